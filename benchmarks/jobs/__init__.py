@@ -1,0 +1,26 @@
+"""One file per benchmark job, each with a ``JOB``; ``NAMES`` is the order of running and reporting."""
+
+NAMES = (
+    "tree",
+    "tree_criteria",
+    "forest",
+    "extra_trees",
+    "bagging",
+    "adaboost",
+    "boosting_1m",
+    "boosting_50k",
+    "boosting_wide",
+    "boosting_covertype",
+    "boosting_adult",
+    "boosting_shapes",
+    "boosting_public",
+    "memory_boosting",
+    "predict_boosting",
+    "predict_one_row",
+    "predict_forest",
+    "knn",
+    "knn_3d",
+    "knn_128d",
+    "stacking",
+    "import_time",
+)

@@ -1,0 +1,77 @@
+"""Every split criterion of a single tree against gini, and against scikit-learn where it has the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks import data
+from benchmarks.data import Dataset
+from benchmarks.harness import Case, Contestant, Job, Setting
+from benchmarks.learners.base import fit_contestant
+from benchmarks.learners.estimators import Estimator, hornbeam
+from benchmarks.scores import Score
+from benchmarks.targets import at_most_times_slower
+
+
+def _contestants(
+    kind: str, ours: tuple[str, ...], theirs: tuple[str, ...], score: Score
+) -> tuple[Contestant, ...]:
+    def parameters(criterion: str) -> dict[str, object]:
+        return {"criterion": criterion, "max_depth": 12, "random_state": 0}
+
+    mine = [
+        fit_contestant(f"hornbeam {criterion}", hornbeam(kind, parameters(criterion)), ours=True, score=score)
+        for criterion in ours
+    ]
+    peers = [
+        fit_contestant(
+            f"scikit-learn {criterion}",
+            Estimator(f"sklearn.tree.{kind}", parameters(criterion), jobs=None),
+            score=score,
+        )
+        for criterion in theirs
+    ]
+    return (*mine, *peers)
+
+
+def _case(
+    name: str, kind: str, table: Callable[[Setting], Dataset], ours: tuple[str, ...], theirs: tuple[str, ...],
+    score: Score,
+) -> Case:  # fmt: skip
+    reference, *others = ours
+    return Case(
+        name=name,
+        data=table,
+        contestants=_contestants(kind, ours, theirs, score),
+        score_name=score,
+        targets=tuple(
+            at_most_times_slower(f"hornbeam {other}", f"hornbeam {reference}", 1.5) for other in others
+        ),
+    )
+
+
+JOB = Job(
+    name="tree_criteria",
+    title="Criteria of a single tree of depth 12, 100k rows, one thread",
+    rows=100_000,
+    quick_rows=20_000,
+    threads=1,
+    cases=(
+        _case(
+            "classification",
+            "DecisionTreeClassifier",
+            lambda setting: data.rounded(setting.rows, classes=3),
+            ours=("gini", "entropy", "gain_ratio", "chi2", "accuracy"),
+            theirs=("gini", "entropy"),
+            score="test accuracy",
+        ),
+        _case(
+            "regression",
+            "DecisionTreeRegressor",
+            lambda setting: data.noisy_regression(setting.rows, features=8),
+            ours=("squared_error", "poisson", "f_test"),
+            theirs=("squared_error", "poisson"),
+            score="test R2",
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""How each library fits and predicts, with its settings matched to the others'."""

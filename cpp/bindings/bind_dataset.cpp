@@ -1,0 +1,110 @@
+// Encoding: columns in, Dataset out.
+#include "arrays.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/parallel.h"
+
+namespace hornbeam::bindings {
+
+namespace {
+
+// How one column is to be encoded; kept as views while the lock is released.
+struct ColumnTask {
+  enum class Form : std::uint8_t { kNumeric, kCategorical, kSparse } form = Form::kNumeric;
+  ColumnView values;
+  ColumnView indices;
+  std::size_t n_stored = 0;
+  Code n_categories = 0;
+
+  Column encode(std::size_t n_rows, int max_bins) const {
+    switch (form) {
+      case Form::kNumeric:
+        return encode_numeric(values, n_rows, max_bins);
+      case Form::kCategorical:
+        return encode_categories(values, n_rows, n_categories);
+      case Form::kSparse:
+        return encode_sparse(indices, values, n_stored, n_rows, max_bins);
+    }
+    throw std::logic_error("unknown form of column");
+  }
+};
+
+// A tuple per column: (values,), (codes, n_categories) or (row indices, values, None).
+ColumnTask task_of(nb::handle item, std::size_t n_rows, std::vector<AnyColumn>& alive) {
+  const auto parts = nb::cast<nb::tuple>(item);
+  ColumnTask task;
+  alive.push_back(nb::cast<AnyColumn>(parts[0]));
+  task.values = view_of(alive.back());
+  std::size_t length = alive.back().shape(0);
+  if (parts.size() == 2) {
+    task.form = ColumnTask::Form::kCategorical;
+    task.n_categories = nb::cast<Code>(parts[1]);
+  } else if (parts.size() == 3) {
+    task.form = ColumnTask::Form::kSparse;
+    task.indices = task.values;
+    task.n_stored = length;
+    alive.push_back(nb::cast<AnyColumn>(parts[1]));
+    task.values = view_of(alive.back());
+    if (alive.back().shape(0) != length)
+      throw nb::value_error("a sparse column's indices and values differ in length");
+    length = n_rows;
+  }
+  if (length != n_rows) throw nb::value_error("columns of one table differ in length");
+  return task;
+}
+
+Dataset encode_table(std::size_t n_rows, nb::list columns, int max_bins, int n_threads) {
+  std::vector<AnyColumn> alive;
+  std::vector<ColumnTask> tasks;
+  for (nb::handle item : columns) tasks.push_back(task_of(item, n_rows, alive));
+  return without_lock([&](Cancel& cancel) {
+    Dataset data(n_rows);
+    std::vector<Column> encoded(tasks.size());
+    std::vector<CancelPoller> pollers;
+    for (int w = 0; w < std::max(1, n_threads); ++w) pollers.emplace_back(cancel, w == 0);
+    parallel_for(tasks.size(), n_threads, [&](std::size_t i, int worker) {
+      encoded[i] = tasks[i].encode(n_rows, max_bins);
+      pollers[static_cast<std::size_t>(worker)].poll(n_rows * 16);
+    });
+    for (Column& column : encoded) data.add(std::move(column));
+    return data;
+  });
+}
+
+std::vector<Code> codes_of(const Dataset& data, FeatureId feature) {
+  if (feature < 0 || feature >= data.n_features()) throw nb::index_error("no such feature");
+  return std::visit(
+      [](const auto& codes) { return std::vector<Code>(codes.data(), codes.data() + codes.size()); },
+      data.column(feature).codes);
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& module) {
+  nb::class_<Dataset>(module, "Dataset", "A table encoded column by column as integer codes.")
+      .def_prop_ro("n_rows", &Dataset::n_rows)
+      .def_prop_ro("n_features", &Dataset::n_features)
+      .def(
+          "n_codes", [](const Dataset& data, FeatureId feature) { return data.column(feature).n_codes; },
+          nb::arg("feature"))
+      .def(
+          "codes", [](const Dataset& data, FeatureId feature) { return to_numpy(codes_of(data, feature)); },
+          nb::arg("feature"), "The codes of a column; n_codes means missing.")
+      .def(
+          "values",
+          [](const Dataset& data, FeatureId feature) { return to_numpy(data.column(feature).values); },
+          nb::arg("feature"), "The distinct values of an exact column, or the inner edges of a binned one.")
+      .def(
+          "is_constant",
+          [](const Dataset& data, FeatureId feature) { return data.column(feature).is_constant(); },
+          nb::arg("feature"), "Whether all rows agree, missing values counting as one value.")
+      .def(
+          "is_binned", [](const Dataset& data, FeatureId feature) { return data.column(feature).binned; },
+          nb::arg("feature"));
+  module.def("encode_table", &encode_table, nb::arg("n_rows"), nb::arg("columns"), nb::arg("max_bins"),
+             nb::arg("n_threads"),
+             "Encodes columns given as tuples: (values,), (category codes, n_categories) or (row indices, "
+             "values, None).\n\n"
+             "max_bins=0 asks for exact codes.");
+}
+
+}  // namespace hornbeam::bindings

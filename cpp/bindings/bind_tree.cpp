@@ -1,0 +1,118 @@
+// The Tree as Python sees it: read-only arrays under our names, and under scikit-learn's for binary trees.
+#include "arrays.h"
+#include "hornbeam/tree.h"
+
+namespace hornbeam::bindings {
+
+namespace {
+
+template <class T>
+nb::object view(nb::handle self, const std::vector<T>& values) {
+  return nb::cast(nb::ndarray<nb::numpy, const T>(values.data(), {values.size()}, self));
+}
+
+template <class T>
+std::vector<T> copy(const Array1<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+std::vector<NodeId> children(const Tree& tree, std::int32_t branch) {
+  for (const std::int32_t n : tree.n_branches) {
+    if (n > 2)
+      throw nb::attribute_error("a tree with multiway tests has no left and right children; use first_child");
+  }
+  std::vector<NodeId> child(tree.first_child);
+  for (NodeId& c : child) c = c == kNoChild ? kNoChild : c + branch;
+  return child;
+}
+
+Tree make_tree(int n_outputs, int n_values, const FeatureCategories& categories,
+               const Array1<NodeId>& first_child, const Array1<std::int32_t>& n_branches,
+               const Array1<FeatureId>& feature, const Array1<double>& threshold,
+               const Array1<std::int64_t>& category_begin, const Array1<std::int32_t>& missing_branch,
+               const Array1<std::int64_t>& n_samples, const Array1<double>& weight,
+               const Array1<double>& impurity, const Array1<double>& gain, const Array1<double>& value,
+               const Array1<std::uint32_t>& category_words) {
+  Tree tree{n_outputs,
+            n_values,
+            copy(first_child),
+            copy(n_branches),
+            copy(feature),
+            copy(threshold),
+            copy(category_begin),
+            copy(missing_branch),
+            copy(n_samples),
+            copy(weight),
+            copy(impurity),
+            copy(gain),
+            copy(value),
+            copy(category_words)};
+  if (const std::string fault = find_fault(tree, categories); !fault.empty())
+    throw nb::value_error(fault.c_str());
+  return tree;
+}
+
+}  // namespace
+
+void bind_tree(nb::module_& module) {
+  nb::class_<Tree> tree(module, "Tree",
+                        "Flat parallel arrays; nodes breadth-first, children of a node adjacent.");
+  tree.def_ro("n_outputs", &Tree::n_outputs)
+      .def_ro("n_values", &Tree::n_values,
+              "Classes per output (of the output with most); 1 for real targets.")
+      .def_prop_ro("node_count", &Tree::n_nodes)
+      .def_prop_ro("n_leaves", &Tree::n_leaves)
+      .def_prop_ro("max_depth", &Tree::max_depth);
+
+#define HORNBEAM_ARRAY(name, field) \
+  tree.def_prop_ro(name, [](nb::handle self) { return view(self, nb::cast<const Tree&>(self).field); })
+  HORNBEAM_ARRAY("first_child", first_child);
+  HORNBEAM_ARRAY("n_branches", n_branches);
+  HORNBEAM_ARRAY("feature", feature);
+  HORNBEAM_ARRAY("threshold", threshold);
+  HORNBEAM_ARRAY("category_begin", category_begin);
+  HORNBEAM_ARRAY("missing_branch", missing_branch);
+  HORNBEAM_ARRAY("n_node_samples", n_samples);
+  HORNBEAM_ARRAY("weighted_n_node_samples", weight);
+  HORNBEAM_ARRAY("impurity", impurity);
+  HORNBEAM_ARRAY("gain", gain);
+  HORNBEAM_ARRAY("category_words", category_words);
+#undef HORNBEAM_ARRAY
+
+  tree.def_prop_ro(
+          "value",
+          [](nb::handle self) {
+            const Tree& t = nb::cast<const Tree&>(self);
+            return nb::ndarray<nb::numpy, const double>(
+                t.value.data(),
+                {t.n_nodes(), static_cast<std::size_t>(t.n_outputs), static_cast<std::size_t>(t.n_values)},
+                self);
+          })
+      .def_prop_ro("children_left", [](const Tree& t) { return to_numpy(children(t, 0)); })
+      .def_prop_ro("children_right", [](const Tree& t) { return to_numpy(children(t, 1)); })
+      .def_prop_ro("parent", [](const Tree& t) { return to_numpy(t.parents()); })
+      .def_prop_ro("depth", [](const Tree& t) { return to_numpy(t.depths()); })
+      .def(
+          "branches_of_categories",
+          [](const Tree& t, NodeId node, std::uint32_t n_categories) {
+            if (node < 0 || static_cast<std::size_t>(node) >= t.n_nodes() ||
+                t.category_begin[node] == kNoTable) {
+              throw nb::value_error("the node has no test on categories");
+            }
+            std::vector<std::int32_t> branches(n_categories);
+            for (std::uint32_t c = 0; c < n_categories; ++c) branches[c] = t.branch_of_category(node, c);
+            return to_numpy(std::move(branches));
+          },
+          nb::arg("node"), nb::arg("n_categories"), "Where each category goes at a node.");
+
+  module.def(
+      "make_tree", &make_tree, nb::kw_only(), nb::arg("n_outputs"), nb::arg("n_values"),
+      nb::arg("categories"), nb::arg("first_child"), nb::arg("n_branches"), nb::arg("feature"),
+      nb::arg("threshold"), nb::arg("category_begin"), nb::arg("missing_branch"), nb::arg("n_node_samples"),
+      nb::arg("weighted_n_node_samples"), nb::arg("impurity"), nb::arg("gain"), nb::arg("value"),
+      nb::arg("category_words"),
+      "A tree from arrays of unknown origin: everything is checked, ValueError says which node is wrong.\n\n"
+      "`categories` holds the number of categories of every feature, 0 for numeric ones.");
+}
+
+}  // namespace hornbeam::bindings

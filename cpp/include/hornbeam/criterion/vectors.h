@@ -1,0 +1,99 @@
+// Gini, entropy and squared error for weighted classes and for several outputs: the sum over outputs of the
+// one-output score, computed from the cell at every candidate. Fixed class order keeps it independent of the
+// path.
+#pragma once
+
+#include <vector>
+
+#include "hornbeam/math.h"
+#include "hornbeam/stats.h"
+
+namespace hornbeam {
+
+struct VectorGini {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    double score = 0.0;
+    const double weight = static_cast<double>(stats.weight(cell));
+    if (weight == 0) return 0.0;
+    for (int k = stats.offset(0); k < stats.offset(stats.n_outputs()); ++k) {
+      const double w = static_cast<double>(cell[k]);
+      score += w * w;
+    }
+    return score / weight;
+  }
+  static double unit(const VectorStats& stats) { return stats.weight_unit(); }
+};
+
+struct VectorEntropy {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    double score = -stats.n_outputs() * x_log2_x(static_cast<double>(stats.weight(cell)));
+    for (int k = stats.offset(0); k < stats.offset(stats.n_outputs()); ++k) {
+      score += x_log2_x(static_cast<double>(cell[k]));
+    }
+    return score;
+  }
+  static double unit(const VectorStats& stats) { return stats.weight_unit(); }
+};
+
+struct VectorSquaredError {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    double score = 0.0;
+    for (int o = 0; o < stats.n_outputs(); ++o) {
+      const double sum = static_cast<double>(cell[o]);
+      score += sum * sum * stats.squared_sum_factor(o);
+    }
+    return score / static_cast<double>(stats.weight(cell));
+  }
+  static double unit(const VectorStats&) { return 1.0; }
+};
+
+template <class Criterion>
+class VectorScorer {
+ public:
+  using Stats = VectorStats;
+  using Element = VectorStats::Element;
+
+  explicit VectorScorer(VectorStats stats)
+      : stats_(std::move(stats)),
+        left_(static_cast<std::size_t>(stats_.cell_size())),
+        right_(static_cast<std::size_t>(stats_.cell_size())) {}
+
+  VectorStats& stats() { return stats_; }
+
+  void start(const Element* node) {
+    std::fill(left_.begin(), left_.end(), 0);
+    std::copy_n(node, right_.size(), right_.begin());
+  }
+  void move(std::uint32_t position) {
+    row_.assign(left_.size(), 0);
+    stats_.add(row_.data(), position);
+    move_cell(row_.data());
+  }
+  void move_cell(const Element* cell) {
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      left_[k] += cell[k];
+      right_[k] -= cell[k];
+    }
+  }
+
+  double score() const { return score_of(left_.data()) + score_of(right_.data()); }
+  std::int64_t left_rows() const { return stats_.rows(left_.data()); }
+  std::int64_t left_weight() const { return stats_.weight(left_.data()); }
+  double left_value() const { return order_of(left_.data()); }
+  double right_value() const { return order_of(right_.data()); }
+  double score_of(const Element* cell) const { return Criterion::branch(stats_, cell); }
+  // The share of class 1 of the first output, or its mean.
+  double order_of(const Element* cell) const {
+    const int channel = stats_.is_classification() ? 1 : 0;
+    return static_cast<double>(cell[channel]) / static_cast<double>(stats_.weight(cell));
+  }
+  double score_unit() const { return Criterion::unit(stats_) / stats_.n_outputs(); }
+
+ private:
+  VectorStats stats_;
+  std::vector<Element> left_;
+  std::vector<Element> right_;
+  std::vector<Element> row_;
+};
+
+}  // namespace hornbeam

@@ -1,0 +1,70 @@
+// The encoded table. Each column becomes integer codes once: the rank of the value among the distinct ones
+// (exact), or the number of a quantile bin. Comparing codes is comparing values. The last code, n_codes,
+// means "missing".
+//
+// Column-major; u8 while a column has at most 256 codes (missing included), else u16, else u32.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "hornbeam/input.h"
+#include "hornbeam/platform.h"
+#include "hornbeam/types.h"
+
+namespace hornbeam {
+
+using CodeBuffer = std::variant<Buffer<std::uint8_t>, Buffer<std::uint16_t>, Buffer<std::uint32_t>>;
+
+struct Column {
+  ColumnKind kind = ColumnKind::kNumeric;
+  bool binned = false;         // codes are bins, `values` their upper edges
+  bool has_missing = false;    // some row has code n_codes
+  Code n_codes = 0;            // known codes are 0 .. n_codes - 1
+  std::vector<double> values;  // exact: the distinct values, ascending; binned: the n_codes - 1 inner edges
+  CodeBuffer codes;
+
+  Code missing_code() const { return n_codes; }
+  // Encoded columns have no unused codes, except that categories may lack rows.
+  bool is_constant() const { return n_codes + (has_missing ? 1 : 0) <= 1; }
+};
+
+class Dataset {
+ public:
+  explicit Dataset(std::size_t n_rows);
+  Dataset(Dataset&&) = default;  // codes are large: moved, never copied
+  Dataset(const Dataset&) = delete;
+
+  std::size_t n_rows() const { return n_rows_; }
+  int n_features() const { return static_cast<int>(columns_.size()); }
+  const Column& column(FeatureId feature) const { return columns_[static_cast<std::size_t>(feature)]; }
+
+  // Encoding of the columns of a table runs in parallel; each returns a finished column.
+  void add(Column column);
+
+ private:
+  std::size_t n_rows_;
+  std::vector<Column> columns_;
+};
+
+// max_bins = 0 asks for exact codes.
+Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins);
+
+// A column of implicit zeros with `data` at `indices`.
+Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,
+                     std::size_t n_rows, int max_bins);
+
+// Category codes pass through; kMissingCategory becomes the missing code. Unseen categories do not occur at
+// fit.
+Column encode_categories(const ColumnView& column, std::size_t n_rows, Code n_categories);
+
+// The threshold halfway between two neighbouring values: lower <= t < upper, finite whenever a finite t
+// exists.
+double halfway(double lower, double upper);
+
+// How many of the column's known codes lie at or below the threshold: rows with a smaller code go left.
+Code codes_at_or_below(const Column& column, double threshold);
+
+}  // namespace hornbeam

@@ -1,0 +1,26 @@
+// What a node says about its rows: weight, impurity, value (class shares or mean), and whether it is pure.
+// Class facts come from the integer cell; means and variances from the targets themselves, in row order, so
+// that they carry no fixed-point rounding.
+#pragma once
+
+#include <span>
+
+#include "hornbeam/stats.h"
+
+namespace hornbeam {
+
+enum class Criterion : std::uint8_t { kGini, kEntropy, kSquaredError, kPoisson };
+
+struct NodeFacts {
+  double weight = 0.0;
+  double impurity = 0.0;
+  bool pure = false;
+};
+
+// `value` has room for [output, class]; `n_values` is its row length (see Tree).
+NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
+                      double* value, int n_values);
+NodeFacts real_facts(Criterion criterion, const Target& target, std::span<const Entry> entries,
+                     double* value);
+
+}  // namespace hornbeam

@@ -1,0 +1,81 @@
+// The open nodes of a growing tree, and the one rule that says which comes next: the deepest (depth-first),
+// the oldest (level by level) or the one with the largest gain (best-first, which is what limits on leaves
+// and nodes mean).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "hornbeam/split.h"
+#include "hornbeam/types.h"
+
+namespace hornbeam {
+
+enum class Growth : std::uint8_t { kDepthFirst, kLevel, kBestFirst };
+
+// A node whose best test is known and waits to be carried out.
+struct OpenNode {
+  NodeId id = 0;
+  std::size_t begin = 0;  // its rows in the grower's list
+  std::size_t end = 0;
+  std::int32_t depth = 0;
+  bool pure = false;
+  std::uint64_t path = 0;     // random draws below are functions of it
+  double gain = 0.0;          // weight * impurity decrease of the test
+  double lower = -kInfinity;  // bounds from monotonic constraints above
+  double upper = kInfinity;
+  Split split;
+
+  std::size_t n_rows() const { return end - begin; }
+};
+
+class Frontier {
+ public:
+  explicit Frontier(Growth growth) : growth_(growth) {}
+
+  void push(OpenNode node) {
+    nodes_.push_back({std::move(node), next_sequence_++});
+    if (growth_ == Growth::kBestFirst) std::push_heap(nodes_.begin(), nodes_.end(), comes_later);
+  }
+
+  std::optional<OpenNode> next() {
+    if (nodes_.empty()) return std::nullopt;
+    switch (growth_) {
+      case Growth::kDepthFirst:
+        return take_back();
+      case Growth::kLevel: {
+        OpenNode node = std::move(nodes_.front().node);
+        nodes_.pop_front();
+        return node;
+      }
+      case Growth::kBestFirst:
+        std::pop_heap(nodes_.begin(), nodes_.end(), comes_later);
+        return take_back();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Waiting {
+    OpenNode node;
+    std::uint64_t sequence;
+  };
+  static bool comes_later(const Waiting& a, const Waiting& b) {
+    if (a.node.gain != b.node.gain) return a.node.gain < b.node.gain;
+    return a.sequence > b.sequence;
+  }
+  OpenNode take_back() {
+    OpenNode node = std::move(nodes_.back().node);
+    nodes_.pop_back();
+    return node;
+  }
+
+  Growth growth_;
+  std::uint64_t next_sequence_ = 0;
+  std::deque<Waiting> nodes_;
+};
+
+}  // namespace hornbeam

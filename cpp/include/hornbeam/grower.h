@@ -1,0 +1,43 @@
+// Growing one tree: take the next open node, partition its rows by its test, describe the children, find
+// their tests.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hornbeam/cancel.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/facts.h"
+#include "hornbeam/frontier.h"
+#include "hornbeam/stats.h"
+#include "hornbeam/tree.h"
+
+namespace hornbeam {
+
+// Limits of 0 mean "none", except where said.
+struct GrowParams {
+  Criterion criterion = Criterion::kGini;
+  Growth growth = Growth::kDepthFirst;
+  bool random_splits = false;  // one random threshold per feature instead of the best
+  std::int32_t max_depth = 0;
+  std::int64_t min_samples_split = 2;
+  std::int64_t min_samples_leaf = 1;
+  double min_weight_leaf = 0.0;  // an amount of weight, 0 for none
+  std::int64_t max_leaf_nodes = 0;
+  std::int64_t max_nodes = 0;
+  std::int32_t max_features = 0;  // features tried per node
+  double min_impurity_decrease = 0.0;
+  std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
+  std::uint64_t key = 0;               // every random draw is a function of it
+  int n_threads = 1;
+};
+
+struct GrownTree {
+  Tree tree;
+  std::int64_t n_weightless = 0;  // rows with a positive weight too small to count
+};
+
+GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sample, const GrowParams& params,
+                    Cancel& cancel);
+
+}  // namespace hornbeam

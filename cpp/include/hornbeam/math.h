@@ -1,0 +1,55 @@
+// Logarithms of our own, so that the same inputs give the same bits on every machine and instruction set
+// (the C library's differ between versions). Plain double arithmetic, no fused multiply-add; about 1 ulp.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace hornbeam {
+
+// For finite x > 0. x = 2^k m with m near 1; ln m = 2 atanh(s), s = (m-1)/(m+1), as an odd series in s.
+struct LogParts {
+  double exponent;
+  double ln_mantissa;
+};
+
+inline LogParts split_log(double x) {
+  int shift = 0;
+  if (x < 0x1p-1022) {  // subnormal
+    x *= 0x1p54;
+    shift = -54;
+  }
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
+  if (m > 1.4142135623730951) {
+    m *= 0.5;
+    exponent += 1;
+  }
+  const double s = (m - 1.0) / (m + 1.0);
+  const double z = s * s;
+  double series = 1.0 / 23;
+  for (int odd = 21; odd >= 3; odd -= 2) series = series * z + 1.0 / odd;
+  return {static_cast<double>(exponent + shift), 2 * s + 2 * s * z * series};
+}
+
+inline double log2_of(double x) {
+  constexpr double kInverseLn2 = 1.4426950408889634;
+  const LogParts parts = split_log(x);
+  return parts.exponent + parts.ln_mantissa * kInverseLn2;
+}
+
+inline double ln_of(double x) {
+  constexpr double kLn2High = 0.693147180369123816490;  // the low bits are zero, so exponent * high is exact
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  const LogParts parts = split_log(x);
+  return parts.exponent * kLn2High + (parts.ln_mantissa + parts.exponent * kLn2Low);
+}
+
+// x log2 x with 0 log 0 = 0.
+inline double x_log2_x(double x) {
+  return x > 0 ? x * log2_of(x) : 0.0;
+}
+
+}  // namespace hornbeam

@@ -1,0 +1,19 @@
+// The thread pool. One pool per process, started on first use and rebuilt after a fork; a fit borrows some of
+// its threads. No OpenMP runtime is loaded, so nothing here can clash with one that is.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace hornbeam {
+
+// Calls task(index, worker) for every index in [0, n_tasks), on at most n_threads threads, the caller being
+// worker 0. Tasks are handed out in order; worker numbers are < n_threads, so each can own a workspace. The
+// first exception wins: no further task starts, and it is rethrown here when all running ones have stopped. A
+// call from inside a task runs serially.
+void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task);
+
+// How many threads a call with `n_threads` would really get (thread creation may fail; nested calls get one).
+int available_threads(int n_threads);
+
+}  // namespace hornbeam

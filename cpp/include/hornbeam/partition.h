@@ -1,0 +1,19 @@
+// Sending a node's rows to its branches: stable, so rows keep their order and float sums over them their
+// bits.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "hornbeam/dataset.h"
+#include "hornbeam/split.h"
+#include "hornbeam/stats.h"
+
+namespace hornbeam {
+
+// Moves the rows of branch 0 to the front; returns how many there are. `scratch` has room for all entries.
+// Missing values follow split.missing_branch (1 if that is still open: then the node has none).
+std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column,
+                           const Split& split);
+
+}  // namespace hornbeam

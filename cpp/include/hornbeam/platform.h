@@ -1,0 +1,71 @@
+// Everything that depends on the operating system or the compiler lives here, with plain fallbacks:
+// huge pages, usable cores, fork handlers, processor features.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace hornbeam {
+
+// Memory aligned to cache lines, or to 2 MiB with a request for huge pages when it is large.
+void* allocate_aligned(std::size_t bytes);
+void release_aligned(void* memory) noexcept;
+
+// Cores this process may use: the affinity mask, at most.
+int usable_cores();
+
+// Runs `handler` in the child of every later fork (once per registration; not removable).
+void on_fork_in_child(void (*handler)());
+
+enum class InstructionSet : std::uint8_t { kBaseline, kAvx2, kAvx512 };
+InstructionSet best_instruction_set();
+
+// A plain array that is not cleared on creation, aligned, huge-paged when large, movable.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t size)
+      : data_(static_cast<T*>(size == 0 ? nullptr : allocate_aligned(size * sizeof(T)))), size_(size) {}
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { release_aligned(data_); }
+
+  static Buffer zeros(std::size_t size) {
+    Buffer buffer(size);
+    if (size != 0) std::memset(static_cast<void*>(buffer.data_), 0, size * sizeof(T));
+    return buffer;
+  }
+  // Makes room for at least `size` elements; what was inside is lost.
+  void grow_to(std::size_t size) {
+    if (size > size_) *this = Buffer(size);
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  std::span<T> span() { return {data_, size_}; }
+  std::span<const T> span() const { return {data_, size_}; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace hornbeam

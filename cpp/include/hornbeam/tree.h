@@ -1,0 +1,73 @@
+// The one tree. Flat parallel arrays, nodes numbered breadth-first, the children of a node adjacent: child b
+// of node n is first_child[n] + b. Single trees, forest members, boosted trees and multiway trees are all
+// this.
+//
+// Tests: numeric, x <= threshold goes to branch 0; categorical, a table from category to branch. Each test
+// says where a missing value goes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hornbeam/types.h"
+
+namespace hornbeam {
+
+inline constexpr std::int64_t kNoTable = -1;
+
+// Branch numbers of the categories of one test, packed: 1 bit each for two branches, else 8, 16 or 32.
+int bits_per_branch(std::int32_t n_branches);
+std::size_t table_words(std::size_t n_categories, std::int32_t n_branches);
+inline std::uint32_t table_entry(const std::uint32_t* words, std::uint32_t category, int bits) {
+  const std::uint64_t bit = std::uint64_t{category} * static_cast<std::uint64_t>(bits);
+  const std::uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
+  return (words[bit / 32] >> (bit % 32)) & mask;
+}
+void set_table_entry(std::uint32_t* words, std::uint32_t category, int bits, std::uint32_t branch);
+
+struct Tree {
+  int n_outputs = 1;
+  int n_values = 1;  // per output: classes, padded to the largest output; 1 for real targets
+
+  std::vector<NodeId> first_child;           // kNoChild at leaves
+  std::vector<std::int32_t> n_branches;      // 0 at leaves
+  std::vector<FeatureId> feature;            // kNoFeature at leaves
+  std::vector<double> threshold;             // kNoThreshold where there is none
+  std::vector<std::int64_t> category_begin;  // first word of the test's table, or kNoTable
+  std::vector<std::int32_t> missing_branch;  // 0 at leaves
+  std::vector<std::int64_t> n_samples;       // rows
+  std::vector<double> weight;                // their weight
+  std::vector<double> impurity;
+  std::vector<double> gain;   // weight * impurity minus the same over the children; 0 at leaves
+  std::vector<double> value;  // [node, output, class]: class shares, or the mean
+  std::vector<std::uint32_t> category_words;
+
+  std::size_t n_nodes() const { return first_child.size(); }
+  std::size_t value_size() const { return static_cast<std::size_t>(n_outputs) * n_values; }
+  bool is_leaf(NodeId node) const { return first_child[node] == kNoChild; }
+
+  // Where a known category goes.
+  std::int32_t branch_of_category(NodeId node, std::uint32_t category) const {
+    return static_cast<std::int32_t>(
+        table_entry(&category_words[category_begin[node]], category, bits_per_branch(n_branches[node])));
+  }
+  // The branch with the largest weight; the first of several.
+  std::int32_t largest_branch(NodeId node) const;
+
+  std::size_t n_leaves() const;
+  std::int32_t max_depth() const;
+  std::vector<NodeId> parents() const;       // kNoChild for the root
+  std::vector<std::int32_t> depths() const;  // the root has depth 0
+};
+
+// What a tree's tests may refer to: how many categories each feature has, 0 for numeric ones.
+using FeatureCategories = std::vector<std::uint32_t>;
+
+// Checks arrays that came from outside in one linear pass: sizes agree, children lie in range and after their
+// parent, every node but the root has exactly one parent, features, branches and tables are in range, numbers
+// are finite where they must be. Returns an empty text for a sound tree, else what is wrong, naming the node.
+std::string find_fault(const Tree& tree, const FeatureCategories& categories);
+
+}  // namespace hornbeam

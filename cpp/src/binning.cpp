@@ -1,0 +1,333 @@
+// From values to codes. Exact: few distinct values go through a small hash table, many through a radix sort
+// of order-preserving integer keys. Binned: edges from the quantiles of at most 200,000 rows, then a search
+// per value.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "hornbeam/dataset.h"
+#include "hornbeam/radix.h"
+#include "hornbeam/sampler.h"
+
+namespace hornbeam {
+
+namespace {
+
+constexpr std::size_t kQuantileSampleRows = 200'000;
+
+// Bits of a double, reordered so that unsigned comparison is numeric comparison. -0.0 has become 0.0 before.
+std::uint64_t ordered_bits(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
+}
+double from_ordered_bits(std::uint64_t ordered) {
+  return std::bit_cast<double>(ordered ^ ((ordered >> 63) != 0 ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
+}
+std::uint32_t ordered_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
+}
+float from_ordered_bits(std::uint32_t ordered) {
+  return std::bit_cast<float>(ordered ^ ((ordered >> 31) != 0 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
+}
+
+template <class CodeType>
+CodeBuffer filled_codes(std::size_t n_rows, auto&& code_of_row) {
+  Buffer<CodeType> codes(n_rows);
+  for (std::size_t row = 0; row < n_rows; ++row) codes[row] = static_cast<CodeType>(code_of_row(row));
+  return codes;
+}
+
+// Stores codes in the narrowest type that also has room for the missing code.
+CodeBuffer store_codes(std::size_t n_rows, Code missing_code, auto&& code_of_row) {
+  if (missing_code <= 0xff) return filled_codes<std::uint8_t>(n_rows, code_of_row);
+  if (missing_code <= 0xffff) return filled_codes<std::uint16_t>(n_rows, code_of_row);
+  return filled_codes<std::uint32_t>(n_rows, code_of_row);
+}
+
+// A column read once as float64, -0.0 made 0.0.
+struct Values {
+  Buffer<double> numbers;
+  bool has_missing = false;
+  bool all_float32 = true;  // every value is exact in float32, so 32-bit keys can rank it
+};
+
+Values read_values(const ColumnView& column, std::size_t n_rows) {
+  Values values{Buffer<double>(n_rows)};
+  read_doubles(column, 0, n_rows, values.numbers.data());
+  bool missing = false;
+  bool all_float32 = true;
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    const double value = values.numbers[row] + 0.0;  // -0.0 + 0.0 is 0.0
+    values.numbers[row] = value;
+    missing |= value != value;
+    const float narrow = static_cast<float>(value);
+    // A float32 that is subnormal could be flushed to zero by some processors: rank such columns by 64 bits.
+    all_float32 &= static_cast<double>(narrow) == value && (value == 0.0 || std::abs(value) >= 0x1p-126);
+  }
+  values.has_missing = missing;
+  values.all_float32 = all_float32 && !missing;
+  return values;
+}
+
+// Distinct values by hashing; gives up once there are more than kLimit. `slot_of_row` keeps each row's place.
+class DistinctValues {
+ public:
+  static constexpr std::size_t kLimit = 2048;
+
+  bool collect(std::span<const double> numbers) {
+    if (looks_continuous(numbers)) return false;
+    slot_of_row_ = Buffer<std::uint16_t>(numbers.size());
+    slots_.assign(kSlots, 0);
+    for (std::size_t row = 0; row < numbers.size(); ++row) {
+      if (std::isnan(numbers[row])) {
+        slot_of_row_[row] = kMissingSlot;
+        continue;
+      }
+      const std::uint64_t key = ordered_bits(numbers[row]) + 1;  // 0 marks a free slot; no value maps to ~0
+      std::size_t slot = mix(key) & (kSlots - 1);
+      while (slots_[slot] != key && slots_[slot] != 0) slot = (slot + 1) & (kSlots - 1);
+      if (slots_[slot] == 0) {
+        if (++n_distinct_ > kLimit) return false;
+        slots_[slot] = key;
+      }
+      slot_of_row_[row] = static_cast<std::uint16_t>(slot);
+    }
+    return true;
+  }
+
+  std::size_t size() const { return n_distinct_; }
+
+  std::vector<double> sorted() const {
+    std::vector<double> values;
+    for (const std::uint64_t key : slots_) {
+      if (key != 0) values.push_back(from_ordered_bits(key - 1));
+    }
+    std::sort(values.begin(), values.end());
+    return values;
+  }
+
+  CodeBuffer codes(const std::vector<double>& sorted_values) const {
+    const Code missing = static_cast<Code>(sorted_values.size());
+    std::vector<Code> code_of_slot(std::size_t{1} << 16, missing);
+    for (std::size_t slot = 0; slot < kSlots; ++slot) {
+      if (slots_[slot] == 0) continue;
+      const double value = from_ordered_bits(slots_[slot] - 1);
+      const auto place = std::lower_bound(sorted_values.begin(), sorted_values.end(), value);
+      code_of_slot[slot] = static_cast<Code>(place - sorted_values.begin());
+    }
+    return store_codes(slot_of_row_.size(), missing,
+                       [&](std::size_t row) { return code_of_slot[slot_of_row_[row]]; });
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 8192;
+  static constexpr std::uint16_t kMissingSlot = 0xffff;
+  static constexpr std::size_t kProbe = 4096;
+
+  // A look at evenly spread rows: mostly distinct values there mean a table would overflow anyway.
+  static bool looks_continuous(std::span<const double> numbers) {
+    if (numbers.size() <= kLimit) return false;
+    std::vector<double> probe;
+    const std::size_t step = std::max<std::size_t>(1, numbers.size() / kProbe);
+    for (std::size_t row = 0; row < numbers.size(); row += step) {
+      if (!std::isnan(numbers[row])) probe.push_back(numbers[row]);
+    }
+    std::sort(probe.begin(), probe.end());
+    probe.erase(std::unique(probe.begin(), probe.end()), probe.end());
+    return probe.size() > kLimit;
+  }
+
+  std::vector<std::uint64_t> slots_;
+  Buffer<std::uint16_t> slot_of_row_;
+  std::size_t n_distinct_ = 0;
+};
+
+// Ranks from rows sorted by key: equal keys share a rank.
+template <class Item, class KeyOf, class RowOf, class ValueOf>
+Column ranks_of_sorted(const Item* sorted, std::size_t n_known, std::size_t n_rows, KeyOf key, RowOf row,
+                       ValueOf value) {
+  Column column;
+  Code n_codes = 0;
+  for (std::size_t i = 0; i < n_known; ++i) n_codes += i == 0 || key(sorted[i]) != key(sorted[i - 1]);
+  column.n_codes = n_codes;
+  column.values.reserve(n_codes);
+  Buffer<Code> code_of_row(n_rows);
+  if (n_known < n_rows) std::fill_n(code_of_row.data(), n_rows, column.missing_code());
+  Code code = 0;
+  for (std::size_t i = 0; i < n_known; ++i) {
+    if (i == 0 || key(sorted[i]) != key(sorted[i - 1])) {
+      code = static_cast<Code>(column.values.size());
+      column.values.push_back(value(sorted[i]));
+    }
+    code_of_row[row(sorted[i])] = code;
+  }
+  column.codes = store_codes(n_rows, column.missing_code(), [&](std::size_t r) { return code_of_row[r]; });
+  return column;
+}
+
+Column rank_by_32_bit_keys(std::span<const double> numbers) {
+  const std::size_t n = numbers.size();
+  Buffer<std::uint64_t> items(n);
+  Buffer<std::uint64_t> scratch(n);
+  for (std::size_t row = 0; row < n; ++row) {
+    items[row] = std::uint64_t{ordered_bits(static_cast<float>(numbers[row]))} << 32 | row;
+  }
+  const auto key = [](std::uint64_t item) { return item >> 32; };
+  const std::uint64_t* sorted = radix_sort(items.data(), scratch.data(), n, 32, key);
+  return ranks_of_sorted(
+      sorted, n, n, key, [](std::uint64_t item) { return static_cast<RowId>(item); },
+      [](std::uint64_t item) {
+        return static_cast<double>(from_ordered_bits(static_cast<std::uint32_t>(item >> 32)));
+      });
+}
+
+Column rank_by_64_bit_keys(std::span<const double> numbers) {
+  struct Item {
+    std::uint64_t key;
+    RowId row;
+  };
+  const std::size_t n = numbers.size();
+  Buffer<Item> items(n);
+  Buffer<Item> scratch(n);
+  std::size_t n_known = 0;
+  for (std::size_t row = 0; row < n; ++row) {
+    if (!std::isnan(numbers[row])) items[n_known++] = {ordered_bits(numbers[row]), static_cast<RowId>(row)};
+  }
+  const auto key = [](const Item& item) { return item.key; };
+  const Item* sorted = radix_sort(items.data(), scratch.data(), n_known, 64, key);
+  return ranks_of_sorted(
+      sorted, n_known, n, key, [](const Item& item) { return item.row; },
+      [](const Item& item) { return from_ordered_bits(item.key); });
+}
+
+Column exact_column(const Values& values, const DistinctValues* few) {
+  Column column;
+  if (few != nullptr) {
+    column.values = few->sorted();
+    column.n_codes = static_cast<Code>(column.values.size());
+    column.codes = few->codes(column.values);
+  } else if (values.all_float32) {
+    column = rank_by_32_bit_keys(values.numbers.span());
+  } else {
+    column = rank_by_64_bit_keys(values.numbers.span());
+  }
+  column.has_missing = values.has_missing;
+  return column;
+}
+
+// At most kQuantileSampleRows known values, ascending; which rows depends on the number of rows only.
+std::vector<double> sorted_sample(std::span<const double> numbers) {
+  std::vector<double> sample;
+  const std::size_t n = numbers.size();
+  if (n <= kQuantileSampleRows) {
+    for (const double number : numbers) {
+      if (!std::isnan(number)) sample.push_back(number);
+    }
+  } else {
+    Stream stream(n, Purpose::kThreshold);
+    for (std::size_t i = 0; i < kQuantileSampleRows; ++i) {
+      // One row from each of equally long stretches: as even as a grid, without its rhythm.
+      const std::size_t begin = i * n / kQuantileSampleRows;
+      const std::size_t end = (i + 1) * n / kQuantileSampleRows;
+      const double number = numbers[begin + stream.below(static_cast<std::uint32_t>(end - begin))];
+      if (!std::isnan(number)) sample.push_back(number);
+    }
+  }
+  std::sort(sample.begin(), sample.end());
+  return sample;
+}
+
+// Cuts a sorted sample into at most max_bins groups of about equal size; equal values stay together.
+std::vector<double> quantile_edges(const std::vector<double>& sorted, int max_bins) {
+  std::vector<double> edges;
+  std::size_t begin = 0;  // first sample of the open bin
+  std::size_t i = 0;
+  while (i < sorted.size()) {
+    std::size_t next = i;  // one past the run of equal values that starts at i
+    while (next < sorted.size() && sorted[next] == sorted[i]) ++next;
+    const int bins_left = max_bins - static_cast<int>(edges.size());
+    if (bins_left <= 1) break;
+    const double target = static_cast<double>(sorted.size() - begin) / bins_left;
+    const bool open_bin_is_full = static_cast<double>(next - begin) >= target;
+    if (open_bin_is_full && next < sorted.size()) {
+      edges.push_back(halfway(sorted[next - 1], sorted[next]));
+      begin = next;
+    }
+    i = next;
+  }
+  return edges;
+}
+
+Column binned_column(const Values& values, int max_bins) {
+  Column column;
+  column.binned = true;
+  column.values = quantile_edges(sorted_sample(values.numbers.span()), max_bins);
+  column.n_codes = static_cast<Code>(column.values.size()) + 1;
+  column.has_missing = values.has_missing;
+  const auto& edges = column.values;
+  column.codes = store_codes(values.numbers.size(), column.missing_code(), [&](std::size_t row) {
+    const double value = values.numbers[row];
+    if (std::isnan(value)) return column.missing_code();
+    return static_cast<Code>(std::lower_bound(edges.begin(), edges.end(), value) - edges.begin());
+  });
+  return column;
+}
+
+Column encode_values(const Values& values, int max_bins) {
+  DistinctValues distinct;
+  const bool few = distinct.collect(values.numbers.span());
+  if (max_bins > 0 && !(few && distinct.size() <= static_cast<std::size_t>(max_bins))) {
+    return binned_column(values, max_bins);
+  }
+  return exact_column(values, few ? &distinct : nullptr);
+}
+
+}  // namespace
+
+Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins) {
+  return encode_values(read_values(column, n_rows), max_bins);
+}
+
+Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,
+                     std::size_t n_rows, int max_bins) {
+  // One dense column at a time is all that ever exists.
+  Buffer<double> dense = Buffer<double>::zeros(n_rows);
+  Buffer<double> stored(n_stored);
+  read_doubles(data, 0, n_stored, stored.data());
+  visit_number(indices.number, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::size_t i = 0; i < n_stored; ++i) {
+      const auto row = static_cast<std::int64_t>(read_element<T>(indices, i));
+      if (row < 0 || static_cast<std::size_t>(row) >= n_rows) {
+        throw std::out_of_range("a sparse column holds a row index outside the table");
+      }
+      dense[static_cast<std::size_t>(row)] = stored[i];
+    }
+  });
+  const ColumnView view{reinterpret_cast<const std::byte*>(dense.data()), sizeof(double), Number::kF64};
+  return encode_numeric(view, n_rows, max_bins);
+}
+
+Column encode_categories(const ColumnView& codes, std::size_t n_rows, Code n_categories) {
+  if (codes.number != Number::kI32) throw std::invalid_argument("category codes must be int32");
+  Column column;
+  column.kind = ColumnKind::kCategorical;
+  column.n_codes = n_categories;
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    const auto code = read_element<std::int32_t>(codes, row);
+    if (code < kMissingCategory || code >= static_cast<std::int64_t>(n_categories)) {
+      throw std::out_of_range("a category code lies outside the category table");
+    }
+    column.has_missing |= code == kMissingCategory;
+  }
+  column.codes = store_codes(n_rows, column.missing_code(), [&](std::size_t row) {
+    const auto code = read_element<std::int32_t>(codes, row);
+    return code == kMissingCategory ? column.missing_code() : static_cast<Code>(code);
+  });
+  return column;
+}
+
+}  // namespace hornbeam

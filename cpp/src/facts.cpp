@@ -1,0 +1,77 @@
+#include "hornbeam/facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hornbeam/math.h"
+
+namespace hornbeam {
+
+NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
+                      double* value, int n_values) {
+  NodeFacts facts;
+  facts.pure = true;
+  std::size_t channel = 0;
+  for (int o = 0; o < target.n_outputs; ++o) {
+    const auto weights = class_weights.subspan(channel, static_cast<std::size_t>(target.n_classes[o]));
+    channel += weights.size();
+    double total = 0.0;
+    for (const double w : weights) total += w;
+    double impurity = 0.0;
+    int present = 0;
+    double* shares = value + static_cast<std::ptrdiff_t>(o) * n_values;
+    std::fill_n(shares, n_values, 0.0);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const double share = weights[k] / total;
+      shares[k] = share;
+      present += weights[k] > 0;
+      impurity += criterion == Criterion::kEntropy ? -x_log2_x(share) : share * (1 - share);
+    }
+    facts.pure &= present <= 1;
+    facts.weight = total;
+    facts.impurity += (present <= 1 ? 0.0 : impurity) / target.n_outputs;
+  }
+  return facts;
+}
+
+NodeFacts real_facts(Criterion criterion, const Target& target, std::span<const Entry> entries,
+                     double* value) {
+  NodeFacts facts;
+  facts.pure = true;
+  for (int o = 0; o < target.n_outputs; ++o) {
+    double weight = 0.0;
+    double sum = 0.0;
+    double least = kInfinity;
+    double largest = -kInfinity;
+    for (const Entry& entry : entries) {
+      const double w = target.weight(entry.row) * entry.payload;
+      const double y = target.real(entry.row, o);
+      weight += w;
+      sum += w * y;
+      least = std::min(least, y);
+      largest = std::max(largest, y);
+    }
+    facts.weight = weight;
+    if (least == largest) {
+      value[o] = least;
+      continue;
+    }
+    facts.pure = false;
+    const double mean = sum / weight;
+    value[o] = mean;
+    double spread = 0.0;
+    for (const Entry& entry : entries) {
+      const double w = target.weight(entry.row) * entry.payload;
+      const double y = target.real(entry.row, o);
+      if (criterion == Criterion::kPoisson) {
+        spread += y > 0 ? w * y * ln_of(y / mean) : 0.0;
+      } else {
+        spread += w * (y - mean) * (y - mean);
+      }
+    }
+    facts.impurity += spread / weight / target.n_outputs;
+  }
+  return facts;
+}
+
+}  // namespace hornbeam

@@ -1,0 +1,544 @@
+#include "hornbeam/grower.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "hornbeam/criterion/counts.h"
+#include "hornbeam/criterion/sums.h"
+#include "hornbeam/criterion/vectors.h"
+#include "hornbeam/parallel.h"
+#include "hornbeam/partition.h"
+#include "hornbeam/split.h"
+
+namespace hornbeam {
+
+namespace {
+
+// A node while the tree grows. `part` >= 0 says that the node's subtree was grown elsewhere and is spliced in
+// at the end.
+struct NodeRecord {
+  NodeId first_child = kNoChild;
+  std::int32_t part = -1;
+  std::int32_t missing_branch = 0;
+  std::int32_t split = -1;  // index into `splits`, -1 at leaves
+  std::int64_t n_samples = 0;
+  double weight = 0.0;
+  double impurity = 0.0;
+  double gain = 0.0;
+};
+
+// Grown nodes in the order they came up; one per thread's piece of the tree.
+struct Branchwork {
+  std::vector<NodeRecord> nodes;
+  std::vector<double> values;
+  std::vector<Split> splits;
+
+  NodeId add(std::size_t value_size) {
+    nodes.emplace_back();
+    values.resize(values.size() + value_size);
+    return static_cast<NodeId>(nodes.size()) - 1;
+  }
+};
+
+// Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
+Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values) {
+  Tree tree;
+  tree.n_outputs = n_outputs;
+  tree.n_values = n_values;
+  const std::size_t value_size = tree.value_size();
+  struct Place {
+    std::int32_t part;
+    NodeId id;
+  };
+  std::size_t n_nodes = 0;
+  for (const Branchwork& part : parts) n_nodes += part.nodes.size();
+  n_nodes -= parts.size() - 1;  // the root of a spliced piece repeats the node it replaces
+  std::vector<Place> order;
+  order.reserve(n_nodes);
+  tree.first_child.reserve(n_nodes);
+  const auto resolve = [&](Place place) {
+    const std::int32_t elsewhere = parts[static_cast<std::size_t>(place.part)].nodes[place.id].part;
+    return elsewhere < 0 ? place : Place{elsewhere, 0};
+  };
+  order.push_back(resolve({0, 0}));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Place place = order[i];
+    const Branchwork& part = parts[static_cast<std::size_t>(place.part)];
+    const NodeRecord& node = part.nodes[place.id];
+    tree.n_samples.push_back(node.n_samples);
+    tree.weight.push_back(node.weight);
+    tree.impurity.push_back(node.impurity);
+    tree.gain.push_back(node.gain);
+    const auto value = part.values.begin() + static_cast<std::ptrdiff_t>(place.id * value_size);
+    tree.value.insert(tree.value.end(), value, value + static_cast<std::ptrdiff_t>(value_size));
+    tree.missing_branch.push_back(node.missing_branch);
+    tree.category_begin.push_back(kNoTable);
+    if (node.split < 0) {
+      tree.first_child.push_back(kNoChild);
+      tree.n_branches.push_back(0);
+      tree.feature.push_back(kNoFeature);
+      tree.threshold.push_back(kNoThreshold);
+      continue;
+    }
+    const Split& split = part.splits[static_cast<std::size_t>(node.split)];
+    const Column& column = data.column(split.feature);
+    tree.first_child.push_back(static_cast<NodeId>(order.size()));
+    tree.n_branches.push_back(2);
+    tree.feature.push_back(split.feature);
+    tree.threshold.push_back(split.threshold);
+    if (column.kind == ColumnKind::kCategorical) {
+      // Categories the node has not seen go where missing values go.
+      tree.category_begin.back() = static_cast<std::int64_t>(tree.category_words.size());
+      tree.category_words.resize(tree.category_words.size() + table_words(column.n_codes, 2), 0);
+      std::uint32_t* table = &tree.category_words[static_cast<std::size_t>(tree.category_begin.back())];
+      std::vector<std::uint8_t> branch(column.n_codes, static_cast<std::uint8_t>(node.missing_branch));
+      for (const Code code : split.left_categories) branch[code] = 0;
+      for (const Code code : split.right_categories) branch[code] = 1;
+      for (Code code = 0; code < column.n_codes; ++code) set_table_entry(table, code, 1, branch[code]);
+    }
+    order.push_back(resolve({place.part, node.first_child}));
+    order.push_back(resolve({place.part, node.first_child + 1}));
+  }
+  return tree;
+}
+
+// Scratch of one thread.
+template <Scorer S>
+struct Worker {
+  Worker(const S& scorer, int n_features, Cancel& cancel, bool on_calling_thread)
+      : finder(scorer), features(static_cast<std::size_t>(n_features)), poller(cancel, on_calling_thread) {
+    std::iota(features.begin(), features.end(), 0);
+  }
+  TestFinder<S> finder;
+  std::vector<FeatureId> features;  // all, in order; drawing swaps some to the front and puts them back
+  std::vector<std::pair<std::size_t, std::size_t>> swaps;
+  std::vector<FeatureId> drawn;  // the features to try at this node
+  std::vector<double> class_weights;
+  Buffer<Entry> scratch;
+  CancelPoller poller;
+};
+
+template <Scorer S>
+class Grower {
+ public:
+  Grower(const Dataset& data, const Target& target, const GrowParams& params, Cancel& cancel, const S& scorer,
+         std::vector<Entry> entries)
+      : data_(data),
+        target_(target),
+        params_(params),
+        cancel_(cancel),
+        prototype_(scorer),
+        entries_(std::move(entries)),
+        n_values_(target.is_classification() ? *std::ranges::max_element(target.n_classes) : 1) {
+    // Slightly less than asked, so that a sum that is equal on paper passes.
+    const double unit = prototype_.stats().weight_unit();
+    min_weight_ = static_cast<std::int64_t>(std::ceil(params.min_weight_leaf / unit * (1 - 0x1p-40)));
+    if (params_.max_features < 1) params_.max_features = data.n_features();
+    if (params_.max_leaf_nodes > 0 || params_.max_nodes > 0) params_.growth = Growth::kBestFirst;
+    for (int i = 0; i < std::max(1, params_.n_threads); ++i) {
+      workers_.push_back(std::make_unique<Worker<S>>(prototype_, data.n_features(), cancel, i == 0));
+    }
+  }
+
+  Tree grow() {
+    parts_.emplace_back();
+    Frontier frontier(params_.growth);
+    OpenNode root;
+    root.id = parts_[0].add(value_size());
+    root.end = entries_.size();
+    describe(parts_[0], root, *workers_[0]);
+    root_weight_ = parts_[0].nodes[0].weight;
+    if (deferrable(root)) {
+      deferred_.push_back(root);
+    } else {
+      open(parts_[0], frontier, root, *workers_[0]);
+      while (auto node = frontier.next()) {
+        if (limit_reached()) break;
+        expand(parts_[0], frontier, *node, *workers_[0]);
+      }
+    }
+    grow_deferred();
+    return assemble(data_, parts_, target_.n_outputs, n_values_);
+  }
+
+ private:
+  using Element = typename S::Element;
+
+  // With several threads, nodes of at most this many rows are grown as whole subtrees, one thread each.
+  static constexpr std::size_t kSubtreeRows = 8192;
+  // Row visits below which handing features to other threads costs more than it saves.
+  static constexpr std::size_t kParallelWork = 100'000;
+
+  std::size_t value_size() const { return static_cast<std::size_t>(target_.n_outputs) * n_values_; }
+  std::span<Entry> rows_of(const OpenNode& node) { return {entries_.data() + node.begin, node.n_rows()}; }
+
+  bool limit_reached() const {
+    // Limits force best-first growth, which has one piece. A test adds one leaf and two nodes.
+    const auto n_nodes = static_cast<std::int64_t>(parts_[0].nodes.size());
+    return (params_.max_leaf_nodes > 0 && (n_nodes + 1) / 2 >= params_.max_leaf_nodes) ||
+           (params_.max_nodes > 0 && n_nodes + 2 > params_.max_nodes);
+  }
+
+  // ---- one node
+
+  // Carries out a node's test and opens its children.
+  void expand(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
+    worker.scratch.grow_to(node.n_rows());
+    const Column& column = data_.column(node.split.feature);
+    const std::size_t n_left = partition_rows(rows_of(node), worker.scratch.data(), column, node.split);
+    const NodeId first = part.add(value_size());
+    part.add(value_size());
+    OpenNode children[2];
+    for (int b = 0; b < 2; ++b) {
+      OpenNode& child = children[b];
+      child.id = first + b;
+      child.begin = b == 0 ? node.begin : node.begin + n_left;
+      child.end = b == 0 ? node.begin + n_left : node.end;
+      child.depth = node.depth + 1;
+      child.path = child_path(node.path, static_cast<std::uint64_t>(b));
+      child.lower = node.lower;
+      child.upper = node.upper;
+      describe(part, child, worker);
+    }
+    if (!params_.monotonic.empty()) constrain(part, node, children);
+    NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    record.first_child = first;
+    record.gain = node.gain;
+    record.missing_branch = node.split.missing_branch;
+    if (record.missing_branch < 0) {
+      const std::size_t left = static_cast<std::size_t>(first);
+      record.missing_branch = part.nodes[left + 1].weight > part.nodes[left].weight ? 1 : 0;
+    }
+    record.split = static_cast<std::int32_t>(part.splits.size());
+    part.splits.push_back(std::move(node.split));
+    // A stack gives back the last one first, so the right child goes in before the left.
+    const bool reversed = params_.growth == Growth::kDepthFirst;
+    for (OpenNode* child : {&children[reversed ? 1 : 0], &children[reversed ? 0 : 1]}) {
+      if (&part == &parts_[0] && deferrable(*child)) {
+        deferred_.push_back(*child);
+      } else {
+        open(part, frontier, *child, worker);
+      }
+    }
+  }
+
+  // Writes down what the node says; sets node.pure.
+  void describe(Branchwork& part, OpenNode& node, Worker<S>& worker) {
+    const std::span<const Entry> rows = rows_of(node);
+    worker.poller.poll(rows.size());
+    double* value = &part.values[static_cast<std::size_t>(node.id) * value_size()];
+    NodeFacts facts;
+    if (target_.is_classification()) {
+      worker.finder.load(rows);
+      const auto& cell = worker.finder.node_cell();
+      worker.class_weights.assign(cell.begin(), cell.end());
+      for (double& w : worker.class_weights) w *= prototype_.stats().weight_unit();
+      facts = class_facts(params_.criterion, target_, worker.class_weights, value, n_values_);
+    } else {
+      facts = real_facts(params_.criterion, target_, rows, value);
+    }
+    NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    record.n_samples = static_cast<std::int64_t>(rows.size());
+    record.weight = facts.weight;
+    record.impurity = facts.impurity;
+    node.pure = facts.pure;
+  }
+
+  // Finds the node's test; a node without one stays a leaf.
+  void open(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
+    const auto n = static_cast<std::int64_t>(node.n_rows());
+    if (node.pure || n < params_.min_samples_split || n < 2 * params_.min_samples_leaf ||
+        (params_.max_depth > 0 && node.depth >= params_.max_depth)) {
+      return;
+    }
+    worker.finder.load(rows_of(node));
+    const auto& stats = worker.finder.scorer().stats();
+    const Element* cell = worker.finder.node_cell().data();
+    Limits limits;
+    limits.min_rows = params_.min_samples_leaf;
+    limits.min_weight = min_weight_;
+    limits.node_rows = stats.rows(cell);
+    limits.node_weight = stats.weight(cell);
+    limits.monotone = !params_.monotonic.empty();
+    limits.lower = node.lower;
+    limits.upper = node.upper;
+    if (limits.node_weight < 2 * min_weight_) return;
+    const double node_score = worker.finder.scorer().score_of(cell);
+    FirstBest<Split> best = find_split(node, limits, worker);
+    if (!best.found()) return;
+    node.gain = std::max(0.0, (best.score() - node_score) * prototype_.score_unit());
+    constexpr double kRounding = 0x1p-52;
+    if (node.gain / root_weight_ + kRounding < params_.min_impurity_decrease) return;
+    node.split = std::move(best.winner());
+    frontier.push(std::move(node));
+  }
+
+  // ---- choosing among features
+
+  FirstBest<Split> find_split(const OpenNode& node, const Limits& limits, Worker<S>& worker) {
+    const int n_features = data_.n_features();
+    Stream stream(params_.key, Purpose::kFeatures, node.path);
+    std::size_t n_drawn = 0;
+    FirstBest<Split> best;
+    bool informative = false;
+    // At least one feature that is not constant here is looked at, even if it takes more than max_features
+    // draws.
+    while (n_drawn < static_cast<std::size_t>(n_features) && !informative) {
+      const std::size_t wanted = n_drawn == 0 ? static_cast<std::size_t>(params_.max_features) : 1;
+      draw_features(worker, stream, n_drawn, wanted);
+      n_drawn += worker.drawn.size();
+      informative = try_features(node, limits, worker, best);
+    }
+    restore_features(worker);
+    return best;
+  }
+
+  // Draws `wanted` more features without replacement (Fisher-Yates from place n_drawn on), in ascending
+  // order.
+  void draw_features(Worker<S>& worker, Stream& stream, std::size_t n_drawn, std::size_t wanted) {
+    auto& features = worker.features;
+    const std::size_t end = std::min(n_drawn + wanted, features.size());
+    if (wanted < features.size()) {
+      for (std::size_t i = n_drawn; i < end; ++i) {
+        const std::size_t other = i + stream.below(static_cast<std::uint32_t>(features.size() - i));
+        worker.swaps.push_back({i, other});
+        std::swap(features[i], features[other]);
+      }
+    }
+    worker.drawn.assign(features.begin() + static_cast<std::ptrdiff_t>(n_drawn),
+                        features.begin() + static_cast<std::ptrdiff_t>(end));
+    std::sort(worker.drawn.begin(), worker.drawn.end());
+  }
+
+  // Undoes the swaps, so that the next node draws from the same starting order.
+  static void restore_features(Worker<S>& worker) {
+    for (auto swap = worker.swaps.rbegin(); swap != worker.swaps.rend(); ++swap) {
+      std::swap(worker.features[swap->first], worker.features[swap->second]);
+    }
+    worker.swaps.clear();
+  }
+
+  // Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
+  bool try_features(const OpenNode& node, const Limits& limits, Worker<S>& worker, FirstBest<Split>& best) {
+    const std::vector<FeatureId>& drawn = worker.drawn;
+    const bool alone = params_.n_threads <= 1 || &worker != workers_[0].get() || growing_subtrees_ ||
+                       drawn.size() < 2 || node.n_rows() * drawn.size() < kParallelWork;
+    if (alone) {
+      bool informative = false;
+      for (const FeatureId feature : drawn) informative |= try_feature(node, limits, worker, feature, best);
+      return informative;
+    }
+    std::vector<FirstBest<Split>> found(drawn.size());
+    std::vector<char> informative(drawn.size(), 0);
+    std::vector<char> loaded(workers_.size(), 0);
+    loaded[0] = 1;
+    parallel_for(drawn.size(), params_.n_threads, [&](std::size_t i, int w) {
+      Worker<S>& helper = *workers_[static_cast<std::size_t>(w)];
+      if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) helper.finder.load(rows_of(node));
+      informative[i] = try_feature(node, limits, helper, drawn[i], found[i]);
+    });
+    for (FirstBest<Split>& one : found) {
+      if (one.found()) best.offer(one.score(), one.winner());
+    }
+    return std::ranges::find(informative, 1) != informative.end();
+  }
+
+  bool try_feature(const OpenNode& node, Limits limits, Worker<S>& worker, FeatureId feature,
+                   FirstBest<Split>& best) {
+    const Column& column = data_.column(feature);
+    worker.poller.poll(4 * node.n_rows());
+    if (!worker.finder.gather(column)) return false;
+    if (limits.monotone) limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
+    if (params_.random_splits) {
+      Stream stream(combine(params_.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold,
+                    node.path);
+      worker.finder.find_random(column, limits, stream, best, feature);
+    } else {
+      worker.finder.find_best(column, limits, best, feature);
+    }
+    return true;
+  }
+
+  // ---- monotonic constraints
+
+  double constrained_value(const Branchwork& part, NodeId id) const {
+    return part.values[static_cast<std::size_t>(id) * value_size() + (target_.is_classification() ? 1 : 0)];
+  }
+
+  // Children predict within the bounds; a constrained feature parts the bounds at the middle of the two
+  // values.
+  void constrain(Branchwork& part, const OpenNode& node, OpenNode (&children)[2]) {
+    for (const OpenNode& child : children) {
+      double* value = &part.values[static_cast<std::size_t>(child.id) * value_size()];
+      if (target_.is_classification()) {
+        value[1] = std::clamp(value[1], node.lower, node.upper);
+        value[0] = 1 - value[1];
+      } else {
+        value[0] = std::clamp(value[0], node.lower, node.upper);
+      }
+    }
+    const int direction = params_.monotonic[static_cast<std::size_t>(node.split.feature)];
+    if (direction == 0) return;
+    const double middle =
+        (constrained_value(part, children[0].id) + constrained_value(part, children[1].id)) / 2;
+    children[direction > 0 ? 0 : 1].upper = middle;
+    children[direction > 0 ? 1 : 0].lower = middle;
+  }
+
+  // ---- subtrees on several threads
+
+  bool deferrable(const OpenNode& node) const {
+    return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !growing_subtrees_ &&
+           node.n_rows() <= kSubtreeRows && entries_.size() > kSubtreeRows;
+  }
+
+  void grow_deferred() {
+    if (deferred_.empty()) return;
+    growing_subtrees_ = true;
+    // Large ones first, so that no thread starts a long one last.
+    std::stable_sort(deferred_.begin(), deferred_.end(),
+                     [](const OpenNode& a, const OpenNode& b) { return a.n_rows() > b.n_rows(); });
+    parts_.resize(1 + deferred_.size());
+    for (std::size_t i = 0; i < deferred_.size(); ++i) {
+      parts_[0].nodes[static_cast<std::size_t>(deferred_[i].id)].part = static_cast<std::int32_t>(i) + 1;
+    }
+    parallel_for(deferred_.size(), params_.n_threads, [&](std::size_t i, int w) {
+      grow_subtree(parts_[i + 1], deferred_[i], *workers_[static_cast<std::size_t>(w)]);
+    });
+  }
+
+  void grow_subtree(Branchwork& part, OpenNode root, Worker<S>& worker) {
+    const NodeRecord& original = parts_[0].nodes[static_cast<std::size_t>(root.id)];
+    const auto value = parts_[0].values.begin() + static_cast<std::ptrdiff_t>(root.id * value_size());
+    const NodeId copy = part.add(value_size());
+    part.nodes[0] = original;
+    part.nodes[0].part = -1;
+    std::copy_n(value, value_size(), part.values.begin());
+    root.id = copy;
+    Frontier frontier(params_.growth);
+    open(part, frontier, root, worker);
+    while (auto node = frontier.next()) expand(part, frontier, *node, worker);
+  }
+
+  const Dataset& data_;
+  const Target& target_;
+  GrowParams params_;
+  Cancel& cancel_;
+  S prototype_;
+  std::vector<Entry> entries_;  // all rows, those of a node side by side
+  int n_values_;
+  std::int64_t min_weight_ = 0;
+  double root_weight_ = 0.0;
+  std::vector<std::unique_ptr<Worker<S>>> workers_;
+  std::vector<Branchwork> parts_;
+  std::vector<OpenNode> deferred_;
+  bool growing_subtrees_ = false;
+};
+
+// ---- the door: which cells, which criterion
+
+// Whole-number weights below 256 in one output of classes can be counted.
+bool can_count(const Target& target, const Sample& sample, const GrowParams& params) {
+  if (!target.is_classification() || target.n_outputs != 1) return false;
+  if (!target.weights.empty()) {
+    const double first = target.weights[sample.rows[0]];
+    for (const RowId row : sample.rows) {
+      if (target.weights[row] != first) return false;
+    }
+  }
+  if (sample.multiplicity.empty()) return true;
+  // min_samples_leaf counts rows, of which counts with multiplicity know nothing.
+  return params.min_samples_leaf <= 1 &&
+         std::ranges::all_of(sample.multiplicity, [](auto m) { return m < 256; });
+}
+
+template <Scorer S>
+GrownTree grow_with(const Dataset& data, const Target& target, const Sample& sample, const GrowParams& params,
+                    Cancel& cancel, S scorer) {
+  std::vector<Entry> entries;
+  entries.reserve(sample.rows.size());
+  GrownTree grown;
+  for (std::size_t i = 0; i < sample.rows.size(); ++i) {
+    const RowId row = sample.rows[i];
+    if constexpr (requires { scorer.stats().fixed_weight(row); }) {
+      if (scorer.stats().fixed_weight(row) == 0) {
+        ++grown.n_weightless;
+        continue;
+      }
+    }
+    entries.push_back({row, S::Stats::payload_of(target, row, sample.times(i))});
+  }
+  grown.tree = Grower<S>(data, target, params, cancel, scorer, std::move(entries)).grow();
+  return grown;
+}
+
+GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& sample,
+                       const GrowParams& params, Cancel& cancel) {
+  const auto with = [&](auto scorer) {
+    return grow_with(data, target, sample, params, cancel, std::move(scorer));
+  };
+  if (can_count(target, sample, params)) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < sample.rows.size(); ++i) total += sample.times(i);
+    CountStats stats(target, sample);
+    if (params.criterion == Criterion::kGini) return with(CountScorer<GiniTerm>(stats, total));
+    return with(CountScorer<EntropyTerm>(stats, total));
+  }
+  if (target.is_classification()) {
+    VectorStats stats(target, sample);
+    if (params.criterion == Criterion::kGini) return with(VectorScorer<VectorGini>(std::move(stats)));
+    return with(VectorScorer<VectorEntropy>(std::move(stats)));
+  }
+  if (target.n_outputs > 1) return with(VectorScorer<VectorSquaredError>(VectorStats(target, sample)));
+  if (params.criterion == Criterion::kPoisson)
+    return with(SumScorer<PoissonBranch>(SumStats(target, sample, false)));
+  return with(SumScorer<SquaredErrorBranch>(SumStats(target, sample, true)));
+}
+
+// The power of two that brings the largest of the numbers near 1, or 0 if they are near enough to compute
+// with.
+int distant_exponent(std::span<const double> numbers) {
+  constexpr int kNear = 200;  // squares and sums of billions still fit a float64
+  double largest = 0.0;
+  for (const double number : numbers) largest = std::max(largest, std::abs(number));
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return largest > 0 && std::abs(exponent) > kNear ? exponent : 0;
+}
+
+std::vector<double> scaled(std::span<const double> numbers, int exponent) {
+  std::vector<double> result(numbers.begin(), numbers.end());
+  for (double& number : result) number = std::ldexp(number, exponent);
+  return result;
+}
+
+}  // namespace
+
+GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sample, const GrowParams& params,
+                    Cancel& cancel) {
+  const int weight_exponent = distant_exponent(target.weights);
+  const int real_exponent = distant_exponent(target.reals);
+  if (weight_exponent == 0 && real_exponent == 0) return grow_by_kind(data, target, sample, params, cancel);
+
+  // Weights or targets like 1e-300: grow with all of them multiplied by a power of two, then say it in the
+  // user's units.
+  const std::vector<double> weights = scaled(target.weights, -weight_exponent);
+  const std::vector<double> reals = scaled(target.reals, -real_exponent);
+  Target near = target;
+  near.weights = weights;
+  near.reals = reals;
+  const int impurity_exponent = params.criterion == Criterion::kPoisson ? real_exponent : 2 * real_exponent;
+  GrowParams near_params = params;
+  near_params.min_weight_leaf = std::ldexp(params.min_weight_leaf, -weight_exponent);
+  near_params.min_impurity_decrease = std::ldexp(params.min_impurity_decrease, -impurity_exponent);
+  GrownTree grown = grow_by_kind(data, near, sample, near_params, cancel);
+  Tree& tree = grown.tree;
+  tree.weight = scaled(tree.weight, weight_exponent);
+  tree.impurity = scaled(tree.impurity, impurity_exponent);
+  tree.gain = scaled(tree.gain, weight_exponent + impurity_exponent);
+  if (!target.is_classification()) tree.value = scaled(tree.value, real_exponent);
+  return grown;
+}
+
+}  // namespace hornbeam

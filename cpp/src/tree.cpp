@@ -1,0 +1,143 @@
+#include "hornbeam/tree.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hornbeam {
+
+int bits_per_branch(std::int32_t n_branches) {
+  if (n_branches <= 2) return 1;
+  if (n_branches <= 256) return 8;
+  return n_branches <= 65536 ? 16 : 32;
+}
+
+std::size_t table_words(std::size_t n_categories, std::int32_t n_branches) {
+  return (n_categories * static_cast<std::size_t>(bits_per_branch(n_branches)) + 31) / 32;
+}
+
+void set_table_entry(std::uint32_t* words, std::uint32_t category, int bits, std::uint32_t branch) {
+  const std::uint64_t bit = std::uint64_t{category} * static_cast<std::uint64_t>(bits);
+  words[bit / 32] |= branch << (bit % 32);
+}
+
+std::int32_t Tree::largest_branch(NodeId node) const {
+  std::int32_t best = 0;
+  for (std::int32_t b = 1; b < n_branches[node]; ++b) {
+    if (weight[first_child[node] + b] > weight[first_child[node] + best]) best = b;
+  }
+  return best;
+}
+
+std::size_t Tree::n_leaves() const {
+  return static_cast<std::size_t>(std::count(first_child.begin(), first_child.end(), kNoChild));
+}
+
+std::int32_t Tree::max_depth() const {
+  return depths().back();
+}  // breadth-first: the last node is among the deepest
+
+std::vector<NodeId> Tree::parents() const {
+  std::vector<NodeId> parent(n_nodes(), kNoChild);
+  for (NodeId node = 0; node < static_cast<NodeId>(n_nodes()); ++node) {
+    for (std::int32_t b = 0; b < n_branches[node]; ++b) parent[first_child[node] + b] = node;
+  }
+  return parent;
+}
+
+std::vector<std::int32_t> Tree::depths() const {
+  // Children come after their parent in breadth-first order, so one pass is enough.
+  std::vector<std::int32_t> depth(n_nodes(), 0);
+  for (NodeId node = 0; node < static_cast<NodeId>(n_nodes()); ++node) {
+    for (std::int32_t b = 0; b < n_branches[node]; ++b) depth[first_child[node] + b] = depth[node] + 1;
+  }
+  return depth;
+}
+
+namespace {
+
+std::string at_node(std::size_t node, const std::string& what) {
+  return "node " + std::to_string(node) + ": " + what;
+}
+
+std::string find_size_fault(const Tree& tree) {
+  const std::size_t n = tree.n_nodes();
+  if (n == 0) return "it has no nodes";
+  if (n > kMaxRows) return "it has more nodes than an int32 can number";
+  if (tree.n_outputs < 1 || tree.n_values < 1) return "the number of outputs or classes is not positive";
+  const bool agree = tree.n_branches.size() == n && tree.feature.size() == n && tree.threshold.size() == n &&
+                     tree.category_begin.size() == n && tree.missing_branch.size() == n &&
+                     tree.n_samples.size() == n && tree.weight.size() == n && tree.impurity.size() == n &&
+                     tree.gain.size() == n && tree.value.size() / tree.value_size() == n &&
+                     tree.value.size() % tree.value_size() == 0;
+  return agree ? "" : "its arrays differ in length";
+}
+
+std::string find_number_fault(const Tree& tree, std::size_t node) {
+  if (tree.n_samples[node] < 0) return "its number of rows is negative";
+  for (const double number : {tree.weight[node], tree.impurity[node], tree.gain[node]}) {
+    if (!std::isfinite(number)) return "its weight, impurity or gain is not finite";
+  }
+  for (std::size_t i = 0; i < tree.value_size(); ++i) {
+    if (!std::isfinite(tree.value[node * tree.value_size() + i])) return "its value is not finite";
+  }
+  return "";
+}
+
+std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories) {
+  const FeatureId feature = tree.feature[node];
+  if (feature < 0 || static_cast<std::size_t>(feature) >= categories.size())
+    return "its feature is out of range";
+  if (tree.missing_branch[node] < 0 || tree.missing_branch[node] >= tree.n_branches[node]) {
+    return "its branch for missing values is out of range";
+  }
+  const std::uint32_t n_categories = categories[static_cast<std::size_t>(feature)];
+  if (tree.category_begin[node] == kNoTable) {
+    if (n_categories != 0) return "it compares a categorical feature with a threshold";
+    if (std::isnan(tree.threshold[node])) return "its threshold is not a number";
+    return tree.n_branches[node] == 2 ? "" : "a threshold has two branches";
+  }
+  if (n_categories == 0) return "it looks up a numeric feature in a table of categories";
+  const std::size_t words = table_words(n_categories, tree.n_branches[node]);
+  const std::int64_t begin = tree.category_begin[node];
+  if (begin < 0 || words > tree.category_words.size() ||
+      static_cast<std::size_t>(begin) > tree.category_words.size() - words) {
+    return "its table of categories is out of range";
+  }
+  for (std::uint32_t category = 0; category < n_categories; ++category) {
+    if (tree.branch_of_category(static_cast<NodeId>(node), category) >= tree.n_branches[node]) {
+      return "its table of categories names a branch that does not exist";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
+  if (std::string fault = find_size_fault(tree); !fault.empty()) return fault;
+  // Breadth-first order with adjacent children means that the children of the inner nodes, taken in order,
+  // are exactly the nodes 1, 2, 3, ...: so every node is reached once and there is no cycle.
+  std::size_t next_child = 1;
+  for (std::size_t node = 0; node < tree.n_nodes(); ++node) {
+    if (std::string fault = find_number_fault(tree, node); !fault.empty()) return at_node(node, fault);
+    const bool leaf = tree.first_child[node] == kNoChild;
+    if (leaf != (tree.n_branches[node] == 0) || leaf != (tree.feature[node] == kNoFeature)) {
+      return at_node(node, "its leaf marks disagree");
+    }
+    if (leaf) {
+      if (tree.category_begin[node] != kNoTable) return at_node(node, "a leaf has a table of categories");
+      continue;
+    }
+    if (tree.n_branches[node] < 2) return at_node(node, "it has fewer than two branches");
+    if (static_cast<std::size_t>(tree.first_child[node]) != next_child || next_child <= node) {
+      return at_node(node, "its children are not the next nodes in breadth-first order");
+    }
+    next_child += static_cast<std::size_t>(tree.n_branches[node]);
+    if (next_child > tree.n_nodes()) return at_node(node, "its children lie outside the tree");
+    if (std::string fault = find_test_fault(tree, node, categories); !fault.empty())
+      return at_node(node, fault);
+  }
+  return next_child == tree.n_nodes() ? "" : "some nodes have no parent";
+}
+
+}  // namespace hornbeam

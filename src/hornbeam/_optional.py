@@ -1,0 +1,29 @@
+"""Packages that some features need and an installation of hornbeam does not: imported here and nowhere else.
+
+A feature asks for its package when it is used, so `import hornbeam` stays light. Where the package is
+missing, the error says what to install.
+"""
+
+import importlib
+from types import ModuleType
+
+__all__ = ["require"]
+
+# Package -> the extra of hornbeam that brings it.
+_EXTRAS = {"matplotlib": "plot", "pandas": "frames", "polars": "frames", "pyarrow": "frames"}
+
+
+def require(module: str, *, purpose: str) -> ModuleType:
+    """Import an optional package or a module of it; `purpose` opens the error, as in "Drawing a tree"."""
+    package = module.partition(".")[0]
+    extra = _EXTRAS[package]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        # A package that is there but lacks something itself must say so in its own words.
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise ModuleNotFoundError(
+            f"{purpose} needs {package}, which is not installed: pip install hornbeam[{extra}]",
+            name=error.name,
+        ) from error

@@ -1,0 +1,59 @@
+"""From named columns to integer codes: a `Table` comes in, an `Encoded` data set that every learner can share goes out.
+
+The encoding holds facts about X only. Bootstrap samples, folds and rounds are lists of its rows, never copies.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.table import Schema, SparseColumn, Table
+
+__all__ = ["Encoded", "core_column", "encode"]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Codes of every column, and the schema that gives them their meaning."""
+
+    codes: _core.Dataset
+    schema: Schema
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.codes.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.codes.n_features
+
+    def all_rows(self) -> npt.NDArray[np.uint32]:
+        """Number the rows: the view that holds everything."""
+        return np.arange(self.n_rows, dtype=np.uint32)
+
+
+def encode(table: Table, *, max_bins: int | None, n_threads: int) -> Encoded:
+    """Encode a table: exactly, by the rank of each distinct value, or into at most `max_bins` quantile bins."""
+    columns: list[tuple[Any, ...]] = []
+    for column in table.columns:
+        if isinstance(column.values, SparseColumn):
+            columns.append((column.values.indices, column.values.data, None))
+        elif column.kind == "categorical":
+            columns.append((column.values, len(column.categories or ())))
+        else:
+            columns.append((core_column(column.kind, column.values),))
+    return Encoded(_core.encode_table(table.n_rows, columns, max_bins or 0, n_threads), table.schema)
+
+
+def core_column(kind: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a dense column as the core compares it: ordered categories become numbers, their gaps NaN."""
+    if kind != "ordinal":
+        return values
+    numbers = values.astype(np.float64)
+    numbers[values < 0] = np.nan
+    return numbers

@@ -1,0 +1,35 @@
+"""Options as data: how a hyperparameter is declared, and what follows from the declaration.
+
+`kinds.py` reads type annotations and judges values, `classes.py` turns declarations into constructors, checks
+and documentation, `hints.py` answers names that are not known. The hyperparameters themselves are in
+`hornbeam.params`.
+"""
+
+from hornbeam.declare.classes import (
+    Declared,
+    Option,
+    documentation,
+    estimators,
+    fitted,
+    option,
+    option_table,
+    options_of,
+    removed,
+    validate,
+)
+from hornbeam.declare.kinds import Bounds, Check
+
+__all__ = [
+    "Bounds",
+    "Check",
+    "Declared",
+    "Option",
+    "documentation",
+    "estimators",
+    "fitted",
+    "option",
+    "option_table",
+    "options_of",
+    "removed",
+    "validate",
+]

@@ -1,0 +1,1 @@
+"""The estimators: parameters and checks on the outside, recipes and the model on the inside."""

@@ -1,0 +1,125 @@
+"""What every estimator made of our trees shares: reading X, y and weights at fit, X at predict, and looking inside."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hornbeam import _core
+from hornbeam.data.table import Table, read_table
+from hornbeam.data.target import read_weights
+from hornbeam.model import Ensemble, refuse_missing
+from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
+from hornbeam.threads import resolve_n_jobs
+from hornbeam.warnings import DataWarning
+
+__all__ = ["Training", "TreeModel", "importances_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a fit starts from, checked: a table, the target as given, and weights that are all positive."""
+
+    table: Table
+    y: Any
+    weights: npt.NDArray[np.float64] | None
+
+
+class TreeModel(ColumnOptions, RunOptions):
+    """Base of the estimators whose members are our trees."""
+
+    n_features_in_: int = fitted()
+    feature_names_in_: npt.NDArray[np.object_] = fitted()
+    _model: Ensemble = fitted()
+
+    def _begin_fit(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Check the parameters and X, and leave out rows without weight: they must not matter in any way."""
+        validate(self)
+        table = self._read_table(X)
+        weights = read_weights(sample_weight, table.n_rows)
+        if weights is not None and not weights.all():
+            check_consistent_length(X, y)
+            kept = np.flatnonzero(weights)
+            X, y, weights = _safe_indexing(X, kept), _safe_indexing(y, kept), weights[kept]
+            table = self._read_table(X)
+        validate_data(self, X, skip_check_array=True)
+        if self.missing == "error":
+            refuse_missing(table, type(self).__name__)
+        if table.n_rows == 1:
+            warnings.warn(
+                "X has a single row: the model can only repeat its target.", DataWarning, stacklevel=3
+            )
+        return Training(table, y, weights)
+
+    def _read_table(self, X: Any) -> Table:
+        return read_table(
+            X, categorical_features=self.categorical_features, estimator_name=type(self).__name__
+        )
+
+    def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
+        """Find the leaf of each row in each tree: one column per tree."""
+        check_is_fitted(self)
+        table = self._model.read(X, estimator_name=type(self).__name__)
+        return self._model.leaves(table, n_threads=resolve_n_jobs(self.n_jobs))
+
+    def _monotonic_directions(self, feature_names: tuple[str, ...]) -> tuple[int, ...]:
+        """Spell `monotonic_cst` out as one direction per feature; empty if nothing is constrained."""
+        given = self.monotonic_cst
+        if given is None:
+            return ()
+        if isinstance(given, dict):
+            unknown = [name for name in given if name not in feature_names]
+            if unknown:
+                raise ValueError(
+                    f"monotonic_cst names {unknown[0]!r}, which is not a column of X; columns are "
+                    f"{', '.join(map(repr, feature_names[:10]))}."
+                )
+            directions = tuple(int(given.get(name, 0)) for name in feature_names)
+        else:
+            directions = tuple(int(direction) for direction in given)
+            if len(directions) != len(feature_names):
+                raise ValueError(
+                    f"monotonic_cst has shape {len(directions)} but the input data X has {len(feature_names)} "
+                    "features: give one direction per feature, or a dict from column name to direction."
+                )
+        return directions if any(directions) else ()
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what X may hold."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def importances_of(tree: _core.Tree, n_features: int) -> npt.NDArray[np.float64]:
+    """Share out the impurity decrease of a tree over the features that brought it about; the shares sum to 1."""
+    inner = tree.feature >= 0
+    decrease = np.bincount(tree.feature[inner], weights=tree.gain[inner], minlength=n_features)
+    total = decrease.sum()
+    return decrease / total if total > 0 else decrease
+
+
+def paths_to(tree: _core.Tree, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
+    """Mark, for each row, the nodes on the way from the root to its leaf: rows x nodes, sparse."""
+    parent = tree.parent
+    depth = tree.depth
+    ends = np.concatenate([[0], np.cumsum(depth[leaves].astype(np.int64) + 1)])
+    nodes = np.empty(ends[-1], dtype=np.int32)
+    # Walk all rows up at once; in breadth-first order an ancestor has a smaller number, so paths come out sorted.
+    rows = np.arange(len(leaves))
+    at = leaves.astype(np.int32)
+    while len(rows):
+        nodes[ends[rows] + depth[at]] = at
+        at = parent[at]
+        rows, at = rows[at >= 0], at[at >= 0]
+    return sparse.csr_matrix(
+        (np.ones(len(nodes), dtype=np.int64), nodes, ends), shape=(len(leaves), tree.node_count)
+    )

@@ -1,0 +1,286 @@
+"""Single decision trees: `DecisionTreeClassifier` and `DecisionTreeRegressor`."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded, encode
+from hornbeam.data.target import (
+    ClassTarget,
+    RegressionTarget,
+    class_weights,
+    read_classes,
+    read_numbers,
+)
+from hornbeam.estimators.base import Training, TreeModel, importances_of, paths_to
+from hornbeam.model import Ensemble
+from hornbeam.params import (
+    ClassifierTreeOptions,
+    RegressorTreeOptions,
+    TreeOptions,
+    fitted,
+    resolve_count,
+    resolve_max_features,
+    resolve_random_key,
+)
+from hornbeam.recipes.single import GrowthSettings, grow_tree
+from hornbeam.sklearn_bases import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from hornbeam.threads import resolve_n_jobs
+from hornbeam.warnings import DataWarning
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
+
+
+class _DecisionTree(TreeModel, TreeOptions):
+    """What the two kinds of single tree share."""
+
+    n_outputs_: int = fitted()
+    max_features_: int = fitted()
+
+    def _fit_tree(
+        self,
+        training: Training,
+        target: ClassTarget | RegressionTarget,
+        weights: npt.NDArray[np.float64] | None,
+        criterion: str,
+    ) -> None:
+        n_threads = resolve_n_jobs(self.n_jobs)
+        encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)
+        settings = self._settings(encoded, target, weights, criterion)
+        tree = grow_tree(
+            encoded,
+            target,
+            weights,
+            settings,
+            rows=_rows_with_weight(encoded, weights),
+            key=resolve_random_key(self.random_state),
+            n_threads=n_threads,
+        )
+        if self.ccp_alpha > 0:
+            tree = _core.prune_cost_complexity(tree, self.ccp_alpha)
+        _warn_of_a_lone_leaf(tree, encoded)
+        self.n_outputs_ = target.n_outputs
+        self.max_features_ = settings.max_features
+        self._model = Ensemble(
+            trees=(tree,),
+            schema=encoded.schema,
+            unseen=self.unseen,
+            missing_allowed=self.missing != "error",
+        )
+
+    def _settings(
+        self,
+        encoded: Encoded,
+        target: ClassTarget | RegressionTarget,
+        weights: npt.NDArray[np.float64] | None,
+        criterion: str,
+    ) -> GrowthSettings:
+        """Turn the parameters into numbers, now that the data are known."""
+        n_rows = encoded.n_rows
+        total_weight = float(n_rows if weights is None else weights.sum())
+        min_samples_leaf = resolve_count(self.min_samples_leaf, n_rows)
+        min_samples_split = resolve_count(self.min_samples_split, n_rows, at_least=2)
+        return GrowthSettings(
+            criterion=criterion,
+            random_splits=self.splitter == "random",
+            max_depth=self.max_depth or 0,
+            min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
+            min_samples_leaf=min_samples_leaf,
+            min_weight_leaf=self.min_weight_fraction_leaf * total_weight,
+            max_leaf_nodes=self.max_leaf_nodes or 0,
+            max_nodes=self.max_nodes or 0,
+            max_features=resolve_max_features(self.max_features, encoded.n_features),
+            min_impurity_decrease=self.min_impurity_decrease,
+            monotonic=self._checked_directions(encoded, target),
+        )
+
+    def _checked_directions(
+        self, encoded: Encoded, target: ClassTarget | RegressionTarget
+    ) -> tuple[int, ...]:
+        directions = self._monotonic_directions(encoded.schema.names)
+        if not directions:
+            return ()
+        if isinstance(target, ClassTarget) and any(len(classes) > 2 for classes in target.classes):
+            raise ValueError("Monotonicity constraints are not supported with multiclass classification.")
+        if target.n_outputs > 1:
+            raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
+        for name, kind, direction in zip(
+            encoded.schema.names, encoded.schema.kinds, directions, strict=True
+        ):
+            if direction and kind == "categorical":
+                raise ValueError(
+                    f"monotonic_cst constrains {name!r}, a categorical column: its categories have no order. "
+                    "Use an ordered category, or direction 0."
+                )
+        return directions
+
+    @property
+    def tree_(self) -> _core.Tree:
+        """The fitted tree, as flat arrays."""
+        check_is_fitted(self)
+        return self._model.trees[0]
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """The share of each feature in the impurity decrease of the tree."""
+        return importances_of(self.tree_, self.n_features_in_)
+
+    def get_depth(self) -> int:
+        """Return the number of tests on the longest path."""
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        return self.tree_.n_leaves
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the leaf that each row falls into, as an index into the arrays of `tree_`."""
+        return self._leaves(X)[:, 0]
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Return, for each row, the nodes it passes: a sparse matrix of rows x nodes."""
+        return paths_to(self.tree_, self.apply(X))
+
+    def _values(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return what the leaf of each row says: rows x outputs x classes."""
+        leaves = self.apply(X)
+        return self.tree_.value[leaves]
+
+
+def _rows_with_weight(
+    encoded: Encoded, weights: npt.NDArray[np.float64] | None
+) -> npt.NDArray[np.uint32]:
+    """Leave out the rows of classes whose `class_weight` is 0; rows without weight of their own are gone already."""
+    if weights is None or weights.all():
+        return encoded.all_rows()
+    if not weights.any():
+        raise ValueError("class_weight leaves no row with a weight above 0.")
+    return np.flatnonzero(weights).astype(np.uint32)
+
+
+def _warn_of_a_lone_leaf(tree: _core.Tree, encoded: Encoded) -> None:
+    if tree.node_count > 1 or tree.impurity[0] == 0 or encoded.n_rows == 1:
+        return
+    if all(encoded.codes.is_constant(j) for j in range(encoded.n_features)):
+        warnings.warn(
+            "Every column of X is constant: the model is a single leaf that predicts the same for all rows.",
+            DataWarning,
+            stacklevel=5,
+        )
+
+
+class DecisionTreeClassifier(ClassifierMixin, MultiOutputMixin, _DecisionTree, ClassifierTreeOptions):
+    """A decision tree that predicts classes.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        The classes, sorted; one array per output if there are several.
+    n_classes_ : int, or list of int
+        How many there are.
+    tree_ : Tree
+        The tree as flat arrays, with scikit-learn's names for them.
+    feature_importances_ : array
+        The share of each feature in the impurity decrease of the tree.
+    """
+
+    classes_: Any = fitted()
+    n_classes_: Any = fitted()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree on rows X with labels y."""
+        training = self._begin_fit(X, y, sample_weight)
+        target = read_classes(
+            training.y, training.table.n_rows, multi_output=True, estimator_name=type(self).__name__
+        )
+        weights = training.weights
+        factors = class_weights(self.class_weight, target, weights)
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        self._fit_tree(training, target, weights, self.criterion)
+        self.classes_ = target.classes if target.is_multi_output else target.classes[0]
+        counts = [len(classes) for classes in target.classes]
+        self.n_classes_ = counts if target.is_multi_output else counts[0]
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the class shares of each row's leaf: rows x classes; a list of them for several outputs."""
+        values = self._values(X)
+        if self.n_outputs_ == 1:
+            return values[:, 0, : self.n_classes_]
+        return [values[:, k, :n] for k, n in enumerate(self.n_classes_)]
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of `predict_proba`."""
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(shares) if self.n_outputs_ == 1 else [np.log(share) for share in shares]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class with the largest share in each row's leaf; the first of equals."""
+        shares = self.predict_proba(X)
+        if self.n_outputs_ == 1:
+            return self.classes_[np.argmax(shares, axis=1)]
+        labels = [
+            classes[np.argmax(share, axis=1)] for classes, share in zip(self.classes_, shares, strict=True)
+        ]
+        return np.stack(labels, axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that several outputs are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class DecisionTreeRegressor(RegressorMixin, MultiOutputMixin, _DecisionTree, RegressorTreeOptions):
+    """A decision tree that predicts numbers.
+
+    {parameters}
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree as flat arrays, with scikit-learn's names for them.
+    feature_importances_ : array
+        The share of each feature in the impurity decrease of the tree.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree on rows X with targets y."""
+        training = self._begin_fit(X, y, sample_weight)
+        target = read_numbers(
+            training.y, training.table.n_rows, multi_output=True, estimator_name=type(self).__name__
+        )
+        if self.criterion == "poisson":
+            _check_counts(target.values, training.weights)
+        self._fit_tree(training, target, training.weights, self.criterion)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the mean target of each row's leaf."""
+        values = self._values(X)[:, :, 0]
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+
+def _check_counts(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None) -> None:
+    if values.shape[1] > 1:
+        raise ValueError("criterion='poisson' takes one output; use 'squared_error' for several.")
+    negative = values[:, 0] < 0
+    if negative.any():
+        row = int(np.argmax(negative))
+        raise ValueError(
+            f"Some value(s) of y are negative which is not allowed for Poisson regression: row {row} holds "
+            f"{values[row, 0]}. Use criterion='squared_error'."
+        )
+    if values.sum() <= 0:
+        raise ValueError(
+            "Sum of y is not positive which is necessary for Poisson regression: every target is 0."
+        )

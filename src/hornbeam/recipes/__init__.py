@@ -1,0 +1,1 @@
+"""Recipes: which rows, which weights, which targets, how many trees, when to stop."""

@@ -1,0 +1,69 @@
+"""One tree: the smallest recipe, and the settings of growth that every other recipe shares.
+
+In come an encoded table, a target and settings; out goes a tree.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.warnings import WeightWarning
+
+__all__ = ["GrowthSettings", "grow_tree"]
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """How a tree grows, in numbers of rows and features; 0 means no limit."""
+
+    criterion: str
+    growth: Literal["depth_first", "level", "best_first"] = "depth_first"
+    random_splits: bool = False
+    max_depth: int = 0
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    max_leaf_nodes: int = 0
+    max_nodes: int = 0
+    max_features: int = 0
+    min_impurity_decrease: float = 0.0
+    monotonic: tuple[int, ...] = ()
+
+
+def grow_tree(
+    encoded: Encoded,
+    target: ClassTarget | RegressionTarget,
+    weights: npt.NDArray[np.float64] | None,
+    settings: GrowthSettings,
+    *,
+    rows: npt.NDArray[np.uint32],
+    key: int,
+    n_threads: int,
+) -> _core.Tree:
+    """Grow one tree on some rows; weights must be positive there."""
+    tree, n_weightless = _core.grow_tree(
+        encoded.codes,
+        n_classes=[len(classes) for classes in target.classes] if isinstance(target, ClassTarget) else [],
+        n_outputs=target.n_outputs,
+        classes=target.codes.ravel() if isinstance(target, ClassTarget) else None,
+        reals=target.values.ravel() if isinstance(target, RegressionTarget) else None,
+        weights=weights,
+        rows=rows,
+        multiplicity=None,
+        key=key,
+        n_threads=n_threads,
+        **vars(settings),
+    )
+    if n_weightless:
+        warnings.warn(
+            f"{n_weightless} row(s) have a positive weight so small beside the total that they do not count.",
+            WeightWarning,
+            stacklevel=4,
+        )
+    return tree

@@ -1,0 +1,52 @@
+"""scikit-learn's base classes, with types.
+
+scikit-learn ships no types, so to a type checker its classes are `Any`, and a class built on `Any` accepts
+every constructor argument. Estimators import their bases from here instead: at run time the classes are
+scikit-learn's own; a type checker sees the few methods spelled out below, and so the true constructor of
+every estimator.
+"""
+
+from typing import TYPE_CHECKING, Any, Self
+
+__all__ = ["BaseEstimator", "ClassifierMixin", "MultiOutputMixin", "RegressorMixin"]
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    class BaseEstimator:
+        """Parameters in and out, and tags."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """Return the parameters by name."""
+
+        def set_params(self, **params: Any) -> Self:
+            """Set parameters by name."""
+
+        def get_metadata_routing(self) -> Any:
+            """Return which method asks for which metadata."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
+    class ClassifierMixin:
+        """Marks a classifier."""
+
+        def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+            """Return the accuracy."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
+    class RegressorMixin:
+        """Marks a regressor."""
+
+        def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+            """Return the coefficient of determination."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
+    class MultiOutputMixin:
+        """Marks an estimator whose `y` may have several columns."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin

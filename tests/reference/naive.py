@@ -1,0 +1,418 @@
+"""A decision tree grown the slow and obvious way: the oracle for the C++ engine.
+
+In:  a list of columns (float arrays with NaN for missing, or integer code arrays with -1 for missing),
+     a target (class codes 0..K-1, or floats; one column per output), weights or None, the rules of growth.
+Out: a list of `Node`, breadth first, the two children of a node next to each other, the root first.
+
+Every candidate split sends every row of the node to its branch and adds the branches up from nothing, in sums
+that do not depend on the order of the rows (criteria.py), so equal partitions have equal scores, bit for bit.
+Targets should stay below 1e150 or so: here the squares are plain floats.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from .criteria import CLASS_CRITERIA, Criterion, branch_score, impurity, mean
+from .splits import (
+    Split,
+    branches_of,
+    group_test,
+    is_categorical,
+    is_missing,
+    numeric_tests,
+    shadow_tests,
+    subset_tests,
+)
+
+Order = Literal["depth", "level", "best"]
+
+TIE = 2.0**-44  # scores closer than this, relative to the best so far, are a tie
+ROUNDING = 2.2e-16  # what an impurity decrease may fall short of `min_impurity_decrease`
+
+
+# What comes in ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How to grow: names and meanings as in the estimators, `None` for "no limit"."""
+
+    criterion: Criterion = "gini"
+    order: Order = "depth"
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: int | None = None
+    max_nodes: int | None = None
+    monotonic_cst: Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class Data:
+    """The table, the target as one array per output, and the weight of every row."""
+
+    columns: list[np.ndarray]
+    outputs: list[np.ndarray]
+    scored: list[np.ndarray]  # the outputs as the score sees them: centred for squared error
+    n_classes: list[int]  # per output; 1 for a number
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A split that was tried in a node."""
+
+    split: Split
+    position: int  # of the threshold (or group of categories) among those of its feature
+    learned: int | None  # the branch the missing rows of the node took; None if the node has none
+    branches: np.ndarray  # 0 or 1 for each row of the node
+    score: float
+    margin: float  # how far the monotonic constraint is from refusing it; below 0 it is refused
+    shadow: bool = False  # not a candidate at all, only a hint for `near_ties`
+
+    @property
+    def partition(self) -> bytes:
+        """Which rows stay together, whatever the names of the branches."""
+        return np.asarray(self.branches == self.branches[0]).tobytes()
+
+
+@dataclass
+class Node:
+    """One node. A leaf has no split and no first child."""
+
+    rows: int
+    weight: float
+    impurity: float
+    value: np.ndarray  # [output, class]: class shares, or the mean in class 0
+    depth: int
+    row_ids: np.ndarray
+    split: Split | None = None
+    first_child: int = -1
+    decrease: float | None = None  # of the best split found, also where it was then refused or not made
+    winner: Candidate | None = field(default=None, repr=False)
+    candidates: list[Candidate] = field(default_factory=list, repr=False)
+    score_scale: float = 0.0  # how large the terms are whose differences the scores of this node show
+    rival_decrease: float | None = None  # largest decrease left waiting when this node was split
+    bounds: tuple[float, float] = (-math.inf, math.inf)  # monotonic limits of the value
+
+
+# The criterion over all outputs -------------------------------------------------------------------
+
+
+def score_of(data: Data, rules: Rules, rows: np.ndarray) -> float:
+    w = data.weights[rows]
+    return math.fsum(branch_score(rules.criterion, y[rows], w) for y in data.scored)
+
+
+def impurity_of(data: Data, rules: Rules, rows: np.ndarray) -> float:
+    w = data.weights[rows]
+    return math.fsum(impurity(rules.criterion, y[rows], w) for y in data.outputs) / len(data.outputs)
+
+
+def value_of(data: Data, rules: Rules, rows: np.ndarray, bounds: tuple[float, float]) -> np.ndarray:
+    """Class shares or means; under monotonic constraints clipped to the bounds (class 1, or the mean)."""
+    w = data.weights[rows]
+    value = np.zeros((len(data.outputs), max(data.n_classes)))
+    for o, (y, k) in enumerate(zip(data.outputs, data.n_classes, strict=True)):
+        if rules.criterion in CLASS_CRITERIA:
+            value[o, :k] = [math.fsum(w[y[rows] == c]) / math.fsum(w) for c in range(k)]
+        else:
+            value[o, 0] = mean(y[rows], w)
+    if rules.monotonic_cst is not None:
+        constrained = max(data.n_classes) - 1  # class 1 of two, or the only column of a number
+        free = value[0, constrained]
+        value[0, constrained] = min(max(free, bounds[0]), bounds[1])
+        if value[0, constrained] != free and constrained == 1:
+            value[0, 0] = 1 - value[0, 1]
+    return value
+
+
+# Scoring and choosing -----------------------------------------------------------------------------
+
+
+def monotone_margin(sign: int, bounds: tuple[float, float], left: float, right: float) -> float:
+    """How much room the constraint leaves; below 0 the split is refused."""
+    lower, upper = bounds
+    return min(sign * (right - left), left - lower, right - lower, upper - left, upper - right)
+
+
+def judge(
+    data: Data, rules: Rules, node: Node, split: Split, position: int, learned: int | None, shadow: bool
+) -> Candidate | None:
+    """Score one split, or None where a limit forbids it."""
+    branches = branches_of(split, data.columns[split.feature][node.row_ids])
+    sides = [node.row_ids[branches == 0], node.row_ids[branches == 1]]
+    weights = [math.fsum(data.weights[side]) for side in sides]
+    if min(len(side) for side in sides) < rules.min_samples_leaf or min(weights) < rules.min_weight_leaf:
+        return None
+    score = math.fsum(score_of(data, rules, side) for side in sides)
+    if score == -math.inf:
+        return None
+    sign = rules.monotonic_cst[split.feature] if rules.monotonic_cst is not None else 0
+    margin = math.inf
+    if sign != 0:
+        y, w = data.outputs[0], data.weights
+        left, right = (mean(y[side], w[side]) for side in sides)
+        margin = monotone_margin(sign, node.bounds, left, right)
+    if learned is None:  # no missing row to learn from: missing values will follow the heavier branch
+        split = replace(split, missing_branch=0 if weights[0] >= weights[1] else 1)
+    return Candidate(split, position, learned, branches, score, margin, shadow)
+
+
+def candidates_of(data: Data, rules: Rules, node: Node, feature: int) -> list[Candidate]:
+    """Every split of one feature in the order of the tie rule, then the shadows."""
+    x, w = data.columns[feature][node.row_ids], data.weights[node.row_ids]
+    missing = is_missing(x)
+    shadows: list[Split] = []
+    if is_categorical(x):
+        if len(data.outputs) > 1:
+            raise NotImplementedError("groups of categories with several outputs")
+        y, k = data.outputs[0][node.row_ids], data.n_classes[0]
+        tests, shadows = subset_tests(feature, x, y, w, k), shadow_tests(feature, x, y, w, k)
+        known = group_test(feature, set(x.tolist()), set(x[~missing].tolist()), missing_branch=1)
+    else:
+        tests = numeric_tests(feature, x)
+        known = Split(feature, missing_branch=1, threshold=math.inf)
+    has_missing = bool(missing.any())
+    directions: list[int | None] = [0, 1] if has_missing else [None]
+    found = []
+    for shadow, splits in ((False, tests), (True, shadows)):
+        for position, split in enumerate(splits):
+            for learned in directions:
+                directed = split if learned is None else replace(split, missing_branch=learned)
+                found.append(judge(data, rules, node, directed, position, learned, shadow))
+    if has_missing and not missing.all():  # the test "known | missing"
+        found.append(judge(data, rules, node, known, len(tests), 1, shadow=False))
+    return [candidate for candidate in found if candidate is not None]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The winner so far, and the best score seen so far (a tie may have raised it without a new winner)."""
+
+    score: float
+    candidate: Candidate
+
+
+def better(score: float, than: float) -> bool:
+    return score > than + abs(than) * TIE
+
+
+def first_best(contenders: Iterable[Best]) -> Best | None:
+    """Walk in order; a later one wins only where it is better by more than the tie tolerance."""
+    best: Best | None = None
+    for contender in contenders:
+        if best is None or better(contender.score, best.score):
+            best = contender
+        elif contender.score > best.score:
+            best = Best(contender.score, best.candidate)
+    return best
+
+
+def merge_directions(left: Best | None, right: Best | None) -> Best | None:
+    """Missing left against missing right: the better one, else the lower threshold, else left."""
+    if left is None or right is None:
+        return left or right
+    if better(left.score, right.score):
+        return left
+    if better(right.score, left.score):
+        return right
+    lower = right if right.candidate.position < left.candidate.position else left
+    return Best(max(left.score, right.score), lower.candidate)
+
+
+def best_of_feature(candidates: list[Candidate]) -> Best | None:
+    admissible = [Best(c.score, c) for c in candidates if c.margin >= 0 and not c.shadow]
+    return merge_directions(
+        first_best(b for b in admissible if b.candidate.learned != 1),
+        first_best(b for b in admissible if b.candidate.learned == 1),
+    )
+
+
+# Growing ------------------------------------------------------------------------------------------
+
+
+def impurity_decrease(
+    data: Data, rules: Rules, node: Node, candidate: Candidate, root_weight: float
+) -> float:
+    """Weighted as in scikit-learn; never below 0, since only rounding could take it there."""
+    after = 0.0
+    for branch in (0, 1):
+        side = node.row_ids[candidate.branches == branch]
+        after += math.fsum(data.weights[side]) / node.weight * impurity_of(data, rules, side)
+    return max(0.0, node.weight / root_weight * (node.impurity - after))
+
+
+def must_be_leaf(data: Data, rules: Rules, node: Node) -> bool:
+    """True where the rules end growth before any split is looked at."""
+    pure = all(np.all(y[node.row_ids] == y[node.row_ids[0]]) for y in data.outputs)
+    return (
+        pure
+        or node.rows < rules.min_samples_split
+        or node.rows < 2 * rules.min_samples_leaf
+        or node.weight < 2 * rules.min_weight_leaf
+        or (rules.max_depth is not None and node.depth >= rules.max_depth)
+    )
+
+
+def make_node(
+    data: Data, rules: Rules, row_ids: np.ndarray, depth: int, bounds: tuple[float, float], root_weight: float
+) -> Node:
+    """A node with its facts and the best split it could make; it stays a leaf until it is split."""
+    node = Node(
+        rows=len(row_ids),
+        weight=math.fsum(data.weights[row_ids]),
+        impurity=impurity_of(data, rules, row_ids),
+        value=value_of(data, rules, row_ids, bounds),
+        depth=depth,
+        row_ids=row_ids,
+        bounds=bounds,
+    )
+    if must_be_leaf(data, rules, node):
+        return node
+    per_feature = [candidates_of(data, rules, node, feature) for feature in range(len(data.columns))]
+    node.candidates = [candidate for candidates in per_feature for candidate in candidates]
+    node.score_scale = abs(score_of(data, rules, row_ids)) + node.weight * node.impurity * len(data.outputs)
+    best = first_best(b for b in map(best_of_feature, per_feature) if b is not None)
+    if best is not None:
+        node.decrease = impurity_decrease(data, rules, node, best.candidate, root_weight)
+        if node.decrease + ROUNDING >= rules.min_impurity_decrease:
+            node.winner = best.candidate
+    return node
+
+
+def child_bounds(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[tuple[float, float]]:
+    """The limits of the two children: halfway between their values, on the side the constraint says."""
+    sign = rules.monotonic_cst[candidate.split.feature] if rules.monotonic_cst is not None else 0
+    lower, upper = node.bounds
+    if sign == 0:
+        return [node.bounds, node.bounds]
+    sides = [node.row_ids[candidate.branches == branch] for branch in (0, 1)]
+    left, right = (mean(data.outputs[0][side], data.weights[side]) for side in sides)
+    middle = left / 2 + right / 2
+    return [(lower, middle), (middle, upper)] if sign > 0 else [(middle, upper), (lower, middle)]
+
+
+def next_node(waiting: list[Node], order: Order) -> Node:
+    """The node to split next; `waiting` is in the order of creation, left before right."""
+    if order == "level":
+        return waiting[0]
+    if order == "depth":
+        deepest = max(node.depth for node in waiting)
+        return next(node for node in waiting if node.depth == deepest)
+    largest = max(node.decrease or 0.0 for node in waiting)
+    return next(node for node in waiting if (node.decrease or 0.0) == largest)
+
+
+def breadth_first(nodes: list[Node]) -> list[Node]:
+    """A copy numbered level by level; nodes that the root no longer reaches are dropped."""
+    numbered: list[Node] = []
+    queue = [nodes[0]]
+    while queue:
+        node = queue.pop(0)
+        numbered.append(replace(node))
+        if node.split is not None:
+            numbered[-1].first_child = len(numbered) + len(queue)
+            queue += nodes[node.first_child : node.first_child + 2]
+    return numbered
+
+
+def prepare(
+    columns: Sequence[np.ndarray],
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    rules: Rules,
+    n_classes: int | None,
+) -> Data:
+    target = np.asarray(y).reshape(len(y), -1)
+    w = np.ones(len(target)) if weights is None else np.asarray(weights, dtype=float)
+    if rules.criterion in CLASS_CRITERIA:
+        outputs = [column.astype(int) for column in target.T]
+        classes = [n_classes or int(codes.max()) + 1 for codes in outputs]
+        scored = outputs
+    else:
+        outputs = [column.astype(float) for column in target.T]
+        classes = [1] * len(outputs)
+        centre = rules.criterion == "squared_error"
+        scored = [numbers - mean(numbers[w > 0], w[w > 0]) for numbers in outputs] if centre else outputs
+    if rules.monotonic_cst is not None:
+        if len(outputs) > 1 or classes[0] > 2:
+            raise ValueError("monotonic_cst needs one output: two classes or a number")
+        if any(c and is_categorical(x) for c, x in zip(rules.monotonic_cst, columns, strict=True)):
+            raise ValueError("monotonic_cst on a categorical column")
+    return Data(list(columns), outputs, scored, classes, w)
+
+
+def grow(
+    columns: Sequence[np.ndarray],
+    y: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    n_classes: int | None = None,
+    rules: Rules | None = None,
+) -> list[Node]:
+    """Grow a tree. `max_leaf_nodes` and `max_nodes` turn depth-first growth into best-first growth."""
+    rules = rules or Rules()
+    limited = rules.max_leaf_nodes is not None or rules.max_nodes is not None
+    order: Order = "best" if limited and rules.order == "depth" else rules.order
+    data = prepare(columns, y, weights, rules, n_classes)
+    row_ids = np.flatnonzero(data.weights > 0)  # rows without weight are not there
+    root_weight = math.fsum(data.weights[row_ids])
+    nodes = [make_node(data, rules, row_ids, 0, (-math.inf, math.inf), root_weight)]
+    leaves = 1
+    waiting = [node for node in nodes if node.winner is not None]
+    while waiting:
+        if rules.max_leaf_nodes is not None and leaves + 1 > rules.max_leaf_nodes:
+            break
+        if rules.max_nodes is not None and len(nodes) + 2 > rules.max_nodes:
+            break
+        node = next_node(waiting, order)
+        waiting = [other for other in waiting if other is not node]
+        node.rival_decrease = max((other.decrease or 0.0 for other in waiting), default=None)
+        assert node.winner is not None
+        node.split, node.first_child = node.winner.split, len(nodes)
+        for branch, bounds in enumerate(child_bounds(data, rules, node, node.winner)):
+            side = node.row_ids[node.winner.branches == branch]
+            nodes.append(make_node(data, rules, side, node.depth + 1, bounds, root_weight))
+        leaves += 1
+        waiting += [child for child in nodes[-2:] if child.winner is not None]
+    return breadth_first(nodes)
+
+
+# Doubt: where another way of adding up may choose differently -------------------------------------
+
+
+def near_ties(node: Node, slack: float = 1e-9, *, trust_ties: bool = False) -> bool:
+    """True where a different partition of the rows comes within `slack` of the best one.
+
+    The slack is relative to the size of the terms that make up the scores. A split that the monotonic
+    constraint allows or refuses by a hair counts as a rival too. False where no split was looked for.
+
+    With `trust_ties` a rival well inside the tie tolerance does not count, because the tie rule settles it.
+    That holds where every implementation adds up exactly: class counts with integer weights.
+    """
+    margin = slack * max((1.0, *(abs(bound) for bound in node.bounds if math.isfinite(bound))))
+    plausible = [c for c in node.candidates if c.margin >= -margin]
+    admissible = [c for c in plausible if c.margin >= 0 and not c.shadow]
+    if not admissible:
+        return bool(plausible)
+    winner = node.winner or max(admissible, key=lambda c: c.score)
+    floor = winner.score - slack * max(abs(winner.score), node.score_scale)
+    rivals = [c for c in plausible if c.score >= floor and c.partition != winner.partition]
+    if trust_ties:
+        rivals = [c for c in rivals if abs(c.score - winner.score) > abs(winner.score) * TIE / 4]
+    return bool(rivals) or winner.margin <= margin
+
+
+def near_order(node: Node, slack: float = 1e-9) -> bool:
+    """True where best-first growth could as well have split another waiting node before this one."""
+    if node.rival_decrease is None or node.decrease is None:
+        return False
+    gap = abs(node.decrease - node.rival_decrease)
+    return gap <= slack * max(node.decrease, node.rival_decrease, ROUNDING)

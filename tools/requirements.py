@@ -1,0 +1,42 @@
+"""Print what pyproject.toml says hornbeam needs, one requirement per line.
+
+In: names of extras, such as `dev docs`. Out, on standard output: the build requirements, the runtime
+dependencies and the requirements of those extras. The Makefile hands the list to pip, so that tools and
+dependencies can be installed while the C++ core does not compile, and no requirement is written twice.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+
+def expand(requirements: list[str], extras: dict[str, list[str]], package: str) -> list[str]:
+    """Replace `package[extra, ...]` by what those extras ask for; the package itself is left out."""
+    own = re.compile(rf"{re.escape(package)}\[([^\]]+)\]")
+    expanded: list[str] = []
+    for requirement in requirements:
+        if match := own.fullmatch(requirement):
+            for extra in match[1].split(","):
+                expanded += expand(extras[extra.strip()], extras, package)
+        else:
+            expanded.append(requirement)
+    return expanded
+
+
+def main(wanted: list[str]) -> None:
+    """Print the requirements for building, running and the wanted extras."""
+    pyproject = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
+    project = pyproject["project"]
+    extras = project["optional-dependencies"]
+    if unknown := sorted(set(wanted) - set(extras)):
+        sys.exit(f"pyproject.toml has no extra {', '.join(unknown)}; it has {', '.join(sorted(extras))}.")
+    own_extras = [f"{project['name']}[{extra}]" for extra in wanted]
+    everything = pyproject["build-system"]["requires"] + project["dependencies"]
+    print("\n".join(everything + expand(own_extras, extras, project["name"])))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
