@@ -37,7 +37,7 @@ def second_class(predictions: NDArray[Any]) -> NDArray[Any]:
 
 def _chosen_class(predictions: NDArray[Any]) -> NDArray[Any]:
     if predictions.ndim == 2 and predictions.shape[1] > 1:
-        return np.argmax(predictions, axis=1)
+        return np.asarray(np.argmax(predictions, axis=1))
     return (second_class(predictions) > 0.5).astype(np.int64)
 
 

@@ -93,6 +93,18 @@ def score_at_least(value: float) -> Target:
     return Target(f"score >= {value:g}", check)
 
 
+def score_at_most(value: float) -> Target:
+    """hornbeam's score, where less is better, stays under a fixed value."""
+
+    def check(result: CaseResult) -> tuple[str, bool] | None:
+        ours = result.main()
+        if ours is None or ours.score is None:
+            return None
+        return f"{ours.score:g}", ours.score <= value
+
+    return Target(f"score <= {value:g}", check)
+
+
 def unit_at_most(value: float, label: str) -> Target:
     """hornbeam's time per piece of work (or, without a unit, its seconds) stays under a fixed value."""
 

@@ -217,6 +217,7 @@ def test_set_params_sets_nothing_if_one_name_is_unknown() -> None:
     [
         (Forest, "n_estimator", "Did you mean 'n_estimators'?"),
         (Forest, "nEstimators", "Did you mean 'n_estimators'?"),
+        (Forest, "MISSING", "Did you mean 'missing'?"),
         (Forest, "num_boost_round", "Here it is called 'n_estimators'."),
         (Forest, "nthread", "Here it is called 'n_jobs'."),
         (Boosting, "verbose", "It is a parameter of Forest."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from benchmarks.data import Dataset
@@ -40,6 +41,7 @@ class YDFForest(Learner):
             num_trees=setting.tree_count(self.trees),
             max_depth=-1,
             min_examples=1,
+            num_candidate_attributes=max(1, math.isqrt(data.features)),  # its own sqrt(d) rounds up
             winner_take_all=False,
             compute_oob_performances=False,
             discretize_numerical_columns=self.binned,

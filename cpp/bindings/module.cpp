@@ -9,6 +9,7 @@ void bind_dataset(nb::module_& module);
 void bind_tree(nb::module_& module);
 void bind_grow(nb::module_& module);
 void bind_predict(nb::module_& module);
+void bind_prune(nb::module_& module);
 
 bool python_wants_stop() {
   nb::gil_scoped_acquire lock;
@@ -25,4 +26,5 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_tree(module);
   hornbeam::bindings::bind_grow(module);
   hornbeam::bindings::bind_predict(module);
+  hornbeam::bindings::bind_prune(module);
 }

@@ -19,9 +19,9 @@ double halfway(double lower, double upper) {
   if (std::isinf(lower) && std::isinf(upper)) return 0.0;  // -inf against +inf
   if (std::isinf(lower)) return -kMax < upper ? -kMax : lower;
   if (std::isinf(upper)) return kMax;  // every finite value stays at or below it
-  double middle = lower / 2 + upper / 2;
-  // Halving may lose the last bit of a tiny number, and the middle of neighbours may round up to the upper
-  // one.
+  double middle = (lower + upper) / 2;
+  if (std::isinf(middle)) middle = lower / 2 + upper / 2;
+  // The middle of neighbours may round up to the upper one.
   if (!(lower <= middle && middle < upper)) middle = lower;
   return middle;
 }

@@ -135,7 +135,8 @@ class Grower {
     const double unit = prototype_.stats().weight_unit();
     min_weight_ = static_cast<std::int64_t>(std::ceil(params.min_weight_leaf / unit * (1 - 0x1p-40)));
     if (params_.max_features < 1) params_.max_features = data.n_features();
-    if (params_.max_leaf_nodes > 0 || params_.max_nodes > 0) params_.growth = Growth::kBestFirst;
+    // Which nodes a limit leaves out must not depend on which branch happens to be visited first.
+    if (limited() && params_.growth == Growth::kDepthFirst) params_.growth = Growth::kBestFirst;
     for (int i = 0; i < std::max(1, params_.n_threads); ++i) {
       workers_.push_back(std::make_unique<Worker<S>>(prototype_, data.n_features(), cancel, i == 0));
     }
@@ -173,8 +174,10 @@ class Grower {
   std::size_t value_size() const { return static_cast<std::size_t>(target_.n_outputs) * n_values_; }
   std::span<Entry> rows_of(const OpenNode& node) { return {entries_.data() + node.begin, node.n_rows()}; }
 
+  bool limited() const { return params_.max_leaf_nodes > 0 || params_.max_nodes > 0; }
+
   bool limit_reached() const {
-    // Limits force best-first growth, which has one piece. A test adds one leaf and two nodes.
+    // Under a limit the tree grows in one piece. A test adds one leaf and two nodes.
     const auto n_nodes = static_cast<std::int64_t>(parts_[0].nodes.size());
     return (params_.max_leaf_nodes > 0 && (n_nodes + 1) / 2 >= params_.max_leaf_nodes) ||
            (params_.max_nodes > 0 && n_nodes + 2 > params_.max_nodes);
@@ -260,7 +263,6 @@ class Grower {
     limits.min_weight = min_weight_;
     limits.node_rows = stats.rows(cell);
     limits.node_weight = stats.weight(cell);
-    limits.monotone = !params_.monotonic.empty();
     limits.lower = node.lower;
     limits.upper = node.upper;
     if (limits.node_weight < 2 * min_weight_) return;
@@ -280,7 +282,7 @@ class Grower {
     const int n_features = data_.n_features();
     Stream stream(params_.key, Purpose::kFeatures, node.path);
     std::size_t n_drawn = 0;
-    FirstBest<Split> best;
+    FirstBest<Split> best(worker.finder.tie_scale());
     bool informative = false;
     // At least one feature that is not constant here is looked at, even if it takes more than max_features
     // draws.
@@ -329,7 +331,7 @@ class Grower {
       for (const FeatureId feature : drawn) informative |= try_feature(node, limits, worker, feature, best);
       return informative;
     }
-    std::vector<FirstBest<Split>> found(drawn.size());
+    std::vector<FirstBest<Split>> found(drawn.size(), FirstBest<Split>(worker.finder.tie_scale()));
     std::vector<char> informative(drawn.size(), 0);
     std::vector<char> loaded(workers_.size(), 0);
     loaded[0] = 1;
@@ -349,7 +351,7 @@ class Grower {
     const Column& column = data_.column(feature);
     worker.poller.poll(4 * node.n_rows());
     if (!worker.finder.gather(column)) return false;
-    if (limits.monotone) limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
+    if (!params_.monotonic.empty()) limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
     if (params_.random_splits) {
       Stream stream(combine(params_.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold,
                     node.path);
@@ -389,7 +391,7 @@ class Grower {
   // ---- subtrees on several threads
 
   bool deferrable(const OpenNode& node) const {
-    return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !growing_subtrees_ &&
+    return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !limited() && !growing_subtrees_ &&
            node.n_rows() <= kSubtreeRows && entries_.size() > kSubtreeRows;
   }
 

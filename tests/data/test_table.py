@@ -538,7 +538,7 @@ def test_text_for_a_numeric_column_is_refused() -> None:
     schema = read_table(pd.DataFrame({"n": [1.5, 2.5]})).schema
     for column in (["1.5", "2.5"], pd.Categorical(["1.5", "2.5"])):
         with pytest.raises(
-            ValueError, match="Column 'n' was numeric in the fit and holds text now, such as '1.5'"
+            ValueError, match=r"Column 'n' was numeric in the fit and holds text now, such as '1.5'"
         ):
             read_table_as(pd.DataFrame({"n": column}), schema)
 
@@ -628,7 +628,7 @@ def test_texts_survive_the_codes_in_every_frame(cells: list[str | None], seed: A
     shuffled = seed.sample(cells, len(cells))
     expected = tuple(sorted({cell for cell in cells if cell is not None}))
     frames = (
-        pd.DataFrame({"a": pd.Series(cells, dtype="str")}),
+        pd.DataFrame({"a": pd.Series(cells, dtype="string")}),
         pd.DataFrame({"a": pd.Categorical(cells, categories=[*sorted(expected, reverse=True), "unused!"])}),
         pl.DataFrame({"a": cells}, schema={"a": pl.String}),
         pa.table({"a": pa.array(cells, pa.string()).dictionary_encode()}),

@@ -389,6 +389,14 @@ def test_canonical_sparse_columns_are_not_copied() -> None:
         assert np.shares_memory(column.values.indices, X.indices)
 
 
+def test_stored_zeros_are_dropped_elsewhere() -> None:
+    X = sparse.csc_array(plain())
+    X.data[0] = 0.0
+    before = X.data.tobytes(), X.indices.tobytes(), X.indptr.tobytes()
+    assert_reads_as(X, X.toarray())
+    assert (X.data.tobytes(), X.indices.tobytes(), X.indptr.tobytes()) == before
+
+
 def test_byte_swapped_sparse_values() -> None:
     X = sparse.csr_array(plain())
     X.data = X.data.astype(">f8")
@@ -469,6 +477,7 @@ def test_frames_are_never_written() -> None:
         (pd.DataFrame({"ok": [1, 2], "bad": [b"a", b"b"]}), "decode"),
         (pd.DataFrame({"ok": [1, 2], "bad": [[1], [2, 3]]}), "column of its own"),
         (pd.DataFrame({"ok": [1, 2], "bad": [datetime.date(2020, 1, 1)] * 2}), "the year"),
+        (pd.DataFrame({"ok": [1, 2], "bad": [datetime.time(1)] * 2}), "the hour"),
         (pd.DataFrame({"ok": [1, 2], "bad": pd.period_range("2020", periods=2)}), "numbers or text"),
         (pl.DataFrame({"ok": [1, 2], "bad": [datetime.datetime(2020, 1, 1)] * 2}), "the year"),
         (pl.DataFrame({"ok": [1, 2], "bad": [datetime.timedelta(1)] * 2}), "seconds"),

@@ -1,4 +1,4 @@
-"""Targets and weights: labels become codes, numbers stay numbers, and what cannot be learned from is refused."""
+"""Targets and weights: labels become codes, numbers stay numbers, what nobody can learn from is refused."""
 
 import datetime
 import decimal
@@ -133,9 +133,11 @@ def test_large_labels_are_not_merged() -> None:
 
 def test_as_many_classes_as_rows() -> None:
     y = np.random.default_rng(0).permutation(100_000)
-    with pytest.warns(UserWarning, match="number of unique classes is greater than 50%") as caught:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         target = read_labels(y)
-    assert len(caught) == 1
+    # Newer versions of scikit-learn warn, once, that this may be a regression problem.
+    assert ["number of unique classes" in str(warning.message) for warning in caught] in ([], [True])
     np.testing.assert_array_equal(target.codes[:, 0], y)
     assert len(target.classes[0]) == 100_000
 
@@ -327,7 +329,7 @@ def test_several_outputs_of_numbers() -> None:
         np.array([3, 0, 7], dtype=np.uint8),
         np.array([3, 0, 7], dtype=np.float16),
         np.array([3, 0, 7], dtype=">f4"),
-        np.array([3, 0, 0, 0, 7, 0], dtype=np.float64)[::2][[0, 1, 2]],
+        np.array([3.0, 9, 0, 9, 7])[::2],
         np.array([3, 0, 7], dtype=np.longdouble),
         np.array([3, 0.0, np.int8(7)], dtype=object),
         pd.Series([3, 0, 7], index=[2, 1, 0]),
@@ -338,12 +340,11 @@ def test_several_outputs_of_numbers() -> None:
     ],
 )
 def test_numbers_in_every_container(y: Any) -> None:
-    expected = [3.0, 0.0, 0.0] if isinstance(y, np.ndarray) and y[2] == 7 and len(y) == 6 else None
     target = read_numbers(y, 3)
     assert isinstance(target, RegressionTarget)
     assert target.values.dtype == np.float64
     assert target.values.shape == (3, 1)
-    assert target.values[:, 0].tolist() == (expected or [3.0, 0.0, 7.0])
+    assert target.values[:, 0].tolist() == [3.0, 0.0, 7.0]
     assert not target.is_multi_output
 
 
@@ -395,7 +396,7 @@ def test_no_weights() -> None:
         np.array([1, 9, 0, 9, 2.5])[::2],
         np.array([1, 0, 2.5], dtype=object),
         pd.Series([1, 0, 2.5], index=[5, 6, 7]),
-        pl.Series([1, 0, 2.5]),
+        pl.Series([1.0, 0.0, 2.5]),
         pa.chunked_array([[1, 0, 2.5]]),
     ],
 )

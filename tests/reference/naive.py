@@ -200,38 +200,46 @@ class Best:
     candidate: Candidate
 
 
-def better(score: float, than: float) -> bool:
-    return score > than + abs(than) * TIE
+def better(score: float, than: float, scale: float) -> bool:
+    return score > than + max(abs(than), scale) * TIE
 
 
-def first_best(contenders: Iterable[Best]) -> Best | None:
+def tie_scale(rules: Rules, data: Data, node: Node) -> float:
+    """How large the terms are whose difference an entropy score is; other scores are sums of like signs."""
+    if rules.criterion != "entropy" or node.weight <= 1:
+        return 0.0
+    return node.weight * math.log2(node.weight) * len(data.outputs)
+
+
+def first_best(contenders: Iterable[Best], scale: float) -> Best | None:
     """Walk in order; a later one wins only where it is better by more than the tie tolerance."""
     best: Best | None = None
     for contender in contenders:
-        if best is None or better(contender.score, best.score):
+        if best is None or better(contender.score, best.score, scale):
             best = contender
         elif contender.score > best.score:
             best = Best(contender.score, best.candidate)
     return best
 
 
-def merge_directions(left: Best | None, right: Best | None) -> Best | None:
+def merge_directions(left: Best | None, right: Best | None, scale: float) -> Best | None:
     """Missing left against missing right: the better one, else the lower threshold, else left."""
     if left is None or right is None:
         return left or right
-    if better(left.score, right.score):
+    if better(left.score, right.score, scale):
         return left
-    if better(right.score, left.score):
+    if better(right.score, left.score, scale):
         return right
     lower = right if right.candidate.position < left.candidate.position else left
     return Best(max(left.score, right.score), lower.candidate)
 
 
-def best_of_feature(candidates: list[Candidate]) -> Best | None:
+def best_of_feature(candidates: list[Candidate], scale: float) -> Best | None:
     admissible = [Best(c.score, c) for c in candidates if c.margin >= 0 and not c.shadow]
     return merge_directions(
-        first_best(b for b in admissible if b.candidate.learned != 1),
-        first_best(b for b in admissible if b.candidate.learned == 1),
+        first_best((b for b in admissible if b.candidate.learned != 1), scale),
+        first_best((b for b in admissible if b.candidate.learned == 1), scale),
+        scale,
     )
 
 
@@ -279,7 +287,9 @@ def make_node(
     per_feature = [candidates_of(data, rules, node, feature) for feature in range(len(data.columns))]
     node.candidates = [candidate for candidates in per_feature for candidate in candidates]
     node.score_scale = abs(score_of(data, rules, row_ids)) + node.weight * node.impurity * len(data.outputs)
-    best = first_best(b for b in map(best_of_feature, per_feature) if b is not None)
+    scale = tie_scale(rules, data, node)
+    best_of_each = [best_of_feature(candidates, scale) for candidates in per_feature]
+    best = first_best((best for best in best_of_each if best is not None), scale)
     if best is not None:
         node.decrease = impurity_decrease(data, rules, node, best.candidate, root_weight)
         if node.decrease + ROUNDING >= rules.min_impurity_decrease:

@@ -26,6 +26,7 @@ concept Scorer = requires(S scorer, const S& asked, const typename S::Element* c
   { asked.right_value() } -> std::same_as<double>;
   { asked.score_of(cell) } -> std::same_as<double>;  // of one branch holding just this cell
   { asked.order_of(cell) } -> std::same_as<double>;  // by which categories are sorted for subset tests
+  { asked.tie_scale(cell) } -> std::same_as<double>;      // size of the terms whose difference a score is, or 0
   { asked.score_unit() } -> std::same_as<double>;    // times this, a score is in the user's weight * impurity
 };
 

@@ -25,22 +25,25 @@ struct Limits {
   std::int64_t min_weight = 0;  // fixed point
   std::int64_t node_rows = 0;
   std::int64_t node_weight = 0;
-  bool monotone = false;      // some feature of this fit is constrained
-  int direction = 0;          // -1, 0, +1 for the feature at hand
-  double lower = -kInfinity;  // bounds on the predictions below this node
+  int direction = 0;          // the feature's monotonic constraint: -1, 0, +1
+  double lower = -kInfinity;  // bounds on what a constrained test's branches may predict
   double upper = kInfinity;
 };
 
-// Scores within this relative slack are equal: what is equal on paper may differ in the last bits of float64.
+// Scores within this slack are equal: what is equal on paper may differ in the last bits of float64. It is relative to the
+// score, or to the terms whose difference the score is, if those are larger.
 inline constexpr double kTieSlack = 0x1p-44;
+inline double tie_slack(double score, double scale) { return std::max(std::abs(score), scale) * kTieSlack; }
 
 // Keeps the best of the candidates offered in order; among equals the first stays.
 template <class What>
 class FirstBest {
  public:
+  explicit FirstBest(double scale) : scale_(scale) {}
+
   bool offer(double score, const What& what) {
     if (!(score > score_)) return false;
-    const bool wins = !winner_.has_value() || score > score_ + std::abs(score_) * kTieSlack;
+    const bool wins = !winner_.has_value() || score > score_ + tie_slack(score_, scale_);
     if (wins) winner_ = what;
     score_ = score;
     return wins;
@@ -53,6 +56,7 @@ class FirstBest {
  private:
   std::optional<What> winner_;
   double score_ = -kInfinity;
+  double scale_;
 };
 
 // A test between two neighbouring codes (or places in the order of categories) present in the node. `high` is
@@ -93,6 +97,7 @@ class TestFinder {
     codes_.grow_to(entries.size());
   }
   const std::vector<Element>& node_cell() const { return node_; }
+  double tie_scale() const { return scorer_.tie_scale(node_.data()); }
 
   S& scorer() { return scorer_; }
 
@@ -132,6 +137,7 @@ class TestFinder {
   Found find_subset(const Limits& limits);
   Found find_subset_exhaustively(const Limits& limits);
   void order_groups();
+  void round_keys();
   void start_walk(bool missing_left) {
     scorer_.start(node_.data());
     if (missing_left) scorer_.move_cell(missing_cell_.data());

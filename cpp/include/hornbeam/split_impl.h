@@ -51,7 +51,7 @@ bool TestFinder<S>::admissible(const Limits& limits) const {
     const std::int64_t left_weight = scorer_.left_weight();
     if (left_weight < limits.min_weight || limits.node_weight - left_weight < limits.min_weight) return false;
   }
-  if (limits.monotone) {
+  if (limits.direction != 0) {
     const double left = scorer_.left_value();
     const double right = scorer_.right_value();
     if (left < limits.lower || left > limits.upper || right < limits.lower || right > limits.upper)
@@ -81,11 +81,13 @@ typename TestFinder<S>::Found TestFinder<S>::merge_directions(const FirstBest<Cu
   if (!missing_right.found()) return take(missing_left, true);
   const double a = missing_left.score();
   const double b = missing_right.score();
-  const double slack = std::max(std::abs(a), std::abs(b)) * kTieSlack;
+  const double slack = tie_slack(std::max(std::abs(a), std::abs(b)), tie_scale());
   if (b > a + slack) return take(missing_right, false);
   if (a > b + slack) return take(missing_left, true);
-  return take(missing_right.winner().low < missing_left.winner().low ? missing_right : missing_left,
-              !(missing_right.winner().low < missing_left.winner().low));
+  const bool right_is_lower = missing_right.winner().low < missing_left.winner().low;
+  Found found = take(right_is_lower ? missing_right : missing_left, !right_is_lower);
+  found.score = std::max(a, b);
+  return found;
 }
 
 // ---- counting
@@ -123,7 +125,7 @@ void TestFinder<S>::clear_cells() {
 
 template <Scorer S>
 FirstBest<Cut> TestFinder<S>::walk_cells(const Limits& limits, bool missing_left) {
-  FirstBest<Cut> best;
+  FirstBest<Cut> best(tie_scale());
   start_walk(missing_left);
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
   Code previous = lowest_;  // the lowest code is present
@@ -221,7 +223,7 @@ void TestFinder<S>::sort_keys() {
 
 template <Scorer S>
 FirstBest<Cut> TestFinder<S>::walk_keys(const Limits& limits, bool missing_left) {
-  FirstBest<Cut> best;
+  FirstBest<Cut> best(tie_scale());
   start_walk(missing_left);
   const std::uint64_t* keys = sorted_;
   for (std::size_t i = 0; i + 1 < n_sorted_; ++i) {
@@ -289,6 +291,17 @@ void TestFinder<S>::make_groups() {
   }
 }
 
+// Means that are equal on paper may differ in their last bits; on a coarser grid they are equal again, and the lower code
+// comes first.
+template <Scorer S>
+void TestFinder<S>::round_keys() {
+  double largest = 0.0;
+  for (const double key : group_key_) largest = std::max(largest, std::abs(key));
+  if (!(largest > 0)) return;
+  const double grid = largest * 0x1p-40;
+  for (double& key : group_key_) key = std::nearbyint(key / grid);
+}
+
 template <Scorer S>
 void TestFinder<S>::order_groups() {
   const std::size_t n_groups = group_code_.size();
@@ -299,6 +312,7 @@ void TestFinder<S>::order_groups() {
   } else {
     for (std::size_t g = 0; g < n_groups; ++g) group_key_[g] = scorer_.order_of(&group_cells_[g * size]);
   }
+  round_keys();
   group_order_.resize(n_groups);
   for (std::size_t g = 0; g < n_groups; ++g) group_order_[g] = static_cast<std::uint32_t>(g);
   std::stable_sort(group_order_.begin(), group_order_.end(),
@@ -307,7 +321,7 @@ void TestFinder<S>::order_groups() {
 
 template <Scorer S>
 FirstBest<Cut> TestFinder<S>::walk_groups(const Limits& limits, bool missing_left) {
-  FirstBest<Cut> best;
+  FirstBest<Cut> best(tie_scale());
   start_walk(missing_left);
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
   for (std::size_t place = 0; place + 1 < group_order_.size(); ++place) {
@@ -328,7 +342,7 @@ typename TestFinder<S>::Found TestFinder<S>::find_subset_exhaustively(const Limi
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
   const std::size_t n_groups = group_code_.size();
   const auto walk = [&](bool missing_left) {
-    FirstBest<Cut> best;
+    FirstBest<Cut> best(tie_scale());
     const Code all = (Code{1} << n_groups) - 1;
     for (Code mask = 1; mask < all; mask += 2) {
       start_walk(missing_left);

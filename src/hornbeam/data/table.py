@@ -225,7 +225,7 @@ def _check_names_and_width(source: "_Source", schema: Schema, estimator_name: st
 
 
 def _refuse_duplicate_names(frame: Any) -> None:
-    labels = getattr(frame, "column_names", None)  # Arrow, whose `columns` are the data
+    labels: Any = getattr(frame, "column_names", None)  # Arrow, whose `columns` are the data
     if labels is None:
         labels = getattr(frame, "columns", ())
     repeated = [label for label, count in Counter(labels).items() if count > 1]
@@ -433,7 +433,7 @@ def _categorical_column(labels: _Labels, name: str) -> Column:
 
 def _plain_categories(labels: _Labels, name: str) -> list[Any]:
     """Turn category values into plain Python values, which compare by value and fit into a model file."""
-    if set(map(type, labels.distinct)) <= {str}:
+    if set(map(type, labels.distinct)) <= {str, int, float, bool}:
         return list(labels.distinct)
     return [_plain_category(value, name) for value in labels.distinct]
 
@@ -455,16 +455,17 @@ def _plain_category(value: Any, name: str) -> Category:
 
 
 def _refuse_mixed_categories(plain: Sequence[Category], labels: _Labels, name: str) -> None:
-    families = [value_family(type(value)) for value in plain]
-    for position, family in enumerate(families):
-        if family != families[0]:
-            row = _first_true(labels.codes == position)
-            where = "" if row is None else f" (first in row {row})"
-            raise ValueError(
-                f"Column {shown(name)} mixes categories of different types: {families[0]} {shown(plain[0])} "
-                f"and {family} {shown(plain[position])}{where}. Make them all text, for example with "
-                ".astype(str)."
-            )
+    family_of = {kind: value_family(kind) for kind in set(map(type, plain))}
+    if len(set(family_of.values())) <= 1:
+        return
+    families = [family_of[type(value)] for value in plain]
+    other = next(position for position, family in enumerate(families) if family != families[0])
+    row = _first_true(labels.codes == other)
+    where = "" if row is None else f" (first in row {row})"
+    raise ValueError(
+        f"Column {shown(name)} mixes categories of different types: {families[0]} {shown(plain[0])} and "
+        f"{families[other]} {shown(plain[other])}{where}. Make them all text, for example with .astype(str)."
+    )
 
 
 def _warn_of_merged_integers(merged: Mapping[str, int]) -> None:
@@ -573,7 +574,7 @@ def _source_of(X: Any, estimator_name: str) -> _Source:
     try:
         frame: Any = nw.from_native(X, allow_series=True, pass_through=True)
     except ValueError:
-        _refuse_duplicate_names(X)  # so does narwhals, without a way out
+        _refuse_duplicate_names(X)  # narwhals refuses most of them, too, without a way out
         raise
     if isinstance(frame, nw.DataFrame):
         return _FrameSource(frame)
@@ -611,8 +612,9 @@ class _FrameSource:
 
     def __init__(self, frame: Any) -> None:
         self.container = frame.to_native()
+        _refuse_duplicate_names(self.container)
         self.n_rows, self.n_columns = frame.shape
-        self._series = list(frame.iter_columns())
+        self._series = [frame.get_column(label) for label in frame.columns]
 
     def read(self, j: int, name: str) -> _Content:
         return _read_series(self._series[j], name)
@@ -763,7 +765,7 @@ def _read_series(series: Any, name: str) -> _Numbers | _Labels:
         return _labels_of_category_series(series, name)
     if family in ("Int128", "UInt128"):
         return _read_objects(_objects(series.to_list()), name)
-    if (family == "Boolean" or dtype.is_integer()) and series.null_count():
+    if family.startswith(("Boolean", "Int", "UInt")) and series.null_count():
         filled = series.fill_null(False if family == "Boolean" else 0)
         return _Numbers(_readable(filled.to_numpy()), absent=series.is_null().to_numpy())
     return _read_array(series.to_numpy(), name)
@@ -814,7 +816,8 @@ _FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Duration", (datetime.timedelta, np.timedelta64)),
     ("number", (numbers.Real,)),
     ("complex", (numbers.Complex,)),
-    ("Datetime", (datetime.date, datetime.time, np.datetime64)),
+    ("Datetime", (datetime.date, np.datetime64)),
+    ("Time", (datetime.time,)),
     ("Decimal", (decimal.Decimal,)),
     ("Binary", (bytes, bytearray, memoryview)),
     ("List", (list, tuple, set, frozenset, np.ndarray)),

@@ -212,9 +212,9 @@ def _columns_of(y: Any, what: str) -> tuple[list[AnyArray], bool]:
             f"{what} is a lazy {type(y).__name__}; compute it first, for example with .collect()."
         )
     if isinstance(frame, nw.Series):
-        return [_series_values(frame, what)], True
+        return [_series_values(frame)], True
     if isinstance(frame, nw.DataFrame):
-        return [_series_values(series, what) for series in frame.iter_columns()], False
+        return [_series_values(frame.get_column(label)) for label in frame.columns], False
     array = _as_array(y, what)
     if array.ndim == 1:
         return [array], True
@@ -241,9 +241,8 @@ def _as_array(y: Any, what: str) -> AnyArray:
     return array
 
 
-def _series_values(series: Any, what: str) -> AnyArray:
-    if series.null_count():
-        _refuse_missing(what, int(np.argmax(series.is_null().to_numpy())))
+def _series_values(series: Any) -> AnyArray:
+    """Return a series as an array in which a null is NaN, None or pandas.NA."""
     if type(series.dtype).__name__ in ("Categorical", "Enum", "Int128", "UInt128"):
         # Not every library turns these into arrays, or into the right ones.
         values = np.empty(len(series), dtype=object)

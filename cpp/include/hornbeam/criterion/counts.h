@@ -21,6 +21,7 @@ struct GiniTerm {
   double branch(std::int64_t terms, std::int64_t count) const {
     return count == 0 ? 0.0 : static_cast<double>(terms) / static_cast<double>(count);
   }
+  double scale(std::int64_t) const { return 0.0; }
   double unit() const { return 1.0; }
 };
 
@@ -41,6 +42,7 @@ class EntropyTerm {
   double branch(std::int64_t terms, std::int64_t count) const {
     return static_cast<double>(terms - values_[count]);
   }
+  double scale(std::int64_t count) const { return static_cast<double>(values_[count]); }
   double unit() const { return 1 / scale_; }
 
  private:
@@ -100,6 +102,7 @@ class CountScorer {
     return term_.branch(terms, count);
   }
   double order_of(const Element* cell) const { return share_of_class_1(cell, stats_.weight(cell)); }
+  double tie_scale(const Element* node) const { return term_.scale(stats_.weight(node)); }
   double score_unit() const { return term_.unit() * stats_.weight_unit(); }
 
  private:

@@ -74,6 +74,7 @@ class SumScorer {
   double order_of(const Element* cell) const {
     return static_cast<double>(cell[SumStats::kSum]) / static_cast<double>(cell[SumStats::kWeight]);
   }
+  double tie_scale(const Element*) const { return 0.0; }
   double score_unit() const { return branch_.unit(); }
 
  private:

@@ -21,6 +21,7 @@ struct VectorGini {
     }
     return score / weight;
   }
+  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
   static double unit(const VectorStats& stats) { return stats.weight_unit(); }
 };
 
@@ -31,6 +32,9 @@ struct VectorEntropy {
       score += x_log2_x(static_cast<double>(cell[k]));
     }
     return score;
+  }
+  static double scale(const VectorStats& stats, const std::int64_t* node) {
+    return stats.n_outputs() * x_log2_x(static_cast<double>(stats.weight(node)));
   }
   static double unit(const VectorStats& stats) { return stats.weight_unit(); }
 };
@@ -44,6 +48,7 @@ struct VectorSquaredError {
     }
     return score / static_cast<double>(stats.weight(cell));
   }
+  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
   static double unit(const VectorStats&) { return 1.0; }
 };
 
@@ -87,6 +92,7 @@ class VectorScorer {
     const int channel = stats_.is_classification() ? 1 : 0;
     return static_cast<double>(cell[channel]) / static_cast<double>(stats_.weight(cell));
   }
+  double tie_scale(const Element* node) const { return Criterion::scale(stats_, node); }
   double score_unit() const { return Criterion::unit(stats_) / stats_.n_outputs(); }
 
  private:

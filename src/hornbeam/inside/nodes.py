@@ -1,0 +1,232 @@
+"""One tree together with what gives its numbers a meaning: how to read its tests, its answers and its paths.
+
+A `TreeReading` is what rules, frames, explanations, drawings and exports are made from, for every model whose
+members are our trees. Nothing here recurses: a tree may be 100,000 levels deep.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.table import Category, Schema, Unseen
+from hornbeam.inside import words
+from hornbeam.inside.conditions import Condition, Group, Interval, condition_words
+
+__all__ = ["Place", "TreeReading"]
+
+Passing = Interval | Group
+Path = dict[int, Passing]
+
+
+class Place(NamedTuple):
+    """A node as a walk meets it: the root has depth 0 and hangs on branch -1 of node -1."""
+
+    node: int
+    depth: int
+    parent: int
+    branch: int
+
+
+@dataclass(frozen=True, eq=False)
+class TreeReading:
+    """A tree, its columns and its classes.
+
+    `classes` holds the labels of each output, and nothing for a tree that predicts numbers. `missing_seen` says for
+    each feature whether the fit met a missing value in it: only there the tree has learned a direction that is worth
+    telling; elsewhere a missing value takes the larger branch.
+    """
+
+    tree: _core.Tree
+    schema: Schema
+    classes: tuple[npt.NDArray[Any], ...]
+    unseen: Unseen
+    missing_seen: tuple[bool, ...]
+
+    # --- Nodes -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _plain(self) -> dict[str, list[Any]]:
+        """The arrays as lists: a walk looks at one entry at a time, which numpy makes slow."""
+        names = (
+            *("first_child", "n_branches", "feature", "threshold", "missing_branch"),
+            *("n_node_samples", "weighted_n_node_samples", "value"),
+        )
+        return {name: getattr(self.tree, name).tolist() for name in names}
+
+    def branches(self, node: int) -> range:
+        """Number the branches of a node; a leaf has none."""
+        return range(self._plain["n_branches"][node])
+
+    def child(self, node: int, branch: int) -> int:
+        """Return the node at the end of a branch."""
+        first: int = self._plain["first_child"][node]
+        return first + branch
+
+    def walk(self) -> Iterator[Place]:
+        """Visit every node before its children, and the children in order."""
+        waiting = [Place(0, 0, -1, -1)]
+        while waiting:
+            place = waiting.pop()
+            yield place
+            node = place.node
+            waiting += [
+                Place(self.child(node, branch), place.depth + 1, node, branch)
+                for branch in reversed(self.branches(node))
+            ]
+
+    def paths(self) -> Iterator[tuple[int, Path]]:
+        """Visit every leaf in the order of `walk`, with what the tests before it ask of each feature."""
+        waiting: list[tuple[int, Path]] = [(0, {})]
+        while waiting:
+            node, path = waiting.pop()
+            branches = self.branches(node)
+            if not branches:
+                yield node, path
+            for branch in reversed(branches):
+                feature = self.feature(node)
+                passing: Any = self.passing(node, branch)
+                if feature in path:
+                    passing = passing.also(path[feature])
+                waiting.append((self.child(node, branch), {**path, feature: passing}))
+
+    # --- Tests -------------------------------------------------------------------------------------------
+
+    def feature(self, node: int) -> int:
+        """Return the number of the column that a node tests; negative at leaves."""
+        feature: int = self._plain["feature"][node]
+        return feature
+
+    def missing_branch(self, node: int) -> int:
+        """Return the branch that missing values take."""
+        branch: int = self._plain["missing_branch"][node]
+        return branch
+
+    def unseen_branch(self, node: int) -> int:
+        """Return the branch for categories that the fit has not seen."""
+        if self.unseen != "majority" or not self._has_group(node):
+            return self.missing_branch(node)
+        weights = [self.weight(self.child(node, branch)) for branch in self.branches(node)]
+        return weights.index(max(weights))
+
+    def passing(self, node: int, branch: int) -> Passing:
+        """Say which values of its feature a node sends down a branch."""
+        missing = self.missing_branch(node) == branch
+        if self._has_group(node):
+            n_categories = len(self.schema.categories[self.feature(node)] or ())
+            chosen = self.tree.branches_of_categories(node, n_categories) == branch
+            return Group(chosen, missing, unseen=self.unseen_branch(node) == branch)
+        threshold: float = self._plain["threshold"][node]
+        return Interval(None, threshold, missing) if branch == 0 else Interval(threshold, None, missing)
+
+    def _has_group(self, node: int) -> bool:
+        return self.schema.kinds[self.feature(node)] == "categorical"
+
+    def condition(self, feature: int, passing: Passing) -> Condition:
+        """Name what passes."""
+        return Condition.of(
+            passing,
+            feature=self.schema.names[feature],
+            kind=self.schema.kinds[feature],
+            known_categories=self.schema.categories[feature],
+            words=self.condition_words(feature, passing),
+        )
+
+    def condition_words(self, feature: int, passing: Passing) -> str:
+        """Write what passes."""
+        return condition_words(
+            passing,
+            feature=self.schema.names[feature],
+            known_categories=self.schema.categories[feature],
+            tell_missing=self.missing_seen[feature],
+            all_digits=feature in self._features_in_full,
+        )
+
+    def branch_words(self, node: int, branch: int) -> str:
+        """Write which values a node sends down a branch."""
+        return self.condition_words(self.feature(node), self.passing(node, branch))
+
+    def categories_by_branch(self, node: int) -> tuple[tuple[Category, ...], ...] | None:
+        """Return the categories that each branch of a node takes; None where no categories are tested."""
+        branches = self.branches(node)
+        if not branches or self.schema.categories[self.feature(node)] is None:
+            return None
+        conditions = [self.condition(self.feature(node), self.passing(node, branch)) for branch in branches]
+        return tuple(condition.categories or () for condition in conditions)
+
+    @cached_property
+    def _features_in_full(self) -> frozenset[int]:
+        """The features with thresholds that look alike when they are written short."""
+        inner = self.tree.feature >= 0
+        tests = zip(self.tree.feature[inner].tolist(), self.tree.threshold[inner].tolist(), strict=True)
+        return frozenset(
+            feature
+            for (feature, threshold), (next_feature, higher) in itertools.pairwise(sorted(set(tests)))
+            if feature == next_feature and words.number(threshold) == words.number(higher)
+        )
+
+    # --- Answers -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def labels(self) -> list[list[Any]]:
+        """The classes of each output as plain values."""
+        return [classes.tolist() for classes in self.classes]
+
+    def shares(self, node: int) -> tuple[dict[Any, float], ...]:
+        """Return the class shares of a node, a table per output; no table if the tree predicts numbers."""
+        return tuple(
+            # An output with fewer classes than another has its shares padded.
+            dict(zip(labels, shares[: len(labels)], strict=True))
+            for labels, shares in zip(self.labels, self._plain["value"][node], strict=False)
+        )
+
+    def answers(self, node: int) -> tuple[Any, ...]:
+        """Return what a node says, an answer per output: the class with the largest share, or the mean."""
+        if not self.classes:
+            return tuple(mean for (mean,) in self._plain["value"][node])
+        # `max` keeps the first of equals, as predict does.
+        return tuple(max(shares, key=shares.__getitem__) for shares in self.shares(node))
+
+    def prediction(self, node: int) -> Any:
+        """Return what a node says; a tuple if there are several outputs."""
+        answers = self.answers(node)
+        return answers[0] if len(answers) == 1 else answers
+
+    def rows(self, node: int) -> int:
+        """Return the number of training rows in a node."""
+        rows: int = self._plain["n_node_samples"][node]
+        return rows
+
+    def weight(self, node: int) -> float:
+        """Return the weight of the training rows in a node."""
+        weight: float = self._plain["weighted_n_node_samples"][node]
+        return weight
+
+    def answer_words(self, node: int) -> str:
+        """Write what a node says."""
+        answers = self.answers(node)
+        texts = [words.named(answer) if self.classes else words.brief_number(answer) for answer in answers]
+        return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+    def row_words(self, node: int) -> str:
+        """Write how many training rows a node has, and their weight if that is another number."""
+        rows = words.count(self.rows(node), "row")
+        return f"{rows} of weight {words.brief_number(self.weight(node))}" if self._is_weighted else rows
+
+    @cached_property
+    def _is_weighted(self) -> bool:
+        return not np.array_equal(self.tree.weighted_n_node_samples, self.tree.n_node_samples)
+
+    def share_words(self, node: int) -> str:
+        """Write the class shares of a node, or its mean."""
+        if not self.classes:
+            return f"mean {self.answer_words(node)}"
+        per_output = [words.share_words(shares) for shares in self.shares(node)]
+        if len(per_output) == 1:
+            return per_output[0]
+        return "; ".join(f"output {k}: {text}" for k, text in enumerate(per_output))

@@ -1,0 +1,139 @@
+"""A tree as rules: a `TreeReading` comes in; an indented tree, lines, `Rule` objects or formulas go out."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from hornbeam.inside import words
+from hornbeam.inside.conditions import Condition
+from hornbeam.inside.formula import formulas
+from hornbeam.inside.nodes import TreeReading
+
+__all__ = ["Rule", "RuleStyle", "rule_lines", "rule_list", "rule_text", "rules"]
+
+RuleStyle = Literal["text", "list", "lines", "formula"]
+
+# Deeper nodes are not indented further; they tell their depth instead.
+DEEPEST_INDENT = 12
+INDENT = "|   "
+
+
+def rules(reading: TreeReading, style: RuleStyle) -> Any:
+    """Write a tree as rules in one of the four styles."""
+    writers = {"text": rule_text, "list": rule_list, "lines": rule_lines, "formula": formulas}
+    writer = writers.get(style) if isinstance(style, str) else None
+    if writer is None:
+        known = get_args(RuleStyle)
+        near = difflib.get_close_matches(str(style), known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"style must be {', '.join(map(repr, known))}; got {words.printable(repr(style))}.{hint}")
+    return writer(reading)
+
+
+# --- The indented tree -----------------------------------------------------------------------------------
+
+
+def rule_text(reading: TreeReading) -> str:
+    """Write a tree a line per node, indented by depth: the test that leads to it, its rows and its answer."""
+    places = reading.walk()
+    lines = [_root_line(reading, next(places).node)]
+    for node, depth, parent, branch in places:
+        test = reading.branch_words(parent, branch)
+        lines.append(f"{_margin(depth)}{test}{_arrow(reading, node)} ({_grounds(reading, node)})")
+    return "\n".join(lines)
+
+
+def _root_line(reading: TreeReading, root: int) -> str:
+    if reading.branches(root):
+        return _grounds(reading, root)
+    return f"always {reading.answer_words(root)} ({_grounds(reading, root)})"
+
+
+def _margin(depth: int) -> str:
+    level = depth - 1  # the root stands alone on the first line
+    if level <= DEEPEST_INDENT:
+        return INDENT * level
+    return f"{INDENT * DEEPEST_INDENT}[depth {depth:,}] "
+
+
+def _arrow(reading: TreeReading, node: int) -> str:
+    return "" if reading.branches(node) else f" -> {reading.answer_words(node)}"
+
+
+def _grounds(reading: TreeReading, node: int) -> str:
+    """Write the rows of a node, and what they say unless the answer of the leaf has said it."""
+    rows = reading.row_words(node)
+    if reading.branches(node):
+        return f"{rows}: {reading.share_words(node)}"
+    if not reading.classes:
+        return rows
+    is_pure = all(max(shares.values()) == 1 for shares in reading.shares(node))
+    return f"{rows}, 100 %" if is_pure else f"{rows}: {reading.share_words(node)}"
+
+
+# --- One rule per leaf -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The way to one leaf: all conditions met, then this prediction.
+
+    `conditions` has one entry per feature the path tests. `shares` holds the class shares of the leaf and `share`
+    that of the predicted class (a tuple of each if there are several outputs); a tree that predicts numbers has
+    None in both. `rows` and `weight` are those of the training rows in the leaf, `node` is its number in `tree_`.
+    """
+
+    conditions: tuple[Condition, ...]
+    prediction: Any
+    rows: int
+    weight: float
+    share: Any
+    shares: Any
+    node: int
+    outcome: str
+
+    def covers(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row, given as values by column name, meets all conditions."""
+        return all(condition.holds(row[condition.feature]) for condition in self.conditions)
+
+    def __str__(self) -> str:
+        if not self.conditions:
+            return f"always {self.outcome}"
+        texts = [str(condition) for condition in self.conditions]
+        if len(texts) > 1:
+            texts = [f"({text})" if text.endswith(" or missing") else text for text in texts]
+        return f"if {' and '.join(texts)} then {self.outcome}"
+
+    def __repr__(self) -> str:
+        return f"<Rule: {self}>"
+
+
+def rule_list(reading: TreeReading) -> list[Rule]:
+    """Return one rule per leaf, in the order of the tree."""
+    return [
+        _rule(reading, node, tuple(reading.condition(feature, passing) for feature, passing in path.items()))
+        for node, path in reading.paths()
+    ]
+
+
+def rule_lines(reading: TreeReading) -> str:
+    """Write one line per leaf, in the order of the tree."""
+    return "\n".join(str(rule) for rule in rule_list(reading))
+
+
+def _rule(reading: TreeReading, node: int, conditions: tuple[Condition, ...]) -> Rule:
+    answers, tables = reading.answers(node), reading.shares(node)
+    shares = tuple(table[answer] for table, answer in zip(tables, answers, strict=False))
+    one_output = len(answers) == 1
+    percents = "".join(f", {words.percent(share)}" for share in shares)
+    return Rule(
+        conditions=conditions,
+        prediction=reading.prediction(node),
+        rows=reading.rows(node),
+        weight=reading.weight(node),
+        share=(shares[0] if one_output else shares) if tables else None,
+        shares=(tables[0] if one_output else tables) if tables else None,
+        node=node,
+        outcome=f"{reading.answer_words(node)} ({reading.row_words(node)}{percents})",
+    )

@@ -1,0 +1,192 @@
+"""Arrays and plain values by name: what a codec puts in when a model is saved and takes out when it is loaded.
+
+A record has a description (an estimator's class, parameters, facts, children) and tensors. Children are the records of
+estimators inside an estimator; all share one set of tensors, told apart by a prefix. Numbers are stored in the smallest
+type that gives them back bit by bit. Reading is strict: what is asked for must be there in the right type and shape, and
+what nobody has asked for is refused at the end.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import ModelFormatError
+from hornbeam.io.container import STORED_DTYPES, refuse_other_keys
+
+__all__ = ["RecordReader", "RecordWriter", "same_bits"]
+
+AnyArray = npt.NDArray[Any]
+T = TypeVar("T")
+
+_KEYS = {"estimator", "parameters", "facts", "children"}
+
+_SMALL_INTEGERS = tuple(map(np.dtype, ("u1", "i1", "u2", "i2")))
+_MIDDLE_INTEGERS = tuple(map(np.dtype, ("u4", "i4")))
+
+# Types whose every number the type on the left can hold, smallest first: the order in which they are tried.
+_NARROWER: Mapping[np.dtype[Any], tuple[np.dtype[Any], ...]] = {
+    np.dtype(np.uint8): (),
+    np.dtype(np.int32): _SMALL_INTEGERS,
+    np.dtype(np.uint32): (np.dtype("u1"), np.dtype("u2")),
+    np.dtype(np.int64): _SMALL_INTEGERS + _MIDDLE_INTEGERS,
+    np.dtype(np.float64): _SMALL_INTEGERS + _MIDDLE_INTEGERS + (np.dtype("f4"),),
+}
+
+
+def same_bits(one: AnyArray, other: AnyArray) -> bool:
+    """Compare arrays by their bytes: 0.0 and -0.0 differ, a NaN equals itself."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return bool(np.array_equal(_bytes_of(one), _bytes_of(other)))
+
+
+def _bytes_of(array: AnyArray) -> AnyArray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _narrowed(array: AnyArray) -> AnyArray:
+    for dtype in _NARROWER[array.dtype]:
+        with np.errstate(all="ignore"):  # whatever a cast makes of a number that does not fit, it is not that number
+            candidate = array.astype(dtype)
+        if same_bits(candidate.astype(array.dtype), array):
+            return candidate
+    return array
+
+
+class RecordWriter:
+    """What is known about one estimator, to be put in by its codec.
+
+    With `predict_only`, codecs leave out what predictions do not need.
+    """
+
+    def __init__(
+        self, *, predict_only: bool = False, tensors: dict[str, AnyArray] | None = None, prefix: str = ""
+    ) -> None:
+        self.predict_only = predict_only
+        self.tensors: dict[str, AnyArray] = {} if tensors is None else tensors
+        self.facts: dict[str, Any] = {}
+        self._prefix = prefix
+        self._children: dict[str, dict[str, Any]] = {}
+
+    def put(self, name: str, array: AnyArray) -> None:
+        """Keep numbers, in the smallest type that holds them; the reader says which type they had."""
+        self.put_as_is(name, _narrowed(array))
+
+    def put_as_is(self, name: str, array: AnyArray) -> None:
+        """Keep an array whose type is a part of its meaning."""
+        if array.dtype.newbyteorder("<") not in STORED_DTYPES:
+            raise ValueError(f"A model file cannot hold {name} of dtype {array.dtype}; convert to a common dtype.")
+        if self._prefix + name in self.tensors:
+            raise ValueError(f"{self._prefix + name} is put into the record twice.")
+        self.tensors[self._prefix + name] = array
+
+    def put_texts(self, name: str, texts: Sequence[str]) -> None:
+        """Keep texts of any length and content, as UTF-8 end to end and the place where each ends."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        self.put(f"{name}.utf8", np.frombuffer(b"".join(encoded), dtype=np.uint8))
+        self.put(f"{name}.ends", np.cumsum([len(text) for text in encoded], dtype=np.int64))
+
+    def child(self, name: str) -> "RecordWriter":
+        """Open a record inside this one; `keep_child` puts its description where the reader finds it."""
+        return RecordWriter(
+            predict_only=self.predict_only, tensors=self.tensors, prefix=f"{self._prefix}{name}."
+        )
+
+    def keep_child(self, name: str, description: dict[str, Any]) -> None:
+        """Keep the description of a child."""
+        self._children[name] = description
+
+    def description(self, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all that is not an array."""
+        return {
+            "estimator": estimator,
+            "parameters": dict(parameters),
+            "facts": self.facts,
+            "children": self._children,
+        }
+
+
+class RecordReader:
+    """What a file says about one estimator, to be taken out by its codec."""
+
+    def __init__(self, description: Any, tensors: dict[str, AnyArray], prefix: str = "") -> None:
+        what = f"the description of {prefix!r}" if prefix else "the description of the model"
+        if not isinstance(description, dict):
+            raise ModelFormatError(f"{what} is not a JSON object")
+        refuse_other_keys(description, _KEYS, what)
+        if not isinstance(description["estimator"], str):
+            raise ModelFormatError(f"{what}: the name of the estimator is not a text")
+        for part in ("parameters", "facts", "children"):
+            if not isinstance(description[part], dict):
+                raise ModelFormatError(f"{what}: its {part} are not a JSON object")
+        self.estimator: str = description["estimator"]
+        self.parameters: dict[str, Any] = description["parameters"]
+        self._facts: dict[str, Any] = dict(description["facts"])
+        self._children: dict[str, Any] = dict(description["children"])
+        self._tensors = tensors
+        self._prefix = prefix
+
+    def fact(self, name: str, kind: type[T]) -> T:
+        """Take a plain value of a type; a truth value is not a number."""
+        if name not in self._facts:
+            raise ModelFormatError(f"the fact {self._prefix + name!r} is missing")
+        value = self._facts.pop(name)
+        if type(value) is not kind:
+            raise ModelFormatError(f"the fact {self._prefix + name!r} is not of type {kind.__name__}")
+        return value
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a tensor that need not be there."""
+        return self._prefix + name in self._tensors
+
+    def take(self, name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) -> AnyArray:
+        """Take numbers that were stored in `dtype` or a smaller type; None in `shape` means any length."""
+        array = self.take_as_is(name)
+        wanted = np.dtype(dtype)
+        if array.dtype.newbyteorder("=") not in (wanted, *_NARROWER[wanted]):
+            raise ModelFormatError(f"the tensor {self._prefix + name!r} has dtype {array.dtype}, not {wanted}")
+        fits = len(shape) == array.ndim and all(
+            expected in (None, found) for expected, found in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            expected = ", ".join("any" if length is None else str(length) for length in shape)
+            found = ", ".join(map(str, array.shape))
+            raise ModelFormatError(f"the tensor {self._prefix + name!r} has shape [{found}], not [{expected}]")
+        return array.astype(wanted)
+
+    def take_as_is(self, name: str) -> AnyArray:
+        """Take an array whatever its type and shape."""
+        if not self.has(name):
+            raise ModelFormatError(f"the tensor {self._prefix + name!r} is missing")
+        return self._tensors.pop(self._prefix + name)
+
+    def take_texts(self, name: str) -> list[str]:
+        """Take texts."""
+        content = self.take(f"{name}.utf8", np.uint8, (None,)).tobytes()
+        ends = self.take(f"{name}.ends", np.int64, (None,))
+        starts = np.concatenate([[0], ends[:-1]]) if ends.size else ends
+        if np.any(ends < starts) or (ends[-1] if ends.size else 0) != len(content):
+            raise ModelFormatError(f"the ends of the texts {self._prefix + name!r} are not in order")
+        try:
+            return [
+                content[start:end].decode("utf-8", "surrogatepass")
+                for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+            ]
+        except UnicodeDecodeError as error:
+            raise ModelFormatError(f"a text of {self._prefix + name!r} is not UTF-8: {error.reason}") from None
+
+    def children(self) -> dict[str, "RecordReader"]:
+        """Take the records inside this one."""
+        children, self._children = self._children, {}
+        return {
+            name: RecordReader(description, self._tensors, f"{self._prefix}{name}.")
+            for name, description in children.items()
+        }
+
+    def finish(self) -> None:
+        """Refuse facts and children that nobody took."""
+        left = [*self._facts, *self._children]
+        if left:
+            raise ModelFormatError(f"the fact or child {self._prefix + left[0][:80]!r} is not known")

@@ -1,0 +1,197 @@
+"""Column names, categories and class labels: the texts and values of a model that are the user's own.
+
+All of them are stored as tensors, not in the header, so that a million categories or a name of a megabyte are nothing
+special. A category is a text beside its type, so that 1, 1.0, True and "1" come back as what they were.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.table import Category, Kind, Schema, shown
+from hornbeam.errors import ModelFormatError
+from hornbeam.io.container import STORED_DTYPES
+from hornbeam.io.record import RecordReader, RecordWriter
+
+__all__ = ["read_classes", "read_schema", "write_classes", "write_schema"]
+
+AnyArray = npt.NDArray[Any]
+
+_KINDS: tuple[Kind, ...] = get_args(Kind)  # a kind is stored as its position: numeric 0, ordinal 1, categorical 2
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Columns
+
+
+def write_schema(schema: Schema, writer: RecordWriter) -> None:
+    """Put in what a model knows about its columns."""
+    fault = _schema_fault(schema)
+    if fault is not None:
+        raise ValueError(f"The model cannot be saved: {fault}.")
+    writer.put("schema.kinds", np.array([_KINDS.index(kind) for kind in schema.kinds], dtype=np.uint8))
+    if schema.names_given:
+        writer.put_texts("schema.names", schema.names)
+    lists = [categories for categories in schema.categories if categories is not None]
+    if lists:
+        everything = [category for categories in lists for category in categories]
+        types = [_TYPES.index(type(category)) for category in everything]
+        writer.put("schema.category_counts", np.array([len(categories) for categories in lists], dtype=np.int64))
+        writer.put("schema.category_types", np.array(types, dtype=np.uint8))
+        writer.put_texts("schema.categories", [_text_of(category) for category in everything])
+
+
+def read_schema(reader: RecordReader) -> Schema:
+    """Take out what a model knows about its columns, checked."""
+    codes = reader.take("schema.kinds", np.uint8, (None,))
+    if not codes.size or codes.max() >= len(_KINDS):
+        raise ModelFormatError("there are no columns, or one of an unknown kind")
+    kinds = tuple(_KINDS[code] for code in codes.tolist())
+    names_given = reader.has("schema.names.ends")
+    names = reader.take_texts("schema.names") if names_given else [f"x{j}" for j in range(len(kinds))]
+    if len(names) != len(kinds):
+        raise ModelFormatError(f"{len(kinds)} columns have {len(names)} names")
+    schema = Schema(tuple(names), names_given, kinds, _read_categories(kinds, reader))
+    fault = _schema_fault(schema)
+    if fault is not None:
+        raise ModelFormatError(fault)
+    return schema
+
+
+def _read_categories(kinds: Sequence[Kind], reader: RecordReader) -> tuple[tuple[Category, ...] | None, ...]:
+    n_lists = sum(kind != "numeric" for kind in kinds)
+    if not n_lists:
+        return (None,) * len(kinds)
+    counts = reader.take("schema.category_counts", np.int64, (n_lists,)).tolist()
+    texts = reader.take_texts("schema.categories")
+    types = reader.take("schema.category_types", np.uint8, (len(texts),)).tolist()
+    if min(counts) < 0 or sum(counts) != len(texts):
+        raise ModelFormatError("the numbers of categories do not add up")
+    everything = iter([_category_of(*pair) for pair in zip(types, texts, strict=True)])
+    lists = iter([tuple(next(everything) for _ in range(count)) for count in counts])
+    return tuple(None if kind == "numeric" else next(lists) for kind in kinds)
+
+
+def _schema_fault(schema: Schema) -> str | None:
+    """Say what is wrong with a schema, if anything; what is saved and what is loaded must pass the same check."""
+    if len(set(schema.names)) < len(schema.names):
+        return "two columns have the same name"
+    for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
+        if (kind == "numeric") != (categories is None):
+            return f"column {shown(name)} is {kind} and has {'no' if categories is None else 'its'} categories"
+        if categories is not None and len(set(categories)) < len(categories):
+            return f"column {shown(name)} has a category twice"
+        families = {_FAMILIES[type(category)] for category in categories or ()}
+        if len(families) > 1:
+            return f"column {shown(name)} mixes categories of different types"
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One category
+
+_TYPES: tuple[type, ...] = (str, int, float, bool)  # a type is stored as its position
+_FAMILIES: Mapping[type, str] = {str: "text", int: "number", float: "number", bool: "bool"}
+
+
+def _text_of(category: Category) -> str:
+    return category if isinstance(category, str) else repr(category)
+
+
+_PARSERS: Mapping[type, Callable[[str], Category]] = {
+    int: int,
+    float: float,
+    bool: {"True": True, "False": False}.__getitem__,
+}
+
+
+def _category_of(position: int, text: str) -> Category:
+    if position >= len(_TYPES):
+        raise ModelFormatError(f"the category {shown(text)} has an unknown type")
+    kind = _TYPES[position]
+    if kind is str:
+        return text
+    try:
+        category = _PARSERS[kind](text)
+    except (ValueError, KeyError):
+        category = text
+    # Only what Python itself would write: neither spaces nor underscores, other digits, or leading zeros.
+    if category != category or _text_of(category) != text or isinstance(category, str):  # noqa: PLR0124
+        raise ModelFormatError(f"the category {shown(text)} is not what a {kind.__name__} looks like")
+    return category
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Class labels
+
+# Labels of fixed width take the width of the longest each. What a file may ask for is tied to what it holds.
+_FREE_LABEL_CHARACTERS = 2**20
+_LABEL_CHARACTERS_PER_BYTE = 16
+
+
+def write_classes(classes: Sequence[AnyArray], writer: RecordWriter) -> None:
+    """Put in the class labels of each output; their dtype is a part of them."""
+    writer.facts["classes"] = [_put_labels(f"classes.{k}", labels, writer) for k, labels in enumerate(classes)]
+
+
+def _put_labels(name: str, labels: AnyArray, writer: RecordWriter) -> str:
+    if labels.dtype.kind in "OU":
+        texts = labels.tolist()
+        writer.put_texts(name, texts)
+        if labels.dtype.kind == "O":
+            return "object"
+        width = labels.dtype.itemsize // np.dtype("U1").itemsize
+        if not _width_allowed(width, texts):
+            raise ValueError(
+                f"The class labels are stored as texts of {width} characters each, most of them empty; fit with "
+                "labels of dtype object, for example y.astype(object), to save the model."
+            )
+        return f"U{width}"
+    if labels.dtype.newbyteorder("<") not in STORED_DTYPES:
+        raise ValueError(
+            f"A model file cannot hold class labels of dtype {labels.dtype}; fit with labels of a common dtype, for "
+            "example y.astype(float)."
+        )
+    writer.put_as_is(name, labels)
+    return "number"
+
+
+def read_classes(reader: RecordReader) -> list[AnyArray]:
+    """Take out the class labels of each output: at least one output and one class, labels in ascending order."""
+    forms = reader.fact("classes", list)
+    if not forms:
+        raise ModelFormatError("there is no output")
+    return [_take_labels(f"classes.{k}", form, reader) for k, form in enumerate(forms)]
+
+
+def _take_labels(name: str, form: Any, reader: RecordReader) -> AnyArray:
+    if form == "number":
+        labels = reader.take_as_is(name)
+        labels = labels.astype(labels.dtype.newbyteorder("="))
+        if labels.ndim != 1 or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+            raise ModelFormatError(f"{name}: the labels are not a list of finite numbers")
+    else:
+        texts = reader.take_texts(name)
+        labels = np.array(texts, dtype=_dtype_of_labels(name, form, texts))
+        if labels.tolist() != texts:  # numpy drops what exceeds the width, and NUL characters at the end
+            raise ModelFormatError(f"{name}: the labels do not fit their width")
+    if not labels.size or not np.all(labels[1:] > labels[:-1]):
+        raise ModelFormatError(f"{name}: there are no labels, or they are not in ascending order")
+    return labels
+
+
+def _dtype_of_labels(name: str, form: Any, texts: Sequence[str]) -> np.dtype[Any]:
+    if form == "object":
+        return np.dtype(object)
+    match = re.fullmatch(r"U([1-9][0-9]{0,8})", form) if isinstance(form, str) else None
+    if match is None or not _width_allowed(int(match[1]), texts):
+        raise ModelFormatError(f"{name}: the labels are of an unknown type or of excessive width")
+    return np.dtype(form)
+
+
+def _width_allowed(width: int, texts: Sequence[str]) -> bool:
+    n_characters = math.fsum(map(len, texts))
+    return width * len(texts) <= _FREE_LABEL_CHARACTERS + _LABEL_CHARACTERS_PER_BYTE * n_characters

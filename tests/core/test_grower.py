@@ -1,0 +1,203 @@
+"""The engine against the oracle, on thousands of small adversarial tables."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import naive
+from reference.naive import Rules
+from reference.tables import Table, tables
+
+from core.growing import encode, grow, n_categories, same_bits
+
+GROWTH = {"depth": "depth_first", "level": "level", "best": "best_first"}
+CRITERIA = {"classes": ("gini", "entropy"), "numbers": ("squared_error",), "counts": ("poisson", "squared_error")}
+
+
+@st.composite
+def cases(draw: st.DrawFn, **kinds: object) -> tuple[Table, Rules]:
+    target = draw(st.sampled_from(("classes", "numbers", "counts")))
+    table = draw(tables(target, **kinds))
+    limits = {
+        "max_depth": st.sampled_from([None, 1, 2, 5]),
+        "min_samples_split": st.sampled_from([2, 2, 5]),
+        "min_samples_leaf": st.sampled_from([1, 1, 2, 4]),
+        "min_weight_leaf": st.sampled_from([0.0, 0.0, 2.0]),
+        "min_impurity_decrease": st.sampled_from([0.0, 0.0, 0.01]),
+        "max_leaf_nodes": st.sampled_from([None, None, 2, 4]),
+        "max_nodes": st.sampled_from([None, None, 5]),
+        "order": st.sampled_from(["depth", "level", "best"]),
+        "criterion": st.sampled_from(CRITERIA[target]),
+    }
+    rules = Rules(**{name: draw(strategy) for name, strategy in limits.items()})
+    return table, rules
+
+
+def grow_with(table: Table, rules: Rules, **more: object):
+    return grow(
+        table.columns,
+        table.y,
+        table.weights,
+        n_classes=table.n_classes,
+        criterion=rules.criterion,
+        growth=GROWTH[rules.order],
+        max_depth=rules.max_depth or 0,
+        min_samples_split=rules.min_samples_split,
+        min_samples_leaf=rules.min_samples_leaf,
+        min_weight_leaf=rules.min_weight_leaf,
+        min_impurity_decrease=rules.min_impurity_decrease,
+        max_leaf_nodes=rules.max_leaf_nodes or 0,
+        max_nodes=rules.max_nodes or 0,
+        **more,
+    )
+
+
+def branch_of_each_row(tree, node, column):
+    missing = tree.missing_branch[node]
+    if tree.category_begin[node] < 0:
+        return np.where(np.isnan(column), missing, np.where(column <= tree.threshold[node], 0, 1))
+    table = tree.branches_of_categories(node, n_categories(column))
+    return np.array([missing if code < 0 else table[code] for code in column])
+
+
+def compare(tree, nodes, table: Table, rules: Rules) -> None:
+    """Walk both trees together; below a node where another split is as good, the subtrees may differ."""
+    limited = rules.max_leaf_nodes is not None or rules.max_nodes is not None
+    if limited and any(naive.near_ties(n) or naive.near_order(n) for n in nodes if n.candidates):
+        return  # which nodes the limit lets grow depends on ties
+    pairs = [(0, 0)]
+    while pairs:
+        at, other = pairs.pop()
+        node = nodes[other]
+        assert tree.n_node_samples[at] == node.rows
+        assert tree.weighted_n_node_samples[at] == pytest.approx(node.weight, rel=1e-12)
+        assert tree.impurity[at] == pytest.approx(node.impurity, rel=1e-9, abs=1e-9)
+        assert tree.value[at] == pytest.approx(node.value, rel=1e-9, abs=1e-9)
+        is_leaf = tree.first_child[at] == -1
+        if naive.near_ties(node) or _near_the_limit(node, rules):
+            continue
+        assert is_leaf == (node.split is None)
+        if is_leaf:
+            continue
+        assert tree.feature[at] == node.split.feature
+        column = table.columns[node.split.feature]
+        ours = branch_of_each_row(tree, at, column)
+        theirs = naive.branches_of(node.split, column)
+        if any(c.shadow for c in node.candidates) and (ours + theirs == 1)[node.row_ids].all():
+            continue  # categories of equal mean in another order: the same partition, branches swapped
+        assert ours[node.row_ids].tolist() == theirs[node.row_ids].tolist()
+        assert tree.missing_branch[at] == node.split.missing_branch
+        if node.split.threshold is not None:
+            assert tree.threshold[at] == node.split.threshold
+        decrease = tree.gain[at] / tree.weighted_n_node_samples[0]
+        assert decrease == pytest.approx(node.decrease, rel=1e-6, abs=1e-9)
+        pairs += [(tree.first_child[at] + b, node.first_child + b) for b in (0, 1)]
+
+
+def _near_the_limit(node, rules: Rules) -> bool:
+    return node.decrease is not None and abs(node.decrease - rules.min_impurity_decrease) < 1e-9 < rules.min_impurity_decrease
+
+
+@settings(max_examples=1000)
+@given(cases())
+def test_the_engine_grows_the_oracles_tree(case):
+    table, rules = case
+    nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
+    compare(grow_with(table, rules), nodes, table, rules)
+
+
+@settings(max_examples=300)
+@given(cases(weights=["none", "integers"], missing=False))
+def test_whole_number_weights_are_like_repeated_rows(case):
+    table, rules = case
+    if rules.min_samples_leaf > 1 or rules.min_samples_split > 2 or table.weights is None:
+        return
+    times = table.weights.astype(int)
+    repeated = Table(
+        [np.repeat(c, times) for c in table.columns], np.repeat(table.y, times), None, table.n_classes
+    )
+    a, b = grow_with(table, rules), grow_with(repeated, rules)
+    nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
+    if any(naive.near_ties(n, trust_ties=table.n_classes is not None) for n in nodes) or any(
+        naive.near_order(n) for n in nodes
+    ):
+        return
+    assert same_bits(a, b, ("first_child", "feature", "threshold", "category_words"))
+
+
+@settings(max_examples=200)
+@given(cases(), st.integers(-40, 40))
+def test_weights_times_a_power_of_two_change_nothing(case, exponent):
+    table, rules = case
+    if rules.min_weight_leaf > 0:
+        return
+    weights = np.ones(len(table.y)) if table.weights is None else table.weights
+    a = grow_with(Table(table.columns, table.y, weights, table.n_classes), rules)
+    b = grow_with(Table(table.columns, table.y, np.ldexp(weights, exponent), table.n_classes), rules)
+    fields = ("first_child", "feature", "threshold", "category_words", "impurity", "value", "missing_branch")
+    assert same_bits(a, b, fields)
+    assert (np.ldexp(a.weighted_n_node_samples, exponent) == b.weighted_n_node_samples).all()
+
+
+@settings(max_examples=200)
+@given(cases(), st.data())
+def test_a_view_of_rows_is_like_a_copy_of_them(case, data):
+    table, rules = case
+    n = len(table.y)
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    weights = None if table.weights is None else table.weights + 0.5
+    if rules.criterion == "poisson" and not table.y[rows].any():
+        return
+    common = {"n_classes": table.n_classes, "criterion": rules.criterion, "growth": GROWTH[rules.order]}
+    view = grow(encode(table.columns), table.y, weights, rows=rows, **common)
+    # The copy keeps the category tables of the whole: codes must mean the same.
+    columns = [c[rows] for c in table.columns]
+    parts = encode_with_categories(columns, table.columns)
+    copy = grow(parts, table.y[rows], None if weights is None else weights[rows], rows=np.arange(len(rows)), **common)
+    assert same_bits(view, copy)
+
+
+def encode_with_categories(columns, originals):
+    from hornbeam import _core
+
+    parts = [
+        (c.astype(np.int32), n_categories(o)) if np.issubdtype(c.dtype, np.integer) else (c,)
+        for c, o in zip(columns, originals, strict=True)
+    ]
+    return _core.encode_table(len(columns[0]), parts, 0, 1)
+
+
+@settings(max_examples=200)
+@given(cases(weights=["none"]), st.data())
+def test_multiplicities_are_like_weights(case, data):
+    table, rules = case
+    times = np.array(data.draw(st.lists(st.integers(1, 6), min_size=len(table.y), max_size=len(table.y))))
+    common = {"n_classes": table.n_classes, "criterion": rules.criterion, "min_samples_leaf": rules.min_samples_leaf}
+    drawn = grow(table.columns, table.y, multiplicity=times, **common)
+    weighted = grow(table.columns, table.y, times.astype(float), **common)
+    nodes = naive.grow(
+        table.columns,
+        table.y,
+        times.astype(float),
+        n_classes=table.n_classes,
+        rules=Rules(criterion=rules.criterion, min_samples_leaf=rules.min_samples_leaf),
+    )
+    if any(naive.near_ties(n) for n in nodes):
+        return
+    assert same_bits(drawn, weighted, ("first_child", "feature", "threshold", "category_words", "n_node_samples"))
+
+
+def test_the_three_ways_to_find_a_split_agree():
+    """Large nodes count, smaller ones sort: a table is grown in both regimes by adding unused values."""
+    rng = np.random.default_rng(3)
+    n = 3000
+    few = np.round(rng.normal(size=(n, 3)), 1)
+    y = ((few[:, 0] > 0.3) ^ (few[:, 1] > -0.2) ^ (rng.random(n) < 0.2)).astype(int)
+    columns = [few[:, j] for j in range(3)]
+    counted = grow(columns, y, n_classes=2)
+    # The same rows inside a table with 200,000 other values per column: codes are far apart, so nodes sort.
+    padding = np.sort(rng.normal(size=200_000))
+    padded = [np.concatenate([c, padding]) for c in columns]
+    target = np.concatenate([y, np.zeros(len(padding), dtype=int)])
+    sorted_ = grow(encode(padded), target, n_classes=2, rows=np.arange(n))
+    assert same_bits(counted, sorted_)
