@@ -17,6 +17,11 @@ class Growth:
     tail: float
     beyond_n_log_n: bool
 
+    @property
+    def per_doubling(self) -> float:
+        """What twice the size costs, by the tail."""
+        return float(2**self.tail)
+
     def words(self) -> str:
         flag = ", ABOVE n log n" if self.beyond_n_log_n else ""
         return f"n^{self.overall:.2f}, tail n^{self.tail:.2f}{flag}"

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from rich.table import Table
 from benchmarks.measure import CaseResult, Outcome
 
 OUR_COLOUR, PEER_COLOUR = "#2b6f3e", "#9aa5ad"
+LONGEST_REASON = 100  # in tables; JSON has the whole text
 HEADINGS = ("contestant", "best", "median", "vs fastest peer", "score", "peak memory", "versions", "note")
 
 
@@ -72,7 +74,8 @@ def cells(result: CaseResult, outcome: Outcome) -> tuple[str, ...]:
     """One contestant as texts, in the order of ``HEADINGS``."""
     versions = ", ".join(f"{name} {version}" for name, version in outcome.versions.items())
     if not outcome.finished:
-        return (outcome.contestant, outcome.reason or outcome.status, "", "", "", "", versions, outcome.note)
+        reason = textwrap.shorten(outcome.reason or outcome.status, LONGEST_REASON)
+        return (outcome.contestant, reason, "", "", "", "", versions, outcome.note)
     ratio = result.speed_against_fastest_peer(outcome)
     return (
         outcome.contestant,

@@ -2,7 +2,8 @@
 
 Varies rows, features, trees, classes and threads, and grows the degenerate staircase; each point is measured
 in a process of its own. Out come a table with fitted exponents, a plot per sweep and one JSON file; curves
-that grow faster than n log n are flagged, as are speed-ups by two threads below 1.8.
+that grow faster than n log n are flagged, as are doublings of the rows that cost more than a method may take
+and speed-ups by two threads below 1.8.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rich.table import Table
 
 from benchmarks import report
 from benchmarks.data import REPOSITORY
-from benchmarks.growth import fit_growth
+from benchmarks.growth import Growth, fit_growth
 from benchmarks.harness import Setting
 from benchmarks.measure import CaseResult, Outcome, race
 from benchmarks.sweeps import LIBRARIES, METHODS, SWEEPS, Sweep, point
@@ -47,7 +48,9 @@ class Curve:
         if self.sweep == "threads":
             return self._speed_up()
         growth = fit_growth(self.sizes, self.seconds)
-        return growth.words() if growth else ""
+        if growth is None:
+            return ""
+        return growth.words() + (self._doubling(growth) if self.sweep == "rows" else "")
 
     def growth_of_memory(self) -> str:
         known = [(size, peak) for size, peak in zip(self.sizes, self.peak_bytes, strict=True) if peak]
@@ -55,6 +58,11 @@ class Curve:
             return ""
         growth = fit_growth([size for size, _ in known], [peak for _, peak in known])
         return growth.words() if growth else ""
+
+    def _doubling(self, growth: Growth) -> str:
+        most = METHODS[self.method].most_per_doubling
+        flag = "" if growth.per_doubling <= most else f", ABOVE {most:g}x"
+        return f", {growth.per_doubling:.2f}x per doubling{flag}"
 
     def _speed_up(self) -> str:
         if len(self.seconds) < 2:

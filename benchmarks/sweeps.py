@@ -21,7 +21,7 @@ LIBRARIES = ("hornbeam", "scikit-learn")
 
 @dataclass(frozen=True)
 class Method:
-    """A method as both libraries name it: class names, the parameter for trees, fixed parameters, threads."""
+    """A method as both libraries name it, and what twice the rows may cost."""
 
     ours: str
     theirs: str
@@ -29,6 +29,7 @@ class Method:
     their_trees: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     theirs_has_jobs: bool = True
+    most_per_doubling: float = 2.3  # of the rows: n log n for trees that grow out
 
     def learner(self, library: str, trees: int) -> Estimator:
         if library == "hornbeam":
@@ -55,6 +56,7 @@ METHODS = {
         "max_iter",
         {"early_stopping": False},
         theirs_has_jobs=False,
+        most_per_doubling=2.05,
     ),
 }
 ENSEMBLES = ("forest", "extra_trees", "bagging", "adaboost", "boosting")

@@ -14,6 +14,7 @@ import importlib
 import importlib.metadata
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -152,6 +153,13 @@ def _memory_field(name: str) -> int:
 # ----------------------------------------------------------------------------------------------- as a process
 
 
+def die_with_parent() -> None:
+    """End when the race ends, however it ends: a stopped process would otherwise wait for ever (Linux)."""
+    set_parent_death_signal = 1
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").prctl(set_parent_death_signal, signal.SIGKILL)
+
+
 def keep_to_threads(threads: int) -> None:
     """Confine this process to as many cores as it may use threads: some libraries know no other limit."""
     if hasattr(os, "sched_setaffinity"):
@@ -185,6 +193,7 @@ def answer_to(session: Session, request: str) -> dict[str, Any]:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
+    die_with_parent()
     os.dup2(2, 1)  # from here on, prints of any library land on standard error
     order = json.loads(sys.stdin.readline())
     keep_to_threads(order["setting"]["threads"])

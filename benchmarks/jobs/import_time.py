@@ -30,10 +30,10 @@ RECORD_REQUESTS = """
 import builtins, json
 heavy, own, seen = ["pandas", "polars", "matplotlib"], "{module}".partition(".")[0], set()
 plain_import = builtins.__import__
-def recording_import(name, globals=None, *rest):
-    importer = (globals or dict()).get("__name__", "").partition(".")[0]
-    found = plain_import(name, globals, *rest)
-    if importer == own:
+def recording_import(name, globals=None, locals=None, fromlist=(), level=0):
+    importer = (globals or dict()).get("__name__") or ""
+    found = plain_import(name, globals, locals, fromlist, level)
+    if importer.partition(".")[0] == own and level == 0:
         seen.add(name.partition(".")[0])
     return found
 builtins.__import__ = recording_import

@@ -7,7 +7,8 @@ fastest peers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import data
@@ -16,42 +17,56 @@ from benchmarks.learners.base import fit_contestant
 from benchmarks.learners.estimators import Estimator
 from benchmarks.targets import score_near, times_faster_than
 
-Member = tuple[str, str, dict[str, Any]]
-
 TREES = 50
-OUR_MEMBERS: tuple[Member, ...] = (
-    ("tree", "hornbeam.DecisionTreeClassifier", {"max_depth": 8, "n_jobs": 1}),
-    ("forest", "hornbeam.RandomForestClassifier", {"n_estimators": TREES, "n_jobs": 1}),
-    ("extra", "hornbeam.ExtraTreesClassifier", {"n_estimators": TREES, "n_jobs": 1}),
-    ("boosting", "hornbeam.GradientBoostingClassifier", {"n_estimators": TREES, "n_jobs": 1}),
-    ("neighbours", "hornbeam.KNeighborsClassifier", {"n_neighbors": 15, "n_jobs": 1}),
+ALL_THREADS = {"n_jobs": -1}  # of the process, which is confined to the threads of the setting
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of the stack; ``trees`` is the parameter that takes the number of trees, if there is one."""
+
+    name: str
+    path: str
+    trees: str | None
+    parameters: Mapping[str, Any]
+
+    def make(self, setting: Setting) -> Any:
+        count = {self.trees: setting.tree_count(TREES)} if self.trees else {}
+        return require(self.path)(**count, **self.parameters)
+
+
+OUR_MEMBERS = (
+    Member("tree", "hornbeam.DecisionTreeClassifier", None, {"max_depth": 8}),
+    Member("forest", "hornbeam.RandomForestClassifier", "n_estimators", {}),
+    Member("extra", "hornbeam.ExtraTreesClassifier", "n_estimators", {}),
+    Member("boosting", "hornbeam.GradientBoostingClassifier", "n_estimators", {}),
+    Member("neighbours", "hornbeam.KNeighborsClassifier", None, {"n_neighbors": 15}),
 )
-SKLEARN_MEMBERS: tuple[Member, ...] = (
-    ("tree", "sklearn.tree.DecisionTreeClassifier", {"max_depth": 8}),
-    ("forest", "sklearn.ensemble.RandomForestClassifier", {"n_estimators": TREES}),
-    ("extra", "sklearn.ensemble.ExtraTreesClassifier", {"n_estimators": TREES}),
-    (
-        "boosting",
-        "sklearn.ensemble.HistGradientBoostingClassifier",
-        {"max_iter": TREES, "early_stopping": False},
+SKLEARN_MEMBERS = (
+    Member("tree", "sklearn.tree.DecisionTreeClassifier", None, {"max_depth": 8}),
+    Member("forest", "sklearn.ensemble.RandomForestClassifier", "n_estimators", ALL_THREADS),
+    Member("extra", "sklearn.ensemble.ExtraTreesClassifier", "n_estimators", ALL_THREADS),
+    Member(
+        "boosting", "sklearn.ensemble.HistGradientBoostingClassifier", "max_iter", {"early_stopping": False}
     ),
-    ("neighbours", "sklearn.neighbors.KNeighborsClassifier", {"n_neighbors": 15}),
+    Member("neighbours", "sklearn.neighbors.KNeighborsClassifier", None, {"n_neighbors": 15, **ALL_THREADS}),
 )
-FASTEST_MEMBERS: tuple[Member, ...] = (
-    ("tree", "sklearn.tree.DecisionTreeClassifier", {"max_depth": 8}),
-    ("forest", "sklearnex.ensemble.RandomForestClassifier", {"n_estimators": TREES}),
-    ("extra", "sklearnex.ensemble.ExtraTreesClassifier", {"n_estimators": TREES}),
-    (
-        "boosting",
-        "lightgbm.LGBMClassifier",
-        {"n_estimators": TREES, "min_child_samples": 20, "verbosity": -1},
+FASTEST_MEMBERS = (
+    Member("tree", "sklearn.tree.DecisionTreeClassifier", None, {"max_depth": 8}),
+    Member("forest", "sklearnex.ensemble.RandomForestClassifier", "n_estimators", ALL_THREADS),
+    Member("extra", "sklearnex.ensemble.ExtraTreesClassifier", "n_estimators", ALL_THREADS),
+    Member("boosting", "lightgbm.LGBMClassifier", "n_estimators", {"verbosity": -1, **ALL_THREADS}),
+    Member(
+        "neighbours",
+        "sklearnex.neighbors.KNeighborsClassifier",
+        None,
+        {"n_neighbors": 15, "algorithm": "brute", **ALL_THREADS},
     ),
-    ("neighbours", "sklearnex.neighbors.KNeighborsClassifier", {"n_neighbors": 15, "algorithm": "brute"}),
 )
 
 
-def _made(members: Sequence[Member]) -> list[tuple[str, Any]]:
-    return [(name, require(path)(**parameters)) for name, path, parameters in members]
+def _made(members: Sequence[Member], setting: Setting) -> list[tuple[str, Any]]:
+    return [(member.name, member.make(setting)) for member in members]
 
 
 def _final_estimator() -> Any:
@@ -60,21 +75,21 @@ def _final_estimator() -> Any:
 
 def _ours() -> Estimator:
     def parameters(setting: Setting) -> dict[str, Any]:
-        return {"levels": [_made(OUR_MEMBERS)], "final_estimator": _final_estimator(), "cv": 5}
+        return {"levels": [_made(OUR_MEMBERS, setting)], "final_estimator": _final_estimator(), "cv": 5}
 
     return Estimator("hornbeam.StackingClassifier", parameters, also_needs=_paths(OUR_MEMBERS))
 
 
 def _sklearn_over(members: Sequence[Member]) -> Estimator:
     def parameters(setting: Setting) -> dict[str, Any]:
-        return {"estimators": _made(members), "final_estimator": _final_estimator(), "cv": 5}
+        return {"estimators": _made(members, setting), "final_estimator": _final_estimator(), "cv": 5}
 
     # Members run one after the other, each on all threads it can use: faster here than forking five of them.
     return Estimator("sklearn.ensemble.StackingClassifier", parameters, jobs=None, also_needs=_paths(members))
 
 
 def _paths(members: Sequence[Member]) -> tuple[str, ...]:
-    return tuple(path for _, path, _ in members)
+    return tuple(member.path for member in members)
 
 
 JOB = Job(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.data import Dataset
 from benchmarks.harness import Setting
 from benchmarks.learners.base import Learner
@@ -40,7 +42,9 @@ class TL2cgen(Learner):
     def predict(self, model: Any, X: Any) -> Any:
         import tl2cgen
 
-        return model.predictor.predict(tl2cgen.DMatrix(X, dtype="float64")).reshape(len(X), -1)
+        # LightGBM's thresholds are float64, so must be the table; under numpy 2 TL2cgen cannot convert it.
+        table = tl2cgen.DMatrix(np.ascontiguousarray(X, dtype=np.float64))
+        return model.predictor.predict(table).reshape(len(X), -1)
 
 
 @dataclass

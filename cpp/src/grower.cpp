@@ -263,6 +263,7 @@ class Grower {
     limits.min_weight = min_weight_;
     limits.node_rows = stats.rows(cell);
     limits.node_weight = stats.weight(cell);
+    limits.bind = params_.min_samples_leaf > 1 || min_weight_ > 0 || !params_.monotonic.empty();
     limits.lower = node.lower;
     limits.upper = node.upper;
     if (limits.node_weight < 2 * min_weight_) return;
@@ -273,6 +274,7 @@ class Grower {
     constexpr double kRounding = 0x1p-52;
     if (node.gain / root_weight_ + kRounding < params_.min_impurity_decrease) return;
     node.split = std::move(best.winner());
+    worker.finder.finish(data_.column(node.split.feature), node.split);
     frontier.push(std::move(node));
   }
 
@@ -391,8 +393,8 @@ class Grower {
   // ---- subtrees on several threads
 
   bool deferrable(const OpenNode& node) const {
-    return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !limited() && !growing_subtrees_ &&
-           node.n_rows() <= kSubtreeRows && entries_.size() > kSubtreeRows;
+    return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !limited() &&
+           !growing_subtrees_ && node.n_rows() <= kSubtreeRows && entries_.size() > kSubtreeRows;
   }
 
   void grow_deferred() {
@@ -484,8 +486,12 @@ GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& 
     std::int64_t total = 0;
     for (std::size_t i = 0; i < sample.rows.size(); ++i) total += sample.times(i);
     CountStats stats(target, sample);
-    if (params.criterion == Criterion::kGini) return with(CountScorer<GiniTerm>(stats, total));
-    return with(CountScorer<EntropyTerm>(stats, total));
+    const bool gini = params.criterion == Criterion::kGini;
+    if (target.n_classes[0] == 2) {
+      return gini ? with(TwoClassScorer<GiniTerm>(stats, total))
+                  : with(TwoClassScorer<EntropyTerm>(stats, total));
+    }
+    return gini ? with(CountScorer<GiniTerm>(stats, total)) : with(CountScorer<EntropyTerm>(stats, total));
   }
   if (target.is_classification()) {
     VectorStats stats(target, sample);

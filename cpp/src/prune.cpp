@@ -97,7 +97,8 @@ class TreeCopy {
     copy_.value.insert(copy_.value.end(), value, value + size);
   }
 
-  // A tree does not know how many categories its features have, so a table ends where the next one begins.
+  // A tree does not know how many categories its features have. Tables lie side by side, so each ends where
+  // the next one begins.
   std::int64_t add_table(std::int64_t begin) {
     if (begin == kNoTable) return kNoTable;
     const auto next = std::ranges::upper_bound(table_begins_, begin);
@@ -257,9 +258,10 @@ class WeakestLinks {
   std::vector<NodeId> right_;
 };
 
-// Where a node is cut, its whole branch goes: nothing below outlives it.
-void pass_down(const Tree& tree, std::vector<std::int32_t>& removed_at) {
+// Where a node is cut, its whole branch goes: no inner node below outlives it. Leaves never were inner nodes.
+void spread_downwards(const Tree& tree, std::vector<std::int32_t>& removed_at) {
   for (NodeId node = 0; node < node_count(tree); ++node) {
+    if (tree.is_leaf(node)) removed_at[node] = 0;
     for (std::int32_t b = 0; b < tree.n_branches[node]; ++b) {
       std::int32_t& child = removed_at[tree.first_child[node] + b];
       child = std::min(child, removed_at[node]);
@@ -451,27 +453,28 @@ double pessimistic_error(const Tree& tree, NodeId node, double confidence) {
 
 Tree collapse(const Tree& tree, std::span<const NodeId> new_leaves) {
   const NodeId n = node_count(tree);
-  std::vector<char> becomes_leaf(tree.n_nodes(), 0);
+  std::vector<char> is_leaf(tree.n_nodes());
+  for (NodeId node = 0; node < n; ++node) is_leaf[node] = tree.is_leaf(node);
   for (const NodeId node : new_leaves) {
     if (node < 0 || node >= n) {
       throw std::invalid_argument("the tree has " + std::to_string(n) + " nodes and none with number " +
                                   std::to_string(node));
     }
-    becomes_leaf[node] = 1;
+    is_leaf[node] = 1;
   }
   // What remains keeps its order: breadth-first order of a part is the part of breadth-first order.
   std::vector<char> remains(tree.n_nodes(), 0);
   remains[0] = 1;
   std::size_t n_remaining = 1;
   for (NodeId node = 0; node < n; ++node) {
-    if (!remains[node] || becomes_leaf[node]) continue;
-    std::fill_n(remains.begin() + std::max(0, tree.first_child[node]), tree.n_branches[node], 1);
+    if (!remains[node] || is_leaf[node]) continue;
+    std::fill_n(remains.begin() + tree.first_child[node], tree.n_branches[node], 1);
     n_remaining += static_cast<std::size_t>(tree.n_branches[node]);
   }
   TreeCopy copy(tree, n_remaining);
   for (NodeId node = 0; node < n; ++node) {
     if (!remains[node]) continue;
-    if (tree.is_leaf(node) || becomes_leaf[node]) {
+    if (is_leaf[node]) {
       copy.add_leaf(node);
     } else {
       copy.add_inner(node);
@@ -503,10 +506,7 @@ CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost) {
     path.removed_at[node] = static_cast<std::int32_t>(path.alpha.size()) - 1;
     path.log.add(node, link.nodes_removed, before, path.cost.back());
   }
-  pass_down(tree, path.removed_at);
-  for (NodeId node = 0; node < node_count(tree); ++node) {
-    if (tree.is_leaf(node)) path.removed_at[node] = 0;
-  }
+  spread_downwards(tree, path.removed_at);
   return path;
 }
 

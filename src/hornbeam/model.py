@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.encode import core_column
 from hornbeam.data.table import Schema, SparseColumn, Table, Unseen, read_table_as
-from hornbeam.warnings import UnseenCategoryWarning
+from hornbeam.warnings import UnseenCategoryWarning, VersionWarning
 
 __all__ = ["TREE_ARRAYS", "Ensemble", "tree_from_arrays", "tree_to_arrays"]
 
@@ -93,12 +93,27 @@ class Ensemble:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle trees as plain arrays: what comes back is checked like a file."""
-        return {**vars(self), "trees": tuple(tree_to_arrays(tree) for tree in self.trees)}
+        trees = tuple(tree_to_arrays(tree) for tree in self.trees)
+        return {**vars(self), "trees": trees, "library_version": _core.__version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore from a pickle; damaged trees are refused."""
+        """Restore from a pickle; damaged trees are refused, another version gives a warning."""
+        state = dict(state)
+        _warn_of_other_version(state.pop("library_version", "an unknown version"))
         trees = tuple(tree_from_arrays(arrays, state["schema"]) for arrays in state["trees"])
         vars(self).update({**state, "trees": trees})
+
+
+def _warn_of_other_version(made_by: str) -> None:
+    """Warn if a pickle was made by another version: pickles hold what is inside objects, which may change."""
+    if made_by != _core.__version__:
+        warnings.warn(
+            f"The pickled model was made by hornbeam {made_by}; this is {_core.__version__}. It may fail or "
+            "predict something else. Unpickle it with the version that made it and use hornbeam.save: later "
+            "versions read such files.",
+            VersionWarning,
+            stacklevel=3,
+        )
 
 
 def refuse_missing(table: Table, estimator_name: str) -> None:

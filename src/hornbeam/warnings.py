@@ -3,7 +3,14 @@
 Each is given at most once per fit, and says what was seen and what was done about it.
 """
 
-__all__ = ["DataWarning", "HornbeamWarning", "ThreadsWarning", "UnseenCategoryWarning", "WeightWarning"]
+__all__ = [
+    "DataWarning",
+    "HornbeamWarning",
+    "ThreadsWarning",
+    "UnseenCategoryWarning",
+    "VersionWarning",
+    "WeightWarning",
+]
 
 
 class HornbeamWarning(UserWarning):
@@ -24,3 +31,7 @@ class WeightWarning(HornbeamWarning):
 
 class UnseenCategoryWarning(HornbeamWarning):
     """Rows to predict hold categories that the fit never saw."""
+
+
+class VersionWarning(HornbeamWarning):
+    """A pickled model was made by another version of this library."""

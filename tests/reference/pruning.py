@@ -137,8 +137,11 @@ def bottom_up_reduced_error(children: Children, costs: Sequence[float]) -> list[
 
 
 def binomial_tail(errors: float, trials: float, p: float) -> float:
-    """The probability of at most so many errors: the sum itself, or what it means between whole numbers."""
-    if errors == int(errors) and trials == int(trials):
+    """The probability of at most so many errors: the sum itself where it can be added up.
+
+    The incomplete beta function equals it at whole numbers and goes on between them.
+    """
+    if errors == int(errors) and trials == int(trials) and trials <= 500:
         n = int(trials)
         return math.fsum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(int(errors) + 1))
     return float(betainc(trials - errors, errors + 1, 1 - p))
@@ -164,10 +167,9 @@ def upper_error_rate(errors: float, trials: float, confidence: float) -> float:
 def pessimistic(
     children: Children, errors: Sequence[float], weights: Sequence[float], confidence: float
 ) -> list[Cut]:
-    """From the last node to the first, cut where the leaf is expected to make no more errors than the branch."""
+    """Bottom-up, cut where the leaf is expected to make no more errors than the branch."""
     costs = [
-        w * upper_error_rate(e, w, confidence) if w > 0 else 0.0
-        for e, w in zip(errors, weights, strict=True)
+        w * upper_error_rate(e, w, confidence) if w > 0 else 0.0 for e, w in zip(errors, weights, strict=True)
     ]
     leaves: frozenset[int] = frozenset()
     cuts = []

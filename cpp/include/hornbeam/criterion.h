@@ -3,31 +3,48 @@
 // the node shares. So score(test) - score(node) is the weighted impurity decrease, and two tests with the
 // same partition tie exactly.
 //
-// A Scorer walks through the candidates of one feature: all rows start on the right, codes move left one by
-// one, and score() is asked between them. Counting, sorting and tiny nodes all use the same Scorer.
+// A Scorer's Walk goes through the candidates of one feature: all rows start on the right, codes move left
+// one by one, and between them the state is noted. When the walk is over, all notes are scored at once.
+// Counting, sorting and tiny nodes all use the same Walk, which lives in the walking function so that its
+// state stays in registers.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 
+#include "hornbeam/notes.h"
+
 namespace hornbeam {
 
+template <class W>
+concept Walk =
+    requires(W walk, const W& asked, const typename W::Element* cell, std::uint32_t payload, bool wanted) {
+      { walk.move(payload) };    // one row goes left
+      { walk.move_cell(cell) };  // all rows of a code go left
+      { walk.note(wanted) };     // the current left | right is a candidate, if wanted
+      { asked.left_rows() } -> std::same_as<std::int64_t>;  // rows, for min_samples_leaf
+      {
+        asked.left_weight()
+      } -> std::same_as<std::int64_t>;  // fixed-point weight, for min_weight_fraction_leaf
+      {
+        asked.left_value()
+      } -> std::same_as<double>;  // what the branch would predict, for monotonic constraints
+      { asked.right_value() } -> std::same_as<double>;
+    };
+
 template <class S>
-concept Scorer = requires(S scorer, const S& asked, const typename S::Element* cell, std::uint32_t payload) {
+concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, const typename S::Element* cell,
+                                                    const typename S::Walk& walk) {
   typename S::Stats;
   { scorer.stats() } -> std::same_as<typename S::Stats&>;
-  { scorer.start(cell) };                               // `cell` is the whole node, now on the right
-  { scorer.move(payload) };                             // one row goes left
-  { scorer.move_cell(cell) };                           // all rows of a code go left
-  { asked.score() } -> std::same_as<double>;            // of the current left | right; -inf is not admissible
-  { asked.left_rows() } -> std::same_as<std::int64_t>;  // rows, for min_samples_leaf
-  { asked.left_weight() } -> std::same_as<std::int64_t>;  // fixed-point weight, for min_weight_fraction_leaf
-  { asked.left_value() } -> std::same_as<double>;  // what the branch would predict, for monotonic constraints
-  { asked.right_value() } -> std::same_as<double>;
-  { asked.score_of(cell) } -> std::same_as<double>;  // of one branch holding just this cell
-  { asked.order_of(cell) } -> std::same_as<double>;  // by which categories are sorted for subset tests
-  { asked.tie_scale(cell) } -> std::same_as<double>;      // size of the terms whose difference a score is, or 0
-  { asked.score_unit() } -> std::same_as<double>;    // times this, a score is in the user's weight * impurity
+  // `cell` is the whole node, now on the right; at most so many notes will be taken.
+  { scorer.start(cell, std::size_t{}) } -> std::same_as<typename S::Walk>;
+  { scorer.best_note(walk) } -> std::same_as<BestNote>;  // the first best of the candidates the walk noted
+  { asked.is_empty(cell) } -> std::same_as<bool>;
+  { asked.score_of(cell) } -> std::same_as<double>;   // of one branch holding just this cell
+  { asked.order_of(cell) } -> std::same_as<double>;   // by which categories are sorted for subset tests
+  { asked.tie_scale(cell) } -> std::same_as<double>;  // size of the terms whose difference a score is, or 0
+  { asked.score_unit() } -> std::same_as<double>;  // times this, a score is in the user's weight * impurity
 };
 
 }  // namespace hornbeam

@@ -21,6 +21,7 @@ namespace hornbeam {
 
 // What a branch must satisfy to exist.
 struct Limits {
+  bool bind = false;  // any of them can refuse a test that parts the rows
   std::int64_t min_rows = 1;
   std::int64_t min_weight = 0;  // fixed point
   std::int64_t node_rows = 0;
@@ -29,11 +30,6 @@ struct Limits {
   double lower = -kInfinity;  // bounds on what a constrained test's branches may predict
   double upper = kInfinity;
 };
-
-// Scores within this slack are equal: what is equal on paper may differ in the last bits of float64. It is relative to the
-// score, or to the terms whose difference the score is, if those are larger.
-inline constexpr double kTieSlack = 0x1p-44;
-inline double tie_slack(double score, double scale) { return std::max(std::abs(score), scale) * kTieSlack; }
 
 // Keeps the best of the candidates offered in order; among equals the first stays.
 template <class What>
@@ -59,12 +55,7 @@ class FirstBest {
   double scale_;
 };
 
-// A test between two neighbouring codes (or places in the order of categories) present in the node. `high` is
-// kAfterLast for the test that parts known values from missing ones.
-struct Cut {
-  Code low = 0;
-  Code high = 0;
-};
+// The place of the test that parts known values from missing ones.
 inline constexpr Code kAfterLast = std::numeric_limits<Code>::max();
 
 // A finished test, ready to be put into a tree and to partition rows.
@@ -104,46 +95,52 @@ class TestFinder {
   // False when the feature is constant in the node, missing values counting as one value.
   bool gather(const Column& column);
 
-  // The best test of the gathered feature. Only the thresholds' neighbours are in the Split: see `finish`.
+  // Offers the best test of the gathered feature; false if it has none. Numeric tests are offered by the
+  // first present code on their right; the winner of all features gets its threshold by `finish`.
   bool find_best(const Column& column, const Limits& limits, FirstBest<Split>& best, FeatureId feature);
 
-  // One threshold drawn uniformly between the least and the largest value; categories: a random subset.
+  // Offers one random test: a threshold uniform between the least and the largest value, or a random set of
+  // categories.
   bool find_random(const Column& column, const Limits& limits, Stream& stream, FirstBest<Split>& best,
                    FeatureId feature);
+
+  // Puts the threshold halfway between the neighbouring values of the node at hand.
+  void finish(const Column& column, Split& split);
 
  private:
   struct Found {
     double score = -kInfinity;
-    Cut cut;
+    Code place = 0;  // what it means is the search's own affair
     bool missing_left = false;
     bool any = false;
   };
 
-  bool admissible(const Limits& limits) const;
-  void offer_cut(FirstBest<Cut>& best, const Limits& limits, Cut cut) {
-    if (admissible(limits)) best.offer(scorer_.score(), cut);
-  }
-  Found merge_directions(const FirstBest<Cut>& missing_left, const FirstBest<Cut>& missing_right) const;
+  using Walk = typename S::Walk;
+
+  bool admissible(const Walk& walk, const Limits& limits) const;
+  Walk start_walk(bool missing_left, std::size_t most_notes);
+  Found best_place(const Walk& walk, bool missing_left);
+  Found merge_directions(const Found& missing_left, const Found& missing_right) const;
 
   bool count_pays() const;
   void count_into_cells();
   void clear_cells();
-  FirstBest<Cut> walk_cells(const Limits& limits, bool missing_left);
+  Found walk_cells(const Limits& limits, bool missing_left);
   void sort_keys();
-  FirstBest<Cut> walk_keys(const Limits& limits, bool missing_left);
+  Found walk_keys(const Limits& limits, bool missing_left);
   void make_groups();
-  FirstBest<Cut> walk_groups(const Limits& limits, bool missing_left);
+  Found walk_groups(const Limits& limits, bool missing_left);
   Found find_cut(const Limits& limits);
   Found find_subset(const Limits& limits);
   Found find_subset_exhaustively(const Limits& limits);
+  Found walk_masks(const Limits& limits, bool missing_left);
   void order_groups();
   void round_keys();
-  void start_walk(bool missing_left) {
-    scorer_.start(node_.data());
-    if (missing_left) scorer_.move_cell(missing_cell_.data());
-  }
   void compute_missing_cell();
-  Split make_split(const Column& column, FeatureId feature, const Found& found) const;
+  Code present_before(Code place) const;
+  void draw_categories(Stream& stream, Split& split);
+  void draw_threshold(const Column& column, Stream& stream, Split& split) const;
+  void write_categories(const Found& found, Split& split) const;
 
   static constexpr std::size_t kExhaustiveCategories = 8;
   static constexpr std::size_t kInsertionRows = 24;
@@ -161,6 +158,7 @@ class TestFinder {
   std::size_t n_missing_ = 0;
   std::vector<Element> missing_cell_;
 
+  NoteRoom<Code> places_;  // where the noted candidates lie
   Buffer<Element> cells_;  // all zero between uses
   Buffer<std::uint64_t> keys_;
   Buffer<std::uint64_t> key_scratch_;

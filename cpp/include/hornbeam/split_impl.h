@@ -9,56 +9,80 @@
 
 namespace hornbeam {
 
-template <Scorer S>
-bool TestFinder<S>::gather(const Column& column) {
-  missing_code_ = column.missing_code();
-  const std::size_t n = entries_.size();
-  Code* out = codes_.data();
+struct CodeRange {
+  Code lowest;
+  Code highest;
+};
+
+// Copies the codes of the rows side by side. A function of its own so that the running extremes stay in
+// registers.
+template <class CodeType>
+CodeRange gather_codes(const CodeType* codes, std::span<const Entry> entries, Code* out) {
   Code lowest = ~Code{0};
   Code highest = 0;
-  std::visit(
-      [&](const auto& codes) {
-        const auto* column_codes = codes.data();
-        for (std::size_t i = 0; i < n; ++i) {
-          const Code code = column_codes[entries_[i].row];
-          out[i] = code;
-          lowest = std::min(lowest, code);
-          highest = std::max(highest, code);
-        }
-      },
-      column.codes);
-  lowest_ = lowest;
-  n_missing_ = 0;
-  if (highest == missing_code_) {
-    highest = lowest;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (out[i] == missing_code_) {
-        ++n_missing_;
-      } else {
-        highest = std::max(highest, out[i]);
-      }
-    }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Code code = codes[entries[i].row];
+    out[i] = code;
+    lowest = std::min(lowest, code);
+    highest = std::max(highest, code);
   }
-  highest_ = highest;
-  return lowest_ != highest_ || (n_missing_ > 0 && n_missing_ < n);
+  return {lowest, highest};
 }
 
 template <Scorer S>
-bool TestFinder<S>::admissible(const Limits& limits) const {
-  const std::int64_t left_rows = scorer_.left_rows();
+bool TestFinder<S>::gather(const Column& column) {
+  missing_code_ = column.missing_code();
+  Code* codes = codes_.data();
+  const CodeRange range = std::visit(
+      [&](const auto& buffer) { return gather_codes(buffer.data(), entries_, codes); }, column.codes);
+  lowest_ = range.lowest;
+  highest_ = range.highest;
+  n_missing_ = 0;
+  if (highest_ == missing_code_) {
+    Code highest = lowest_;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (codes[i] == missing_code_) {
+        ++n_missing_;
+      } else {
+        highest = std::max(highest, codes[i]);
+      }
+    }
+    highest_ = highest;
+  }
+  return lowest_ != highest_ || (n_missing_ > 0 && n_missing_ < entries_.size());
+}
+
+template <Scorer S>
+bool TestFinder<S>::admissible(const Walk& walk, const Limits& limits) const {
+  const std::int64_t left_rows = walk.left_rows();
   if (left_rows < limits.min_rows || limits.node_rows - left_rows < limits.min_rows) return false;
   if (limits.min_weight > 0) {
-    const std::int64_t left_weight = scorer_.left_weight();
+    const std::int64_t left_weight = walk.left_weight();
     if (left_weight < limits.min_weight || limits.node_weight - left_weight < limits.min_weight) return false;
   }
   if (limits.direction != 0) {
-    const double left = scorer_.left_value();
-    const double right = scorer_.right_value();
+    const double left = walk.left_value();
+    const double right = walk.right_value();
     if (left < limits.lower || left > limits.upper || right < limits.lower || right > limits.upper)
       return false;
     if ((limits.direction > 0 && left > right) || (limits.direction < 0 && left < right)) return false;
   }
   return true;
+}
+
+// A walk with all rows on the right, or with the missing ones already on the left.
+template <Scorer S>
+typename TestFinder<S>::Walk TestFinder<S>::start_walk(bool missing_left, std::size_t most_notes) {
+  places_.start(most_notes);
+  Walk walk = scorer_.start(node_.data(), most_notes);
+  if (missing_left) walk.move_cell(missing_cell_.data());
+  return walk;
+}
+
+template <Scorer S>
+typename TestFinder<S>::Found TestFinder<S>::best_place(const Walk& walk, bool missing_left) {
+  const BestNote best = scorer_.best_note(walk);
+  return best.found ? Found{best.score, places_.data()[best.index], missing_left, true} : Found{};
 }
 
 template <Scorer S>
@@ -71,21 +95,17 @@ void TestFinder<S>::compute_missing_cell() {
   }
 }
 
+// The better of the two directions for missing values; of equals the lower threshold, then left.
 template <Scorer S>
-typename TestFinder<S>::Found TestFinder<S>::merge_directions(const FirstBest<Cut>& missing_left,
-                                                              const FirstBest<Cut>& missing_right) const {
-  const auto take = [](const FirstBest<Cut>& best, bool left) {
-    return Found{best.score(), best.winner(), left, true};
-  };
-  if (!missing_left.found()) return missing_right.found() ? take(missing_right, false) : Found{};
-  if (!missing_right.found()) return take(missing_left, true);
-  const double a = missing_left.score();
-  const double b = missing_right.score();
+typename TestFinder<S>::Found TestFinder<S>::merge_directions(const Found& missing_left,
+                                                              const Found& missing_right) const {
+  if (!missing_left.any || !missing_right.any) return missing_left.any ? missing_left : missing_right;
+  const double a = missing_left.score;
+  const double b = missing_right.score;
   const double slack = tie_slack(std::max(std::abs(a), std::abs(b)), tie_scale());
-  if (b > a + slack) return take(missing_right, false);
-  if (a > b + slack) return take(missing_left, true);
-  const bool right_is_lower = missing_right.winner().low < missing_left.winner().low;
-  Found found = take(right_is_lower ? missing_right : missing_left, !right_is_lower);
+  if (b > a + slack) return missing_right;
+  if (a > b + slack) return missing_left;
+  Found found = missing_right.place < missing_left.place ? missing_right : missing_left;
   found.score = std::max(a, b);
   return found;
 }
@@ -123,22 +143,31 @@ void TestFinder<S>::clear_cells() {
   std::fill_n(cells_.data(), (std::size_t{highest_} - lowest_ + 1) * size, Element{0});
 }
 
+// Places are the code of the first cell on the right.
 template <Scorer S>
-FirstBest<Cut> TestFinder<S>::walk_cells(const Limits& limits, bool missing_left) {
-  FirstBest<Cut> best(tie_scale());
-  start_walk(missing_left);
+typename TestFinder<S>::Found TestFinder<S>::walk_cells(const Limits& limits, bool missing_left) {
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  Code previous = lowest_;  // the lowest code is present
-  scorer_.move_cell(&cells_[0]);
-  for (Code code = lowest_ + 1; code <= highest_; ++code) {
-    const Element* cell = &cells_[(code - lowest_) * size];
-    if (scorer_.stats().empty(cell)) continue;
-    offer_cut(best, limits, {previous, code});
-    scorer_.move_cell(cell);
-    previous = code;
+  Walk walk = start_walk(missing_left, std::size_t{highest_} - lowest_ + 2);
+  const bool bound = limits.bind;
+  const Code lowest = lowest_;
+  const Code highest = highest_;
+  Code* place = places_.data();
+  const Element* cell = cells_.data();
+  walk.move_cell(cell);  // the lowest code is present
+  for (Code code = lowest + 1; code <= highest; ++code) {
+    cell += size;
+    bool wanted = !scorer_.is_empty(cell);
+    if (bound) wanted = wanted && admissible(walk, limits);
+    walk.note(wanted);
+    *place = code;
+    place += wanted;
+    walk.move_cell(cell);
   }
-  if (n_missing_ > 0 && !missing_left) offer_cut(best, limits, {previous, kAfterLast});
-  return best;
+  if (n_missing_ > 0 && !missing_left) {
+    walk.note(!bound || admissible(walk, limits));
+    *place = kAfterLast;
+  }
+  return best_place(walk, missing_left);
 }
 
 // ---- sorting
@@ -221,22 +250,42 @@ void TestFinder<S>::sort_keys() {
   }
 }
 
+// Places are the code of the first key on the right.
 template <Scorer S>
-FirstBest<Cut> TestFinder<S>::walk_keys(const Limits& limits, bool missing_left) {
-  FirstBest<Cut> best(tie_scale());
-  start_walk(missing_left);
+typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Limits& limits, bool missing_left) {
+  Walk walk = start_walk(missing_left, n_sorted_ + 1);
+  const bool bound = limits.bind;
+  const std::size_t n = n_sorted_;
   const std::uint64_t* keys = sorted_;
-  for (std::size_t i = 0; i + 1 < n_sorted_; ++i) {
-    scorer_.move(static_cast<std::uint32_t>(keys[i]));
-    const Code low = static_cast<Code>(keys[i] >> 32);
+  Code* place = places_.data();
+  Code low = static_cast<Code>(keys[0] >> 32);
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    walk.move(static_cast<std::uint32_t>(keys[i]));
     const Code high = static_cast<Code>(keys[i + 1] >> 32);
-    if (low != high) offer_cut(best, limits, {low, high});
+    bool wanted = low != high;
+    if (bound) wanted = wanted && admissible(walk, limits);
+    walk.note(wanted);
+    *place = high;
+    place += wanted;
+    low = high;
   }
   if (n_missing_ > 0 && !missing_left) {
-    scorer_.move(static_cast<std::uint32_t>(keys[n_sorted_ - 1]));
-    offer_cut(best, limits, {static_cast<Code>(keys[n_sorted_ - 1] >> 32), kAfterLast});
+    walk.move(static_cast<std::uint32_t>(keys[n - 1]));
+    walk.note(!bound || admissible(walk, limits));
+    *place = kAfterLast;
   }
-  return best;
+  return best_place(walk, missing_left);
+}
+
+// The known code before `place` that is present in the node: the threshold lies between the two.
+template <Scorer S>
+Code TestFinder<S>::present_before(Code place) const {
+  Code low = lowest_;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Code code = codes_[i];
+    if (code < place && code > low) low = code;
+  }
+  return low;
 }
 
 template <Scorer S>
@@ -252,10 +301,9 @@ typename TestFinder<S>::Found TestFinder<S>::find_cut(const Limits& limits) {
   };
   Found found;
   if (n_missing_ == 0) {
-    const FirstBest<Cut> best = walk(false);
-    if (best.found()) found = {best.score(), best.winner(), false, true};
+    found = walk(false);
   } else {
-    const FirstBest<Cut> left = walk(true);
+    const Found left = walk(true);
     found = merge_directions(left, walk(false));
   }
   if (counting) clear_cells();
@@ -291,8 +339,8 @@ void TestFinder<S>::make_groups() {
   }
 }
 
-// Means that are equal on paper may differ in their last bits; on a coarser grid they are equal again, and the lower code
-// comes first.
+// Means that are equal on paper may differ in their last bits; on a coarser grid they are equal again, and
+// the lower code comes first.
 template <Scorer S>
 void TestFinder<S>::round_keys() {
   double largest = 0.0;
@@ -319,51 +367,56 @@ void TestFinder<S>::order_groups() {
                    [&](std::uint32_t a, std::uint32_t b) { return group_key_[a] < group_key_[b]; });
 }
 
+// Places are the number of groups on the left, less one.
 template <Scorer S>
-FirstBest<Cut> TestFinder<S>::walk_groups(const Limits& limits, bool missing_left) {
-  FirstBest<Cut> best(tie_scale());
-  start_walk(missing_left);
+typename TestFinder<S>::Found TestFinder<S>::walk_groups(const Limits& limits, bool missing_left) {
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  for (std::size_t place = 0; place + 1 < group_order_.size(); ++place) {
-    scorer_.move_cell(&group_cells_[group_order_[place] * size]);
-    offer_cut(best, limits, {static_cast<Code>(place), static_cast<Code>(place + 1)});
+  const std::size_t n_groups = group_order_.size();
+  const bool split_off_missing = n_missing_ > 0 && !missing_left;
+  Walk walk = start_walk(missing_left, n_groups + 1);
+  Code* place = places_.data();
+  for (std::size_t g = 0; g + (split_off_missing ? 0 : 1) < n_groups; ++g) {
+    walk.move_cell(&group_cells_[group_order_[g] * size]);
+    const bool wanted = !limits.bind || admissible(walk, limits);
+    walk.note(wanted);
+    *place = static_cast<Code>(g);
+    place += wanted;
   }
-  if (n_missing_ > 0 && !missing_left) {
-    scorer_.move_cell(&group_cells_[group_order_.back() * size]);
-    offer_cut(best, limits, {static_cast<Code>(group_order_.size() - 1), kAfterLast});
+  return best_place(walk, missing_left);
+}
+
+// All ways to part a few categories in two, as masks in which bit g puts group g into branch 0; the first
+// group always is there. Places are the masks; the one with all groups parts known values from missing ones.
+template <Scorer S>
+typename TestFinder<S>::Found TestFinder<S>::walk_masks(const Limits& limits, bool missing_left) {
+  const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
+  const std::size_t n_groups = group_code_.size();
+  const Code all = (Code{1} << n_groups) - 1;
+  const Code last = n_missing_ > 0 && !missing_left ? all : all - 2;
+  Found best;
+  for (Code mask = 1; mask <= last; mask += 2) {
+    Walk walk = start_walk(missing_left, 2);
+    for (std::size_t g = 0; g < n_groups; ++g) {
+      if ((mask >> g & 1) != 0) walk.move_cell(&group_cells_[g * size]);
+    }
+    walk.note(!limits.bind || admissible(walk, limits));
+    *places_.data() = mask;
+    const Found found = best_place(walk, missing_left);
+    if (!found.any) continue;
+    if (!best.any || found.score > best.score + tie_slack(best.score, tie_scale())) {
+      best = found;
+    } else {
+      best.score = std::max(best.score, found.score);
+    }
   }
   return best;
 }
 
-// All ways to part a few categories in two; `cut.low` of the result is the mask of branch 0, which always
-// holds the first present category.
 template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::find_subset_exhaustively(const Limits& limits) {
-  const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  const std::size_t n_groups = group_code_.size();
-  const auto walk = [&](bool missing_left) {
-    FirstBest<Cut> best(tie_scale());
-    const Code all = (Code{1} << n_groups) - 1;
-    for (Code mask = 1; mask < all; mask += 2) {
-      start_walk(missing_left);
-      for (std::size_t g = 0; g < n_groups; ++g) {
-        if ((mask >> g & 1) != 0) scorer_.move_cell(&group_cells_[g * size]);
-      }
-      offer_cut(best, limits, {mask, 0});
-    }
-    if (n_missing_ > 0 && !missing_left) {
-      start_walk(false);
-      for (std::size_t g = 0; g < n_groups; ++g) scorer_.move_cell(&group_cells_[g * size]);
-      offer_cut(best, limits, {all, kAfterLast});
-    }
-    return best;
-  };
-  if (n_missing_ == 0) {
-    const FirstBest<Cut> best = walk(false);
-    return best.found() ? Found{best.score(), best.winner(), false, true} : Found{};
-  }
-  const FirstBest<Cut> left = walk(true);
-  return merge_directions(left, walk(false));
+  if (n_missing_ == 0) return walk_masks(limits, false);
+  const Found left = walk_masks(limits, true);
+  return merge_directions(left, walk_masks(limits, false));
 }
 
 template <Scorer S>
@@ -373,131 +426,139 @@ typename TestFinder<S>::Found TestFinder<S>::find_subset(const Limits& limits) {
     Found found = find_subset_exhaustively(limits);
     if (!found.any) return found;
     // Write the mask as an order and a place in it, as the other searches do.
-    const Code mask = found.cut.low;
+    const Code mask = found.place;
     group_order_.clear();
-    for (std::uint32_t g = 0; g < group_code_.size(); ++g) {
-      if ((mask >> g & 1) != 0) group_order_.push_back(g);
+    for (const bool left : {true, false}) {
+      for (std::uint32_t g = 0; g < group_code_.size(); ++g) {
+        if (((mask >> g & 1) != 0) == left) group_order_.push_back(g);
+      }
     }
-    const Code place = static_cast<Code>(group_order_.size()) - 1;
-    for (std::uint32_t g = 0; g < group_code_.size(); ++g) {
-      if ((mask >> g & 1) == 0) group_order_.push_back(g);
-    }
-    found.cut = {place, found.cut.high == kAfterLast ? kAfterLast : place + 1};
+    found.place = static_cast<Code>(std::popcount(mask)) - 1;
     return found;
   }
   order_groups();
-  if (n_missing_ == 0) {
-    const FirstBest<Cut> best = walk_groups(limits, false);
-    return best.found() ? Found{best.score(), best.winner(), false, true} : Found{};
-  }
-  const FirstBest<Cut> left = walk_groups(limits, true);
+  if (n_missing_ == 0) return walk_groups(limits, false);
+  const Found left = walk_groups(limits, true);
   return merge_directions(left, walk_groups(limits, false));
 }
 
 // ---- a feature's answer
 
 template <Scorer S>
-Split TestFinder<S>::make_split(const Column& column, FeatureId feature, const Found& found) const {
-  Split split;
-  split.feature = feature;
-  split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
-  if (column.kind == ColumnKind::kCategorical) {
-    for (std::size_t place = 0; place < group_order_.size(); ++place) {
-      auto& side = place <= found.cut.low ? split.left_categories : split.right_categories;
-      side.push_back(group_code_[group_order_[place]]);
-    }
-    std::sort(split.left_categories.begin(), split.left_categories.end());
-    std::sort(split.right_categories.begin(), split.right_categories.end());
-    return split;
+void TestFinder<S>::write_categories(const Found& found, Split& split) const {
+  for (std::size_t place = 0; place < group_order_.size(); ++place) {
+    auto& side = place <= found.place ? split.left_categories : split.right_categories;
+    side.push_back(group_code_[group_order_[place]]);
   }
-  if (found.cut.high == kAfterLast) {
-    split.threshold = kInfinity;
-    split.first_right = column.n_codes;
-  } else if (column.binned) {
-    split.threshold = column.values[found.cut.low];
-    split.first_right = found.cut.low + 1;
-  } else {
-    split.threshold = halfway(column.values[found.cut.low], column.values[found.cut.high]);
-    split.first_right = codes_at_or_below(column, split.threshold);
-  }
-  return split;
+  std::sort(split.left_categories.begin(), split.left_categories.end());
+  std::sort(split.right_categories.begin(), split.right_categories.end());
 }
 
 template <Scorer S>
 bool TestFinder<S>::find_best(const Column& column, const Limits& limits, FirstBest<Split>& best,
                               FeatureId feature) {
   if (n_missing_ > 0) compute_missing_cell();
-  const Found found = column.kind == ColumnKind::kCategorical ? find_subset(limits) : find_cut(limits);
+  const bool categorical = column.kind == ColumnKind::kCategorical;
+  const Found found = categorical ? find_subset(limits) : find_cut(limits);
   if (!found.any) return false;
   if (best.found() && !(found.score > best.score())) return true;
-  best.offer(found.score, make_split(column, feature, found));
+  Split split;
+  split.feature = feature;
+  split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
+  if (categorical) {
+    write_categories(found, split);
+  } else {
+    split.first_right = found.place;
+  }
+  best.offer(found.score, split);
   return true;
+}
+
+template <Scorer S>
+void TestFinder<S>::finish(const Column& column, Split& split) {
+  if (column.kind == ColumnKind::kCategorical || split.threshold != kNoThreshold) return;
+  if (split.first_right == kAfterLast) {
+    split.threshold = kInfinity;
+    split.first_right = column.n_codes;
+    return;
+  }
+  gather(column);
+  const Code low = present_before(split.first_right);
+  if (column.binned) {
+    split.threshold = column.values[low];
+    split.first_right = low + 1;
+  } else {
+    split.threshold = halfway(column.values[low], column.values[split.first_right]);
+    split.first_right = codes_at_or_below(column, split.threshold);
+  }
+}
+
+// A set of categories drawn by coin flips; where that leaves a branch without rows, the last category changes
+// sides.
+template <Scorer S>
+void TestFinder<S>::draw_categories(Stream& stream, Split& split) {
+  make_groups();
+  auto& left = split.left_categories;
+  auto& right = split.right_categories;
+  for (const Code code : group_code_) ((stream.next() >> 63) != 0 ? left : right).push_back(code);
+  const auto move_last = [](std::vector<Code>& from, std::vector<Code>& to) {
+    to.push_back(from.back());
+    from.pop_back();
+  };
+  if (left.empty() && split.missing_branch != 0) move_last(right, left);
+  if (right.empty() && split.missing_branch != 1) move_last(left, right);
+}
+
+// Uniform in value between the node's extremes, infinities standing for the largest finite numbers; at least
+// one known value lies on either side.
+template <Scorer S>
+void TestFinder<S>::draw_threshold(const Column& column, Stream& stream, Split& split) const {
+  const double u = stream.unit();
+  if (column.binned) {
+    const Code low = lowest_ + static_cast<Code>(u * (highest_ - lowest_));
+    split.threshold = column.values[low];
+    split.first_right = low + 1;
+    return;
+  }
+  constexpr double kMax = std::numeric_limits<double>::max();
+  const double least = column.values[lowest_];
+  const double largest = column.values[highest_];
+  double threshold = std::max(least, -kMax) * (1 - u) + std::min(largest, kMax) * u;
+  if (!(threshold < largest)) threshold = column.values[highest_ - 1];
+  if (!(threshold >= least)) threshold = least;
+  split.threshold = threshold;
+  split.first_right = codes_at_or_below(column, threshold);
 }
 
 template <Scorer S>
 bool TestFinder<S>::find_random(const Column& column, const Limits& limits, Stream& stream,
                                 FirstBest<Split>& best, FeatureId feature) {
-  if (n_missing_ > 0) compute_missing_cell();
-  const bool missing_left = n_missing_ > 0 && (stream.next() >> 63) != 0;
   Split split;
   split.feature = feature;
-  split.missing_branch = n_missing_ == 0 ? -1 : missing_left ? 0 : 1;
-  start_walk(missing_left);
-  if (column.kind == ColumnKind::kCategorical) {
-    make_groups();
-    const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-    for (std::size_t g = 0; g < group_code_.size(); ++g) {
-      const bool left = (stream.next() >> 63) != 0;
-      (left ? split.left_categories : split.right_categories).push_back(group_code_[g]);
-    }
-    // Both branches must hold something known unless the missing values stand on the other side.
-    if (split.left_categories.empty() && !missing_left) {
-      std::swap(split.left_categories, split.right_categories);
-      if (n_missing_ == 0)
-        split.right_categories.push_back(split.left_categories.back()), split.left_categories.pop_back();
-    } else if (split.right_categories.empty() && (n_missing_ == 0 || missing_left)) {
-      split.right_categories.push_back(split.left_categories.back());
-      split.left_categories.pop_back();
-    }
-    std::size_t next_left = 0;
-    for (std::size_t g = 0; g < group_code_.size(); ++g) {
-      if (next_left < split.left_categories.size() && split.left_categories[next_left] == group_code_[g]) {
-        scorer_.move_cell(&group_cells_[g * size]);
-        ++next_left;
-      }
-    }
-  } else if (lowest_ == highest_) {
-    split.threshold = kInfinity;  // one known value: only known against missing is left
-    split.first_right = column.n_codes;
+  split.missing_branch = n_missing_ == 0 ? -1 : static_cast<std::int32_t>(stream.next() >> 63);
+  const bool categorical = column.kind == ColumnKind::kCategorical;
+  if (lowest_ == highest_) {  // one known value: only known against missing is left
     split.missing_branch = 1;
-    start_walk(false);
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (codes_[i] != missing_code_) scorer_.move(scorer_.stats().sort_payload(entries_[i], i));
-    }
+    split.threshold = categorical ? kNoThreshold : kInfinity;
+    split.first_right = column.n_codes;
+    if (categorical) split.left_categories.push_back(lowest_);
+  } else if (categorical) {
+    draw_categories(stream, split);
   } else {
-    const double u = stream.unit();
-    if (column.binned) {
-      const Code low = lowest_ + static_cast<Code>(u * (highest_ - lowest_));
-      split.threshold = column.values[low];
-      split.first_right = low + 1;
-    } else {
-      // Uniform in value between the node's extremes, infinities standing for the largest finite numbers.
-      constexpr double kMax = std::numeric_limits<double>::max();
-      const double low = std::max(column.values[lowest_], -kMax);
-      const double high = std::min(column.values[highest_], kMax);
-      double t = low * (1 - u) + high * u;
-      if (!(t < column.values[highest_])) t = column.values[highest_ - 1];
-      if (!(t >= column.values[lowest_])) t = column.values[lowest_];
-      split.threshold = t;
-      split.first_right = codes_at_or_below(column, t);
-    }
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (codes_[i] < split.first_right) scorer_.move(scorer_.stats().sort_payload(entries_[i], i));
-    }
+    draw_threshold(column, stream, split);
   }
-  if (!admissible(limits)) return false;
-  best.offer(scorer_.score(), split);
-  return true;
+  Walk walk = start_walk(false, 2);
+  const auto goes_left = [&](Code code) {
+    if (code == missing_code_ && n_missing_ > 0) return split.missing_branch == 0;
+    return categorical ? std::ranges::binary_search(split.left_categories, code) : code < split.first_right;
+  };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (goes_left(codes_[i])) walk.move(scorer_.stats().sort_payload(entries_[i], i));
+  }
+  walk.note(!limits.bind || admissible(walk, limits));
+  const Found found = best_place(walk, false);
+  if (found.any) best.offer(found.score, split);
+  return found.any;
 }
 
 }  // namespace hornbeam

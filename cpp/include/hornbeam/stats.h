@@ -98,6 +98,10 @@ class SumStats {
   static constexpr int kSum = 0;
   static constexpr int kWeight = 1;
   static constexpr int kRows = 2;
+  struct Moments {
+    std::int64_t sum;
+    std::int64_t weight;
+  };
 
   SumStats(const Target& target, const Sample& sample, bool centre) {
     double total_weight = 0.0;
@@ -141,6 +145,7 @@ class SumStats {
       items_[i] = {m.sum * times, m.weight * times};
     }
   }
+  const Moments* loaded() const { return items_.data(); }  // by position in the node
   std::uint32_t sort_payload(const Entry&, std::size_t position) const {
     return static_cast<std::uint32_t>(position);
   }
@@ -155,10 +160,6 @@ class SumStats {
   bool empty(const Element* cell) const { return cell[kRows] == 0; }
 
  private:
-  struct Moments {
-    std::int64_t sum;
-    std::int64_t weight;
-  };
   double centre_ = 0.0;
   double weight_scale_ = 1.0;
   double sum_scale_ = 1.0;

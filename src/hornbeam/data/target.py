@@ -17,7 +17,10 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from hornbeam.data.table import labels_of_texts, shown, unmasked, value_family
+from hornbeam.data.content import Rows, labels_of_texts
+from hornbeam.data.families import value_family
+from hornbeam.data.sources import unmasked
+from hornbeam.data.wording import shown
 
 __all__ = [
     "ClassTarget",
@@ -68,25 +71,40 @@ class RegressionTarget:
 
 
 def read_classes(
-    y: Any, n_rows: int, *, multi_output: bool = True, estimator_name: str = "the estimator"
+    y: Any,
+    n_rows: int,
+    *,
+    rows: Rows | None = None,
+    multi_output: bool = True,
+    estimator_name: str = "the estimator",
 ) -> ClassTarget:
-    """Read labels of any kind: texts, booleans, whole numbers; one type per output, none missing."""
-    columns = _target_columns(y, n_rows, multi_output=multi_output, estimator_name=estimator_name)
+    """Read labels of any kind: texts, booleans, whole numbers; one type per output, none missing.
+
+    `n_rows` is what y must have; with `rows` only these are read, and the others may hold anything.
+    """
+    columns = _target_columns(y, n_rows, rows, multi_output=multi_output, estimator_name=estimator_name)
     outputs = [_read_labels(column, _output_name(k, len(columns))) for k, column in enumerate(columns)]
+    codes = np.stack([codes for _, codes in outputs], axis=1)
     return ClassTarget(
-        codes=np.stack([codes for _, codes in outputs], axis=1),
+        codes=codes if rows is None else codes[rows],
         classes=[classes for classes, _ in outputs],
         is_multi_output=len(columns) > 1,
     )
 
 
 def read_numbers(
-    y: Any, n_rows: int, *, multi_output: bool = True, estimator_name: str = "the estimator"
+    y: Any,
+    n_rows: int,
+    *,
+    rows: Rows | None = None,
+    multi_output: bool = True,
+    estimator_name: str = "the estimator",
 ) -> RegressionTarget:
-    """Read finite numbers, however large."""
-    columns = _target_columns(y, n_rows, multi_output=multi_output, estimator_name=estimator_name)
+    """Read finite numbers, however large; `n_rows` and `rows` as in `read_classes`."""
+    columns = _target_columns(y, n_rows, rows, multi_output=multi_output, estimator_name=estimator_name)
     outputs = [_read_floats(column, _output_name(k, len(columns))) for k, column in enumerate(columns)]
-    return RegressionTarget(values=np.stack(outputs, axis=1), is_multi_output=len(columns) > 1)
+    values = np.stack(outputs, axis=1)
+    return RegressionTarget(values if rows is None else values[rows], is_multi_output=len(columns) > 1)
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
@@ -185,7 +203,9 @@ def _output_name(output: int, n_outputs: int) -> str:
     return "y" if n_outputs == 1 else f"y[:, {output}]"
 
 
-def _target_columns(y: Any, n_rows: int, *, multi_output: bool, estimator_name: str) -> list[AnyArray]:
+def _target_columns(
+    y: Any, n_rows: int, rows: Rows | None, *, multi_output: bool, estimator_name: str
+) -> list[AnyArray]:
     if y is None:
         raise ValueError(f"{estimator_name} requires y to be passed, but the target y is None.")
     columns, is_one_dimensional = _columns_of(y, "y")
@@ -199,7 +219,14 @@ def _target_columns(y: Any, n_rows: int, *, multi_output: bool, estimator_name: 
     if len(columns) == 1 and not is_one_dimensional:
         columns = [column_or_1d(columns[0].reshape(-1, 1), warn=True)]
     check_consistent_length(range(n_rows), columns[0])
-    return columns
+    return columns if rows is None else [_with_stand_ins(column, rows) for column in columns]
+
+
+def _with_stand_ins(column: AnyArray, rows: Rows) -> AnyArray:
+    """Give the other rows the value of one that counts: no refusal for them, and row numbers stay true."""
+    taken_from = np.full(len(column), rows[0])
+    taken_from[rows] = rows
+    return column[taken_from]
 
 
 def _columns_of(y: Any, what: str) -> tuple[list[AnyArray], bool]:

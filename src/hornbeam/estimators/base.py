@@ -1,4 +1,4 @@
-"""What every estimator made of our trees shares: reading X, y and weights at fit, X at predict, and looking inside."""
+"""What all estimators made of our trees share: reading X and weights at fit, X at predict, a look inside."""
 
 import warnings
 from dataclasses import dataclass
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
-from hornbeam.data.table import Table, read_table
+from hornbeam.data.content import Rows
+from hornbeam.data.sources import open_source
+from hornbeam.data.table import Table, read_columns
 from hornbeam.data.target import read_weights
 from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
@@ -23,11 +24,15 @@ __all__ = ["Training", "TreeModel", "importances_of"]
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a fit starts from, checked: a table, the target as given, and weights that are all positive."""
+    """What a fit starts from, checked: a table, and weights that are all positive.
+
+    Both have the rows of X that count: those numbered in `rows`, or all `n_rows_given` if that is None.
+    """
 
     table: Table
-    y: Any
     weights: npt.NDArray[np.float64] | None
+    n_rows_given: int
+    rows: Rows | None
 
 
 class TreeModel(ColumnOptions, RunOptions):
@@ -37,29 +42,34 @@ class TreeModel(ColumnOptions, RunOptions):
     feature_names_in_: npt.NDArray[np.object_] = fitted()
     _model: Ensemble = fitted()
 
-    def _begin_fit(self, X: Any, y: Any, sample_weight: Any) -> Training:
-        """Check the parameters and X, and leave out rows without weight: they must not matter in any way."""
+    def _begin_fit(self, X: Any, sample_weight: Any) -> Training:
+        """Check the parameters and X, and leave out rows without weight: they must not matter in any way.
+
+        Nothing is stored on the estimator yet: a fit that fails or is interrupted leaves it as it was.
+        """
         validate(self)
-        table = self._read_table(X)
-        weights = read_weights(sample_weight, table.n_rows)
+        source = open_source(X, type(self).__name__)
+        weights = read_weights(sample_weight, source.n_rows)
+        rows = None
         if weights is not None and not weights.all():
-            check_consistent_length(X, y)
-            kept = np.flatnonzero(weights)
-            X, y, weights = _safe_indexing(X, kept), _safe_indexing(y, kept), weights[kept]
-            table = self._read_table(X)
-        validate_data(self, X, skip_check_array=True)
+            rows = np.flatnonzero(weights)
+            weights = weights[rows]
+        table = read_columns(source, categorical_features=self.categorical_features, rows=rows)
         if self.missing == "error":
             refuse_missing(table, type(self).__name__)
         if table.n_rows == 1:
             warnings.warn(
                 "X has a single row: the model can only repeat its target.", DataWarning, stacklevel=3
             )
-        return Training(table, y, weights)
+        return Training(table, weights, source.n_rows, rows)
 
-    def _read_table(self, X: Any) -> Table:
-        return read_table(
-            X, categorical_features=self.categorical_features, estimator_name=type(self).__name__
-        )
+    def _remember_columns(self, table: Table) -> None:
+        """Store what scikit-learn's tools ask about the columns of the fit."""
+        self.n_features_in_ = len(table.columns)
+        if table.feature_names is not None:
+            self.feature_names_in_ = np.array(table.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
         """Find the leaf of each row in each tree: one column per tree."""
@@ -84,8 +94,9 @@ class TreeModel(ColumnOptions, RunOptions):
             directions = tuple(int(direction) for direction in given)
             if len(directions) != len(feature_names):
                 raise ValueError(
-                    f"monotonic_cst has shape {len(directions)} but the input data X has {len(feature_names)} "
-                    "features: give one direction per feature, or a dict from column name to direction."
+                    f"monotonic_cst has shape {len(directions)} but the input data X has "
+                    f"{len(feature_names)} features: give one direction per feature, or a "
+                    "dict from column name to direction."
                 )
         return directions if any(directions) else ()
 
@@ -100,7 +111,7 @@ class TreeModel(ColumnOptions, RunOptions):
 
 
 def importances_of(tree: _core.Tree, n_features: int) -> npt.NDArray[np.float64]:
-    """Share out the impurity decrease of a tree over the features that brought it about; the shares sum to 1."""
+    """Share out the impurity decrease of a tree over the features that brought it about; shares sum to 1."""
     inner = tree.feature >= 0
     decrease = np.bincount(tree.feature[inner], weights=tree.gain[inner], minlength=n_features)
     total = decrease.sum()
@@ -113,7 +124,7 @@ def paths_to(tree: _core.Tree, leaves: npt.NDArray[np.int32]) -> sparse.csr_matr
     depth = tree.depth
     ends = np.concatenate([[0], np.cumsum(depth[leaves].astype(np.int64) + 1)])
     nodes = np.empty(ends[-1], dtype=np.int32)
-    # Walk all rows up at once; in breadth-first order an ancestor has a smaller number, so paths come out sorted.
+    # Walk all rows up at once; breadth-first, an ancestor has a smaller number, so paths come out sorted.
     rows = np.arange(len(leaves))
     at = leaves.astype(np.int32)
     while len(rows):

@@ -1,7 +1,7 @@
 """Single decision trees: `DecisionTreeClassifier` and `DecisionTreeRegressor`."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,11 @@ from hornbeam.data.target import (
     read_numbers,
 )
 from hornbeam.estimators.base import Training, TreeModel, importances_of, paths_to
-from hornbeam.model import Ensemble
+from hornbeam.inside.explain import Explanation, explain_row, read_row
+from hornbeam.inside.frame import tree_frame
+from hornbeam.inside.nodes import TreeReading
+from hornbeam.inside.rules import Rule, RuleStyle, write_rules
+from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import (
     ClassifierTreeOptions,
     RegressorTreeOptions,
@@ -41,6 +45,7 @@ class _DecisionTree(TreeModel, TreeOptions):
 
     n_outputs_: int = fitted()
     max_features_: int = fitted()
+    _missing_seen: tuple[bool, ...] = fitted()
 
     def _fit_tree(
         self,
@@ -64,8 +69,12 @@ class _DecisionTree(TreeModel, TreeOptions):
         if self.ccp_alpha > 0:
             tree = _core.prune_cost_complexity(tree, self.ccp_alpha)
         _warn_of_a_lone_leaf(tree, encoded)
+        self._remember_columns(training.table)
         self.n_outputs_ = target.n_outputs
         self.max_features_ = settings.max_features
+        self._missing_seen = tuple(
+            column.first_missing_row() is not None for column in training.table.columns
+        )
         self._model = Ensemble(
             trees=(tree,),
             schema=encoded.schema,
@@ -83,12 +92,13 @@ class _DecisionTree(TreeModel, TreeOptions):
         """Turn the parameters into numbers, now that the data are known."""
         n_rows = encoded.n_rows
         total_weight = float(n_rows if weights is None else weights.sum())
-        min_samples_leaf = resolve_count(self.min_samples_leaf, n_rows)
-        min_samples_split = resolve_count(self.min_samples_split, n_rows, at_least=2)
+        # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
+        min_samples_leaf = min(resolve_count(self.min_samples_leaf, n_rows), n_rows + 1)
+        min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
         return GrowthSettings(
             criterion=criterion,
             random_splits=self.splitter == "random",
-            max_depth=self.max_depth or 0,
+            max_depth=min(self.max_depth or 0, n_rows),
             min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
             min_samples_leaf=min_samples_leaf,
             min_weight_leaf=self.min_weight_fraction_leaf * total_weight,
@@ -146,6 +156,56 @@ class _DecisionTree(TreeModel, TreeOptions):
         """Return, for each row, the nodes it passes: a sparse matrix of rows x nodes."""
         return paths_to(self.tree_, self.apply(X))
 
+    @overload
+    def rules(self, style: Literal["text", "lines"] = "text") -> str: ...
+    @overload
+    def rules(self, style: Literal["list"]) -> list[Rule]: ...
+    @overload
+    def rules(self, style: Literal["formula"]) -> Any: ...
+    def rules(self, style: RuleStyle = "text") -> Any:
+        """Return the tree as rules.
+
+        "text" is the whole tree, indented; "lines" has one line per leaf; "list" has one `Rule` object per
+        leaf, with the tests on its path put together per feature. "formula" is a dict with a logical
+        expression per class (or per number predicted), valid Python over the columns, which
+        `hornbeam.inside.holds` evaluates; for several outputs a list of such dicts.
+
+        Where a missing value goes is told for the columns in which the fit met one; in any other column it
+        takes the larger branch.
+        """
+        return write_rules(self._reading(), style)
+
+    def to_frame(self) -> Any:
+        """Return the tree as a pandas DataFrame, a row per node: tests, rows, impurity, gain, answers."""
+        return tree_frame(self._reading())
+
+    def explain(self, row: Any) -> Explanation:
+        """Say why one row gets its answer: its path in words, and how the class shares change along it.
+
+        `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
+        columns.
+        """
+        reading = self._reading()
+        name = type(self).__name__
+        given = read_row(row, reading.schema, unseen=reading.unseen, estimator_name=name)
+        if not self._model.missing_allowed:
+            refuse_missing(given.table, name)
+        return explain_row(reading, given)
+
+    def _reading(self) -> TreeReading:
+        """Give the tree the names that make it readable."""
+        return TreeReading(
+            tree=self.tree_,
+            schema=self._model.schema,
+            classes=self._class_labels(),
+            unseen=self._model.unseen,
+            missing_seen=self._missing_seen,
+        )
+
+    def _class_labels(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the classes of each output; nothing if the tree predicts numbers."""
+        return ()
+
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return what the leaf of each row says: rows x outputs x classes."""
         leaves = self.apply(X)
@@ -155,7 +215,7 @@ class _DecisionTree(TreeModel, TreeOptions):
 def _rows_with_weight(
     encoded: Encoded, weights: npt.NDArray[np.float64] | None
 ) -> npt.NDArray[np.uint32]:
-    """Leave out the rows of classes whose `class_weight` is 0; rows without weight of their own are gone already."""
+    """Leave out the rows of classes whose `class_weight` is 0; rows of weight 0 are gone already."""
     if weights is None or weights.all():
         return encoded.all_rows()
     if not weights.any():
@@ -196,9 +256,9 @@ class DecisionTreeClassifier(ClassifierMixin, MultiOutputMixin, _DecisionTree, C
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree on rows X with labels y."""
-        training = self._begin_fit(X, y, sample_weight)
+        training = self._begin_fit(X, sample_weight)
         target = read_classes(
-            training.y, training.table.n_rows, multi_output=True, estimator_name=type(self).__name__
+            y, training.n_rows_given, rows=training.rows, estimator_name=type(self).__name__
         )
         weights = training.weights
         factors = class_weights(self.class_weight, target, weights)
@@ -209,6 +269,10 @@ class DecisionTreeClassifier(ClassifierMixin, MultiOutputMixin, _DecisionTree, C
         counts = [len(classes) for classes in target.classes]
         self.n_classes_ = counts if target.is_multi_output else counts[0]
         return self
+
+    def _class_labels(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the classes of each output."""
+        return (self.classes_,) if self.n_outputs_ == 1 else tuple(self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Return the class shares of each row's leaf: rows x classes; a list of them for several outputs."""
@@ -255,9 +319,9 @@ class DecisionTreeRegressor(RegressorMixin, MultiOutputMixin, _DecisionTree, Reg
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree on rows X with targets y."""
-        training = self._begin_fit(X, y, sample_weight)
+        training = self._begin_fit(X, sample_weight)
         target = read_numbers(
-            training.y, training.table.n_rows, multi_output=True, estimator_name=type(self).__name__
+            y, training.n_rows_given, rows=training.rows, estimator_name=type(self).__name__
         )
         if self.criterion == "poisson":
             _check_counts(target.values, training.weights)

@@ -1,8 +1,8 @@
 """What the tests on a path ask of one feature, put together.
 
-While a path is walked, the tests of a feature are joined into an `Interval` (numbers, and ordered categories by
-their codes) or a `Group` (categories). At its end they become `Condition`s: plain values with names, which can be
-read, compared with a row, and printed.
+While a path is walked, the tests of a feature are joined into an `Interval` (numbers, and ordered
+categories by their codes) or a `Group` (categories). At its end they become `Condition`s: plain values with
+names, which can be read, compared with a row, and printed.
 """
 
 from collections.abc import Callable, Iterable
@@ -93,9 +93,9 @@ class Group:
 class Condition:
     """What a rule asks of one feature.
 
-    A number meets it if `above < number <= up_to` (None is no bound), a category if it is one of `categories`.
-    `missing` says whether a missing value meets it, `unseen` whether a category does that the fit has not seen.
-    `str` gives the condition in words.
+    A number meets it if `above < number <= up_to` (None is no bound), a category if it is one of
+    `categories`. `missing` says whether a missing value meets it, `unseen` whether a category does that the
+    fit has not seen. `str` gives the condition in words.
     """
 
     feature: str
@@ -157,17 +157,16 @@ def is_missing(value: Any) -> bool:
 def condition_words(
     passing: Interval | Group,
     *,
-    feature: str,
+    name: str,
     known_categories: tuple[Category, ...] | None,
     tell_missing: bool,
     all_digits: bool = False,
 ) -> str:
     """Write what passes, such as `2.45 < petal length <= 4.75` or `colour in {blue, red} or missing`.
 
-    `tell_missing=False` is for columns in which the fit met no missing value; `all_digits` for those whose
-    thresholds would look alike without them.
+    `name` is that of the feature, already in words. `tell_missing=False` is for columns in which the fit met
+    no missing value; `all_digits` for those whose thresholds would look alike without them.
     """
-    name = named(feature)
     if isinstance(passing, Group):
         nothing, everything = not passing.allowed.any(), bool(passing.allowed.all())
     else:

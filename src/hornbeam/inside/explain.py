@@ -1,26 +1,39 @@
 """Why a tree gave a row its answer: the path of the row, test by test, in words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf, isnan, nan
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+from scipy import sparse
 
-from hornbeam.data.table import MISSING, UNSEEN, Schema, SparseColumn, Table, read_table_as, shown
+from hornbeam.data.table import (
+    MISSING,
+    UNSEEN,
+    Column,
+    Schema,
+    SparseColumn,
+    Table,
+    Unseen,
+    read_table_as,
+    shown,
+)
 from hornbeam.inside import words
 from hornbeam.inside.conditions import Interval
-from hornbeam.inside.nodes import TreeReading
+from hornbeam.inside.nodes import Passing, TreeReading
 
-__all__ = ["Explanation", "Step", "explain", "read_row"]
+__all__ = ["Explanation", "GivenRow", "Step", "explain_row", "read_row"]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One test that a row came to.
+    """One test on the way of a row.
 
-    `node` tested `feature`; the row's `value` (None if it was missing) sent it down `branch` to `child`, of whose
-    training rows there were `rows`. `shares` are the class shares there (None if the tree predicts numbers) and
-    `prediction` is what `child` would answer. `str` gives the step in words.
+    `node` tests `feature`; the row's `value` there (None if missing) sent it down `branch` to `child`, a
+    node with `rows` training rows that would answer `prediction`. `shares` are the class shares there, None
+    if the tree predicts numbers. `str` gives the step in words.
     """
 
     node: int
@@ -39,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The way of one row through a tree: where it starts, its steps, and the answer of the leaf it ends in."""
+    """The way of one row through a tree: where it starts, its steps, the answer of the leaf it ends in."""
 
     start: str
     steps: tuple[Step, ...]
@@ -56,14 +69,94 @@ class Explanation:
         return str(self)
 
 
-def explain(reading: TreeReading, table: Table) -> Explanation:
-    """Follow the only row of a table down a tree."""
+# --- One row in, whatever it came in ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRow:
+    """A single row: as a table, which decides, and as the values that were given, which are shown."""
+
+    table: Table
+    values: tuple[Any, ...]
+
+
+def read_row(row: Any, schema: Schema, *, unseen: Unseen, estimator_name: str) -> GivenRow:
+    """Read one row: a table of one row, a dict or Series by name, or the values in the order of the fit."""
+    if _is_table(row):
+        table = read_table_as(row, schema, unseen=unseen, estimator_name=estimator_name)
+        if table.n_rows != 1:
+            raise ValueError(
+                f"explain takes one row; this table has {table.n_rows:,}. Pick one, for example X.iloc[[0]]."
+            )
+        return GivenRow(table, _only_row(row))
+    values = _values_by_name(row, schema) if _has_names(row, schema) else _values_in_order(row, schema)
+    cells = np.empty((1, len(values)), dtype=object)
+    cells[0, :] = values
+    # Names were matched above, and an array has none that could be matched again.
+    unnamed = replace(schema, names_given=False)
+    return GivenRow(read_table_as(cells, unnamed, unseen=unseen, estimator_name=estimator_name), values)
+
+
+def _is_table(row: Any) -> bool:
+    return getattr(row, "ndim", 0) == 2 or isinstance(_as_frame(row), nw.DataFrame) or sparse.issparse(row)
+
+
+def _as_frame(row: Any) -> Any:
+    return nw.from_native(row, eager_only=True, pass_through=True)
+
+
+def _only_row(table: Any) -> tuple[Any, ...]:
+    frame = _as_frame(table)
+    if isinstance(frame, nw.DataFrame):
+        return tuple(frame.row(0))
+    return tuple((table.toarray() if sparse.issparse(table) else np.asarray(table))[0])
+
+
+def _has_names(row: Any, schema: Schema) -> bool:
+    """Whether a row says which value belongs to which column; a Series only if the fit had names."""
+    return isinstance(row, Mapping) or (
+        hasattr(row, "index") and hasattr(row, "to_dict") and schema.names_given
+    )
+
+
+def _values_by_name(row: Any, schema: Schema) -> tuple[Any, ...]:
+    values = dict(row.items())
+    unknown = [name for name in values if name not in schema.names]
+    if unknown:
+        raise ValueError(
+            f"The row has a value for {shown(unknown[0])}, which is not a column of the fit; columns are "
+            f"{', '.join(shown(name) for name in schema.names[:10])}."
+        )
+    absent = [name for name in schema.names if name not in values]
+    if absent:
+        raise ValueError(
+            f"The row has no value for column {shown(absent[0])}. Give one for every column of the fit, "
+            "None where it is missing."
+        )
+    return tuple(values[name] for name in schema.names)
+
+
+def _values_in_order(row: Any, schema: Schema) -> tuple[Any, ...]:
+    if isinstance(row, str | bytes) or not hasattr(row, "__iter__"):
+        raise TypeError(
+            f"explain takes one row: a table of one row, a dict, a Series or a sequence; got {shown(row)}."
+        )
+    values = tuple(row)
+    if len(values) != len(schema.names):
+        raise ValueError(f"The row has {len(values)} values, but the fit had {len(schema.names)} columns.")
+    return values
+
+
+# --- Its way down ----------------------------------------------------------------------------------------
+
+
+def explain_row(reading: TreeReading, row: GivenRow) -> Explanation:
+    """Follow a row down a tree."""
     steps = []
     node = 0
     while reading.branches(node):
-        step = _step(reading, table, node)
-        steps.append(step)
-        node = step.child
+        steps.append(_step(reading, row, node))
+        node = steps[-1].child
     return Explanation(
         start=f"{reading.row_words(0)}, {reading.share_words(0)}",
         steps=tuple(steps),
@@ -74,20 +167,90 @@ def explain(reading: TreeReading, table: Table) -> Explanation:
     )
 
 
-def _step(reading: TreeReading, table: Table, node: int) -> Step:
+def _step(reading: TreeReading, row: GivenRow, node: int) -> Step:
     feature = reading.feature(node)
-    value = _cell(table, feature)
-    branch, told = _branch_taken(reading, node, value)
+    column, value = row.table.columns[feature], row.values[feature]
+    code = _code(column)
+    branch = _branch_taken(reading, node, code)
     child = reading.child(node, branch)
     side = ("left", "right")[branch] if len(reading.branches(node)) == 2 else f"branch {branch}"
+    reason = _reason(reading, node, branch, code, value)
     return Step(
         node=node,
-        feature=reading.schema.names[feature],
-        value=_user_value(reading, feature, value),
+        feature=column.name,
+        value=None if code is None else value,
         branch=branch,
         child=child,
         rows=reading.rows(child),
         prediction=reading.prediction(child),
         shares=_shares(reading, child),
-        words=f"{told}, so {side}: {reading.row_words(child)}, {reading.share_words(child)}",
+        words=f"{reason}, so {side}: {reading.row_words(child)}, {reading.share_words(child)}",
     )
+
+
+def _shares(reading: TreeReading, node: int) -> Any:
+    shares = reading.shares(node)
+    return (shares[0] if len(shares) == 1 else shares) if shares else None
+
+
+def _code(column: Column) -> float | None:
+    """Return the number that decides: the value, or the code of the category, or UNSEEN; None if missing."""
+    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    code = float(values[0])
+    is_missing = isnan(code) if column.kind == "numeric" else code == MISSING
+    return None if is_missing else code
+
+
+def _is_new(reading: TreeReading, node: int, code: float) -> bool:
+    return code == UNSEEN and reading.schema.kinds[reading.feature(node)] != "numeric"
+
+
+def _branch_taken(reading: TreeReading, node: int, code: float | None) -> int:
+    if code is None:
+        return reading.missing_branch(node)
+    if _is_new(reading, node, code):
+        return reading.unseen_branch(node)
+    return next(b for b in reading.branches(node) if _passes(reading.passing(node, b), code))
+
+
+def _passes(passing: Passing, code: float) -> bool:
+    return passing.holds(code) if isinstance(passing, Interval) else bool(passing.allowed[int(code)])
+
+
+def _reason(reading: TreeReading, node: int, branch: int, code: float | None, value: Any) -> str:
+    feature = reading.feature(node)
+    name = reading.name_words[feature]
+    if code is None:
+        return f"{name} is missing"
+    if _is_new(reading, node, code):
+        return f"{name} = {words.named(value)} is new to the tree"
+    passing = reading.passing(node, branch)
+    if reading.schema.kinds[feature] == "numeric" and isinstance(passing, Interval):
+        return f"{name} = {_comparison(code, value, passing)}"
+    # What is left of "colour in {blue, red}" without the name follows the row's own category.
+    rest = reading.condition_words(feature, passing).removeprefix(name).removesuffix(" or missing")
+    if rest.startswith(" ="):
+        rest = ""
+    elif rest.startswith((" in", " not in")):
+        rest = f" is{rest}"
+    return f"{name} = {words.named(value)}{rest}"
+
+
+def _comparison(number: float, value: Any, passing: Interval) -> str:
+    """Write a number beside its threshold, with all digits where fewer would look wrong."""
+    is_above = passing.above is not None
+    threshold = passing.above if passing.above is not None else passing.up_to
+    if threshold is None or threshold == inf:
+        return f"{words.printable(value)} is known"
+    sign = ">" if is_above else "<="
+    short, bound = words.printable(value), words.number(threshold)
+    if isinstance(value, bool | np.bool_) or (_float(short) > float(bound)) == is_above:
+        return f"{short} {sign} {bound}"
+    return f"{words.number(number, all_digits=True)} {sign} {words.number(threshold, all_digits=True)}"
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:  # cut, or a number that prints as something else
+        return nan

@@ -1,23 +1,24 @@
 """A tree as logic: one expression per class, true for exactly the rows that the tree gives that class.
 
-The expressions are Python. A column stands there by its name if that is an identifier, else as `row["its name"]`.
-A missing number is NaN, which compares as false with everything, so `not x > 2.5` lets it pass and `x <= 2.5` does
-not; a missing category is None, which a set may hold. Of columns in which the fit met no missing value the
-expressions speak only as far as the fit has seen: there they say nothing about missing values and new categories.
+The expressions are Python. A column stands there by its name if that is an identifier, else as `row["its
+name"]`. A missing number is NaN, which compares as false with everything, so `not x > 2.5` lets it pass and
+`x <= 2.5` does not; a missing category is None, which a set may hold. Of columns in which the fit met no
+missing value the expressions speak only as far as the fit has seen: there they say nothing about missing
+values and new categories.
 
 `holds` evaluates an expression, and nothing else: text that is not made of comparisons is refused.
 """
 
 import ast
 import keyword
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import inf, nan
 from types import CodeType
 from typing import Any
 
 from hornbeam.data.table import Category
-from hornbeam.inside.conditions import Group, Interval, is_missing
+from hornbeam.inside.conditions import LONGEST_OWN_SET, Group, Interval, is_missing
 from hornbeam.inside.nodes import Passing, TreeReading
 
 __all__ = ["formulas", "holds"]
@@ -57,21 +58,25 @@ def _expression(reading: TreeReading, feature: int, passing: Passing) -> str:
     name = _reference(reading.schema.names[feature])
     known = reading.schema.categories[feature]
     exact = reading.missing_seen[feature]
-    if known is None:
-        assert isinstance(passing, Interval)
+    if isinstance(passing, Interval) and known is None:
         return _number_expression(name, passing, lets_missing_pass=exact and passing.missing)
-    codes = passing.codes() if isinstance(passing, Group) else passing.codes(len(known))
-    chosen = set(codes)
-    inside = [known[code] for code in codes]
-    outside = [category for code, category in enumerate(known) if code not in chosen]
+    inside, outside = _sides(passing, known or ())
     if not exact:
         return _plain_set_expression(name, inside, outside)
+    # In ordered columns a new category is a missing value.
     unseen = passing.unseen if isinstance(passing, Group) else passing.missing
     return _exact_set_expression(name, inside, outside, missing=passing.missing, unseen=unseen)
 
 
+def _sides(passing: Passing, known: tuple[Category, ...]) -> tuple[list[Category], list[Category]]:
+    codes = set(passing.codes() if isinstance(passing, Group) else passing.codes(len(known)))
+    inside = [category for code, category in enumerate(known) if code in codes]
+    outside = [category for code, category in enumerate(known) if code not in codes]
+    return inside, outside
+
+
 def _reference(name: str) -> str:
-    # Python reads some letters outside ASCII as others, so an identifier made of them need not find its column.
+    # Python reads some letters outside ASCII as others: an identifier made of them may miss its column.
     if name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name != ROW:
         return name
     return f"{ROW}[{name!a}]"
@@ -98,29 +103,30 @@ def _literal(value: Category | None) -> str:
 
 
 def _plain_set_expression(name: str, inside: list[Category], outside: list[Category]) -> str:
-    if len(inside) == 1:
-        return f"{name} == {_literal(inside[0])}"
-    if len(outside) == 1 and len(inside) > 2:
-        return f"{name} != {_literal(outside[0])}"
-    if len(outside) < len(inside):
-        return f"{name} not in {_set(outside)}" if outside else "True"
-    return f"{name} in {_set(inside)}" if inside else "False"
+    """Test membership on the side that is shorter to write, as the words for a condition do."""
+    if not inside or not outside:
+        return "True" if inside else "False"
+    if len(inside) > LONGEST_OWN_SET and len(outside) < len(inside):
+        return _membership(name, outside, negated=True)
+    return _membership(name, inside)
 
 
 def _exact_set_expression(
     name: str, inside: list[Category], outside: list[Category], *, missing: bool, unseen: bool
 ) -> str:
-    """Test membership on the side that sends new categories the right way, with None to correct missing ones."""
+    """Test membership on the side that sends new categories the right way; None corrects missing ones."""
     members: list[Category | None] = [*(outside if unseen else inside)]
     if missing != unseen:
         members.append(None)
     if not members:
         return "True" if unseen else "False"
-    return f"{name} {'not in' if unseen else 'in'} {_set(members)}"
+    return _membership(name, members, negated=unseen)
 
 
-def _set(members: list[Any]) -> str:
-    return "{" + ", ".join(map(_literal, members)) + "}"
+def _membership(name: str, members: Sequence[Category | None], *, negated: bool = False) -> str:
+    if len(members) == 1 and members[0] is not None:
+        return f"{name} {'!=' if negated else '=='} {_literal(members[0])}"
+    return f"{name} {'not in' if negated else 'in'} {{{', '.join(map(_literal, members))}}}"
 
 
 # --- Evaluating ------------------------------------------------------------------------------------------
@@ -135,7 +141,7 @@ _ALLOWED = (
 
 
 def holds(formula: str, row: Mapping[str, Any]) -> bool:
-    """Evaluate an expression of `rules(style="formula")` on a row: values by column name, None or NaN if missing."""
+    """Evaluate an expression of `rules(style="formula")` on a row: values by column name."""
     code, numeric = _compiled(formula)
     values = {name: _value(value, numeric=name in numeric) for name, value in row.items()}
     return bool(eval(code, {"__builtins__": {}}, {**values, ROW: values}))

@@ -14,21 +14,21 @@ __all__ = ["tree_frame"]
 def tree_frame(reading: TreeReading) -> Any:
     """Lay a tree out as a table, a row per node, numbered as in the arrays of the tree.
 
-    `branch` says on which branch of its `parent` a node hangs, `test` which rows go down its own first branch,
-    `categories` which ones go down each branch, and `missing_to` to which node a row without the value goes. What a
-    node does not have is missing. Names, categories and predictions are given as they are; in what is made of them
-    for reading, `test` and the titles of the columns of shares, hostile characters are escaped.
+    `branch` says on which branch of its `parent` a node hangs, `test` which rows go down its own first
+    branch, `categories` which ones go down each branch, and `missing_to` to which node a row without the
+    value goes. What a node does not have is missing. Names, categories and predictions are given as they
+    are; in what is made of them for reading, `test` and the titles of the columns of shares, hostile
+    characters are escaped.
     """
     pandas = require("pandas", purpose="A tree as a data frame")
     tree = reading.tree
-    is_root = tree.parent < 0
+    places = np.array(sorted(reading.walk()))  # by node; columns as in `Place`
     is_leaf = tree.feature < 0
-    position = np.arange(tree.node_count)
     columns = {
-        "node": position,
-        "parent": pandas.Series(tree.parent, dtype="Int64").mask(is_root),
-        "branch": pandas.Series(position - tree.first_child[tree.parent], dtype="Int64").mask(is_root),
-        "depth": tree.depth,
+        "node": places[:, 0],
+        "parent": pandas.Series(places[:, 2], dtype="Int64").mask(places[:, 2] < 0),
+        "branch": pandas.Series(places[:, 3], dtype="Int64").mask(places[:, 3] < 0),
+        "depth": places[:, 1],
         **_tests(reading, pandas),
         "missing_to": pandas.Series(tree.first_child + tree.missing_branch, dtype="Int64").mask(is_leaf),
         "rows": tree.n_node_samples,
@@ -46,7 +46,9 @@ def _tests(reading: TreeReading, pandas: Any) -> dict[str, Any]:
     inner = [bool(reading.branches(node)) for node in nodes]
     has_threshold = (tree.feature >= 0) & (tree.category_begin < 0)
     texts = [reading.branch_words(node, 0) if has_test else None for node, has_test in enumerate(inner)]
-    names = [reading.schema.names[reading.feature(n)] if has_test else None for n, has_test in enumerate(inner)]
+    names = [
+        reading.schema.names[reading.feature(n)] if has_test else None for n, has_test in enumerate(inner)
+    ]
     categories = [reading.categories_by_branch(node) for node in nodes]
     return {
         "test": pandas.Series(texts, dtype=object),

@@ -37,9 +37,9 @@ class Place(NamedTuple):
 class TreeReading:
     """A tree, its columns and its classes.
 
-    `classes` holds the labels of each output, and nothing for a tree that predicts numbers. `missing_seen` says for
-    each feature whether the fit met a missing value in it: only there the tree has learned a direction that is worth
-    telling; elsewhere a missing value takes the larger branch.
+    `classes` holds the labels of each output, and nothing for a tree that predicts numbers. `missing_seen`
+    says for each feature whether the fit met a missing value in it: only there the tree has learned a
+    direction that is worth telling; elsewhere a missing value takes the larger branch.
     """
 
     tree: _core.Tree
@@ -141,11 +141,16 @@ class TreeReading:
         """Write what passes."""
         return condition_words(
             passing,
-            feature=self.schema.names[feature],
+            name=self.name_words[feature],
             known_categories=self.schema.categories[feature],
             tell_missing=self.missing_seen[feature],
             all_digits=feature in self._features_in_full,
         )
+
+    @cached_property
+    def name_words(self) -> list[str]:
+        """The names of the columns, fit to print."""
+        return [words.named(name) for name in self.schema.names]
 
     def branch_words(self, node: int, branch: int) -> str:
         """Write which values a node sends down a branch."""
@@ -189,8 +194,22 @@ class TreeReading:
         """Return what a node says, an answer per output: the class with the largest share, or the mean."""
         if not self.classes:
             return tuple(mean for (mean,) in self._plain["value"][node])
-        # `max` keeps the first of equals, as predict does.
-        return tuple(max(shares, key=shares.__getitem__) for shares in self.shares(node))
+        return tuple(
+            labels[best] for labels, best in zip(self.labels, self._largest_shares[node], strict=True)
+        )
+
+    def answer_shares(self, node: int) -> tuple[float, ...]:
+        """Return the share of each answer in its node; nothing if the tree predicts numbers."""
+        if not self.classes:
+            return ()
+        shares = self._plain["value"][node]
+        return tuple(shares[output][best] for output, best in enumerate(self._largest_shares[node]))
+
+    @cached_property
+    def _largest_shares(self) -> list[list[int]]:
+        """The class with the largest share per node and output; the first of equals, as predict has it."""
+        best: list[list[int]] = np.argmax(self.tree.value, axis=2).tolist()
+        return best
 
     def prediction(self, node: int) -> Any:
         """Return what a node says; a tuple if there are several outputs."""
@@ -209,9 +228,15 @@ class TreeReading:
 
     def answer_words(self, node: int) -> str:
         """Write what a node says."""
-        answers = self.answers(node)
-        texts = [words.named(answer) if self.classes else words.brief_number(answer) for answer in answers]
+        if self.classes:
+            texts = [self._label_words[k][best] for k, best in enumerate(self._largest_shares[node])]
+        else:
+            texts = [words.brief_number(mean) for mean in self.answers(node)]
         return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+    @cached_property
+    def _label_words(self) -> list[list[str]]:
+        return [[words.named(label) for label in labels] for labels in self.labels]
 
     def row_words(self, node: int) -> str:
         """Write how many training rows a node has, and their weight if that is another number."""
@@ -226,7 +251,10 @@ class TreeReading:
         """Write the class shares of a node, or its mean."""
         if not self.classes:
             return f"mean {self.answer_words(node)}"
-        per_output = [words.share_words(shares) for shares in self.shares(node)]
+        per_output = [
+            words.share_words(labels, shares)
+            for labels, shares in zip(self._label_words, self._plain["value"][node], strict=True)
+        ]
         if len(per_output) == 1:
             return per_output[0]
         return "; ".join(f"output {k}: {text}" for k, text in enumerate(per_output))

@@ -1,16 +1,16 @@
 """A tree as rules: a `TreeReading` comes in; an indented tree, lines, `Rule` objects or formulas go out."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from hornbeam.declare.kinds import did_you_mean, joined
 from hornbeam.inside import words
 from hornbeam.inside.conditions import Condition
 from hornbeam.inside.formula import formulas
 from hornbeam.inside.nodes import TreeReading
 
-__all__ = ["Rule", "RuleStyle", "rule_lines", "rule_list", "rule_text", "rules"]
+__all__ = ["Rule", "RuleStyle", "rule_lines", "rule_list", "rule_text", "write_rules"]
 
 RuleStyle = Literal["text", "list", "lines", "formula"]
 
@@ -19,15 +19,14 @@ DEEPEST_INDENT = 12
 INDENT = "|   "
 
 
-def rules(reading: TreeReading, style: RuleStyle) -> Any:
+def write_rules(reading: TreeReading, style: RuleStyle) -> Any:
     """Write a tree as rules in one of the four styles."""
     writers = {"text": rule_text, "list": rule_list, "lines": rule_lines, "formula": formulas}
     writer = writers.get(style) if isinstance(style, str) else None
     if writer is None:
-        known = get_args(RuleStyle)
-        near = difflib.get_close_matches(str(style), known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"style must be {', '.join(map(repr, known))}; got {words.printable(repr(style))}.{hint}")
+        known = joined(map(repr, writers), "or")
+        hint = did_you_mean(str(style), writers)
+        raise ValueError(f"style must be {known}; got {words.printable(repr(style))}. {hint}".rstrip())
     return writer(reading)
 
 
@@ -68,7 +67,7 @@ def _grounds(reading: TreeReading, node: int) -> str:
         return f"{rows}: {reading.share_words(node)}"
     if not reading.classes:
         return rows
-    is_pure = all(max(shares.values()) == 1 for shares in reading.shares(node))
+    is_pure = all(share == 1 for share in reading.answer_shares(node))
     return f"{rows}, 100 %" if is_pure else f"{rows}: {reading.share_words(node)}"
 
 
@@ -79,9 +78,10 @@ def _grounds(reading: TreeReading, node: int) -> str:
 class Rule:
     """The way to one leaf: all conditions met, then this prediction.
 
-    `conditions` has one entry per feature the path tests. `shares` holds the class shares of the leaf and `share`
-    that of the predicted class (a tuple of each if there are several outputs); a tree that predicts numbers has
-    None in both. `rows` and `weight` are those of the training rows in the leaf, `node` is its number in `tree_`.
+    `conditions` has one entry per feature the path tests. `shares` holds the class shares of the leaf and
+    `share` that of the predicted class (a tuple of each if there are several outputs); a tree that predicts
+    numbers has None in both. `rows` and `weight` are those of the training rows in the leaf, `node` is its
+    number in `tree_`.
     """
 
     conditions: tuple[Condition, ...]
@@ -123,17 +123,16 @@ def rule_lines(reading: TreeReading) -> str:
 
 
 def _rule(reading: TreeReading, node: int, conditions: tuple[Condition, ...]) -> Rule:
-    answers, tables = reading.answers(node), reading.shares(node)
-    shares = tuple(table[answer] for table, answer in zip(tables, answers, strict=False))
-    one_output = len(answers) == 1
+    tables, shares = reading.shares(node), reading.answer_shares(node)
+    has_one = len(tables) == 1
     percents = "".join(f", {words.percent(share)}" for share in shares)
     return Rule(
         conditions=conditions,
         prediction=reading.prediction(node),
         rows=reading.rows(node),
         weight=reading.weight(node),
-        share=(shares[0] if one_output else shares) if tables else None,
-        shares=(tables[0] if one_output else tables) if tables else None,
+        share=(shares[0] if has_one else shares) if tables else None,
+        shares=(tables[0] if has_one else tables) if tables else None,
         node=node,
         outcome=f"{reading.answer_words(node)} ({reading.row_words(node)}{percents})",
     )

@@ -1,13 +1,13 @@
 """Names, numbers, shares and categories as words that are safe to print.
 
-Column names, class labels and categories are other people's text: they may hold escape sequences of a terminal,
-line breaks, marks that reverse the writing direction, or a megabyte. Whatever goes into a line for people goes
-through `printable` first.
+Column names, class labels and categories are other people's text: they may hold escape sequences of a
+terminal, line breaks, marks that reverse the writing direction, or a megabyte. Whatever goes into a line
+for people goes through `printable` first.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from operator import itemgetter
 
 __all__ = ["brief_number", "count", "listed", "named", "number", "percent", "printable", "share_words"]
 
@@ -24,6 +24,8 @@ _AMBIGUOUS = re.compile(r"""^$|^\s|\s$|[,{}'"]|\s(?:and|or|then)\s""")
 def printable(text: object, limit: int | None = LONGEST_NAME) -> str:
     """Return a text with everything that does not print as itself escaped, cut at `limit` characters."""
     whole = str(text)
+    if (limit is None or len(whole) <= limit) and whole.isprintable():
+        return whole
     # Escaping only ever makes a text longer, so what lies beyond the limit need not be escaped to be cut.
     shown = "".join(map(_escaped, whole if limit is None else whole[: limit + 1]))
     return shown if limit is None or len(shown) <= limit else shown[: limit - 3] + "..."
@@ -44,8 +46,8 @@ def named(value: object) -> str:
 def number(value: float, *, all_digits: bool = False) -> str:
     """Write a number that has to separate others.
 
-    Halfway between 0.1 and 0.2 lies 0.15000000000000002 to a computer and 0.15 to everybody else: a last digit
-    that follows a run of zeros or nines is noise. Any other number keeps every digit it needs.
+    Halfway between 0.1 and 0.2 lies 0.15000000000000002 to a computer and 0.15 to everybody else: a last
+    digit that follows a run of zeros or nines is noise. Any other number keeps every digit it needs.
     """
     exact = repr(float(value)).removesuffix(".0")
     short = f"{value:.15g}"
@@ -74,10 +76,14 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def share_words(shares: dict[Any, float]) -> str:
-    """Write class shares, the largest first; equals in the order of the classes, so the answer leads."""
-    present = sorted(((share, label) for label, share in shares.items() if share > 0), key=lambda s: -s[0])
-    words = [f"{percent(share)} {named(label)}" for share, label in present[:MOST_SHARES]]
+def share_words(labels: Sequence[str], shares: Sequence[float]) -> str:
+    """Write class shares, the largest first; equals in the order of the classes, so the answer leads.
+
+    The labels come as words, and there may be fewer of them than shares: the rest is padding.
+    """
+    present = [(share, label) for label, share in zip(labels, shares, strict=False) if share > 0]
+    present.sort(key=itemgetter(0), reverse=True)
+    words = [f"{percent(share)} {label}" for share, label in present[:MOST_SHARES]]
     left = len(present) - len(words)
     return ", ".join(words) + (f", {left:,} more" if left else "")
 

@@ -1,15 +1,16 @@
-"""The bytes of a model file: safetensors, opened by a fixed head that holds a format key, the size and a SHA-256.
+"""The bytes of a model file: safetensors, behind a head of fixed form with format key, size and SHA-256.
 
-`pack` turns a document (plain values) and tensors (arrays by name) into bytes, `read` turns a file into both again. It
-trusts nothing: the head is judged before the rest is read, the checksum before anything is parsed, the place of every
-tensor before one is used. What is stored there means nothing here; `record.py` and the codecs know.
+`pack` turns a document (plain values) and tensors (arrays by name) into bytes, `read` turns a file into both
+again. It trusts nothing: the head is judged before the rest is read, the checksum before anything is parsed,
+the place of every tensor before one is used. What is stored there means nothing here; `record.py` and the
+codecs know.
 
     8 bytes   length of the header, little-endian
     header    ASCII JSON, padded with spaces: __metadata__ (starts with the head below), then the tensors
     data      the tensors, end to end
 
-The container is read by hand because a strict reader is a page of Python: the safetensors package would neither check
-the checksum before it parses nor say where a file was cut.
+The container is read by hand because a strict reader is a page of Python: the safetensors package would
+neither check the checksum before it parses nor say where a file was cut.
 """
 
 import hashlib
@@ -25,20 +26,20 @@ import numpy.typing as npt
 
 from hornbeam.errors import ModelFormatError
 
-__all__ = ["FORMAT_VERSION", "STORED_DTYPES", "Contents", "pack", "read"]
+__all__ = ["FORMAT_VERSION", "STORED_DTYPES", "Contents", "pack", "read", "refuse_other_keys"]
 
 AnyArray = npt.NDArray[Any]
 
 FORMAT_VERSION = 1
 
-# Python makes objects of some 30 times the length of the text it parses, so this bounds memory, too.
-MAX_HEADER_BYTES = 2 * 2**20
+# Python makes objects of some 30 times the length of the text it parses, so this bounds memory and time, too.
+MAX_HEADER_BYTES = 2**20
 MAX_JSON_DEPTH = 64
 MAX_INTEGER_CHARACTERS = 20  # every 64-bit integer fits
 MAX_DIMENSIONS = 4
 READ_BYTES = 2**24  # Ctrl-C is noticed between two pieces
 
-# The head: every model file starts with it, whatever its version, so that it can be judged before it is parsed.
+# The head: every model file starts with it, whatever its version, to be judged before anything is parsed.
 _KEY = b'{"__metadata__":{"format":"hornbeam","size":"'
 _SIZE_DIGITS = 16
 _BETWEEN = b'","sha256":"'
@@ -74,19 +75,19 @@ STORED_DTYPES: Mapping[np.dtype[Any], str] = {dtype: name for name, dtype in _DT
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a file holds: a document of plain values, tensors by name, and which version of the library wrote it."""
+    """What a file holds: a document of plain values, tensors by name, and which hornbeam wrote it."""
 
     document: dict[str, Any]
     tensors: dict[str, AnyArray]
     library_version: str
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Writing
 
 
 def pack(contents: Contents) -> list[bytes | memoryview]:
-    """Lay a model out as pieces that, one after the other, are the file. The same contents give the same bytes."""
+    """Lay a model out as pieces that make the file, end to end. The same contents give the same bytes."""
     # Large items first keeps every tensor aligned to its own item size, as other readers like it.
     names = sorted(contents.tensors, key=lambda name: (-contents.tensors[name].dtype.itemsize, name))
     data = [_little_endian(contents.tensors[name]) for name in names]
@@ -94,7 +95,7 @@ def pack(contents: Contents) -> list[bytes | memoryview]:
     size = _LENGTH_BYTES + len(header) + sum(array.nbytes for array in data)
     start = len(header).to_bytes(_LENGTH_BYTES, "little") + header
     start = start[:_SIZE_AT] + f"{size:0{_SIZE_DIGITS}}".encode("ascii") + start[_SIZE_AT + _SIZE_DIGITS :]
-    pieces: list[bytes | memoryview] = [start, *(memoryview(array).cast("B") for array in data if array.size)]
+    pieces: list[bytes | memoryview] = [start, *(_bytes_of(array) for array in data if array.size)]
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
@@ -123,8 +124,8 @@ def _header(contents: Contents, names: list[str], data: list[AnyArray]) -> bytes
     header += b" " * (-len(header) % 8)
     if len(header) > MAX_HEADER_BYTES:
         raise ValueError(
-            f"The parameters of the model take {len(header)} bytes in the header of the file, which may have "
-            f"{MAX_HEADER_BYTES}. Shorten long lists among them, for example with categorical columns given by dtype."
+            f"The header of the model file would have {len(header)} bytes; {MAX_HEADER_BYTES} are allowed. "
+            "It holds the parameters: shorten long lists among them."
         )
     return header
 
@@ -133,11 +134,15 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
+def _bytes_of(array: AnyArray) -> memoryview:
+    return array.data.cast("B")
+
+
 def _little_endian(array: AnyArray) -> AnyArray:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Reading
 
 
@@ -166,8 +171,8 @@ def _check_head(head: bytes, size: int) -> None:
     key = head[_LENGTH_BYTES:_SIZE_AT]
     if key != _KEY[: len(key)]:
         raise ModelFormatError(
-            "not a hornbeam model file: the format key is missing at its start. hornbeam opens what hornbeam.save has "
-            "written, never a pickle."
+            "not a hornbeam model file: the format key is missing at its start. hornbeam.load opens what "
+            "hornbeam.save has written, and never a pickle"
         )
     if len(head) < _HEAD_BYTES:
         raise ModelFormatError(
@@ -176,17 +181,17 @@ def _check_head(head: bytes, size: int) -> None:
     header_length = int.from_bytes(head[:_LENGTH_BYTES], "little")
     if header_length > MAX_HEADER_BYTES:
         raise ModelFormatError(
-            f"its header claims {header_length} bytes; more than {MAX_HEADER_BYTES} are never written, so that no "
+            f"its header claims {header_length} bytes, but a header has at most {MAX_HEADER_BYTES}; no "
             "checksum could match"
         )
     stated = head[_SIZE_AT : _SIZE_AT + _SIZE_DIGITS]
     if not stated.isdigit():
-        raise ModelFormatError("damaged: its size is not a number, so that no checksum could match")
+        raise ModelFormatError("damaged: its size is not a number; no checksum could match")
     if size < int(stated):
-        raise ModelFormatError(f"truncated at {size} of {int(stated)} bytes, so that no checksum could match")
+        raise ModelFormatError(f"truncated at {size} of {int(stated)} bytes; no checksum could match")
     if size > int(stated):
         raise ModelFormatError(
-            f"{size - int(stated)} bytes follow its {int(stated)} bytes, so that no checksum could match"
+            f"{size - int(stated)} bytes follow its {int(stated)} bytes; no checksum could match"
         )
 
 
@@ -214,8 +219,8 @@ def _read_metadata(metadata: Any) -> tuple[dict[str, Any], str]:
         raise ModelFormatError("it does not say which version of hornbeam made it")
     if int(version) > FORMAT_VERSION:
         raise ModelFormatError(
-            f"made by hornbeam {library_version} in version {version} of the format; this hornbeam reads versions up "
-            f"to {FORMAT_VERSION}. Upgrade hornbeam to {library_version} or newer."
+            f"made by hornbeam {library_version}, in version {version} of the format; this hornbeam reads "
+            f"versions up to {FORMAT_VERSION}: upgrade hornbeam to {library_version} or newer"
         )
     refuse_other_keys(metadata, _METADATA_KEYS, "its metadata")
     return _parse(metadata["model"], "description of the model"), library_version
@@ -227,10 +232,12 @@ def refuse_other_keys(given: Mapping[str, Any], known: set[str], what: str) -> N
     if missing:
         raise ModelFormatError(f"{what}: the key {missing[0]!r} is missing")
     if unknown:
-        raise ModelFormatError(f"{what}: the key {_short(unknown[0])} is not known to this version of hornbeam")
+        raise ModelFormatError(
+            f"{what}: the key {_short(unknown[0])} is not known to this version of hornbeam"
+        )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Tensors
 
 
@@ -238,12 +245,14 @@ def _read_tensors(table: Mapping[str, Any], data: memoryview) -> dict[str, AnyAr
     """Make views of the data, after it is clear that the tensors cover all of it and each byte once."""
     tensors: dict[str, AnyArray] = {}
     covered = 0
-    for name, entry in sorted(table.items(), key=lambda item: _place_of(*item, len(data))):
-        begin, end = entry["data_offsets"]
+    places = {name: _place_of(name, entry, len(data)) for name, entry in table.items()}
+    for name, (begin, end) in sorted(places.items(), key=lambda item: item[1]):
         if begin != covered:
-            raise ModelFormatError(f"tensor {_short(name)} starts at byte {begin} of the data, not at {covered}")
+            raise ModelFormatError(
+                f"tensor {_short(name)} starts at byte {begin} of the data, not at {covered}"
+            )
         covered = end
-        tensors[name] = _view(name, entry, data[begin:end])
+        tensors[name] = _view(name, table[name], data[begin:end])
     if covered != len(data):
         raise ModelFormatError(f"{len(data) - covered} bytes at the end of the data belong to no tensor")
     return tensors
@@ -282,7 +291,7 @@ def _short(name: str) -> str:
     return repr(name[:80])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # JSON, strictly
 
 # A string, closed or not: an open one runs to the end, so that the search stays linear.

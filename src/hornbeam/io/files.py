@@ -1,11 +1,12 @@
 """Files as a model wants them: read only if they are regular files, written whole or not at all.
 
-`open_regular` gives a file and its size; it never waits, as opening a pipe would. `write_whole` replaces a file in one
-step: a temporary file beside it is written, synced and renamed over it, then the folder is synced. Whatever fails, and
-whenever the process or the machine dies, the path holds the old file or the new one, complete.
+`open_regular` gives a file and its size; it never waits, as opening a pipe would. `write_whole` replaces a
+file in one step: a temporary file beside it is written, synced and renamed over it, then the folder is
+synced. Whatever fails, and whenever the process or the machine dies, the path holds the old file or the new
+one, complete.
 
-Temporary files are named after the process that writes them and locked while it lives; those of writers that are dead
-are removed by the next save into the same folder.
+Temporary files are named after the process that writes them and locked while it lives; those of writers that
+are dead are removed by the next save into the same folder.
 """
 
 import contextlib
@@ -29,7 +30,9 @@ Piece = bytes | memoryview
 
 _WRITE_BYTES = 2**24  # Ctrl-C is noticed between two pieces
 _TEMPORARY = re.compile(r"\.hornbeam-([1-9][0-9]{0,8})-[0-9a-f]{16}\.tmp")
-_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_READ_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+)
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -45,18 +48,21 @@ def text_of_path(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> s
     return text
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Reading
 
 
 @contextmanager
 def open_regular(path: str) -> Iterator[tuple[BinaryIO, int]]:
-    """Open a regular file to read: the file and its size. Folders, pipes and devices are an OSError at once."""
+    """Open a regular file to read: the file and its size. A folder, pipe or device is an OSError at once."""
     descriptor = os.open(path, _READ_FLAGS)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         _refuse_irregular(status, path)
-        yield file, status.st_size
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            yield file, status.st_size
+    finally:
+        os.close(descriptor)
 
 
 def _refuse_irregular(status: os.stat_result, path: str) -> None:
@@ -66,15 +72,15 @@ def _refuse_irregular(status: os.stat_result, path: str) -> None:
         raise OSError(errno.EINVAL, "A pipe, socket or device cannot hold a model; give a regular file", path)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Writing
 
 
 def write_whole(path: str, pieces: Iterable[Piece]) -> None:
     """Replace the file at `path`, or make it; every failure is an OSError that names `path`.
 
-    A symbolic link stays and its target is replaced. An existing file's permissions are kept, and its owner where the
-    system allows that.
+    A symbolic link stays and its target is replaced. An existing file's permissions are kept, and its owner
+    where the system allows that.
     """
     with _naming(path):
         old = _status_of(path)
@@ -149,7 +155,7 @@ def _take_permissions(descriptor: int, old: os.stat_result) -> None:
 
 @contextmanager
 def _opened_folder(folder: str) -> Iterator[int | None]:
-    """Open a folder to sync it later: a folder that cannot be opened is noticed before anything is replaced."""
+    """Open a folder to sync it later; one that cannot be opened is noticed before anything is replaced."""
     if os.name != "posix":  # elsewhere a rename needs no sync of its own, or there is none
         yield None
         return
@@ -170,12 +176,12 @@ def _sync_folder(descriptor: int | None) -> None:
             raise
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Temporaries that a killed process has left behind
 
 
 def _mark_as_ours(descriptor: int) -> None:
-    """Lock a temporary for as long as it is open: process numbers are not unique where containers share a folder."""
+    """Lock a temporary while it is open: where containers share a folder, process numbers are not unique."""
     if fcntl is not None:
         with contextlib.suppress(OSError):  # without locks it will not be removed, see _remove_if_abandoned
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

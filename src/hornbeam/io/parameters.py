@@ -1,8 +1,9 @@
 """Parameters as JSON and back.
 
-Texts, numbers, truth values and None are themselves, lists and arrays are lists. What JSON has no form for becomes an
-object with one key that says what it is: {"pairs": [[key, value], ...]} is a dict, {"estimator": name, "parameters":
-{...}} an estimator that is not fitted, {"callable": name} a function of the user, of which only the name is kept.
+Texts, numbers, truth values and None are themselves, lists and arrays are lists. What JSON has no form for
+becomes an object with one key that says what it is: {"pairs": [[key, value], ...]} is a dict, {"estimator":
+name, "parameters": {...}} an estimator that is not fitted, {"callable": name} a function of the user, of
+which only the name is kept.
 """
 
 import numbers
@@ -52,31 +53,40 @@ def parameters_of(estimator: Declared, known: Estimators) -> dict[str, Any]:
 
 
 def _to_json(value: Any, known: Estimators, what: str) -> Any:
-    if value is None or isinstance(value, np.random.RandomState):
-        return None  # a generator has moved on since the fit; a seed is kept
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
     if isinstance(value, Mapping):
         return {"pairs": [[_to_json(k, known, what), _to_json(v, known, what)] for k, v in value.items()]}
-    if isinstance(value, Declared) and known.get(type(value).__name__) is type(value):
-        return {"estimator": type(value).__name__, "parameters": parameters_of(value, known)}
     if hasattr(value, "get_params"):
-        raise ValueError(
-            f"{what} is a {type(value).__name__}, which is not an estimator of hornbeam, so a model file cannot hold "
-            "it; skops can save such models."
-        )
-    if hasattr(value, "__len__") and hasattr(value, "__iter__"):
+        return _estimator_to_json(value, known, what)
+    if hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, str):
         entries = sorted(value) if isinstance(value, Set) else value  # a set has no order of its own
         return [_to_json(entry, known, what) for entry in entries]
     if callable(value):
         return {"callable": _name_of(value)}
+    return _scalar_to_json(value, what)
+
+
+def _scalar_to_json(value: Any, what: str) -> str | bool | int | float | None:
+    if value is None or isinstance(value, np.random.RandomState):
+        return None  # a generator has moved on since the fit; a seed is kept
+    forms: tuple[tuple[Any, Callable[[Any], str | bool | int | float]], ...] = (
+        (str, str.__str__),
+        (bool | np.bool_, bool),
+        (numbers.Integral, int),
+        (numbers.Real, float),
+    )
+    for kind, plain in forms:
+        if isinstance(value, kind):
+            return plain(value)
     raise ValueError(f"{what} is {shown(value)}, which a model file cannot hold.")
+
+
+def _estimator_to_json(estimator: Any, known: Estimators, what: str) -> dict[str, Any]:
+    name = type(estimator).__name__
+    if known.get(name) is not type(estimator):
+        raise ValueError(
+            f"{what} is a {name}: a model file holds estimators of hornbeam only. skops can save such models."
+        )
+    return {"estimator": name, "parameters": parameters_of(estimator, known)}
 
 
 def _name_of(function: Callable[..., Any]) -> str:
@@ -90,12 +100,16 @@ def estimator_of(name: str, parameters: Mapping[str, Any], known: Estimators) ->
     """Make an estimator that is not fitted; its parameters must be ones that its declaration allows."""
     cls = known.get(name)
     if cls is None:
-        raise ModelFormatError(f"it holds a {name[:80]!r}, an estimator that this version of hornbeam does not know")
+        raise ModelFormatError(
+            f"it holds a {name[:80]!r}, an estimator that this version of hornbeam does not know"
+        )
     options = options_of(cls)
     for parameter in parameters:
         if parameter not in options or parameter in _NOT_STORED:
             raise ModelFormatError(f"{name} has no parameter {parameter[:80]!r} in this version of hornbeam")
-    values = {parameter: _from_json(value, known, f"{name}: {parameter}") for parameter, value in parameters.items()}
+    values = {
+        parameter: _from_json(value, known, f"{name}: {parameter}") for parameter, value in parameters.items()
+    }
     for option in options.values():
         if option.required and option.name not in values:
             raise ModelFormatError(f"{name} lacks the parameter {option.name!r}")

@@ -1,9 +1,9 @@
-"""Arrays and plain values by name: what a codec puts in when a model is saved and takes out when it is loaded.
+"""Arrays and plain values by name: what a codec puts in to save a model and takes out to load it.
 
-A record has a description (an estimator's class, parameters, facts, children) and tensors. Children are the records of
-estimators inside an estimator; all share one set of tensors, told apart by a prefix. Numbers are stored in the smallest
-type that gives them back bit by bit. Reading is strict: what is asked for must be there in the right type and shape, and
-what nobody has asked for is refused at the end.
+A record has a description (an estimator's class, parameters, facts, children) and tensors. Children are the
+records of estimators inside an estimator; all share one set of tensors, told apart by a prefix. Numbers are
+stored in the smallest type that gives them back bit by bit. Reading is strict: what is asked for must be
+there in the right type and shape, and what nobody has asked for is refused at the end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.container import STORED_DTYPES, refuse_other_keys
 
-__all__ = ["RecordReader", "RecordWriter", "same_bits"]
+__all__ = ["RecordReader", "RecordWriter", "TensorReader", "same_bits"]
 
 AnyArray = npt.NDArray[Any]
 T = TypeVar("T")
@@ -27,11 +27,12 @@ _MIDDLE_INTEGERS = tuple(map(np.dtype, ("u4", "i4")))
 
 # Types whose every number the type on the left can hold, smallest first: the order in which they are tried.
 _NARROWER: Mapping[np.dtype[Any], tuple[np.dtype[Any], ...]] = {
+    np.dtype(np.bool_): (),
     np.dtype(np.uint8): (),
     np.dtype(np.int32): _SMALL_INTEGERS,
     np.dtype(np.uint32): (np.dtype("u1"), np.dtype("u2")),
-    np.dtype(np.int64): _SMALL_INTEGERS + _MIDDLE_INTEGERS,
-    np.dtype(np.float64): _SMALL_INTEGERS + _MIDDLE_INTEGERS + (np.dtype("f4"),),
+    np.dtype(np.int64): (*_SMALL_INTEGERS, *_MIDDLE_INTEGERS),
+    np.dtype(np.float64): (*_SMALL_INTEGERS, *_MIDDLE_INTEGERS, np.dtype("f4")),
 }
 
 
@@ -39,20 +40,25 @@ def same_bits(one: AnyArray, other: AnyArray) -> bool:
     """Compare arrays by their bytes: 0.0 and -0.0 differ, a NaN equals itself."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    return bool(np.array_equal(_bytes_of(one), _bytes_of(other)))
+    return bool(np.array_equal(_bits_of(one), _bits_of(other)))
 
 
-def _bytes_of(array: AnyArray) -> AnyArray:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+def _bits_of(array: AnyArray) -> AnyArray:
+    return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
 def _narrowed(array: AnyArray) -> AnyArray:
     for dtype in _NARROWER[array.dtype]:
-        with np.errstate(all="ignore"):  # whatever a cast makes of a number that does not fit, it is not that number
-            candidate = array.astype(dtype)
-        if same_bits(candidate.astype(array.dtype), array):
-            return candidate
+        # Most types fail on the first few numbers already.
+        if _holds(dtype, array[:256]) and _holds(dtype, array):
+            return array.astype(dtype)
     return array
+
+
+def _holds(dtype: np.dtype[Any], array: AnyArray) -> bool:
+    # Whatever a cast makes of a number that does not fit, it is not that number.
+    with np.errstate(all="ignore"):
+        return same_bits(array.astype(dtype).astype(array.dtype), array)
 
 
 class RecordWriter:
@@ -77,7 +83,9 @@ class RecordWriter:
     def put_as_is(self, name: str, array: AnyArray) -> None:
         """Keep an array whose type is a part of its meaning."""
         if array.dtype.newbyteorder("<") not in STORED_DTYPES:
-            raise ValueError(f"A model file cannot hold {name} of dtype {array.dtype}; convert to a common dtype.")
+            raise ValueError(
+                f"A model file cannot hold {name} of dtype {array.dtype}; convert to a common dtype."
+            )
         if self._prefix + name in self.tensors:
             raise ValueError(f"{self._prefix + name} is put into the record twice.")
         self.tensors[self._prefix + name] = array
@@ -98,6 +106,10 @@ class RecordWriter:
         """Keep the description of a child."""
         self._children[name] = description
 
+    def reader(self) -> "TensorReader":
+        """Return a reader of the tensors put in so far."""
+        return TensorReader(dict(self.tensors), self._prefix)
+
     def description(self, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that is not an array."""
         return {
@@ -108,34 +120,12 @@ class RecordWriter:
         }
 
 
-class RecordReader:
-    """What a file says about one estimator, to be taken out by its codec."""
+class TensorReader:
+    """Tensors that can be taken once each, in the type and shape that is asked for."""
 
-    def __init__(self, description: Any, tensors: dict[str, AnyArray], prefix: str = "") -> None:
-        what = f"the description of {prefix!r}" if prefix else "the description of the model"
-        if not isinstance(description, dict):
-            raise ModelFormatError(f"{what} is not a JSON object")
-        refuse_other_keys(description, _KEYS, what)
-        if not isinstance(description["estimator"], str):
-            raise ModelFormatError(f"{what}: the name of the estimator is not a text")
-        for part in ("parameters", "facts", "children"):
-            if not isinstance(description[part], dict):
-                raise ModelFormatError(f"{what}: its {part} are not a JSON object")
-        self.estimator: str = description["estimator"]
-        self.parameters: dict[str, Any] = description["parameters"]
-        self._facts: dict[str, Any] = dict(description["facts"])
-        self._children: dict[str, Any] = dict(description["children"])
+    def __init__(self, tensors: dict[str, AnyArray], prefix: str = "") -> None:
         self._tensors = tensors
         self._prefix = prefix
-
-    def fact(self, name: str, kind: type[T]) -> T:
-        """Take a plain value of a type; a truth value is not a number."""
-        if name not in self._facts:
-            raise ModelFormatError(f"the fact {self._prefix + name!r} is missing")
-        value = self._facts.pop(name)
-        if type(value) is not kind:
-            raise ModelFormatError(f"the fact {self._prefix + name!r} is not of type {kind.__name__}")
-        return value
 
     def has(self, name: str) -> bool:
         """Tell whether there is a tensor that need not be there."""
@@ -146,14 +136,17 @@ class RecordReader:
         array = self.take_as_is(name)
         wanted = np.dtype(dtype)
         if array.dtype.newbyteorder("=") not in (wanted, *_NARROWER[wanted]):
-            raise ModelFormatError(f"the tensor {self._prefix + name!r} has dtype {array.dtype}, not {wanted}")
+            raise ModelFormatError(
+                f"the tensor {self._prefix + name!r} has dtype {array.dtype}, not {wanted}"
+            )
         fits = len(shape) == array.ndim and all(
             expected in (None, found) for expected, found in zip(shape, array.shape, strict=True)
         )
         if not fits:
-            expected = ", ".join("any" if length is None else str(length) for length in shape)
-            found = ", ".join(map(str, array.shape))
-            raise ModelFormatError(f"the tensor {self._prefix + name!r} has shape [{found}], not [{expected}]")
+            wanted_shape = ["any" if length is None else length for length in shape]
+            raise ModelFormatError(
+                f"the tensor {self._prefix + name!r} has shape {list(array.shape)}, not {wanted_shape}"
+            )
         return array.astype(wanted)
 
     def take_as_is(self, name: str) -> AnyArray:
@@ -166,8 +159,8 @@ class RecordReader:
         """Take texts."""
         content = self.take(f"{name}.utf8", np.uint8, (None,)).tobytes()
         ends = self.take(f"{name}.ends", np.int64, (None,))
-        starts = np.concatenate([[0], ends[:-1]]) if ends.size else ends
-        if np.any(ends < starts) or (ends[-1] if ends.size else 0) != len(content):
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), ends])[:-1]
+        if np.any(ends < starts) or (int(ends[-1]) if ends.size else 0) != len(content):
             raise ModelFormatError(f"the ends of the texts {self._prefix + name!r} are not in order")
         try:
             return [
@@ -175,18 +168,47 @@ class RecordReader:
                 for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
             ]
         except UnicodeDecodeError as error:
-            raise ModelFormatError(f"a text of {self._prefix + name!r} is not UTF-8: {error.reason}") from None
+            raise ModelFormatError(
+                f"a text of {self._prefix + name!r} is not UTF-8: {error.reason}"
+            ) from None
 
-    def children(self) -> dict[str, "RecordReader"]:
-        """Take the records inside this one."""
-        children, self._children = self._children, {}
-        return {
-            name: RecordReader(description, self._tensors, f"{self._prefix}{name}.")
-            for name, description in children.items()
-        }
+
+class RecordReader(TensorReader):
+    """What a file says about one estimator, to be taken out by its codec."""
+
+    def __init__(self, description: Any, tensors: dict[str, AnyArray], prefix: str = "") -> None:
+        super().__init__(tensors, prefix)
+        what = f"the description of {prefix.rstrip('.')!r}" if prefix else "the description of the model"
+        if not isinstance(description, dict):
+            raise ModelFormatError(f"{what} is not a JSON object")
+        refuse_other_keys(description, _KEYS, what)
+        if not isinstance(description["estimator"], str):
+            raise ModelFormatError(f"{what}: the name of the estimator is not a text")
+        for part in ("parameters", "facts", "children"):
+            if not isinstance(description[part], dict):
+                raise ModelFormatError(f"{what}: its {part} are not a JSON object")
+        self.estimator: str = description["estimator"]
+        self.parameters: dict[str, Any] = description["parameters"]
+        self._facts: dict[str, Any] = dict(description["facts"])
+        self._children: dict[str, Any] = dict(description["children"])
+
+    def fact(self, name: str, kind: type[T]) -> T:
+        """Take a plain value of a type; a truth value is not a number."""
+        if name not in self._facts:
+            raise ModelFormatError(f"the fact {self._prefix + name!r} is missing")
+        value = self._facts.pop(name)
+        if type(value) is not kind:
+            raise ModelFormatError(f"the fact {self._prefix + name!r} is not of type {kind.__name__}")
+        return value
+
+    def child(self, name: str) -> "RecordReader":
+        """Take a record inside this one."""
+        if name not in self._children:
+            raise ModelFormatError(f"the description of {self._prefix + name!r} is missing")
+        return RecordReader(self._children.pop(name), self._tensors, f"{self._prefix}{name}.")
 
     def finish(self) -> None:
         """Refuse facts and children that nobody took."""
         left = [*self._facts, *self._children]
         if left:
-            raise ModelFormatError(f"the fact or child {self._prefix + left[0][:80]!r} is not known")
+            raise ModelFormatError(f"the fact or child {(self._prefix + left[0])[:80]!r} is not known")

@@ -1,13 +1,14 @@
 """Column names, categories and class labels: the texts and values of a model that are the user's own.
 
-All of them are stored as tensors, not in the header, so that a million categories or a name of a megabyte are nothing
-special. A category is a text beside its type, so that 1, 1.0, True and "1" come back as what they were.
+All of them are stored as tensors, not in the header, so that a million categories or a name of a megabyte are
+nothing special. A category is a text beside its type, so that 1, 1.0, True and "1" come back as what they
+were.
 """
 
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,10 @@ __all__ = ["read_classes", "read_schema", "write_classes", "write_schema"]
 
 AnyArray = npt.NDArray[Any]
 
-_KINDS: tuple[Kind, ...] = get_args(Kind)  # a kind is stored as its position: numeric 0, ordinal 1, categorical 2
+# A kind is stored as its position here. The file depends on it, so it is spelled out.
+_KINDS: tuple[Kind, ...] = ("numeric", "ordinal", "categorical")
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Columns
 
 
@@ -39,7 +41,9 @@ def write_schema(schema: Schema, writer: RecordWriter) -> None:
     if lists:
         everything = [category for categories in lists for category in categories]
         types = [_TYPES.index(type(category)) for category in everything]
-        writer.put("schema.category_counts", np.array([len(categories) for categories in lists], dtype=np.int64))
+        writer.put(
+            "schema.category_counts", np.array([len(categories) for categories in lists], dtype=np.int64)
+        )
         writer.put("schema.category_types", np.array(types, dtype=np.uint8))
         writer.put_texts("schema.categories", [_text_of(category) for category in everything])
 
@@ -76,12 +80,14 @@ def _read_categories(kinds: Sequence[Kind], reader: RecordReader) -> tuple[tuple
 
 
 def _schema_fault(schema: Schema) -> str | None:
-    """Say what is wrong with a schema, if anything; what is saved and what is loaded must pass the same check."""
+    """Say what is wrong with a schema, if anything: the same check for what is saved and what is loaded."""
     if len(set(schema.names)) < len(schema.names):
         return "two columns have the same name"
     for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
         if (kind == "numeric") != (categories is None):
-            return f"column {shown(name)} is {kind} and has {'no' if categories is None else 'its'} categories"
+            return (
+                f"column {shown(name)} is {kind} and has {'no' if categories is None else 'its'} categories"
+            )
         if categories is not None and len(set(categories)) < len(categories):
             return f"column {shown(name)} has a category twice"
         families = {_FAMILIES[type(category)] for category in categories or ()}
@@ -90,7 +96,7 @@ def _schema_fault(schema: Schema) -> str | None:
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # One category
 
 _TYPES: tuple[type, ...] = (str, int, float, bool)  # a type is stored as its position
@@ -117,14 +123,14 @@ def _category_of(position: int, text: str) -> Category:
     try:
         category = _PARSERS[kind](text)
     except (ValueError, KeyError):
-        category = text
-    # Only what Python itself would write: neither spaces nor underscores, other digits, or leading zeros.
-    if category != category or _text_of(category) != text or isinstance(category, str):  # noqa: PLR0124
+        category = None
+    # Only what Python itself writes: neither spaces nor underscores, other digits or leading zeros.
+    if category is None or repr(category) != text or text == "nan":
         raise ModelFormatError(f"the category {shown(text)} is not what a {kind.__name__} looks like")
     return category
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Class labels
 
 # Labels of fixed width take the width of the longest each. What a file may ask for is tied to what it holds.
@@ -134,7 +140,9 @@ _LABEL_CHARACTERS_PER_BYTE = 16
 
 def write_classes(classes: Sequence[AnyArray], writer: RecordWriter) -> None:
     """Put in the class labels of each output; their dtype is a part of them."""
-    writer.facts["classes"] = [_put_labels(f"classes.{k}", labels, writer) for k, labels in enumerate(classes)]
+    writer.facts["classes"] = [
+        _put_labels(f"classes.{k}", labels, writer) for k, labels in enumerate(classes)
+    ]
 
 
 def _put_labels(name: str, labels: AnyArray, writer: RecordWriter) -> str:
@@ -146,21 +154,21 @@ def _put_labels(name: str, labels: AnyArray, writer: RecordWriter) -> str:
         width = labels.dtype.itemsize // np.dtype("U1").itemsize
         if not _width_allowed(width, texts):
             raise ValueError(
-                f"The class labels are stored as texts of {width} characters each, most of them empty; fit with "
-                "labels of dtype object, for example y.astype(object), to save the model."
+                f"The class labels have dtype {labels.dtype}, far wider than the labels are; to save the "
+                "model, fit it with labels of dtype object, y.astype(object)."
             )
         return f"U{width}"
     if labels.dtype.newbyteorder("<") not in STORED_DTYPES:
         raise ValueError(
-            f"A model file cannot hold class labels of dtype {labels.dtype}; fit with labels of a common dtype, for "
-            "example y.astype(float)."
+            f"A model file cannot hold class labels of dtype {labels.dtype}; to save the model, fit it with "
+            "labels of a common dtype, for example y.astype(float)."
         )
     writer.put_as_is(name, labels)
     return "number"
 
 
 def read_classes(reader: RecordReader) -> list[AnyArray]:
-    """Take out the class labels of each output: at least one output and one class, labels in ascending order."""
+    """Take out the class labels of each output: one output and one class at least, labels ascending."""
     forms = reader.fact("classes", list)
     if not forms:
         raise ModelFormatError("there is no output")
@@ -189,7 +197,7 @@ def _dtype_of_labels(name: str, form: Any, texts: Sequence[str]) -> np.dtype[Any
     match = re.fullmatch(r"U([1-9][0-9]{0,8})", form) if isinstance(form, str) else None
     if match is None or not _width_allowed(int(match[1]), texts):
         raise ModelFormatError(f"{name}: the labels are of an unknown type or of excessive width")
-    return np.dtype(form)
+    return np.dtype(match[0])
 
 
 def _width_allowed(width: int, texts: Sequence[str]) -> bool:

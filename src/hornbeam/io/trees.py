@@ -1,15 +1,16 @@
 """Trees as tensors: all trees of a model share one set of arrays, end to end.
 
-Nodes are numbered breadth-first with the children of a node side by side, so the number of branches of every node says
-where its children are: child indices are not stored and cannot be wrong. What only some nodes have (tests, gains,
-thresholds) is stored for these only. Class shares are stored as the whole numbers they were divided from, where that
-gives every share back bit by bit. Before anything is written it is decoded again and compared with the trees.
+Nodes are numbered breadth-first and the children of a node lie side by side, so the numbers of branches alone
+say where all children are: child indices are not stored and cannot be wrong. What only some nodes have
+(tests, thresholds, gains) is stored for these only. Class shares are stored as the whole numbers they were
+divided from, where that gives every share back bit by bit. What was put in is taken out again and compared
+before it is written.
 
-A tree that is read goes through the core's own check, as every tree of unknown origin does.
+Trees that are read go through the core's own check, as all trees of unknown origin do.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -17,131 +18,292 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.errors import ModelFormatError
-from hornbeam.io.record import RecordReader, RecordWriter, same_bits
+from hornbeam.io.record import RecordWriter, TensorReader, same_bits
 from hornbeam.model import TREE_ARRAYS, tree_from_arrays
 
-__all__ = ["STATISTICS", "read_trees", "write_trees"]
+__all__ = ["STATISTICS", "WEIGHTS", "read_trees", "write_trees"]
 
 AnyArray = npt.NDArray[Any]
 Arrays = dict[str, AnyArray]
 
-# What the fit has seen in each node; no prediction needs it, but for the weights under unseen="majority".
-STATISTICS = ("n_node_samples", "weighted_n_node_samples", "impurity", "gain")
+# What the fit saw in each node. Predictions need none of it, but for the weights if unseen="majority".
+WEIGHTS = "weighted_n_node_samples"
+STATISTICS = frozenset({"n_node_samples", "impurity", "gain", WEIGHTS})
 
-_NO_CHILD = np.int32(-1)
-_NO_FEATURE = np.int32(-2)
-_NO_THRESHOLD = np.float64(-2.0)
-_NO_TABLE = np.int64(-1)
-_LARGEST_COUNT = 2**32 - 1
+_NO_CHILD = -1
+_NO_FEATURE = -2
+_NO_THRESHOLD = -2.0
+_NO_TABLE = -1
 
-# ----------------------------------------------------------------------------------------------------------------------
+
+class _Nodes:
+    """Which node of the long arrays belongs to which tree."""
+
+    def __init__(self, counts: AnyArray) -> None:
+        self.counts = counts
+        self.ends = np.cumsum(counts)
+        self.starts = self.ends - counts
+
+    def running_totals(self, values: AnyArray) -> AnyArray:
+        """Add up, for each node, the values of the nodes before it in its tree."""
+        before: AnyArray = np.cumsum(values, dtype=np.int64) - values
+        before -= np.repeat(before[self.starts], self.counts)
+        return before
+
+    def totals(self, values: AnyArray) -> AnyArray:
+        """Add up the values of each tree."""
+        return np.add.reduceat(values, self.starts, dtype=np.int64)
+
+    def refuse(self, wrong: AnyArray, what: str) -> None:
+        """Raise if a node is wrong, naming the first."""
+        if wrong.any():
+            self.refuse_node(int(np.argmax(wrong)), what)
+
+    def refuse_node(self, position: int, what: str) -> NoReturn:
+        tree = int(np.searchsorted(self.ends, position, side="right"))
+        raise ModelFormatError(f"tree {tree}: node {position - int(self.starts[tree])}: {what}")
+
+
+def _table_sizes(feature: AnyArray, n_branches: AnyArray, schema: Schema) -> AnyArray:
+    """Return how many words the table of categories of each node has: none at a leaf and for a threshold.
+
+    Entries are branch numbers, of 1 bit each if there are two branches, else of 8, 16 or 32.
+    """
+    n_categories = np.array([*_n_categories(schema), 0], dtype=np.int64)  # at the end: of no feature
+    bits = np.select([n_branches <= 2, n_branches <= 2**8, n_branches <= 2**16], [1, 8, 16], 32)
+    sizes: AnyArray = (n_categories[np.where(n_branches > 0, feature, -1)] * bits + 31) // 32
+    return sizes
+
+
+def _n_categories(schema: Schema) -> Iterator[int]:
+    for kind, categories in zip(schema.kinds, schema.categories, strict=True):
+        yield len(categories or ()) if kind == "categorical" else 0
+
+
+# ------------------------------------------------------------------------------------------------------------
 # From trees to tensors
 
 
-def write_trees(trees: Sequence[Any], schema: Schema, writer: RecordWriter, *, left_out: frozenset[str]) -> None:
-    """Put in trees over one schema, without the statistics that are left out."""
-    arrays = _end_to_end(trees, schema, left_out)
-    node_counts = np.array([tree.node_count for tree in trees], dtype=np.int64)
+def write_trees(
+    trees: Sequence[Any],
+    schema: Schema,
+    writer: RecordWriter,
+    *,
+    known: frozenset[str],
+    needed: frozenset[str],
+) -> None:
+    """Put in trees over one schema; of the statistics that are `known`, those that are `needed`.
+
+    Others come along where they cost nothing: counts of classes add up to weights.
+    """
+    names = [name for name in TREE_ARRAYS if name in known or name not in STATISTICS]
+    arrays = _end_to_end(trees, schema, names)
     inner = arrays["n_branches"] > 0
-    writer.put("trees.node_counts", node_counts)
+    writer.put("trees.node_counts", np.array([tree.node_count for tree in trees], dtype=np.int64))
     writer.put("trees.branches", arrays["n_branches"])
     writer.put("trees.feature", arrays["feature"][inner])
     writer.put("trees.threshold", arrays["threshold"][inner & (arrays["category_begin"] == _NO_TABLE)])
     writer.put("trees.missing_branch", arrays["missing_branch"][inner])
     if arrays["category_words"].size:
         writer.put("trees.category_words", arrays["category_words"])
-    _write_values(arrays, writer)
-    if "impurity" in arrays:
-        writer.put("trees.impurity", arrays["impurity"])
-    if "gain" in arrays:
-        writer.put("trees.gain", arrays["gain"][inner])
-    _verify(arrays, schema, writer)
-
-
-def _end_to_end(trees: Sequence[Any], schema: Schema, left_out: frozenset[str]) -> Arrays:
-    """Lay the arrays of all trees end to end; tables of categories in the order of their nodes, without gaps."""
-    arrays = {
-        name: np.concatenate([getattr(tree, name) for tree in trees])
-        for name in TREE_ARRAYS
-        if name not in left_out
-    }
-    tables = _Tables(arrays["feature"], arrays["n_branches"], schema)
-    first_words = np.cumsum([0, *(len(tree.category_words) for tree in trees[:-1])])
-    begins = arrays["category_begin"] + np.repeat(first_words, [tree.node_count for tree in trees])
-    sizes = tables.sizes[tables.nodes]
-    shifts = begins[tables.nodes] - (np.cumsum(sizes) - sizes)
-    arrays["category_words"] = arrays["category_words"][np.repeat(shifts, sizes) + np.arange(sizes.sum())]
-    node_counts = np.array([tree.node_count for tree in trees], dtype=np.int64)
-    arrays["category_begin"] = tables.begins(_starts(node_counts))
-    return arrays
-
-
-def _write_values(arrays: Mapping[str, AnyArray], writer: RecordWriter) -> None:
-    """Put in values, weights and numbers of rows; what follows from another of them is left away."""
-    weights = arrays.get("weighted_n_node_samples")
-    counts = None if weights is None else _class_counts(arrays["value"], weights)
+    counts = _class_counts(arrays["value"], arrays[WEIGHTS]) if WEIGHTS in known else None
     if counts is not None:
         writer.put("trees.class_counts", counts)
     else:
         writer.put("trees.value", arrays["value"])
-        if weights is not None:
-            writer.put("trees.weighted_n_node_samples", weights)
-    rows = arrays.get("n_node_samples")
-    if rows is not None and (weights is None or not same_bits(rows.astype(np.float64), weights)):
-        writer.put("trees.n_node_samples", rows)
+        if WEIGHTS in needed:
+            writer.put(f"trees.{WEIGHTS}", arrays[WEIGHTS])
+    if needed >= STATISTICS:
+        rows = arrays["n_node_samples"]
+        if not same_bits(rows.astype(np.float64), arrays[WEIGHTS]):
+            writer.put("trees.n_node_samples", rows)
+        writer.put("trees.impurity", arrays["impurity"])
+        writer.put("trees.gain", arrays["gain"][inner])
+    _verify(arrays, schema, writer)
+
+
+def _end_to_end(trees: Sequence[Any], schema: Schema, names: Sequence[str]) -> Arrays:
+    """Lay the arrays of all trees end to end; tables of categories in the order of nodes, without gaps."""
+    arrays = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
+    nodes = _Nodes(np.array([tree.node_count for tree in trees], dtype=np.int64))
+    sizes = _table_sizes(arrays["feature"], arrays["n_branches"], schema)
+    has_table = sizes > 0
+    words_before_tree = np.cumsum([0, *(len(tree.category_words) for tree in trees[:-1])])
+    old_begin = (arrays["category_begin"] + np.repeat(words_before_tree, nodes.counts))[has_table]
+    new_end = np.cumsum(sizes[has_table])
+    shift = old_begin - (new_end - sizes[has_table])
+    places = np.repeat(shift, sizes[has_table]) + np.arange(sizes.sum())
+    arrays["category_words"] = arrays["category_words"][places]
+    arrays["category_begin"] = np.where(has_table, nodes.running_totals(sizes), _NO_TABLE)
+    return arrays
 
 
 def _class_counts(values: AnyArray, weights: AnyArray) -> AnyArray | None:
-    """Find whole numbers whose shares of their sum are exactly the values, and whose sum is exactly the weight."""
-    if values.shape[2] == 1:  # not classes, or a single one
+    """Find whole numbers whose sums are exactly the weights and whose shares of them exactly the values."""
+    if values.shape[2] == 1:  # a mean, or the only class
         return None
-    counts = np.rint(values * weights[:, np.newaxis, np.newaxis])
-    if not np.all((counts >= 0) & (counts <= _LARGEST_COUNT)):
+    with np.errstate(over="ignore"):
+        rounded = np.rint(values * weights[:, np.newaxis, np.newaxis])
+    if not np.all((rounded >= 0) & (rounded <= np.iinfo(np.uint32).max)):
         return None
-    counts = counts.astype(np.int64)
-    totals = counts.sum(axis=2)
-    if not totals.all():
+    counts: AnyArray = rounded.astype(np.uint32)
+    sums = _sums_of(counts)
+    if not sums.all() or not same_bits(sums[:, 0, 0], weights) or not same_bits(counts / sums, values):
         return None
-    shares, sums = _shares_of(counts)
-    return counts if same_bits(shares, values) and same_bits(sums, weights) else None
+    return counts
 
 
-def _shares_of(counts: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Divide counts by their sum: the shares, and the sums of the first output. No sum may be 0."""
-    sums = counts.sum(axis=2, keepdims=True).astype(np.float64)
-    return counts / sums, sums[:, 0, 0].copy()
+def _sums_of(counts: AnyArray) -> AnyArray:
+    """Add up the counts of each node and output: nodes x outputs x 1, as float64, which is exact."""
+    sums: AnyArray = counts.sum(axis=2, keepdims=True, dtype=np.int64)
+    return sums.astype(np.float64)
 
 
 def _verify(arrays: Mapping[str, AnyArray], schema: Schema, writer: RecordWriter) -> None:
-    """Decode what was put in and compare: a file that gives back another tree must not be written."""
-    tensors = {name: array for name, array in writer.tensors_by_name().items() if name.startswith("trees.")}
-    decoded = _read_arrays(RecordReader.of_tensors(tensors), schema, frozenset(STATISTICS) - arrays.keys())
-    for name, array in arrays.items():
-        if not same_bits(array, decoded[name]):
+    """Take out what was put in: what cannot be read, or would give other trees back, must not be written."""
+    nodes, decoded = _read_arrays(writer.reader(), schema)
+    for name, array in decoded.items():
+        if not same_bits(array, arrays[name]):
             raise ValueError(
-                f"The model cannot be saved: its trees hold values in {name!r} where a tree has none. "
-                "Fit it again with this version of hornbeam."
+                f"The model cannot be saved exactly: its trees hold something in {name!r} where a tree has "
+                "nothing. Fit the model again with this version of hornbeam."
             )
+    try:
+        _make_trees(nodes, decoded, schema)
+    except ModelFormatError as error:
+        raise ValueError(f"The model cannot be saved, because it could not be loaded: {error}.") from None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # From tensors to trees
 
 
-def read_trees(reader: RecordReader, schema: Schema, left_out: frozenset[str]) -> tuple[_core.Tree, ...]:
-    """Take out trees, checked; statistics that are left out are 0 in them and must not be shown."""
-    arrays = _read_arrays(reader, schema, left_out)
-    n_nodes, n_words = arrays.pop("node_counts"), arrays.pop("word_counts")
-    for name in left_out:
-        dtype = np.int64 if name == "n_node_samples" else np.float64
-        arrays[name] = np.zeros(n_nodes.sum(), dtype=dtype)
+def read_trees(reader: TensorReader, schema: Schema) -> tuple[tuple[_core.Tree, ...], frozenset[str]]:
+    """Take out trees, checked, and say which statistics are known; the others are 0 and must not be shown."""
+    nodes, arrays = _read_arrays(reader, schema)
+    return _make_trees(nodes, arrays, schema), STATISTICS & arrays.keys()
+
+
+def _make_trees(nodes: _Nodes, arrays: Arrays, schema: Schema) -> tuple[_core.Tree, ...]:
+    """Cut long arrays into trees, which the core checks."""
+    n_nodes = int(nodes.ends[-1])
+    unknown = {name: np.zeros(n_nodes) for name in STATISTICS - arrays.keys()}
+    if "n_node_samples" in unknown:
+        unknown["n_node_samples"] = np.zeros(n_nodes, dtype=np.int64)
+    arrays = {**arrays, **unknown}
+    word_ends = np.cumsum(nodes.totals(_table_sizes(arrays["feature"], arrays["n_branches"], schema)))
     trees = []
-    for number in range(len(n_nodes)):
-        nodes = slice(int(n_nodes[:number].sum()), int(n_nodes[: number + 1].sum()))
-        words = slice(int(n_words[:number].sum()), int(n_words[: number + 1].sum()))
-        one = {name: arrays[name][words if name == "category_words" else nodes] for name in TREE_ARRAYS}
+    begin = word_begin = 0
+    for number, (end, word_end) in enumerate(zip(nodes.ends.tolist(), word_ends.tolist(), strict=True)):
+        one = {name: array[begin:end] for name, array in arrays.items()}
+        one["category_words"] = arrays["category_words"][word_begin:word_end]
         try:
             trees.append(tree_from_arrays(one, schema))
         except ValueError as error:
-            raise ModelFormatError(f"tree {number}, {error}") from None
+            raise ModelFormatError(f"tree {number}: {error}") from None
+        begin, word_begin = end, word_end
     return tuple(trees)
+
+
+def _read_arrays(reader: TensorReader, schema: Schema) -> tuple[_Nodes, Arrays]:
+    """Spell the tensors out as the arrays of trees, end to end, without statistics that are not there."""
+    n_branches = reader.take("trees.branches", np.int32, (None,))
+    nodes = _read_nodes(reader, len(n_branches))
+    inner = n_branches > 0
+    nodes.refuse((n_branches < 0) | (n_branches == 1), "it has neither no branches nor two or more")
+    arrays: Arrays = {"n_branches": n_branches, "first_child": _first_children(n_branches, nodes)}
+    arrays.update(_read_tests(reader, inner, arrays, nodes, schema))
+    arrays.update(_read_facts(reader, inner, nodes))
+    return nodes, arrays
+
+
+def _read_nodes(reader: TensorReader, n_nodes: int) -> _Nodes:
+    counts = reader.take("trees.node_counts", np.int64, (None,))
+    nodes = _Nodes(counts)
+    # In this order, no sum can have overflowed unnoticed: none of its terms exceeds the length of an array.
+    in_range = counts.size > 0 and counts.min() > 0 and counts.max() <= n_nodes
+    if not in_range or not np.all(nodes.starts >= 0) or nodes.ends[-1] != n_nodes:
+        raise ModelFormatError("the numbers of nodes of the trees do not add up")
+    return nodes
+
+
+def _first_children(n_branches: AnyArray, nodes: _Nodes) -> AnyArray:
+    """Say where the children of each node are: behind those of all nodes before it in its tree."""
+    first = nodes.running_totals(n_branches) + 1
+    nodes.refuse(
+        first + n_branches > np.repeat(nodes.counts, nodes.counts), "its children lie outside the tree"
+    )
+    return np.where(n_branches > 0, first, _NO_CHILD).astype(np.int32)
+
+
+def _read_tests(
+    reader: TensorReader, inner: AnyArray, arrays: Mapping[str, AnyArray], nodes: _Nodes, schema: Schema
+) -> Arrays:
+    """Read what each inner node asks. A test of a categorical column is a table, any other a threshold."""
+    n_inner = int(inner.sum())
+    n_branches = arrays["n_branches"]
+    feature = _spread(reader.take("trees.feature", np.int32, (n_inner,)), inner, _NO_FEATURE)
+    nodes.refuse(inner & ((feature < 0) | (feature >= len(schema.kinds))), "its feature is out of range")
+    sizes = _table_sizes(feature, n_branches, schema)
+    has_table = sizes > 0
+    has_threshold = inner & ~has_table
+    threshold = reader.take("trees.threshold", np.float64, (int(has_threshold.sum()),))
+    words = np.zeros(0, dtype=np.uint32)
+    if has_table.any():
+        words = reader.take("trees.category_words", np.uint32, (int(sizes.sum()),))
+    _refuse_wide_tables(words, n_branches, sizes, nodes)
+    return {
+        "feature": feature,
+        "threshold": _spread(threshold, has_threshold, _NO_THRESHOLD),
+        "missing_branch": _spread(reader.take("trees.missing_branch", np.int32, (n_inner,)), inner, 0),
+        "category_begin": np.where(has_table, nodes.running_totals(sizes), _NO_TABLE),
+        "category_words": words,
+    }
+
+
+def _refuse_wide_tables(words: AnyArray, n_branches: AnyArray, sizes: AnyArray, nodes: _Nodes) -> None:
+    """Check branch numbers of 32 bits here: those of 2**31 and more turn negative where they are used."""
+    ends = np.cumsum(sizes)
+    for node in np.flatnonzero((n_branches > 2**16) & (sizes > 0)).tolist():
+        if words[ends[node] - sizes[node] : ends[node]].max() >= n_branches[node]:
+            nodes.refuse_node(node, "its table of categories names a branch that does not exist")
+
+
+def _read_facts(reader: TensorReader, inner: AnyArray, nodes: _Nodes) -> Arrays:
+    """Read what each node says, and what the fit saw there if that was kept."""
+    n_nodes = len(inner)
+    arrays: Arrays = {}
+    if reader.has("trees.class_counts"):
+        counts = reader.take("trees.class_counts", np.uint32, (n_nodes, None, None))
+        sums = _sums_of(counts)
+        nodes.refuse((sums == 0).any(axis=(1, 2)), "its class counts are all 0")
+        arrays["value"], arrays[WEIGHTS] = counts / sums, sums[:, 0, 0].copy()
+    else:
+        arrays["value"] = reader.take("trees.value", np.float64, (n_nodes, None, None))
+        if max(arrays["value"].shape[1:]) > np.iinfo(np.int32).max:
+            raise ModelFormatError("the values of the trees have more outputs or classes than can be counted")
+        if reader.has(f"trees.{WEIGHTS}"):
+            arrays[WEIGHTS] = reader.take(f"trees.{WEIGHTS}", np.float64, (n_nodes,))
+    if reader.has("trees.impurity"):
+        arrays["impurity"] = reader.take("trees.impurity", np.float64, (n_nodes,))
+    if reader.has("trees.gain"):
+        arrays["gain"] = _spread(reader.take("trees.gain", np.float64, (int(inner.sum()),)), inner, 0.0)
+    if reader.has("trees.n_node_samples"):
+        arrays["n_node_samples"] = reader.take("trees.n_node_samples", np.int64, (n_nodes,))
+    elif "impurity" in arrays and WEIGHTS in arrays:
+        arrays["n_node_samples"] = _rows_of_weights(arrays[WEIGHTS], nodes)
+    return arrays
+
+
+def _rows_of_weights(weights: AnyArray, nodes: _Nodes) -> AnyArray:
+    """Read numbers of rows from the weights, which they are if no others are stored."""
+    whole = (weights >= 0) & (weights < 2.0**53) & (weights == np.floor(weights))
+    nodes.refuse(~whole, "its number of rows is missing")
+    return weights.astype(np.int64)
+
+
+def _spread(values: AnyArray, places: AnyArray, otherwise: float) -> AnyArray:
+    """Put values where they belong and another everywhere else."""
+    result = np.full(len(places), otherwise, dtype=values.dtype)
+    result[places] = values
+    return result

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.recipes.footprint import refuse_hopeless_tree
 from hornbeam.warnings import WeightWarning
 
 __all__ = ["GrowthSettings", "grow_tree"]
@@ -35,6 +36,17 @@ class GrowthSettings:
     min_impurity_decrease: float = 0.0
     monotonic: tuple[int, ...] = ()
 
+    def most_leaves(self, n_rows: int) -> int:
+        """Return the number of leaves that the limits allow on so many rows."""
+        limits = [max(1, n_rows // self.min_samples_leaf)]
+        if self.max_leaf_nodes:
+            limits.append(self.max_leaf_nodes)
+        if self.max_nodes:
+            limits.append((self.max_nodes + 1) // 2)
+        if self.max_depth:
+            limits.append(2 ** min(self.max_depth, 62))
+        return min(limits)
+
 
 def grow_tree(
     encoded: Encoded,
@@ -47,6 +59,8 @@ def grow_tree(
     n_threads: int,
 ) -> _core.Tree:
     """Grow one tree on some rows; weights must be positive there."""
+    if settings.min_impurity_decrease == 0:  # a limit of which only growing can tell what it leaves
+        refuse_hopeless_tree(encoded, target, most_leaves=settings.most_leaves(len(rows)))
     tree, n_weightless = _core.grow_tree(
         encoded.codes,
         n_classes=[len(classes) for classes in target.classes] if isinstance(target, ClassTarget) else [],

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hornbeam/math.h"
+#include "hornbeam/notes.h"
 #include "hornbeam/stats.h"
 
 namespace hornbeam {
@@ -51,83 +52,200 @@ class EntropyTerm {
   const std::int64_t* values_ = nullptr;
 };
 
+// What both forms below share: one branch by itself, and the units.
 template <class Term>
-class CountScorer {
+class CountCriterion {
  public:
   using Stats = CountStats;
   using Element = CountStats::Element;
 
-  CountScorer(CountStats stats, std::int64_t total_count)
-      : stats_(std::move(stats)),
-        term_(total_count),
-        left_(static_cast<std::size_t>(stats_.cell_size())),
-        right_(static_cast<std::size_t>(stats_.cell_size())) {}
+  CountCriterion(CountStats stats, std::int64_t total_count) : stats_(std::move(stats)), term_(total_count) {}
 
   CountStats& stats() { return stats_; }
-
-  void start(const Element* node) {
-    left_terms_ = right_terms_ = 0;
-    left_count_ = right_count_ = 0;
-    for (std::size_t k = 0; k < left_.size(); ++k) {
-      left_[k] = 0;
-      right_[k] = node[k];
-      right_terms_ += term_(node[k]);
-      right_count_ += node[k];
-    }
-  }
-
-  void move(std::uint32_t payload) { move_class(payload >> 8, payload & 0xff); }
-
-  void move_cell(const Element* cell) {
-    for (std::size_t k = 0; k < left_.size(); ++k) {
-      if (cell[k] != 0) move_class(k, cell[k]);
-    }
-  }
-
-  double score() const {
-    return term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
-  }
-  std::int64_t left_rows() const { return left_count_; }
-  std::int64_t left_weight() const { return left_count_; }
-  double left_value() const { return share_of_class_1(left_.data(), left_count_); }
-  double right_value() const { return share_of_class_1(right_.data(), right_count_); }
-
   double score_of(const Element* cell) const {
     std::int64_t terms = 0;
     std::int64_t count = 0;
-    for (std::size_t k = 0; k < left_.size(); ++k) {
+    for (int k = 0; k < stats_.cell_size(); ++k) {
       terms += term_(cell[k]);
       count += cell[k];
     }
     return term_.branch(terms, count);
   }
-  double order_of(const Element* cell) const { return share_of_class_1(cell, stats_.weight(cell)); }
+  double order_of(const Element* cell) const { return share_of_class_1(cell[1], stats_.weight(cell)); }
   double tie_scale(const Element* node) const { return term_.scale(stats_.weight(node)); }
   double score_unit() const { return term_.unit() * stats_.weight_unit(); }
 
- private:
-  void move_class(std::size_t k, std::int64_t count) {
-    const std::int64_t l = left_[k];
-    const std::int64_t r = right_[k];
-    left_terms_ += term_(l + count) - term_(l);
-    right_terms_ += term_(r - count) - term_(r);
-    left_[k] = static_cast<Element>(l + count);
-    right_[k] = static_cast<Element>(r - count);
-    left_count_ += count;
-    right_count_ -= count;
-  }
-  static double share_of_class_1(const Element* cell, std::int64_t count) {
-    return static_cast<double>(cell[1]) / static_cast<double>(count);
+  static double share_of_class_1(std::int64_t ones, std::int64_t count) {
+    return static_cast<double>(ones) / static_cast<double>(count);
   }
 
+ protected:
   CountStats stats_;
   Term term_;
+};
+
+// Any number of classes.
+template <class Term>
+class CountScorer : public CountCriterion<Term> {
+ public:
+  using typename CountCriterion<Term>::Element;
+
+  CountScorer(CountStats stats, std::int64_t total_count)
+      : CountCriterion<Term>(std::move(stats), total_count),
+        left_(static_cast<std::size_t>(this->stats_.cell_size())),
+        right_(static_cast<std::size_t>(this->stats_.cell_size())) {}
+
+  class Walk {
+   public:
+    using Element = CountStats::Element;
+
+    void move(std::uint32_t payload) { move_class(payload >> 8, payload & 0xff); }
+    void move_cell(const Element* cell) {
+      for (std::size_t k = 0; k < n_classes_; ++k) {
+        if (cell[k] != 0) move_class(k, cell[k]);
+      }
+    }
+    void note(bool wanted) {
+      *end_ = term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
+      end_ += wanted;
+    }
+    std::int64_t left_rows() const { return left_count_; }
+    std::int64_t left_weight() const { return left_count_; }
+    double left_value() const { return CountScorer::share_of_class_1(left_[1], left_count_); }
+    double right_value() const { return CountScorer::share_of_class_1(right_[1], right_count_); }
+
+   private:
+    friend class CountScorer;
+    Walk(const Term& term, std::size_t n_classes, Element* left, Element* right, double* notes)
+        : term_(term), n_classes_(n_classes), left_(left), right_(right), end_(notes) {}
+
+    void move_class(std::size_t k, std::int64_t count) {
+      const std::int64_t l = left_[k];
+      const std::int64_t r = right_[k];
+      left_terms_ += term_(l + count) - term_(l);
+      right_terms_ += term_(r - count) - term_(r);
+      left_[k] = static_cast<Element>(l + count);
+      right_[k] = static_cast<Element>(r - count);
+      left_count_ += count;
+      right_count_ -= count;
+    }
+
+    const Term& term_;
+    std::size_t n_classes_;
+    Element* left_;
+    Element* right_;
+    double* end_;
+    std::int64_t left_terms_ = 0;
+    std::int64_t right_terms_ = 0;
+    std::int64_t left_count_ = 0;
+    std::int64_t right_count_ = 0;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
+    Walk walk(this->term_, left_.size(), left_.data(), right_.data(), scores_.start(most_notes));
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      left_[k] = 0;
+      right_[k] = node[k];
+      walk.right_terms_ += this->term_(node[k]);
+      walk.right_count_ += node[k];
+    }
+    scale_ = this->tie_scale(node);
+    return walk;
+  }
+  BestNote best_note(const Walk& walk) {
+    return first_best(scores_.data(), static_cast<std::size_t>(walk.end_ - scores_.data()), scale_);
+  }
+  bool is_empty(const Element* cell) const { return this->stats_.weight(cell) == 0; }
+
+ private:
   std::vector<Element> left_;
   std::vector<Element> right_;
-  std::int64_t left_terms_ = 0;
-  std::int64_t right_terms_ = 0;
-  std::int64_t left_count_ = 0;
-  std::int64_t right_count_ = 0;
+  double scale_ = 0.0;
+  NoteRoom<double> scores_;
+};
+
+// Two classes: two counts say everything, and a kernel scores all candidates of a feature at once.
+template <class Term>
+class TwoClassScorer : public CountCriterion<Term> {
+ public:
+  using typename CountCriterion<Term>::Element;
+  using CountCriterion<Term>::CountCriterion;
+
+  class Walk {
+   public:
+    using Element = CountStats::Element;
+
+    void move(std::uint32_t payload) {
+      const auto times = static_cast<std::int32_t>(payload & 0xff);
+      left_ += times;
+      left_ones_ += times & -static_cast<std::int32_t>(payload >> 8);  // class 1 is all ones as a mask
+    }
+    void move_cell(const Element* cell) {
+      left_ += static_cast<std::int32_t>(cell[0] + cell[1]);
+      left_ones_ += static_cast<std::int32_t>(cell[1]);
+    }
+    void note(bool wanted) {
+      left_notes_[n_notes_] = left_;
+      ones_notes_[n_notes_] = left_ones_;
+      n_notes_ += wanted;
+    }
+    std::int64_t left_rows() const { return left_; }
+    std::int64_t left_weight() const { return left_; }
+    double left_value() const { return TwoClassScorer::share_of_class_1(left_ones_, left_); }
+    double right_value() const {
+      return TwoClassScorer::share_of_class_1(node_ones_ - left_ones_, node_count_ - left_);
+    }
+
+   private:
+    friend class TwoClassScorer;
+    std::int32_t left_ = 0;
+    std::int32_t left_ones_ = 0;
+    std::int32_t node_count_ = 0;
+    std::int32_t node_ones_ = 0;
+    std::int32_t* left_notes_ = nullptr;
+    std::int32_t* ones_notes_ = nullptr;
+    std::size_t n_notes_ = 0;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
+    Walk walk;
+    walk.node_ones_ = static_cast<std::int32_t>(node[1]);
+    walk.node_count_ = static_cast<std::int32_t>(node[0] + node[1]);
+    walk.left_notes_ = left_notes_.start(most_notes);
+    walk.ones_notes_ = ones_notes_.start(most_notes);
+    scores_.start(most_notes);
+    scale_ = this->tie_scale(node);
+    return walk;
+  }
+  BestNote best_note(const Walk& walk) {
+    score_notes(walk);
+    return first_best(scores_.data(), walk.n_notes_, scale_);
+  }
+  bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
+
+ private:
+  void score_notes(const Walk& walk) {
+    const std::int32_t* left = walk.left_notes_;
+    const std::int32_t* ones = walk.ones_notes_;
+    double* scores = scores_.data();
+    if constexpr (std::is_same_v<Term, GiniTerm>) {
+      kernels().gini_two_classes(left, ones, walk.n_notes_, walk.node_count_, walk.node_ones_, scores);
+    } else {
+      const Term& term = this->term_;
+      for (std::size_t i = 0; i < walk.n_notes_; ++i) {
+        const std::int64_t l = left[i];
+        const std::int64_t l1 = ones[i];
+        const std::int64_t r = walk.node_count_ - l;
+        const std::int64_t r1 = walk.node_ones_ - l1;
+        scores[i] = term.branch(term(l1) + term(l - l1), l) + term.branch(term(r1) + term(r - r1), r);
+      }
+    }
+  }
+
+  double scale_ = 0.0;
+  NoteRoom<std::int32_t> left_notes_;
+  NoteRoom<std::int32_t> ones_notes_;
+  NoteRoom<double> scores_;
 };
 
 }  // namespace hornbeam

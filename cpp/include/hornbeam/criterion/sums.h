@@ -6,15 +6,21 @@
 #pragma once
 
 #include "hornbeam/math.h"
+#include "hornbeam/notes.h"
 #include "hornbeam/stats.h"
 #include "hornbeam/types.h"
 
 namespace hornbeam {
 
-struct SquaredErrorBranch {
+class SquaredErrorBranch {
+ public:
   explicit SquaredErrorBranch(const SumStats& stats)
       : unit_(stats.sum_unit() * stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const { return sum * sum / weight; }
+  void score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
+             double node, double* scores) const {
+    kernels().two_squares(left_sums, right_sums, left, n, node, scores);
+  }
   double unit() const { return unit_; }
 
  private:
@@ -27,6 +33,12 @@ class PoissonBranch {
       : sum_unit_(stats.sum_unit()), mean_unit_(stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const {
     return sum > 0 ? sum * ln_of(sum / weight * mean_unit_) : -kInfinity;
+  }
+  void score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
+             double node, double* scores) const {
+    for (std::size_t i = 0; i < n; ++i) {
+      scores[i] = (*this)(left_sums[i], left[i]) + (*this)(right_sums[i], node - left[i]);
+    }
   }
   double unit() const { return sum_unit_; }
 
@@ -45,29 +57,73 @@ class SumScorer {
 
   SumStats& stats() { return stats_; }
 
-  void start(const Element* node) {
-    for (int i = 0; i < 3; ++i) {
-      left_[i] = 0;
-      right_[i] = node[i];
+  class Walk {
+   public:
+    using Element = SumStats::Element;
+
+    void move(std::uint32_t position) {
+      const SumStats::Moments& row = rows_[position];
+      sum_ += row.sum;
+      weight_ += row.weight;
+      ++n_rows_;
     }
-  }
-  void move(std::uint32_t position) {
-    Element row[3] = {0, 0, 0};
-    stats_.add(row, position);
-    move_cell(row);
-  }
-  void move_cell(const Element* cell) {
-    for (int i = 0; i < 3; ++i) {
-      left_[i] += cell[i];
-      right_[i] -= cell[i];
+    void move_cell(const Element* cell) {
+      sum_ += cell[SumStats::kSum];
+      weight_ += cell[SumStats::kWeight];
+      n_rows_ += cell[SumStats::kRows];
     }
+    // Both sums are rounded to float64 from their integers, so that swapped branches have the same score.
+    void note(bool wanted) {
+      left_sums_[n_notes_] = static_cast<double>(sum_);
+      right_sums_[n_notes_] = static_cast<double>(node_sum_ - sum_);
+      left_weights_[n_notes_] = static_cast<double>(weight_);
+      n_notes_ += wanted;
+    }
+    std::int64_t left_rows() const { return n_rows_; }
+    std::int64_t left_weight() const { return weight_; }
+    double left_value() const { return mean(sum_, weight_); }
+    double right_value() const { return mean(node_sum_ - sum_, node_weight_ - weight_); }
+
+   private:
+    friend class SumScorer;
+    double mean(std::int64_t sum, std::int64_t weight) const {
+      return centre_ + static_cast<double>(sum) / static_cast<double>(weight) * mean_unit_;
+    }
+
+    std::int64_t sum_ = 0;
+    std::int64_t weight_ = 0;
+    std::int64_t n_rows_ = 0;
+    std::size_t n_notes_ = 0;
+    std::int64_t node_sum_ = 0;
+    std::int64_t node_weight_ = 0;
+    const SumStats::Moments* rows_ = nullptr;
+    double* left_sums_ = nullptr;
+    double* right_sums_ = nullptr;
+    double* left_weights_ = nullptr;
+    double centre_ = 0.0;
+    double mean_unit_ = 1.0;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
+    Walk walk;
+    walk.node_sum_ = node[SumStats::kSum];
+    walk.node_weight_ = node[SumStats::kWeight];
+    walk.rows_ = stats_.loaded();
+    walk.left_sums_ = left_sums_.start(most_notes);
+    walk.right_sums_ = right_sums_.start(most_notes);
+    walk.left_weights_ = left_weights_.start(most_notes);
+    walk.centre_ = stats_.centre();
+    walk.mean_unit_ = stats_.sum_unit() / stats_.weight_unit();
+    scores_.start(most_notes);
+    return walk;
+  }
+  BestNote best_note(const Walk& walk) {
+    branch_.score(walk.left_sums_, walk.right_sums_, walk.left_weights_, walk.n_notes_,
+                  static_cast<double>(walk.node_weight_), scores_.data());
+    return first_best(scores_.data(), walk.n_notes_, 0.0);
   }
 
-  double score() const { return score_of(left_) + score_of(right_); }
-  std::int64_t left_rows() const { return left_[SumStats::kRows]; }
-  std::int64_t left_weight() const { return left_[SumStats::kWeight]; }
-  double left_value() const { return mean(left_); }
-  double right_value() const { return mean(right_); }
+  bool is_empty(const Element* cell) const { return cell[SumStats::kRows] == 0; }
   double score_of(const Element* cell) const {
     return branch_(static_cast<double>(cell[SumStats::kSum]), static_cast<double>(cell[SumStats::kWeight]));
   }
@@ -78,14 +134,12 @@ class SumScorer {
   double score_unit() const { return branch_.unit(); }
 
  private:
-  double mean(const Element* cell) const {
-    return stats_.centre() + order_of(cell) * (stats_.sum_unit() / stats_.weight_unit());
-  }
-
   SumStats stats_;
   Branch branch_;
-  Element left_[3] = {0, 0, 0};
-  Element right_[3] = {0, 0, 0};
+  NoteRoom<double> left_sums_;
+  NoteRoom<double> right_sums_;
+  NoteRoom<double> left_weights_;
+  NoteRoom<double> scores_;
 };
 
 }  // namespace hornbeam

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hornbeam/math.h"
+#include "hornbeam/notes.h"
 #include "hornbeam/stats.h"
 
 namespace hornbeam {
@@ -61,31 +62,53 @@ class VectorScorer {
   explicit VectorScorer(VectorStats stats)
       : stats_(std::move(stats)),
         left_(static_cast<std::size_t>(stats_.cell_size())),
-        right_(static_cast<std::size_t>(stats_.cell_size())) {}
+        right_(static_cast<std::size_t>(stats_.cell_size())),
+        row_(static_cast<std::size_t>(stats_.cell_size())) {}
 
   VectorStats& stats() { return stats_; }
 
-  void start(const Element* node) {
+  class Walk {
+   public:
+    using Element = VectorStats::Element;
+
+    void move(std::uint32_t position) {
+      std::fill(scorer_.row_.begin(), scorer_.row_.end(), 0);
+      scorer_.stats_.add(scorer_.row_.data(), position);
+      move_cell(scorer_.row_.data());
+    }
+    void move_cell(const Element* cell) {
+      for (std::size_t k = 0; k < scorer_.left_.size(); ++k) {
+        scorer_.left_[k] += cell[k];
+        scorer_.right_[k] -= cell[k];
+      }
+    }
+    void note(bool wanted) {
+      if (!wanted) return;
+      *end_++ = scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
+    }
+    std::int64_t left_rows() const { return scorer_.stats_.rows(scorer_.left_.data()); }
+    std::int64_t left_weight() const { return scorer_.stats_.weight(scorer_.left_.data()); }
+    double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
+    double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
+
+   private:
+    friend class VectorScorer;
+    Walk(VectorScorer& scorer, double* notes) : scorer_(scorer), end_(notes) {}
+    VectorScorer& scorer_;
+    double* end_;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
     std::fill(left_.begin(), left_.end(), 0);
     std::copy_n(node, right_.size(), right_.begin());
+    scale_ = tie_scale(node);
+    return Walk(*this, scores_.start(most_notes));
   }
-  void move(std::uint32_t position) {
-    row_.assign(left_.size(), 0);
-    stats_.add(row_.data(), position);
-    move_cell(row_.data());
-  }
-  void move_cell(const Element* cell) {
-    for (std::size_t k = 0; k < left_.size(); ++k) {
-      left_[k] += cell[k];
-      right_[k] -= cell[k];
-    }
+  BestNote best_note(const Walk& walk) {
+    return first_best(scores_.data(), static_cast<std::size_t>(walk.end_ - scores_.data()), scale_);
   }
 
-  double score() const { return score_of(left_.data()) + score_of(right_.data()); }
-  std::int64_t left_rows() const { return stats_.rows(left_.data()); }
-  std::int64_t left_weight() const { return stats_.weight(left_.data()); }
-  double left_value() const { return order_of(left_.data()); }
-  double right_value() const { return order_of(right_.data()); }
+  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of(const Element* cell) const { return Criterion::branch(stats_, cell); }
   // The share of class 1 of the first output, or its mean.
   double order_of(const Element* cell) const {
@@ -100,6 +123,8 @@ class VectorScorer {
   std::vector<Element> left_;
   std::vector<Element> right_;
   std::vector<Element> row_;
+  double scale_ = 0.0;
+  NoteRoom<double> scores_;
 };
 
 }  // namespace hornbeam

@@ -1,0 +1,229 @@
+"""One feature: from what a column holds to a `Column` of a kind.
+
+    at fit:      its dtype decides the kind           (column_at_fit)
+    at predict:  the schema of the fit decides it     (values_as_numeric, codes_as_fitted)
+
+A numeric column holds numbers; NaN is missing. An ordinal or categorical column holds int32 codes into its
+categories: those present at fit, sorted (texts by code point, numbers by size), or, if ordinal, all declared
+ones in their declared order. Categories are compared by value: 1 and 1.0 are the same; "a" and "a " are not,
+nor are two Unicode spellings of one letter.
+"""
+
+import numbers
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.content import (
+    MISSING,
+    UNSEEN,
+    AnyArray,
+    Content,
+    Labels,
+    Numbers,
+    SparseColumn,
+    labels_of_numbers,
+    numeric_values,
+)
+from hornbeam.data.families import value_family
+from hornbeam.data.wording import joined, shown
+from hornbeam.warnings import DataWarning
+
+__all__ = [
+    "Category",
+    "Column",
+    "Kind",
+    "codes_as_fitted",
+    "column_at_fit",
+    "values_as_numeric",
+    "warn_of_merged_integers",
+    "warn_of_near_unique",
+]
+
+Kind = Literal["numeric", "ordinal", "categorical"]
+Category = str | int | float | bool
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Column:
+    """One feature.
+
+    `values` of a numeric column are numbers of a dtype the core reads (bool, an integer, float32, float64;
+    native byte order, aligned, any stride) or a `SparseColumn`; NaN is missing. Otherwise they are int32
+    codes into `categories`, or MISSING, or UNSEEN.
+    """
+
+    name: str
+    kind: Kind
+    values: AnyArray | SparseColumn
+    categories: tuple[Category, ...] | None = None
+
+    def first_missing_row(self) -> int | None:
+        """Find the first row without a value; a category that was not seen is a value."""
+        if isinstance(self.values, SparseColumn):
+            position = _first_nan(self.values.data)
+            return None if position is None else int(self.values.indices[position])
+        return _first_nan(self.values) if self.kind == "numeric" else _first_true(self.values == MISSING)
+
+
+def _first_nan(values: AnyArray) -> int | None:
+    return _first_true(np.isnan(values)) if values.dtype.kind == "f" else None
+
+
+def _first_true(mask: AnyArray) -> int | None:
+    if not mask.size:
+        return None
+    first = int(np.argmax(mask))
+    return first if mask[first] else None
+
+
+# ------------------------------------------------------------------------------------------------------------
+# At fit
+
+
+def column_at_fit(content: Content, name: str, *, forced: bool) -> Column:
+    """Let the content decide the kind; `forced` columns are categorical whatever they hold."""
+    if isinstance(content, Labels):
+        if content.ordered and not forced:
+            return _ordinal_column(content, name)
+        return _categorical_column(content, name)
+    if forced:
+        return _categorical_column(labels_of_numbers(content), name)
+    if isinstance(content, SparseColumn):
+        return Column(name, "numeric", content)
+    return Column(name, "numeric", numeric_values(content, name))
+
+
+def _ordinal_column(labels: Labels, name: str) -> Column:
+    categories = _plain_categories(labels, name)
+    _refuse_mixed_categories(categories, labels, name)
+    return Column(name, "ordinal", labels.recoded(range(len(categories))), tuple(categories))
+
+
+def _categorical_column(labels: Labels, name: str) -> Column:
+    labels = labels.used()
+    plain = _plain_categories(labels, name)
+    _refuse_mixed_categories(plain, labels, name)
+    categories: list[Any] = sorted(set(plain))
+    position = {category: p for p, category in enumerate(categories)}
+    codes = labels.recoded(position[category] for category in plain)
+    return Column(name, "categorical", codes, tuple(categories))
+
+
+def _plain_categories(labels: Labels, name: str) -> list[Any]:
+    """Turn category values into plain Python values, which compare by value and fit into a model file."""
+    if set(map(type, labels.distinct)) <= {str, int, float, bool}:
+        return list(labels.distinct)
+    return [_plain_category(value, name) for value in labels.distinct]
+
+
+def _plain_category(value: Any, name: str) -> Category:
+    family = value_family(type(value))
+    if family == "text":
+        return str.__str__(value)
+    if family == "bool":
+        return bool(value)
+    if family == "number":
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    if type(value).__name__ == "Interval":
+        return str(value)  # pandas.cut makes these; two that differ have different texts
+    raise TypeError(
+        f"Column {shown(name)} has the category {shown(value)} of type {type(value).__name__}; categories "
+        "must be texts, numbers or booleans. Rename them, for example with .cat.rename_categories(str)."
+    )
+
+
+def _refuse_mixed_categories(plain: Sequence[Category], labels: Labels, name: str) -> None:
+    family_of = {kind: value_family(kind) for kind in set(map(type, plain))}
+    if len(set(family_of.values())) <= 1:
+        return
+    families = [family_of[type(value)] for value in plain]
+    other = next(position for position, family in enumerate(families) if family != families[0])
+    row = _first_true(labels.codes == other)
+    where = "" if row is None else f" (first in row {row})"
+    raise ValueError(
+        f"Column {shown(name)} mixes categories of different types: {families[0]} {shown(plain[0])} and "
+        f"{families[other]} {shown(plain[other])}{where}. Make them all text, for example with .astype(str)."
+    )
+
+
+def warn_of_merged_integers(merged: Mapping[str, int]) -> None:
+    """Warn of integers too large to tell neighbours apart; given, by column, the number of values merged."""
+    if merged:
+        warnings.warn(
+            "Integers of 2**53 and more are read as float64, which no longer tells neighbours apart: "
+            + joined(f"column {shown(name)} ({count} values merged)" for name, count in merged.items())
+            + ". If they are identifiers, drop them or name them in categorical_features.",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
+    """Warn of categorical columns that look like identifiers."""
+    if n_rows < 20:
+        return
+    shares = {c.name: len(c.categories or ()) / n_rows for c in columns if c.kind == "categorical"}
+    near_unique = {name: share for name, share in shares.items() if share > 0.5}
+    if near_unique:
+        warnings.warn(
+            "Hardly two rows are alike in "
+            + joined(f"column {shown(name)} ({share:.0%} unique)" for name, share in near_unique.items())
+            + ". A row number or an id can win any split and mean nothing; drop it if it is one.",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------
+# At predict
+
+
+def codes_as_fitted(
+    content: Content, name: str, categories: Sequence[Category], *, refuse_unseen: bool
+) -> npt.NDArray[np.int32]:
+    """Code the rows by the categories of the fit; others are UNSEEN, or an error."""
+    labels = content.used() if isinstance(content, Labels) else labels_of_numbers(content)
+    plain = _plain_categories(labels, name)
+    _refuse_other_family(plain, categories, name)
+    position = {category: p for p, category in enumerate(categories)}
+    codes = labels.recoded(position.get(category, UNSEEN) for category in plain)
+    row = _first_true(codes == UNSEEN) if refuse_unseen else None
+    if row is not None:
+        raise ValueError(
+            f"Column {shown(name)}, row {row}: the fit has not seen the category "
+            f'{shown(plain[int(labels.codes[row])])}. Correct it, or choose unseen="missing" or "majority".'
+        )
+    return codes
+
+
+def values_as_numeric(content: Content, name: str) -> AnyArray | SparseColumn:
+    """Return the numbers of a column that was numeric in the fit, also where they come as categories."""
+    if isinstance(content, SparseColumn):
+        return content
+    if isinstance(content, Numbers):
+        return numeric_values(content, name)
+    labels = content.used()
+    plain = _plain_categories(labels, name)
+    for value in plain:
+        if isinstance(value, str):
+            raise ValueError(
+                f"Column {shown(name)} was numeric in the fit and holds text now, such as {shown(value)}. "
+                "Convert it to numbers, for example with .astype(float)."
+            )
+    numeric: AnyArray = np.array([*plain, np.nan], dtype=np.float64)[labels.codes]
+    return numeric
+
+
+def _refuse_other_family(plain: Sequence[Category], categories: Sequence[Category], name: str) -> None:
+    """1, 1.0 and True are one category; "1" is another, and a column of it says that something went wrong."""
+    for value in plain:
+        if categories and isinstance(value, str) != isinstance(categories[0], str):
+            raise ValueError(
+                f"Column {shown(name)} had categories such as {shown(categories[0])} in the fit and holds "
+                f"{shown(value)} now. Give it the type it had in the fit."
+            )

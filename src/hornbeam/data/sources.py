@@ -1,0 +1,199 @@
+"""Containers X may come in: arrays and lists of rows, data frames, sparse matrices.
+
+`open_source` makes any of them a `Source` whose columns are read one by one; what the core can read in place
+is not copied, and nothing of the user's is ever written to.
+"""
+
+from typing import Any, NoReturn, Protocol
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from hornbeam.data.content import AnyArray, Content, SparseColumn
+from hornbeam.data.families import refuse_complex
+from hornbeam.data.names import refuse_duplicate_names
+from hornbeam.data.readers import read_array, read_series, readable
+
+__all__ = ["Source", "open_source", "unmasked"]
+
+
+class Source(Protocol):
+    """A container of columns. `container` is what scikit-learn's checks of names and width look at."""
+
+    container: Any
+    n_rows: int
+    n_columns: int
+
+    def read(self, j: int, name: str) -> Content:
+        """Read column j; `name` is what messages call it."""
+
+
+def open_source(X: Any, estimator_name: str) -> Source:
+    """Open any container of at least one row and one column."""
+    source = _source_of(X, estimator_name)
+    # scikit-learn's words, which its estimator checks look for; for arrays it has said them itself.
+    for count, thing in ((source.n_rows, "sample"), (source.n_columns, "feature")):
+        if count == 0:
+            raise ValueError(
+                f"Found array with 0 {thing}(s) (shape=({source.n_rows}, {source.n_columns})) while a "
+                f"minimum of 1 is required by {estimator_name}."
+            )
+    return source
+
+
+def _source_of(X: Any, estimator_name: str) -> Source:
+    if sparse.issparse(X):
+        return _SparseSource(X)
+    try:
+        frame: Any = nw.from_native(X, allow_series=True, pass_through=True)
+    except ValueError:
+        refuse_duplicate_names(X)  # narwhals refuses most of them, too, without a way out
+        raise
+    if isinstance(frame, nw.DataFrame):
+        return _FrameSource(frame)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"X is a lazy {type(X).__name__}; compute it first, for example with X.collect().")
+    if isinstance(frame, nw.Series):
+        raise ValueError(
+            f"Expected a table, got a {type(X).__name__} of shape ({len(frame)},). Reshape your data: pass a "
+            "data frame, for example X.to_frame() for a single column."
+        )
+    return _ArraySource(X, estimator_name)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Arrays and lists of rows
+
+
+class _ArraySource:
+    """The columns of a numpy array are views of it."""
+
+    def __init__(self, X: Any, estimator_name: str) -> None:
+        array = _as_array(X)
+        if array.ndim >= 3:
+            raise ValueError(
+                f"Found array with dim {array.ndim} (shape={array.shape}), expected rows and columns. "
+                "Reshape your data to two dimensions, for example X.reshape(len(X), -1)."
+            )
+        if array.dtype.kind == "c" and array.ndim == 2:
+            _refuse_complex_array(array)
+        self.container = check_array(array, dtype=None, ensure_all_finite=False, estimator=estimator_name)
+        self.n_rows, self.n_columns = self.container.shape
+
+    def read(self, j: int, name: str) -> Content:
+        return read_array(self.container[:, j], name)
+
+
+def _as_array(X: Any) -> AnyArray:
+    if isinstance(X, np.ma.MaskedArray):
+        return unmasked(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(_describe_ragged(X)) from error
+    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        # Beside a text, numpy makes the numbers of a list texts, too. Ask for the values as they are.
+        return np.asarray(X, dtype=object)
+    return array
+
+
+def unmasked(X: Any) -> AnyArray:
+    """Return a masked array as a plain one: what is masked is missing, for integers as None among objects."""
+    data, mask = np.ma.getdata(X), np.ma.getmaskarray(X)
+    if not mask.any():
+        return data
+    data = data.astype(data.dtype if data.dtype.kind == "f" else object)
+    data[mask] = None
+    return data
+
+
+def _describe_ragged(X: Any) -> str:
+    try:
+        lengths = [len(row) for row in X]
+        row = next(r for r, length in enumerate(lengths) if length != lengths[0])
+    except (TypeError, StopIteration):
+        return "X cannot be read as rows and columns. Reshape your data so that each cell holds one value."
+    return (
+        f"X is ragged: row 0 has {lengths[0]} values, row {row} has {lengths[row]}. "
+        "Reshape your data so that all rows have the same length."
+    )
+
+
+def _refuse_complex_array(array: AnyArray) -> NoReturn:
+    rows, columns = np.nonzero(array.imag)
+    refuse_complex(f"x{columns[0]}" if len(columns) else "x0", row=int(rows[0]) if len(rows) else None)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Data frames
+
+
+class _FrameSource:
+    """The columns of a data frame have a dtype each."""
+
+    def __init__(self, frame: Any) -> None:
+        self.container = frame.to_native()
+        refuse_duplicate_names(self.container)
+        self.n_rows, self.n_columns = frame.shape
+        self._series = [frame.get_column(label) for label in frame.columns]
+
+    def read(self, j: int, name: str) -> Content:
+        return read_series(self._series[j], name)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Sparse matrices
+
+
+class _SparseSource:
+    """The columns of a sparse matrix in canonical form: rows ascending, no duplicates, no stored zeros."""
+
+    def __init__(self, X: Any) -> None:
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected a sparse matrix, got shape {X.shape}. Reshape your data to rows and columns."
+            )
+        self.container = X
+        self.n_rows, self.n_columns = X.shape
+        self._columns = _canonical_columns(X)
+
+    def read(self, j: int, name: str) -> Content:
+        start, stop = self._columns.indptr[j : j + 2]
+        return SparseColumn(self._columns.indices[start:stop], self._columns.data[start:stop], self.n_rows)
+
+
+def _canonical_columns(X: Any) -> Any:
+    """Return X by columns in canonical form, sharing the user's arrays if they have that form already."""
+    if X.dtype.kind == "c":
+        refuse_complex("x0")
+    if X.dtype.kind not in "biuf":
+        raise TypeError(
+            f"A sparse X must hold numbers or booleans, got dtype {X.dtype}. Convert its values first."
+        )
+    columns = sparse.csc_array(_checked_sparse(X))
+    if not columns.has_canonical_format:
+        columns = columns.copy()  # summing duplicates works in place
+        columns.sum_duplicates()
+    if not np.all(columns.data):
+        columns = columns.copy()  # and so does dropping zeros
+        columns.eliminate_zeros()
+    return columns
+
+
+def _checked_sparse(X: Any) -> Any:
+    """Refuse indices that point outside X: scipy's conversions trust them and would write anywhere.
+
+    What is checked and converted is a container of our own, because scipy sets flags on the one it works on.
+    """
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            ours = type(X)((readable(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
+            ours.check_format(full_check=True)
+            return ours
+        triples = X.tocoo()
+        # The constructor compares every index with the shape.
+        return sparse.coo_array((readable(triples.data), (triples.row, triples.col)), shape=X.shape)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"The sparse X is corrupt ({error}). Rebuild it from its values.") from error

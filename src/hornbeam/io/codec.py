@@ -1,0 +1,141 @@
+"""Which estimators a model file may hold, and what of each is kept besides its parameters.
+
+The table at the end is closed: a name in a file is looked up in it and nowhere else, so that a file can
+neither import nor run anything. A new estimator gets a line there and two functions: one puts what `fit` has
+set into a record, the other takes it out and sets it on an estimator that already has its parameters. Members
+that are trees over one schema go into one ensemble; members that are estimators are children (`write_child`,
+`read_child`), whose tensors carry the child's name.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hornbeam.errors import ModelFormatError
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.io.ensemble import read_ensemble, write_ensemble
+from hornbeam.io.parameters import estimator_of, parameters_of
+from hornbeam.io.record import RecordReader, RecordWriter
+from hornbeam.io.schema import read_classes, write_classes
+from hornbeam.model import Ensemble
+from hornbeam.params import Declared
+
+__all__ = ["Codec", "codec_of", "read_child", "read_estimator", "write_child", "write_estimator"]
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How what `fit` sets on an estimator gets into a record and back."""
+
+    estimator: type[Declared]
+    write: Callable[[Any, RecordWriter], None]
+    read: Callable[[Any, RecordReader], None]
+
+
+def write_estimator(estimator: Declared, writer: RecordWriter) -> dict[str, Any]:
+    """Put a fitted estimator into a record; return the record's description."""
+    codec = codec_of(estimator)
+    codec.write(estimator, writer)
+    return writer.description(codec.estimator.__name__, parameters_of(estimator, _estimators()))
+
+
+def read_estimator(reader: RecordReader) -> Declared:
+    """Take a fitted estimator out of a record."""
+    estimator = estimator_of(reader.estimator, reader.parameters, _estimators())
+    _CODECS[reader.estimator].read(estimator, reader)
+    reader.finish()
+    return estimator
+
+
+def write_child(name: str, estimator: Declared, writer: RecordWriter) -> None:
+    """Put in a fitted estimator that is a part of another."""
+    writer.keep_child(name, write_estimator(estimator, writer.child(name)))
+
+
+def read_child(name: str, reader: RecordReader) -> Declared:
+    """Take out a fitted estimator that is a part of another."""
+    return read_estimator(reader.child(name))
+
+
+def codec_of(estimator: object) -> Codec:
+    """Find the codec of an estimator; TypeError for what a model file cannot hold."""
+    kind = type(estimator)
+    codec = _CODECS.get(kind.__name__)
+    if codec is not None and codec.estimator is kind:
+        return codec
+    if codec is None:
+        raise TypeError(
+            f"hornbeam.save takes the estimators of hornbeam; got {kind.__module__}.{kind.__qualname__}. "
+            "For other models there is skops."
+        )
+    raise TypeError(
+        f"{kind.__module__}.{kind.__qualname__} is not hornbeam's {kind.__name__}: what your class "
+        "adds to it would be lost in a model file."
+    )
+
+
+def _estimators() -> dict[str, type[Declared]]:
+    return {name: codec.estimator for name, codec in _CODECS.items()}
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Single trees
+
+
+def _write_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, writer: RecordWriter) -> None:
+    writer.facts["max_features"] = int(tree.max_features_)
+    writer.put("missing_seen", np.array(tree._missing_seen, dtype=np.bool_))
+    write_ensemble(tree._model, writer)
+
+
+def _read_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, reader: RecordReader) -> Ensemble:
+    model = read_ensemble(reader)
+    if len(model.trees) != 1:
+        raise ModelFormatError(f"a single decision tree has {len(model.trees)} trees")
+    tree.max_features_ = reader.fact("max_features", int)
+    if not 1 <= tree.max_features_ <= len(model.schema.names):
+        raise ModelFormatError(
+            f"max_features is {tree.max_features_}, with {len(model.schema.names)} features"
+        )
+    tree.n_features_in_ = len(model.schema.names)
+    if model.schema.names_given:
+        tree.feature_names_in_ = np.array(model.schema.names, dtype=object)
+    tree.n_outputs_ = model.trees[0].n_outputs
+    tree._missing_seen = tuple(reader.take("missing_seen", np.bool_, (tree.n_features_in_,)).tolist())
+    tree._model = model
+    return model
+
+
+def _write_classifier(tree: DecisionTreeClassifier, writer: RecordWriter) -> None:
+    write_classes(tree.classes_ if isinstance(tree.classes_, list) else [tree.classes_], writer)
+    _write_tree(tree, writer)
+
+
+def _read_classifier(tree: DecisionTreeClassifier, reader: RecordReader) -> None:
+    classes = read_classes(reader)
+    model = _read_tree(tree, reader)
+    counts = [len(labels) for labels in classes]
+    if (model.trees[0].n_outputs, model.trees[0].n_values) != (len(counts), max(counts)):
+        raise ModelFormatError("the values of the trees do not have one entry per output and class")
+    several = len(classes) > 1
+    tree.classes_ = classes if several else classes[0]
+    tree.n_classes_ = counts if several else counts[0]
+
+
+def _read_regressor(tree: DecisionTreeRegressor, reader: RecordReader) -> None:
+    model = _read_tree(tree, reader)
+    if model.trees[0].n_values != 1:
+        raise ModelFormatError("the values of the trees are not one number per output")
+
+
+# ------------------------------------------------------------------------------------------------------------
+
+_CODECS: Mapping[str, Codec] = {
+    codec.estimator.__name__: codec
+    for codec in (
+        Codec(DecisionTreeClassifier, _write_classifier, _read_classifier),
+        Codec(DecisionTreeRegressor, _write_tree, _read_regressor),
+    )
+}

@@ -1,0 +1,112 @@
+"""The `Ensemble` of an estimator, into a record and back; also without its statistics.
+
+A model saved with `predict_only=True` comes back as a `PredictOnlyEnsemble`. It predicts as before; whoever
+asks one of its trees for a number of rows, an impurity or a gain gets an AttributeError that says why there
+is none.
+"""
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.table import Table, Unseen
+from hornbeam.errors import ModelFormatError
+from hornbeam.io.record import RecordReader, RecordWriter
+from hornbeam.io.schema import read_schema, write_schema
+from hornbeam.io.trees import STATISTICS, WEIGHTS, read_trees, write_trees
+from hornbeam.model import Ensemble, tree_to_arrays
+
+__all__ = ["PredictOnlyEnsemble", "StrippedTree", "read_ensemble", "write_ensemble"]
+
+
+def write_ensemble(ensemble: Ensemble, writer: RecordWriter) -> None:
+    """Put in an ensemble; the statistics of its trees only if they are wanted and known."""
+    known = ensemble.known if isinstance(ensemble, PredictOnlyEnsemble) else STATISTICS
+    keep_all = not writer.predict_only and known == STATISTICS
+    weights_needed = ensemble.unseen == "majority"
+    writer.facts["statistics"] = keep_all
+    writer.facts["unseen"] = ensemble.unseen
+    writer.facts["missing_allowed"] = ensemble.missing_allowed
+    write_schema(ensemble.schema, writer)
+    write_trees(
+        ensemble.trees,
+        ensemble.schema,
+        writer,
+        known=known,
+        needed=STATISTICS if keep_all else frozenset({WEIGHTS} if weights_needed else ()),
+    )
+
+
+def read_ensemble(reader: RecordReader) -> Ensemble:
+    """Take out an ensemble, checked."""
+    complete = reader.fact("statistics", bool)
+    unseen: Any = reader.fact("unseen", str)
+    if unseen not in get_args(Unseen):
+        raise ModelFormatError(
+            f"the fact 'unseen' is {unseen[:80]!r}, which this version of hornbeam does not know"
+        )
+    missing_allowed = reader.fact("missing_allowed", bool)
+    schema = read_schema(reader)
+    trees, known = read_trees(reader, schema)
+    if complete != (known == STATISTICS):
+        raise ModelFormatError(
+            "the statistics of the trees are incomplete, or there although the model says otherwise"
+        )
+    if complete:
+        return Ensemble(trees, schema, unseen, missing_allowed)
+    if unseen == "majority" and WEIGHTS not in known:
+        raise ModelFormatError(
+            "categories that are unseen go to the heavier branch, but the weights are missing"
+        )
+    return PredictOnlyEnsemble(_stripped(trees, known), schema, unseen, missing_allowed, known)
+
+
+class StrippedTree:
+    """A tree of which some statistics are not known; everything else is the tree's own."""
+
+    def __init__(self, tree: _core.Tree, known: frozenset[str]) -> None:
+        self._tree = tree
+        self._known = known
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in STATISTICS - self._known:
+            raise AttributeError(
+                f"{name!r} is not known: the model was saved with predict_only=True, which leaves out what "
+                "the fit saw in each node. Save it without predict_only to keep that."
+            )
+        return getattr(self._tree, name)
+
+
+def _stripped(trees: tuple[_core.Tree, ...], known: frozenset[str]) -> tuple[Any, ...]:
+    return tuple(StrippedTree(tree, known) for tree in trees)
+
+
+@dataclass(frozen=True, eq=False)
+class PredictOnlyEnsemble(Ensemble):
+    """An ensemble whose trees lack statistics, all but those that are `known`."""
+
+    known: frozenset[str] = frozenset()
+
+    @property
+    def _whole_trees(self) -> tuple[_core.Tree, ...]:
+        return tuple(tree._tree for tree in self.trees)
+
+    def leaves(self, table: Table, *, n_threads: int) -> npt.NDArray[np.int32]:
+        """Find the leaf of every row in every tree: one column per tree."""
+        whole = Ensemble(self._whole_trees, self.schema, self.unseen, self.missing_allowed)
+        return whole.leaves(table, n_threads=n_threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle trees as plain arrays: what comes back is checked like a file."""
+        trees = tuple(tree_to_arrays(tree) for tree in self._whole_trees)
+        return {**vars(self), "trees": trees, "library_version": _core.__version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore from a pickle; damaged trees are refused, another version gives a warning."""
+        super().__setstate__(state)
+        vars(self).update(trees=_stripped(self.trees, self.known))

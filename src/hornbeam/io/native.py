@@ -1,0 +1,69 @@
+"""`save` and `load`: one file per model, safe to take from a stranger.
+
+A model file is data. Loading it opens that one file, imports and runs nothing, and refuses with
+`ModelFormatError` what is damaged, made by hand to do harm, or not a model file at all, before any of it is
+used. Saving replaces a file whole or not at all. docs/model-format.md describes the bytes.
+"""
+
+import os
+from typing import Any, BinaryIO
+
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam import _core
+from hornbeam.data.table import shown
+from hornbeam.errors import ModelFormatError
+from hornbeam.io.codec import codec_of, read_estimator, write_estimator
+from hornbeam.io.container import Contents, pack, read
+from hornbeam.io.files import open_regular, text_of_path, write_whole
+from hornbeam.io.record import RecordReader, RecordWriter
+from hornbeam.params import Declared
+
+__all__ = ["load", "packed", "read_model", "save"]
+
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+def save(model: Any, path: Path, *, predict_only: bool = False) -> None:
+    """Save a fitted estimator; by custom the name of the file ends in `.hornbeam`.
+
+    The file is replaced as a whole or not at all, and is on the disk when `save` returns. The same model
+    gives the same bytes: neither the time nor the number of threads is in the file.
+
+    `predict_only=True` leaves out what the fit saw in each node (numbers of rows, impurities, gains), for a
+    smaller file that tells less about the training data. A model loaded from it predicts the same and refuses
+    to answer questions about these, such as `feature_importances_`.
+    """
+    write_whole(text_of_path(path), packed(model, predict_only=predict_only))
+
+
+def packed(model: Any, *, predict_only: bool = False) -> list[bytes | memoryview]:
+    """Lay a fitted estimator out as the pieces of its file."""
+    codec_of(model)
+    check_is_fitted(model)
+    writer = RecordWriter(predict_only=predict_only)
+    document = write_estimator(model, writer)
+    return pack(Contents(document, writer.tensors, _core.__version__))
+
+
+def load(path: Path) -> Any:
+    """Load an estimator that `save` has written; it predicts bit by bit what the saved one did.
+
+    `ModelFormatError` says what is wrong with a file that cannot be trusted, OSError why one cannot be read.
+    Parameters that have no bearing on the model, such as `n_jobs`, have their default values.
+    """
+    place = text_of_path(path)
+    with open_regular(place) as (file, size):
+        try:
+            return read_model(file, size)
+        except ModelFormatError as error:
+            raise ModelFormatError(f"{shown(place)}: {error}") from None
+
+
+def read_model(file: BinaryIO, size: int) -> Declared:
+    """Read an estimator from a file that is open, of `size` bytes."""
+    contents = read(file, size)
+    model = read_estimator(RecordReader(contents.document, contents.tensors))
+    if contents.tensors:
+        raise ModelFormatError(f"the tensor {shown(next(iter(contents.tensors)))} is not known")
+    return model

@@ -1,0 +1,110 @@
+"""docs/model-format.md is enough to read a file: a reader written from it, without any of the library's code.
+
+It takes the tensors as the safetensors package gives them and walks the trees one row at a time.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from model_files import SAMPLES
+from safetensors import safe_open
+
+import hornbeam as hb
+
+Samples = Callable[[str], tuple[Any, Any]]
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "model-format.md"
+
+
+class DocumentedModel:
+    """A model as the documentation describes it; only what is needed to find a row's answer."""
+
+    def __init__(self, path: Path) -> None:
+        with safe_open(path, framework="numpy") as file:
+            self.description = json.loads(file.metadata()["model"])
+            self.tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        self.branches = self.tensors["trees.branches"].tolist()
+        self.inner = [node for node, branches in enumerate(self.branches) if branches]
+        # The children of the root start at node 1, those of every further inner node behind those before.
+        ends = np.cumsum([1, *(self.branches[node] for node in self.inner)]).tolist()
+        self.first_child = dict(zip(self.inner, ends, strict=False))
+        self.kinds = self.tensors["schema.kinds"].tolist()
+        self.categories = self._categories()
+        self.tests = self._tests()
+
+    def texts(self, name: str) -> list[str]:
+        content, ends = self.tensors[f"{name}.utf8"].tobytes(), self.tensors[f"{name}.ends"].tolist()
+        starts = [0, *ends][:-1]
+        return [content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
+
+    def _categories(self) -> list[list[str] | None]:
+        if "schema.category_counts" not in self.tensors:
+            return [None for _ in self.kinds]
+        texts = iter(self.texts("schema.categories"))
+        counts = iter(self.tensors["schema.category_counts"].tolist())
+        return [[next(texts) for _ in range(next(counts))] if kind else None for kind in self.kinds]
+
+    def _tests(self) -> dict[int, Callable[[Any], int]]:
+        thresholds = iter(self.tensors["trees.threshold"].tolist())
+        words = iter(self.tensors.get("trees.category_words", np.zeros(0)).tolist())
+        tests: dict[int, Callable[[Any], int]] = {}
+        for node, feature in zip(self.inner, self.tensors["trees.feature"].tolist(), strict=True):
+            categories = self.categories[feature]
+            if self.kinds[feature] == 2 and categories is not None:
+                bits = [next(words) for _ in range(math.ceil(len(categories) / 32))]
+                tests[node] = lambda code, bits=bits: bits[code // 32] >> code % 32 & 1
+            else:
+                tests[node] = lambda value, threshold=next(thresholds): int(value > threshold)
+        return tests
+
+    def leaf_of(self, row: list[Any]) -> int:
+        missing = dict(zip(self.inner, self.tensors["trees.missing_branch"].tolist(), strict=True))
+        features = dict(zip(self.inner, self.tensors["trees.feature"].tolist(), strict=True))
+        node = 0
+        while self.branches[node]:
+            value, categories = row[features[node]], self.categories[features[node]]
+            is_missing = value is None or value != value  # noqa: PLR0124
+            if categories is not None and not is_missing:
+                value = categories.index(value)
+            node = self.first_child[node] + (missing[node] if is_missing else self.tests[node](value))
+        return node
+
+    def values(self, leaf: int) -> np.ndarray:
+        if "trees.class_counts" in self.tensors:
+            counts = self.tensors["trees.class_counts"][leaf].astype(np.float64)
+            return counts / counts.sum(axis=1, keepdims=True)
+        return self.tensors["trees.value"][leaf].astype(np.float64)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("predict_only", [False, True])
+def test_a_reader_written_from_the_documentation(
+    name: str, predict_only: bool, samples: Samples, tmp_path: Path
+) -> None:
+    model, X = samples(name)
+    hb.save(model, tmp_path / "model", predict_only=predict_only)
+    documented = DocumentedModel(tmp_path / "model")
+    assert documented.description["estimator"] == type(model).__name__
+    rows = X.to_numpy(dtype=object).tolist() if hasattr(X, "to_numpy") else X.tolist()
+    leaves = [documented.leaf_of(row) for row in rows]
+    assert leaves == model.apply(X).tolist()
+    for leaf in set(leaves):
+        assert documented.values(leaf).tolist() == model.tree_.value[leaf].tolist()
+
+
+def test_every_tensor_and_fact_is_documented(samples: Samples, tmp_path: Path) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    seen = set()
+    for name in SAMPLES:
+        hb.save(samples(name)[0], tmp_path / "model")
+        documented = DocumentedModel(tmp_path / "model")
+        seen |= documented.tensors.keys() | documented.description["facts"].keys()
+        seen.add(documented.description["estimator"])
+    for word in seen:
+        root = word.removesuffix(".utf8").removesuffix(".ends")
+        root = "classes.k" if root.startswith("classes.") else root
+        assert f"`{root}`" in text, f"{word} is not in {DOCUMENT.name}"

@@ -1,0 +1,182 @@
+"""Model files for tests: small models of every kind, and tools to take their files apart.
+
+The tools know the format from docs/model-format.md, not from the code that writes it: the places of size and
+digest are spelled out here, so that a change of the format shows.
+"""
+
+import hashlib
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import hornbeam as hb
+from hornbeam.model import TREE_ARRAYS
+
+SIZE = slice(53, 69)
+DIGEST = slice(81, 145)
+
+Header = dict[str, Any]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Files, taken apart
+
+
+def repaired(data: bytes) -> bytes:
+    """Give a file the size and the checksum that its contents ask for, if it has room for them."""
+    if len(data) < DIGEST.stop:
+        return data
+    data = data[: SIZE.start] + b"%016d" % len(data) + data[SIZE.stop :]
+    blank = data[: DIGEST.start] + b"0" * 64 + data[DIGEST.stop :]
+    return data[: DIGEST.start] + hashlib.sha256(blank).hexdigest().encode() + data[DIGEST.stop :]
+
+
+def split(data: bytes) -> tuple[Header, bytes]:
+    """Return the parsed header, with the model's description parsed, too, and the bytes of the tensors."""
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    header["__metadata__"]["model"] = json.loads(header["__metadata__"]["model"])
+    return header, data[8 + length :]
+
+
+def join(header: Header, body: bytes) -> bytes:
+    """Write a file from its parts, with the right size and checksum."""
+    header = dict(header)
+    if "__metadata__" in header:
+        metadata = header["__metadata__"] = dict(header["__metadata__"])
+        if not isinstance(metadata.get("model", ""), str):
+            metadata["model"] = json.dumps(metadata["model"])
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return repaired(struct.pack("<Q", len(text)) + text + body)
+
+
+def edited(data: bytes, edit: Callable[[Header], None]) -> bytes:
+    """Return a file whose header was changed by hand."""
+    header, body = split(data)
+    edit(header)
+    return join(header, body)
+
+
+NUMPY_TYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
+    "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
+}  # fmt: skip
+TYPE_NAMES = {np.dtype(code): name for name, code in NUMPY_TYPES.items()}
+
+
+def tensors_of(data: bytes) -> dict[str, np.ndarray]:
+    """Return copies of the tensors."""
+    header, body = split(data)
+    return {
+        name: np.frombuffer(body[slice(*entry["data_offsets"])], NUMPY_TYPES[entry["dtype"]])
+        .reshape(entry["shape"])
+        .copy()
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }
+
+
+def with_tensors(data: bytes, **changed: np.ndarray | None) -> bytes:
+    """Return a file with other tensors; dots in names are given as two underscores, None removes a tensor."""
+    header, _ = split(data)
+    tensors = tensors_of(data)
+    for key, array in changed.items():
+        name = key.replace("__", ".")
+        if array is None:
+            del tensors[name]
+        else:
+            tensors[name] = np.asarray(array)
+    header = {"__metadata__": header["__metadata__"]}
+    body = b""
+    for name, array in tensors.items():
+        place = [len(body), len(body) + array.nbytes]
+        header[name] = {"dtype": TYPE_NAMES[array.dtype], "shape": list(array.shape), "data_offsets": place}
+        body += array.tobytes()
+    return join(header, body)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Models
+
+
+def frame_of_kinds() -> pd.DataFrame:
+    """Return a table with a numeric, a categorical and an ordinal column, with gaps, and weird names."""
+    return pd.DataFrame(
+        {
+            "size": [1.0, 2.5, np.nan, 5e-324, -np.inf, 1.7e308, np.inf, 0.1] * 3,
+            "colour\0 \N{GRINNING FACE}": pd.Categorical(
+                ["red", "blue", None, "grün", "red", "", "blue", "red"] * 3
+            ),
+            "grade": pd.Categorical(
+                ["low", "high", "mid", None, "low", "mid", "high", "low"] * 3,
+                categories=["low", "mid", "high"],
+                ordered=True,
+            ),
+        }
+    )
+
+
+SAMPLES = (
+    "classes",
+    "texts",
+    "object_texts",
+    "booleans",
+    "entropy",
+    "kinds",
+    "two_outputs",
+    "numbers",
+    "kinds_numbers",
+    "three_numbers",
+    "one_leaf",
+)
+
+
+def fit_samples() -> dict[str, tuple[Any, Any]]:
+    """Fit one small model of every kind, by the names in SAMPLES; return each with rows to predict."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(24, 2)).round(2)
+    frame = frame_of_kinds()
+    noise = generator.integers(0, 3, size=24)
+    # Told apart by colour and grade alone, so that trees on the frame ask for both.
+    shades = frame.iloc[:, 1].cat.codes.to_numpy() * 2 + (frame["grade"] == "low").to_numpy()
+    colours = np.array(["red", "green", "blue"])[noise]
+    tree, regression = hb.DecisionTreeClassifier, hb.DecisionTreeRegressor
+    limit = {"max_leaf_nodes": 6, "random_state": 0, "n_jobs": 1}
+    return {
+        "classes": (tree(**limit).fit(X, noise), X),
+        "texts": (tree(**limit).fit(X, colours), X),
+        "object_texts": (tree(**limit).fit(X, colours.astype(object)), X),
+        "booleans": (tree(**limit).fit(X, noise > 0), X),
+        "entropy": (tree(criterion="entropy", **limit).fit(X, noise, sample_weight=noise + 0.3), X),
+        "kinds": (tree(unseen="majority", **limit).fit(frame, shades), frame),
+        "two_outputs": (tree(**limit).fit(X, np.stack([colours, colours[::-1]], axis=1)), X),
+        "numbers": (regression(**limit).fit(X, generator.normal(size=24)), X),
+        "kinds_numbers": (regression(unseen="majority", **limit).fit(frame, shades * 0.7), frame),
+        "three_numbers": (regression(**limit).fit(X, generator.normal(size=(24, 3))), X),
+        "one_leaf": (regression(max_nodes=1).fit(X, X[:, 0]), X),
+    }
+
+
+def answers(model: Any, X: Any) -> list[np.ndarray]:
+    """Return everything a model says about rows: leaves, predictions, probabilities."""
+    found = [model.apply(X), np.asarray(model.predict(X))]
+    if hasattr(model, "predict_proba"):
+        shares = model.predict_proba(X)
+        found += shares if isinstance(shares, list) else [shares]
+    return found
+
+
+def same_array(one: np.ndarray, other: np.ndarray) -> bool:
+    """Compare type, shape and every bit."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return one.tolist() == other.tolist() if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
+
+
+def same_tree(one: Any, other: Any) -> bool:
+    """Compare all arrays of two trees bit by bit."""
+    return all(same_array(getattr(one, name), getattr(other, name)) for name in TREE_ARRAYS)

@@ -1,0 +1,443 @@
+"""The benchmarks still work: every job on a tiny table with hornbeam and scikit-learn, reports, scaling.
+
+Nothing here looks at how long anything took. Peers are not needed; public tables only where they are present.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import data, jobs, report, run, scaling, sweeps
+from benchmarks.data import REPOSITORY, DataAbsentError, Dataset
+from benchmarks.growth import fit_growth
+from benchmarks.harness import AbsentError, Case, Contestant, Setting, job_names, load_case, load_job, require
+from benchmarks.measure import CaseResult, Outcome, race, run_job
+from benchmarks.scores import score_predictions, share_of_exact_neighbours
+from benchmarks.targets import at_most_times_slower, score_near, times_faster_than, times_faster_than_fastest
+from benchmarks.worker import Session
+
+AT_HAND = {"hornbeam", "sklearn", "scipy"}
+TINY = Setting(rows=400, threads=1, trees=3)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Libraries that take their threads from the environment would use all cores, which other tests need."""
+    with threadpool_limits(1):
+        yield
+
+
+def at_hand(contestant: Contestant) -> bool:
+    return {path.partition(".")[0] for path in contestant.needs} <= AT_HAND
+
+
+def empty_result(case: Case, repeats: int = 1) -> CaseResult:
+    return CaseResult(
+        "job", case.name, "title", case.score_name, TINY.rows, TINY.threads, repeats, outcomes=[]
+    )
+
+
+def raced(job: str, case: Case) -> CaseResult:
+    result = empty_result(case)
+    source = ("benchmarks.harness:load_case", {"job": job, "case": case.name})
+    race(case, [c for c in case.contestants if at_hand(c)], source, TINY, result, in_this_process=True)
+    return result
+
+
+# ------------------------------------------------------------------------------------------- every job
+
+
+@pytest.mark.parametrize(
+    ("job", "case"), [(name, case.name) for name in job_names() for case in load_job(name).cases]
+)
+def test_a_tiny_run_of_every_case_works(job, case):
+    result = raced(job, load_case(job, case))
+    absent = [outcome.reason for outcome in result.outcomes if outcome.status == "absent"]
+    assert [o.reason for o in result.outcomes if o.status == "failed"] == []
+    finished = [outcome for outcome in result.outcomes if outcome.finished]
+    if not finished:
+        pytest.skip(f"nobody can run here: {sorted(set(absent))}")
+    for outcome in finished:
+        assert len(outcome.seconds) == 1
+        assert outcome.seconds[0] > 0
+        assert outcome.score is not None
+        assert math.isfinite(outcome.score)
+
+
+def test_names_files_and_results_agree():
+    files = {path.stem for path in (REPOSITORY / "benchmarks" / "jobs").glob("*.py")} - {"__init__"}
+    assert files == set(jobs.NAMES)
+    results = (REPOSITORY / "benchmarks" / "RESULTS.md").read_text()
+    for name in jobs.NAMES:
+        assert load_job(name).name == name
+        assert report.replace_section(results, name, "x").count(f"<!-- job: {name} -->") == 1
+
+
+@pytest.mark.parametrize("name", job_names())
+def test_every_job_has_us_and_distinct_contestants_and_checkable_targets(name):
+    job = load_job(name)
+    assert 0 < job.quick_rows <= job.rows
+    for case in job.cases:
+        names = [contestant.name for contestant in case.contestants]
+        assert len(set(names)) == len(names)
+        assert any(contestant.ours for contestant in case.contestants)
+        fast = [Outcome(c.name, c.ours, seconds=[1.0], score=1.0, peak_bytes=1) for c in case.contestants]
+        result = empty_result(case)
+        result.outcomes, result.work, result.memory_limit = fast, 1.0, 10.0
+        # A target that names a contestant which is not there could never be reached.
+        assert all(target.verdict(result).reached is not None for target in case.targets)
+
+
+def test_unknown_jobs_cases_and_contestants_name_the_known_ones():
+    with pytest.raises(KeyError, match="boosting_1m"):
+        load_job("boosting_1M")
+    with pytest.raises(KeyError, match="grown out"):
+        load_case("tree", "grown")
+    with pytest.raises(KeyError, match="scikit-learn"):
+        load_case("tree", "depth 8").contestant("sklearn")
+
+
+def test_absence_is_told_apart_from_failure(tmp_path, monkeypatch):
+    with pytest.raises(AbsentError, match="not installed"):
+        require("a_library_that_nobody_has")
+    with pytest.raises(AbsentError, match="not installed"):
+        require("sklearn.NoSuchThing")
+    (tmp_path / "broken_library.py").write_text("import a_dependency_that_nobody_has\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="a_dependency_that_nobody_has"):
+        require("broken_library")
+
+
+# ------------------------------------------------------------------------------------------- measuring
+
+
+def test_contestants_in_processes_of_their_own_measure_time_score_and_memory():
+    job = load_job("tree")
+    results = list(run_job(job, TINY, repeats=2, only="scikit"))
+    assert [result.case for result in results] == ["grown out", "depth 8"]
+    for result in results:
+        (outcome,) = result.outcomes
+        assert outcome.status == "ok", outcome.reason
+        assert len(outcome.seconds) == len(outcome.cpu_seconds) == 2
+        assert 0.4 < outcome.score <= 1
+        assert outcome.versions["scikit-learn"]
+        if sys.platform == "linux":
+            assert outcome.peak_bytes is not None
+        assert [verdict.reached for verdict in result.verdicts] == [None, None]
+
+
+def allocating_case(prepared: int, used: int) -> Case:
+    def run_it(state: object, table: Dataset) -> int:
+        return int(np.ones(used, dtype=np.uint8).sum())
+
+    contestant = Contestant(
+        "allocates",
+        needs=("numpy",),
+        prepare=lambda table, setting: np.ones(prepared, dtype=np.uint8),
+        run=run_it,
+        score=lambda state, result, table: float(result),
+    )
+    return Case("memory", lambda setting: data.staircase(10), (contestant,), score_name="bytes")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_peak_memory_counts_the_run_and_not_the_preparation():
+    case = allocating_case(prepared=200_000_000, used=60_000_000)
+    session = Session(case, case.contestants[0], TINY)
+    session.open()
+    timing = session.run()
+    if timing.peak_bytes is None:
+        pytest.skip("this system does not let a process reset its own peak")
+    assert 55_000_000 < timing.peak_bytes < 120_000_000
+    assert session.score() == 60_000_000
+
+
+def test_a_failing_contestant_is_reported_and_the_others_go_on():
+    good = load_case("tree", "depth 8").contestant("scikit-learn")
+
+    def explode(state: object, table: Dataset) -> object:
+        raise RuntimeError("boom")
+
+    bad = Contestant("bad", ("numpy",), lambda table, setting: None, explode, lambda *_: 0.0)
+    case = Case("mixed", lambda setting: data.rounded(100), (bad, good), score_name="test accuracy")
+    MIXED["case"] = case
+    result = empty_result(case)
+    race(case, [bad, good], (f"{__name__}:mixed_case", {}), TINY, result, in_this_process=True)
+    assert [outcome.status for outcome in result.outcomes] == ["failed", "ok"]
+    assert result.outcomes[0].reason == "RuntimeError: boom"
+
+
+MIXED: dict[str, Case] = {}
+
+
+def mixed_case() -> Case:
+    return MIXED["case"]
+
+
+# ------------------------------------------------------------------------------------------- reporting
+
+
+def result_with_times(**times: float) -> CaseResult:
+    case = load_case("forest", "fit")
+    result = empty_result(case)
+    result.data = "noisy: 400 x 20"
+    result.outcomes = [
+        Outcome(name, name.startswith("hornbeam"), seconds=[2 * seconds, seconds, 3 * seconds], score=0.8)
+        for name, seconds in times.items()
+    ]
+    result.outcomes.append(Outcome("late", False, status="absent", reason="not installed"))
+    return result
+
+
+def test_ratios_use_best_times_of_peers_only():
+    result = result_with_times(hornbeam=1.0, quick=3.0, slow=12.0)
+    ratios = {o.contestant: result.speed_against_fastest_peer(o) for o in result.outcomes}
+    assert ratios == {"hornbeam": 3.0, "quick": 1.0, "slow": 0.25, "late": None}
+    assert result.outcomes[0].median == 2.0
+
+
+def test_targets_are_judged_by_what_was_measured():
+    result = result_with_times(hornbeam=1.0, quick=3.0)
+    assert times_faster_than_fastest(3).verdict(result).reached is True
+    assert times_faster_than("quick", 3.1).verdict(result).reached is False
+    assert times_faster_than("late", 2).verdict(result).reached is None
+    assert at_most_times_slower("quick", "hornbeam", 2.9).verdict(result).reached is False
+    result.outcomes[0].score = 0.7995
+    assert score_near("quick", 0.001).verdict(result).reached is True
+    assert score_near("quick", 0.0001).verdict(result).reached is False
+
+
+def test_sections_of_results_are_replaced_alone():
+    text = (
+        "# Results\n<!-- job: a -->\nold\n<!-- end: a -->\nbetween\n<!-- job: b -->\nkept\n<!-- end: b -->\n"
+    )
+    replaced = report.replace_section(text, "a", "new")
+    assert "old" not in replaced
+    assert "<!-- job: a -->\nnew\n<!-- end: a -->\nbetween\n<!-- job: b -->\nkept" in replaced
+    assert report.replace_section(replaced, "a", "new") == replaced
+    with pytest.raises(ValueError, match="no section for 'c'"):
+        report.replace_section(text, "c", "new")
+
+
+def test_files_hold_every_contestant_and_every_run(tmp_path):
+    pytest.importorskip("matplotlib")
+    machine = report.this_machine()
+    result = result_with_times(hornbeam=1.0, quick=3.0)
+    result.verdicts = [times_faster_than_fastest(2).verdict(result)]
+    report.write_json(tmp_path / "deep" / "out.json", machine, [result])
+    (stored,) = json.loads((tmp_path / "deep" / "out.json").read_text())["results"]
+    assert [o["seconds"] for o in stored["outcomes"]] == [[2.0, 1.0, 3.0], [6.0, 3.0, 9.0], []]
+    report.write_chart(tmp_path / "chart.png", machine, [result])
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+    results = tmp_path / "RESULTS.md"
+    results.write_text("<!-- job: job -->\nNo run yet.\n<!-- end: job -->\n")
+    report.write_section(results, machine, [result])
+    written = results.read_text()
+    assert "No run yet" not in written
+    assert "| hornbeam | 1.000 s | 2.000 s | 3.00x | 0.8000 |" in written
+    assert "| late | not installed |" in written
+    assert "target >= 2x the fastest peer: 3.00x quick, reached" in written
+    assert machine.cpu in written
+
+
+def test_the_command_runs_a_job_and_writes_files(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    results = tmp_path / "RESULTS.md"
+    results.write_text(run.RESULTS.read_text())
+    monkeypatch.setattr(run, "RESULTS", results)
+    files = ["--json", str(tmp_path / "r.json"), "--chart", str(tmp_path / "r.png")]
+    code = run.main(["tree", "--rows", "300", "--repeats", "1", "--write-results", *files])
+    assert code == 0
+    section = results.read_text().partition("<!-- job: tree -->")[2].partition("<!-- end: tree -->")[0]
+    assert section.count("| scikit-learn |") == 2
+    assert "300 x 8" in section
+    assert len(json.loads((tmp_path / "r.json").read_text())["results"]) == 2
+    assert "scikit-learn" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["no_such_job"], "unknown job 'no_such_job'"),
+        (["tree", "--rows", "0"], "at least 1"),
+        (["tree", "--only", "x", "--write-results"], "leave out --only"),
+    ],
+)
+def test_wrong_calls_are_explained(words, complaint, capsys):
+    with pytest.raises(SystemExit) as stop:
+        run.main(words)
+    assert stop.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_settings_follow_the_options_and_jobs_about_one_thread_keep_it():
+    chosen = run.arguments(["tree", "forest", "--quick", "--threads", "2", "--trees", "7"])
+    assert run.setting_for(load_job("forest"), chosen) == Setting(rows=10_000, threads=2, trees=7)
+    assert run.setting_for(load_job("tree"), chosen).threads == 1
+    assert run.setting_for(load_job("forest"), run.arguments(["--rows", "123"])).rows == 123
+
+
+# ------------------------------------------------------------------------------------------------ data
+
+GENERATORS = {
+    "rounded": data.rounded,
+    "noisy": data.noisy,
+    "noisy_regression": data.noisy_regression,
+    "physics": data.physics,
+    "wide": data.wide,
+    "skewed": data.skewed,
+    "few_values": data.few_values,
+    "duplicates": data.duplicates,
+    "missing": data.missing,
+    "categorical": data.categorical,
+    "clusters": lambda rows: data.clusters(rows, queries=50),
+    "many_classes": lambda rows: data.many_classes(rows, classes=5),
+    "staircase": data.staircase,
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_generators_give_the_asked_rows_and_the_same_bits_each_time(name):
+    first, second = GENERATORS[name](1000), GENERATORS[name](1000)
+    assert first.rows == len(first.y) == 1000
+    assert len(first.X_test) == len(first.y_test) > 0
+    for one, other in ((first.X, second.X), (first.X_test, second.X_test)):
+        same = one.equals(other) if first.is_frame else np.array_equal(one, other, equal_nan=True)
+        assert same
+    np.testing.assert_array_equal(first.y, second.y)
+
+
+def test_generators_have_the_shapes_they_are_named_after():
+    assert data.physics(500).X.shape == (500, 28)
+    assert data.wide(100).X.shape == (100, 400)
+    assert data.wide(100, features=10).X.shape == (100, 10)
+    few = data.few_values(2000).X
+    assert {len(np.unique(few[:, column])) for column in range(few.shape[1])} == {2, 3, 4, 5, 6}
+    assert 0.15 < np.isnan(data.missing(2000).X).mean() < 0.25
+    assert len(np.unique(data.duplicates(2000).X, axis=0)) == 200
+    skewed = data.skewed(2000).X
+    assert skewed.max() / np.median(skewed) > 100
+    assert len(np.unique(data.many_classes(2000, classes=20).y)) == 20
+    assert sum(str(kind) == "category" for kind in data.categorical(200).X.dtypes) == 5
+    assert np.array_equal(data.rounded(100).X, np.round(data.rounded(100).X, 2))
+
+
+def test_the_staircase_is_as_deep_as_it_is_long():
+    from sklearn.tree import DecisionTreeClassifier
+
+    table = data.staircase(200)
+    assert DecisionTreeClassifier().fit(table.X, table.y).get_depth() == 199
+
+
+def test_absent_public_tables_say_where_they_were_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("HORNBEAM_SHARED_DATA", str(tmp_path))
+    with pytest.raises(DataAbsentError, match="HORNBEAM_SHARED_DATA"):
+        data.letter()
+    result = raced("boosting_covertype", load_case("boosting_covertype", "fit"))
+    sklearn = next(o for o in result.outcomes if o.contestant == "scikit-learn HGB")
+    assert sklearn.status == "absent"
+    assert "covertype.csv.gz" in sklearn.reason
+
+
+def test_scores_judge_probabilities_classes_and_values():
+    X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
+    table = Dataset("toy", "binary", X, y, X, y)
+    one_column = np.array([0.1, 0.6, 0.4, 0.9])
+    two_columns = np.column_stack([1 - one_column, one_column])
+    for predictions in (one_column, one_column.reshape(-1, 1), two_columns):
+        assert score_predictions(table, predictions, "test AUC") == 0.75
+        assert score_predictions(table, predictions, "test accuracy") == 0.5
+    assert score_predictions(table, y.astype(float), "test R2") == 1.0
+
+
+def test_exact_neighbours_are_told_from_near_misses_and_ties_are_free():
+    rows = np.array([[0.0], [1.0], [1.0], [5.0]], dtype=np.float32)
+    queries = np.array([[0.9], [4.0]], dtype=np.float32)
+    table = Dataset("line", "binary", rows, np.zeros(4), queries, np.zeros(2))
+    assert share_of_exact_neighbours(table, [[1, 2], [3, 1]]) == 1.0
+    assert share_of_exact_neighbours(table, [[2, 1], [3, 2]]) == 1.0
+    assert share_of_exact_neighbours(table, [[1, 0], [3, 1]]) == 0.5
+
+
+# --------------------------------------------------------------------------------------------- scaling
+
+
+def test_fitted_exponents_and_the_flag():
+    sizes = [1e4, 2e4, 5e4, 1e5, 1e6]
+    linear = fit_growth(sizes, [3e-6 * n for n in sizes])
+    assert linear.overall == pytest.approx(1)
+    assert not linear.beyond_n_log_n
+    assert not fit_growth(sizes, [n * math.log(n) for n in sizes]).beyond_n_log_n
+    square = fit_growth(sizes, [n * n for n in sizes])
+    assert square.tail == pytest.approx(2)
+    assert "ABOVE n log n" in square.words()
+    # Fixed costs hide growth at small sizes; the larger half must show it.
+    assert fit_growth(sizes, [1e9 + n * n for n in sizes]).beyond_n_log_n
+    assert fit_growth([10], [1.0]) is None
+
+
+def test_every_sweep_has_growing_sizes_and_known_methods():
+    for sweep in sweeps.SWEEPS.values():
+        for sizes in (sweep.sizes, sweep.quick_sizes):
+            assert list(sizes) == sorted(set(sizes))
+        assert set(sweep.methods) <= set(sweeps.METHODS)
+
+
+@pytest.mark.parametrize("library", sweeps.LIBRARIES)
+@pytest.mark.parametrize(
+    ("sweep", "method"),
+    [
+        *(("rows", method) for method in sweeps.METHODS),
+        ("features", "tree"),
+        ("trees", "forest"),
+        ("classes", "boosting"),
+        ("staircase", "tree"),
+    ],
+)
+def test_the_smallest_point_of_a_sweep_runs(sweep, method, library):
+    chosen = Namespace(quick=True, threads=1, repeats=1)
+    small = sweeps.SWEEPS[sweep]
+    outcome = scaling.measure_point(
+        small, method, library, small.quick_sizes[0], chosen, in_this_process=True
+    )
+    assert outcome.status in {"ok", "absent"}, outcome.reason
+    if library == "scikit-learn":
+        assert outcome.finished
+
+
+def test_curves_are_measured_drawn_and_written(tmp_path):
+    pytest.importorskip("matplotlib")
+    words = ["staircase", "--quick", "--library", "scikit-learn", "--repeats", "1", "--budget", "1e-9"]
+    assert scaling.main([*words, "--out", str(tmp_path)]) == 0
+    (curve,) = json.loads((tmp_path / "scaling.json").read_text())["curves"]
+    assert curve["sizes"] == [250]
+    assert curve["stopped"] == "over 1e-09 s"
+    assert (tmp_path / "staircase.png").exists()
+
+
+def test_twice_the_rows_may_cost_boosting_less_than_trees():
+    sizes = [1000, 2000, 4000, 8000]
+    seconds = [size**1.1 for size in sizes]
+    words = {
+        method: scaling.Curve("rows", method, "hornbeam", sizes, seconds, [None] * 4).growth_of_time()
+        for method in ("tree", "boosting")
+    }
+    assert words["tree"].endswith("2.14x per doubling")
+    assert words["boosting"].endswith("2.14x per doubling, ABOVE 2.05x")
+
+
+def test_speed_up_by_threads_is_a_ratio():
+    curve = scaling.Curve("threads", "forest", "hornbeam", [1, 2], [3.0, 2.0], [None, None])
+    assert curve.growth_of_time() == "1.50x by 2 threads, BELOW 1.8x"
+    assert curve.growth_of_memory() == ""

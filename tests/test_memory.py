@@ -1,0 +1,39 @@
+"""Memory: what the system says there is, and the refusal that quotes it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hornbeam import memory
+from hornbeam.memory import available_memory, refuse_beyond_memory
+
+
+def test_available_memory_is_what_linux_calls_available(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9000 kB\nMemFree: 10 kB\nMemAvailable:    4096 kB\n")
+    assert available_memory(tmp_path) == 4096 * 1024
+
+
+@pytest.mark.parametrize("text", [None, "", "MemTotal: 9000 kB\n", "MemAvailable: many kB\n"])
+def test_elsewhere_free_pages_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    (tmp_path / "proc").mkdir()
+    if text is not None:
+        (tmp_path / "proc/meminfo").write_text(text)
+    sizes = {"SC_AVPHYS_PAGES": 100, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(os, "sysconf", sizes.__getitem__, raising=False)
+    assert available_memory(tmp_path) == 409600
+    monkeypatch.delattr(os, "sysconf")
+    assert available_memory(tmp_path) is None
+
+
+def test_refusal_gives_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 512 * 2**20)
+    refuse_beyond_memory(512 * 2**20, what="Shares", way_out="Have fewer.")
+    told = r"^Shares would take about 1\.5 GiB; 512\.0 MiB of memory are available\. Have fewer\.$"
+    with pytest.raises(MemoryError, match=told):
+        refuse_beyond_memory(3 * 2**29, what="Shares", way_out="Have fewer.")
+    monkeypatch.setattr(memory, "available_memory", lambda: None)  # where the system does not tell
+    refuse_beyond_memory(3 * 2**29, what="Shares", way_out="Have fewer.")
