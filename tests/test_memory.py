@@ -1,4 +1,4 @@
-"""Memory: what the system says there is, and the refusal that quotes it."""
+"""Memory: what the system says there is, the refusal that quotes it, and how many leaves limits allow."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from hornbeam import memory
 from hornbeam.memory import available_memory, refuse_beyond_memory
+from hornbeam.recipes.single import GrowthSettings
 
 
 def test_available_memory_is_what_linux_calls_available(tmp_path: Path) -> None:
@@ -37,3 +38,19 @@ def test_refusal_gives_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         refuse_beyond_memory(3 * 2**29, what="Shares", way_out="Have fewer.")
     monkeypatch.setattr(memory, "available_memory", lambda: None)  # where the system does not tell
     refuse_beyond_memory(3 * 2**29, what="Shares", way_out="Have fewer.")
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, 1000),
+        ({"min_samples_leaf": 3}, 333),
+        ({"min_samples_leaf": 2000}, 1),
+        ({"max_leaf_nodes": 10, "max_depth": 5}, 10),
+        ({"max_nodes": 10}, 5),
+        ({"max_depth": 5}, 32),
+        ({"max_depth": 10**9}, 1000),
+    ],
+)
+def test_most_leaves(limits: dict[str, int], expected: int) -> None:
+    assert GrowthSettings(criterion="gini", **limits).most_leaves(1000) == expected

@@ -16,6 +16,7 @@ namespace hornbeam {
 namespace {
 
 constexpr std::size_t kQuantileSampleRows = 200'000;
+constexpr std::size_t kPrefetchDistance = 24;
 
 // Bits of a double, reordered so that unsigned comparison is numeric comparison. -0.0 has become 0.0 before.
 std::uint64_t ordered_bits(double value) {
@@ -28,9 +29,6 @@ double from_ordered_bits(std::uint64_t ordered) {
 std::uint32_t ordered_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
-}
-float from_ordered_bits(std::uint32_t ordered) {
-  return std::bit_cast<float>(ordered ^ ((ordered >> 31) != 0 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
 }
 
 template <class CodeType>
@@ -51,24 +49,17 @@ CodeBuffer store_codes(std::size_t n_rows, Code missing_code, auto&& code_of_row
 struct Values {
   Buffer<double> numbers;
   bool has_missing = false;
-  bool all_float32 = true;  // every value is exact in float32, so 32-bit keys can rank it
 };
 
 Values read_values(const ColumnView& column, std::size_t n_rows) {
   Values values{Buffer<double>(n_rows)};
   read_doubles(column, 0, n_rows, values.numbers.data());
   bool missing = false;
-  bool all_float32 = true;
   for (std::size_t row = 0; row < n_rows; ++row) {
-    const double value = values.numbers[row] + 0.0;  // -0.0 + 0.0 is 0.0
-    values.numbers[row] = value;
-    missing |= value != value;
-    const float narrow = static_cast<float>(value);
-    // A float32 that is subnormal could be flushed to zero by some processors: rank such columns by 64 bits.
-    all_float32 &= static_cast<double>(narrow) == value && (value == 0.0 || std::abs(value) >= 0x1p-126);
+    values.numbers[row] += 0.0;  // -0.0 + 0.0 is 0.0
+    missing |= std::isnan(values.numbers[row]);
   }
   values.has_missing = missing;
-  values.all_float32 = all_float32 && !missing;
   return values;
 }
 
@@ -145,62 +136,57 @@ class DistinctValues {
   std::size_t n_distinct_ = 0;
 };
 
-// Ranks from rows sorted by key: equal keys share a rank.
-template <class Item, class KeyOf, class RowOf, class ValueOf>
-Column ranks_of_sorted(const Item* sorted, std::size_t n_known, std::size_t n_rows, KeyOf key, RowOf row,
-                       ValueOf value) {
-  Column column;
-  Code n_codes = 0;
-  for (std::size_t i = 0; i < n_known; ++i) n_codes += i == 0 || key(sorted[i]) != key(sorted[i - 1]);
-  column.n_codes = n_codes;
-  column.values.reserve(n_codes);
-  Buffer<Code> code_of_row(n_rows);
-  if (n_known < n_rows) std::fill_n(code_of_row.data(), n_rows, column.missing_code());
-  Code code = 0;
-  for (std::size_t i = 0; i < n_known; ++i) {
-    if (i == 0 || key(sorted[i]) != key(sorted[i - 1])) {
-      code = static_cast<Code>(column.values.size());
-      column.values.push_back(value(sorted[i]));
-    }
-    code_of_row[row(sorted[i])] = code;
-  }
-  column.codes = store_codes(n_rows, column.missing_code(), [&](std::size_t r) { return code_of_row[r]; });
-  return column;
+// A row with its value rounded to float32 as an order-preserving integer: eight bytes that sort in three
+// passes. Rounding never changes the order of two values, it can only make them equal.
+using RoundedItem = std::uint64_t;
+RoundedItem rounded_item(double value, std::size_t row) {
+  return std::uint64_t{ordered_bits(static_cast<float>(value))} << 32 | row;
+}
+RowId row_of(RoundedItem item) {
+  return static_cast<RowId>(item);
 }
 
-Column rank_by_32_bit_keys(std::span<const double> numbers) {
-  const std::size_t n = numbers.size();
-  Buffer<std::uint64_t> items(n);
-  Buffer<std::uint64_t> scratch(n);
-  for (std::size_t row = 0; row < n; ++row) {
-    items[row] = std::uint64_t{ordered_bits(static_cast<float>(numbers[row]))} << 32 | row;
-  }
-  const auto key = [](std::uint64_t item) { return item >> 32; };
-  const std::uint64_t* sorted = radix_sort(items.data(), scratch.data(), n, 32, key);
-  return ranks_of_sorted(
-      sorted, n, n, key, [](std::uint64_t item) { return static_cast<RowId>(item); },
-      [](std::uint64_t item) {
-        return static_cast<double>(from_ordered_bits(static_cast<std::uint32_t>(item >> 32)));
-      });
+// Sorts the rows that rounding has made equal by their true values; most runs are single rows or true ties.
+void sort_run(RoundedItem* begin, RoundedItem* end, std::span<const double> numbers) {
+  const double first = numbers[row_of(*begin)];
+  if (std::all_of(begin, end, [&](RoundedItem item) { return numbers[row_of(item)] == first; })) return;
+  std::sort(begin, end,
+            [&](RoundedItem a, RoundedItem b) { return numbers[row_of(a)] < numbers[row_of(b)]; });
 }
 
-Column rank_by_64_bit_keys(std::span<const double> numbers) {
-  struct Item {
-    std::uint64_t key;
-    RowId row;
-  };
-  const std::size_t n = numbers.size();
-  Buffer<Item> items(n);
-  Buffer<Item> scratch(n);
+Column rank_by_sorting(const Values& values) {
+  const std::span<const double> numbers = values.numbers.span();
+  const std::size_t n_rows = numbers.size();
+  Buffer<RoundedItem> items(n_rows);
+  Buffer<RoundedItem> scratch(n_rows);
   std::size_t n_known = 0;
-  for (std::size_t row = 0; row < n; ++row) {
-    if (!std::isnan(numbers[row])) items[n_known++] = {ordered_bits(numbers[row]), static_cast<RowId>(row)};
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    items[n_known] = rounded_item(numbers[row], row);
+    n_known += !std::isnan(numbers[row]);
   }
-  const auto key = [](const Item& item) { return item.key; };
-  const Item* sorted = radix_sort(items.data(), scratch.data(), n_known, 64, key);
-  return ranks_of_sorted(
-      sorted, n_known, n, key, [](const Item& item) { return item.row; },
-      [](const Item& item) { return from_ordered_bits(item.key); });
+  RoundedItem* sorted =
+      radix_sort(items.data(), scratch.data(), n_known, 32, [](RoundedItem item) { return item >> 32; });
+  Column column;
+  Buffer<Code> code_of_row(n_rows);
+  for (std::size_t i = 0; i < n_known;) {
+    std::size_t end = i + 1;
+    while (end < n_known && sorted[end] >> 32 == sorted[i] >> 32) ++end;
+    if (end - i > 1) sort_run(sorted + i, sorted + end, numbers);
+    for (; i < end; ++i) {
+      // Values and codes lie all over the memory; the places of the rows to come are known.
+      const RowId ahead = row_of(sorted[std::min(i + kPrefetchDistance, n_known - 1)]);
+      prefetch(&numbers[ahead]);
+      prefetch(&code_of_row[ahead]);
+      const double value = numbers[row_of(sorted[i])];
+      if (column.values.empty() || value != column.values.back()) column.values.push_back(value);
+      code_of_row[row_of(sorted[i])] = static_cast<Code>(column.values.size()) - 1;
+    }
+  }
+  column.n_codes = static_cast<Code>(column.values.size());
+  column.codes = store_codes(n_rows, column.missing_code(), [&](std::size_t row) {
+    return std::isnan(numbers[row]) ? column.missing_code() : code_of_row[row];
+  });
+  return column;
 }
 
 Column exact_column(const Values& values, const DistinctValues* few) {
@@ -209,10 +195,8 @@ Column exact_column(const Values& values, const DistinctValues* few) {
     column.values = few->sorted();
     column.n_codes = static_cast<Code>(column.values.size());
     column.codes = few->codes(column.values);
-  } else if (values.all_float32) {
-    column = rank_by_32_bit_keys(values.numbers.span());
   } else {
-    column = rank_by_64_bit_keys(values.numbers.span());
+    column = rank_by_sorting(values);
   }
   column.has_missing = values.has_missing;
   return column;
@@ -261,17 +245,37 @@ std::vector<double> quantile_edges(const std::vector<double>& sorted, int max_bi
   return edges;
 }
 
+// The number of edges below a value, in a fixed number of steps without a branch to mispredict.
+class EdgeSearch {
+ public:
+  explicit EdgeSearch(const std::vector<double>& edges)
+      : top_step_(std::bit_floor(edges.size() + 1) / 2), edges_(edges) {
+    if (std::bit_floor(edges.size() + 1) < edges.size() + 1) top_step_ *= 2;
+    edges_.resize(2 * std::max<std::size_t>(top_step_, 1), kInfinity);
+  }
+  Code operator()(double value) const {
+    std::size_t below = 0;
+    for (std::size_t step = top_step_; step > 0; step /= 2) {
+      below += edges_[below + step - 1] < value ? step : 0;
+    }
+    return static_cast<Code>(below);
+  }
+
+ private:
+  std::size_t top_step_;
+  std::vector<double> edges_;  // padded with infinity to a power of two
+};
+
 Column binned_column(const Values& values, int max_bins) {
   Column column;
   column.binned = true;
   column.values = quantile_edges(sorted_sample(values.numbers.span()), max_bins);
   column.n_codes = static_cast<Code>(column.values.size()) + 1;
   column.has_missing = values.has_missing;
-  const auto& edges = column.values;
+  const EdgeSearch edges_below(column.values);
   column.codes = store_codes(values.numbers.size(), column.missing_code(), [&](std::size_t row) {
     const double value = values.numbers[row];
-    if (std::isnan(value)) return column.missing_code();
-    return static_cast<Code>(std::lower_bound(edges.begin(), edges.end(), value) - edges.begin());
+    return std::isnan(value) ? column.missing_code() : edges_below(value);
   });
   return column;
 }

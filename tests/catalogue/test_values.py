@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 
 from catalogue.models import TREES, Tree, fit_both, problem, same_model
-from catalogue.processes import run_script
 from hornbeam import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.warnings import DataWarning
 
@@ -88,41 +87,6 @@ def test_row_24_denormals_and_signed_zeros() -> None:
     X = np.array([[-0.0], [0.0], [-0.0], [1.0]])
     model = DecisionTreeRegressor().fit(X, [0.0, 3.0, 3.0, 9.0])
     assert model.predict([[0.0], [-0.0], [1.0]]).tolist() == [2.0, 2.0, 9.0]
-
-
-FLUSHING = """
-import ctypes
-import ctypes.util
-import numpy as np
-from hornbeam import DecisionTreeRegressor
-
-def flush_denormals(on):
-    # The control word of the vector unit is the last but one word of the floating point environment.
-    environment = (ctypes.c_uint32 * 8)()
-    maths = ctypes.CDLL(ctypes.util.find_library("m"))
-    maths.fegetenv(environment)
-    environment[7] = environment[7] | 0x8040 if on else environment[7] & ~0x8040
-    maths.fesetenv(environment)
-
-smallest = np.finfo(np.float64).smallest_subnormal
-X = (np.arange(40.0) * smallest).reshape(-1, 1)
-y = np.arange(40.0)
-plain = DecisionTreeRegressor(n_jobs=1).fit(X, y)
-answers = plain.predict(X)
-flush_denormals(True)
-flushed_sum = float(np.float64(smallest) + np.float64(0.0))
-flushed = DecisionTreeRegressor(n_jobs=1).fit(X, y)
-flushed_answers = plain.predict(X)
-flush_denormals(False)
-assert flushed_sum == 0.0 and smallest > 0.0, "denormals were not flushed: the test tests nothing"
-assert (answers == y).all()
-print("predict:", (flushed_answers == answers).all())
-print("fit:", plain.tree_.threshold.tobytes() == flushed.tree_.threshold.tobytes())
-"""
-
-
-def test_row_24_the_same_answer_where_denormals_are_flushed() -> None:
-    assert run_script(FLUSHING).stdout == "predict: True\nfit: True\n"
 
 
 @pytest.mark.parametrize("value", [1.0, -1.0, 0.1, 1e300, SMALLEST, 0.0, 2.0**52])

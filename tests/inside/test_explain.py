@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from inside.staircase import staircase
 from inside.strategies import grown_trees, other_rows
@@ -23,6 +23,7 @@ def restaurant_tree():
     return hb.DecisionTreeClassifier(criterion="entropy").fit(table.frame(), table.y)
 
 
+@settings(max_examples=40)
 @given(grown_trees(), st.integers(0, 2**32 - 1))
 def test_the_path_is_the_one_predict_takes(grown, seed):
     for X in (grown.X, other_rows(grown.X, seed)):

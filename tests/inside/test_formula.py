@@ -5,7 +5,7 @@ import ast
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from inside.strategies import grown_trees, other_rows
 
@@ -20,6 +20,7 @@ def answers(formulas, row):
     return [label for label, formula in formulas.items() if holds(formula, row)]
 
 
+@settings(max_examples=40)
 @given(grown_trees())
 def test_exactly_the_expression_of_the_predicted_class_holds(grown):
     formulas = grown.tree.rules("formula")
@@ -28,6 +29,7 @@ def test_exactly_the_expression_of_the_predicted_class_holds(grown):
         assert answers(formulas, row) == [expected]
 
 
+@settings(max_examples=40)
 @given(grown_trees("regressor"))
 def test_numbers_have_expressions_too(grown):
     formulas = grown.tree.rules("formula")
@@ -35,6 +37,7 @@ def test_numbers_have_expressions_too(grown):
         assert answers(formulas, row) == [expected]
 
 
+@settings(max_examples=40)
 @given(grown_trees(), st.integers(0, 2**32 - 1))
 def test_new_gaps_and_categories_are_covered_where_the_fit_met_gaps(grown, seed):
     others = other_rows(grown.X, seed)

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from inside.staircase import staircase
 from inside.strategies import grown_trees
 
@@ -18,6 +18,7 @@ COLUMNS = [
 ]
 
 
+@settings(max_examples=40)
 @given(grown_trees())
 def test_frame_holds_the_tree(grown):
     tree = grown.tree.tree_
@@ -34,6 +35,7 @@ def test_frame_holds_the_tree(grown):
     assert leaves[["test", "feature", "threshold", "categories", "missing_to", "gain"]].isna().all(axis=None)
 
 
+@settings(max_examples=40)
 @given(grown_trees())
 def test_children_hang_where_the_frame_says(grown):
     tree = grown.tree.tree_

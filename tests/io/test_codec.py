@@ -95,7 +95,7 @@ def test_a_forest_takes_at_most_60_percent_of_a_pickle_of_scikit_learn(n_classes
 
 def test_tables_with_gaps_between_them_are_closed_up(samples: Samples) -> None:
     """Only where tables lie may change: what they say may not."""
-    model, _ = samples("kinds")
+    model, _ = samples("kinds_numbers")
     arrays = tree_to_arrays(model.tree_)
     has_table = arrays["category_begin"] >= 0
     assert has_table.sum() == 2

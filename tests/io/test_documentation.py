@@ -58,7 +58,8 @@ class DocumentedModel:
                 bits = [next(words) for _ in range(math.ceil(len(categories) / 32))]
                 tests[node] = lambda code, bits=bits: bits[code // 32] >> code % 32 & 1
             else:
-                tests[node] = lambda value, threshold=next(thresholds): int(value > threshold)
+                threshold = next(thresholds)
+                tests[node] = lambda value, threshold=threshold: int(value > threshold)
         return tests
 
     def leaf_of(self, row: list[Any]) -> int:
@@ -67,7 +68,7 @@ class DocumentedModel:
         node = 0
         while self.branches[node]:
             value, categories = row[features[node]], self.categories[features[node]]
-            is_missing = value is None or value != value  # noqa: PLR0124
+            is_missing = value is None or value != value
             if categories is not None and not is_missing:
                 value = categories.index(value)
             node = self.first_child[node] + (missing[node] if is_missing else self.tests[node](value))

@@ -323,14 +323,20 @@ def test_78_killed_200_times(samples: Samples, tmp_path: Path) -> None:
         draw = random.Random(0)
         seen, n_leftovers = set(), 0
         for _ in range(200):
+            models.reverse()
+            reading, writing = os.pipe()
             child = os.fork()
             if child == 0:
                 while True:
                     for model in models:
                         hb.save(model, path)
-            time.sleep(draw.uniform(0.001, 0.03))
+                        os.write(writing, b".")
+            os.read(reading, 1)  # one save is done, another has begun
+            time.sleep(draw.uniform(0, 0.01))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+            os.close(reading)
+            os.close(writing)
             seen.add(type(hb.load(path)).__name__)
             n_leftovers = max(n_leftovers, sum(name.endswith(".tmp") for name in os.listdir(folder)))
         hb.save(models[0], path)

@@ -16,6 +16,15 @@ namespace hornbeam {
 void* allocate_aligned(std::size_t bytes);
 void release_aligned(void* memory) noexcept;
 
+// Asks for a cache line that will be needed soon; changes nothing but time.
+inline void prefetch(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
 // Cores this process may use: the affinity mask, at most.
 int usable_cores();
 

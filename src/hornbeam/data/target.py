@@ -226,7 +226,8 @@ def _with_stand_ins(column: AnyArray, rows: Rows) -> AnyArray:
     """Give the other rows the value of one that counts: no refusal for them, and row numbers stay true."""
     taken_from = np.full(len(column), rows[0])
     taken_from[rows] = rows
-    return column[taken_from]
+    result: AnyArray = column[taken_from]
+    return result
 
 
 def _columns_of(y: Any, what: str) -> tuple[list[AnyArray], bool]:

@@ -133,9 +133,8 @@ def _membership(name: str, members: Sequence[Category | None], *, negated: bool 
 
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _ALLOWED = (
-    *_ORDERS,
     *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub),
-    *(ast.Compare, ast.Eq, ast.NotEq, ast.In, ast.NotIn),
+    *(ast.Compare, ast.cmpop),
     *(ast.Name, ast.Load, ast.Constant, ast.Set, ast.Subscript),
 )
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.container import STORED_DTYPES, refuse_other_keys
 
-__all__ = ["RecordReader", "RecordWriter", "TensorReader", "same_bits"]
+__all__ = ["RecordReader", "RecordWriter", "TensorReader", "TensorStream", "same_bits"]
 
 AnyArray = npt.NDArray[Any]
 T = TypeVar("T")
@@ -133,8 +133,15 @@ class TensorReader:
 
     def take(self, name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) -> AnyArray:
         """Take numbers that were stored in `dtype` or a smaller type; None in `shape` means any length."""
+        return self._take_stored(name, np.dtype(dtype), shape).astype(dtype)
+
+    def stream(self, name: str, dtype: npt.DTypeLike, *, n_dimensions: int = 1) -> "TensorStream":
+        """Take numbers that were stored in `dtype` or a smaller type, to be read some at a time."""
+        stored = self._take_stored(name, np.dtype(dtype), (None,) * n_dimensions)
+        return TensorStream(self._prefix + name, stored, np.dtype(dtype))
+
+    def _take_stored(self, name: str, wanted: np.dtype[Any], shape: tuple[int | None, ...]) -> AnyArray:
         array = self.take_as_is(name)
-        wanted = np.dtype(dtype)
         if array.dtype.newbyteorder("=") not in (wanted, *_NARROWER[wanted]):
             raise ModelFormatError(
                 f"the tensor {self._prefix + name!r} has dtype {array.dtype}, not {wanted}"
@@ -147,7 +154,7 @@ class TensorReader:
             raise ModelFormatError(
                 f"the tensor {self._prefix + name!r} has shape {list(array.shape)}, not {wanted_shape}"
             )
-        return array.astype(wanted)
+        return array
 
     def take_as_is(self, name: str) -> AnyArray:
         """Take an array whatever its type and shape."""
@@ -171,6 +178,35 @@ class TensorReader:
             raise ModelFormatError(
                 f"a text of {self._prefix + name!r} is not UTF-8: {error.reason}"
             ) from None
+
+
+class TensorStream:
+    """A tensor that is read from front to back."""
+
+    def __init__(self, name: str, stored: AnyArray, dtype: np.dtype[Any]) -> None:
+        self._name = name
+        self._stored = stored
+        self._dtype = dtype
+        self._position = 0
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def next(self, count: int) -> AnyArray:
+        """Read the next entries."""
+        begin, self._position = self._position, self._position + count
+        if self._position > len(self):
+            raise ModelFormatError(
+                f"the tensor {self._name!r} has {len(self)} entries, too few for the trees"
+            )
+        return self._stored[begin : self._position].astype(self._dtype)
+
+    def finish(self) -> None:
+        """Refuse entries that nobody has read."""
+        if self._position < len(self):
+            raise ModelFormatError(
+                f"the tensor {self._name!r} has {len(self)} entries, too many for the trees"
+            )
 
 
 class RecordReader(TensorReader):

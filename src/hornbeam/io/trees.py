@@ -18,8 +18,8 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.errors import ModelFormatError
-from hornbeam.io.record import RecordWriter, TensorReader, same_bits
-from hornbeam.model import TREE_ARRAYS, tree_from_arrays
+from hornbeam.io.record import RecordWriter, TensorReader, TensorStream, same_bits
+from hornbeam.model import TREE_ARRAYS
 
 __all__ = ["STATISTICS", "WEIGHTS", "read_trees", "write_trees"]
 
@@ -35,19 +35,26 @@ _NO_FEATURE = -2
 _NO_THRESHOLD = -2.0
 _NO_TABLE = -1
 
+# Trees are decoded in batches of about this many nodes: few enough for the processor's caches, and enough
+# that thousands of small trees cost no more than a few large ones.
+_BATCH_NODES = 2**16
+
 
 class _Nodes:
-    """Which node of the long arrays belongs to which tree."""
+    """Which of the nodes that lie end to end belongs to which tree."""
 
-    def __init__(self, counts: AnyArray) -> None:
+    def __init__(self, counts: AnyArray, first_tree: int = 0) -> None:
         self.counts = counts
         self.ends = np.cumsum(counts)
         self.starts = self.ends - counts
+        self._first_tree = first_tree
 
     def running_totals(self, values: AnyArray) -> AnyArray:
         """Add up, for each node, the values of the nodes before it in its tree."""
-        before: AnyArray = np.cumsum(values, dtype=np.int64) - values
-        before -= np.repeat(before[self.starts], self.counts)
+        before: AnyArray = np.cumsum(values, dtype=np.int64)
+        before -= values
+        if len(self.counts) > 1:
+            before -= np.repeat(before[self.starts], self.counts)
         return before
 
     def totals(self, values: AnyArray) -> AnyArray:
@@ -60,24 +67,38 @@ class _Nodes:
             self.refuse_node(int(np.argmax(wrong)), what)
 
     def refuse_node(self, position: int, what: str) -> NoReturn:
+        """Raise, naming a node."""
         tree = int(np.searchsorted(self.ends, position, side="right"))
-        raise ModelFormatError(f"tree {tree}: node {position - int(self.starts[tree])}: {what}")
+        self.refuse_tree(tree, f"node {position - int(self.starts[tree])}: {what}")
+
+    def refuse_tree(self, tree: int, what: str) -> NoReturn:
+        """Raise, naming a tree."""
+        raise ModelFormatError(f"tree {self._first_tree + tree}: {what}")
 
 
-def _table_sizes(feature: AnyArray, n_branches: AnyArray, schema: Schema) -> AnyArray:
+def _n_categories(schema: Schema) -> AnyArray:
+    """Return the number of categories of each feature, 0 for those that are not categorical."""
+    return np.array(
+        [
+            len(categories or ()) if kind == "categorical" else 0
+            for kind, categories in zip(schema.kinds, schema.categories, strict=True)
+        ],
+        dtype=np.int64,
+    )
+
+
+def _table_sizes(feature: AnyArray, n_branches: AnyArray, n_categories: AnyArray) -> AnyArray:
     """Return how many words the table of categories of each node has: none at a leaf and for a threshold.
 
     Entries are branch numbers, of 1 bit each if there are two branches, else of 8, 16 or 32.
     """
-    n_categories = np.array([*_n_categories(schema), 0], dtype=np.int64)  # at the end: of no feature
-    bits = np.select([n_branches <= 2, n_branches <= 2**8, n_branches <= 2**16], [1, 8, 16], 32)
-    sizes: AnyArray = (n_categories[np.where(n_branches > 0, feature, -1)] * bits + 31) // 32
+    sizes = np.zeros(len(feature), dtype=np.int64)
+    if n_categories.any():
+        inner = n_branches > 0
+        n = n_branches[inner]
+        bits = np.select([n <= 2, n <= 2**8, n <= 2**16], [1, 8, 16], 32)
+        sizes[inner] = (n_categories[feature[inner]] * bits + 31) // 32
     return sizes
-
-
-def _n_categories(schema: Schema) -> Iterator[int]:
-    for kind, categories in zip(schema.kinds, schema.categories, strict=True):
-        yield len(categories or ()) if kind == "categorical" else 0
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -126,7 +147,7 @@ def _end_to_end(trees: Sequence[Any], schema: Schema, names: Sequence[str]) -> A
     """Lay the arrays of all trees end to end; tables of categories in the order of nodes, without gaps."""
     arrays = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
     nodes = _Nodes(np.array([tree.node_count for tree in trees], dtype=np.int64))
-    sizes = _table_sizes(arrays["feature"], arrays["n_branches"], schema)
+    sizes = _table_sizes(arrays["feature"], arrays["n_branches"], _n_categories(schema))
     has_table = sizes > 0
     words_before_tree = np.cumsum([0, *(len(tree.category_words) for tree in trees[:-1])])
     old_begin = (arrays["category_begin"] + np.repeat(words_before_tree, nodes.counts))[has_table]
@@ -161,17 +182,21 @@ def _sums_of(counts: AnyArray) -> AnyArray:
 
 def _verify(arrays: Mapping[str, AnyArray], schema: Schema, writer: RecordWriter) -> None:
     """Take out what was put in: what cannot be read, or would give other trees back, must not be written."""
-    nodes, decoded = _read_arrays(writer.reader(), schema)
-    for name, array in decoded.items():
-        if not same_bits(array, arrays[name]):
-            raise ValueError(
-                f"The model cannot be saved exactly: its trees hold something in {name!r} where a tree has "
-                "nothing. Fit the model again with this version of hornbeam."
-            )
-    try:
-        _make_trees(nodes, decoded, schema)
-    except ModelFormatError as error:
-        raise ValueError(f"The model cannot be saved, because it could not be loaded: {error}.") from None
+    begin = word_begin = 0
+    for nodes, decoded in _read_batches(writer.reader(), schema):
+        end, word_end = begin + int(nodes.ends[-1]), word_begin + len(decoded["category_words"])
+        for name, array in decoded.items():
+            place = slice(word_begin, word_end) if name == "category_words" else slice(begin, end)
+            if not same_bits(array, arrays[name][place]):
+                raise ValueError(
+                    f"The model cannot be saved exactly: its trees hold something in {name!r} where a tree "
+                    "has nothing. Fit the model again with this version of hornbeam."
+                )
+        try:
+            _make_trees(nodes, decoded, schema)
+        except ModelFormatError as error:
+            raise ValueError(f"The model cannot be saved: it could not be loaded. {error}.") from None
+        begin, word_begin = end, word_end
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -180,83 +205,136 @@ def _verify(arrays: Mapping[str, AnyArray], schema: Schema, writer: RecordWriter
 
 def read_trees(reader: TensorReader, schema: Schema) -> tuple[tuple[_core.Tree, ...], frozenset[str]]:
     """Take out trees, checked, and say which statistics are known; the others are 0 and must not be shown."""
-    nodes, arrays = _read_arrays(reader, schema)
-    return _make_trees(nodes, arrays, schema), STATISTICS & arrays.keys()
+    trees: list[_core.Tree] = []
+    known = frozenset[str]()
+    for nodes, arrays in _read_batches(reader, schema):
+        trees += _make_trees(nodes, arrays, schema)
+        known = STATISTICS & arrays.keys()
+    return tuple(trees), known
 
 
-def _make_trees(nodes: _Nodes, arrays: Arrays, schema: Schema) -> tuple[_core.Tree, ...]:
-    """Cut long arrays into trees, which the core checks."""
+def _make_trees(nodes: _Nodes, arrays: Arrays, schema: Schema) -> list[_core.Tree]:
+    """Cut arrays into trees, which the core checks."""
     n_nodes = int(nodes.ends[-1])
     unknown = {name: np.zeros(n_nodes) for name in STATISTICS - arrays.keys()}
     if "n_node_samples" in unknown:
         unknown["n_node_samples"] = np.zeros(n_nodes, dtype=np.int64)
     arrays = {**arrays, **unknown}
-    word_ends = np.cumsum(nodes.totals(_table_sizes(arrays["feature"], arrays["n_branches"], schema)))
+    n_outputs, n_values = arrays["value"].shape[1:]
+    n_categories = _n_categories(schema)
+    n_words = nodes.totals(_table_sizes(arrays["feature"], arrays["n_branches"], n_categories))
     trees = []
-    begin = word_begin = 0
-    for number, (end, word_end) in enumerate(zip(nodes.ends.tolist(), word_ends.tolist(), strict=True)):
-        one = {name: array[begin:end] for name, array in arrays.items()}
-        one["category_words"] = arrays["category_words"][word_begin:word_end]
+    categories = n_categories.tolist()
+    for number, word_end in enumerate(np.cumsum(n_words).tolist()):
+        place = slice(int(nodes.starts[number]), int(nodes.ends[number]))
+        one = {name: array[place].reshape(-1) for name, array in arrays.items()}
+        one["category_words"] = arrays["category_words"][word_end - int(n_words[number]) : word_end]
         try:
-            trees.append(tree_from_arrays(one, schema))
+            tree = _core.make_tree(n_outputs=n_outputs, n_values=n_values, categories=categories, **one)
         except ValueError as error:
-            raise ModelFormatError(f"tree {number}: {error}") from None
-        begin, word_begin = end, word_end
-    return tuple(trees)
+            nodes.refuse_tree(number, str(error))
+        trees.append(tree)
+    return trees
 
 
-def _read_arrays(reader: TensorReader, schema: Schema) -> tuple[_Nodes, Arrays]:
-    """Spell the tensors out as the arrays of trees, end to end, without statistics that are not there."""
-    n_branches = reader.take("trees.branches", np.int32, (None,))
-    nodes = _read_nodes(reader, len(n_branches))
-    inner = n_branches > 0
-    nodes.refuse((n_branches < 0) | (n_branches == 1), "it has neither no branches nor two or more")
-    arrays: Arrays = {"n_branches": n_branches, "first_child": _first_children(n_branches, nodes)}
-    arrays.update(_read_tests(reader, inner, arrays, nodes, schema))
-    arrays.update(_read_facts(reader, inner, nodes))
-    return nodes, arrays
-
-
-def _read_nodes(reader: TensorReader, n_nodes: int) -> _Nodes:
+def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes, Arrays]]:
+    """Spell the tensors out as the arrays of trees, some trees at a time; without statistics not there."""
     counts = reader.take("trees.node_counts", np.int64, (None,))
-    nodes = _Nodes(counts)
+    streams = _streams(reader)
+    n_nodes = len(streams["branches"])
+    ends = np.cumsum(counts)
     # In this order, no sum can have overflowed unnoticed: none of its terms exceeds the length of an array.
     in_range = counts.size > 0 and counts.min() > 0 and counts.max() <= n_nodes
-    if not in_range or not np.all(nodes.starts >= 0) or nodes.ends[-1] != n_nodes:
+    if not in_range or ends.min() < 0 or ends[-1] != n_nodes:
         raise ModelFormatError("the numbers of nodes of the trees do not add up")
-    return nodes
+    n_categories = _n_categories(schema)
+    first = 0
+    while first < len(counts):
+        before = int(ends[first] - counts[first])
+        stop = max(first + 1, int(np.searchsorted(ends, before + _BATCH_NODES, side="right")))
+        nodes = _Nodes(counts[first:stop], first)
+        yield nodes, _read_batch(streams, nodes, n_categories)
+        first = stop
+    for stream in streams.values():
+        stream.finish()
 
 
-def _first_children(n_branches: AnyArray, nodes: _Nodes) -> AnyArray:
+def _streams(reader: TensorReader) -> dict[str, TensorStream]:
+    """Open the tensors that are there. Values come in one of two forms; a third would be left over."""
+    types: dict[str, npt.DTypeLike] = {
+        "branches": np.int32,
+        "feature": np.int32,
+        "threshold": np.float64,
+        "missing_branch": np.int32,
+    }
+    optional: dict[str, npt.DTypeLike] = {
+        "category_words": np.uint32,
+        "n_node_samples": np.int64,
+        "impurity": np.float64,
+        "gain": np.float64,
+    }
+    has_counts = reader.has("trees.class_counts")
+    if not has_counts:
+        optional[WEIGHTS] = np.float64
+    types.update({name: dtype for name, dtype in optional.items() if reader.has(f"trees.{name}")})
+    streams = {name: reader.stream(f"trees.{name}", dtype) for name, dtype in types.items()}
+    if has_counts:
+        streams["class_counts"] = reader.stream("trees.class_counts", np.uint32, n_dimensions=3)
+    else:
+        streams["value"] = reader.stream("trees.value", np.float64, n_dimensions=3)
+    return streams
+
+
+def _read_batch(streams: Mapping[str, TensorStream], nodes: _Nodes, n_categories: AnyArray) -> Arrays:
+    n_branches = streams["branches"].next(int(nodes.ends[-1]))
+    nodes.refuse((n_branches < 0) | (n_branches == 1), "it has neither no branches nor two or more")
+    inner = np.flatnonzero(n_branches)
+    return {
+        "n_branches": n_branches,
+        "first_child": _first_children(n_branches, inner, nodes),
+        **_read_tests(streams, n_branches, inner, nodes, n_categories),
+        **_read_facts(streams, inner, nodes),
+    }
+
+
+def _first_children(n_branches: AnyArray, inner: AnyArray, nodes: _Nodes) -> AnyArray:
     """Say where the children of each node are: behind those of all nodes before it in its tree."""
     first = nodes.running_totals(n_branches) + 1
-    nodes.refuse(
-        first + n_branches > np.repeat(nodes.counts, nodes.counts), "its children lie outside the tree"
-    )
-    return np.where(n_branches > 0, first, _NO_CHILD).astype(np.int32)
+    if np.any(nodes.totals(n_branches) >= nodes.counts):
+        outside = first + n_branches > np.repeat(nodes.counts, nodes.counts)
+        nodes.refuse(outside, "its children lie outside the tree")
+    return _spread(first[inner].astype(np.int32), inner, len(n_branches), _NO_CHILD)
 
 
 def _read_tests(
-    reader: TensorReader, inner: AnyArray, arrays: Mapping[str, AnyArray], nodes: _Nodes, schema: Schema
+    streams: Mapping[str, TensorStream],
+    n_branches: AnyArray,
+    inner: AnyArray,
+    nodes: _Nodes,
+    n_categories: AnyArray,
 ) -> Arrays:
     """Read what each inner node asks. A test of a categorical column is a table, any other a threshold."""
-    n_inner = int(inner.sum())
-    n_branches = arrays["n_branches"]
-    feature = _spread(reader.take("trees.feature", np.int32, (n_inner,)), inner, _NO_FEATURE)
-    nodes.refuse(inner & ((feature < 0) | (feature >= len(schema.kinds))), "its feature is out of range")
-    sizes = _table_sizes(feature, n_branches, schema)
-    has_table = sizes > 0
-    has_threshold = inner & ~has_table
-    threshold = reader.take("trees.threshold", np.float64, (int(has_threshold.sum()),))
+    n_nodes = len(n_branches)
+    feature = _spread(streams["feature"].next(len(inner)), inner, n_nodes, _NO_FEATURE)
+    in_range = (feature >= 0) & (feature < len(n_categories))
+    nodes.refuse((n_branches > 0) & ~in_range, "its feature is out of range")
+    sizes = _table_sizes(feature, n_branches, n_categories)
+    category_begin = np.full(n_nodes, _NO_TABLE, dtype=np.int64)
     words = np.zeros(0, dtype=np.uint32)
-    if has_table.any():
-        words = reader.take("trees.category_words", np.uint32, (int(sizes.sum()),))
-    _refuse_wide_tables(words, n_branches, sizes, nodes)
+    with_threshold = inner
+    if sizes.any():
+        if "category_words" not in streams:
+            raise ModelFormatError("the tensor 'trees.category_words' is missing")
+        words = streams["category_words"].next(int(sizes.sum()))
+        _refuse_wide_tables(words, n_branches, sizes, nodes)
+        with_threshold = inner[sizes[inner] == 0]
+        category_begin = np.where(sizes > 0, nodes.running_totals(sizes), _NO_TABLE)
+    threshold = streams["threshold"].next(len(with_threshold))
     return {
         "feature": feature,
-        "threshold": _spread(threshold, has_threshold, _NO_THRESHOLD),
-        "missing_branch": _spread(reader.take("trees.missing_branch", np.int32, (n_inner,)), inner, 0),
-        "category_begin": np.where(has_table, nodes.running_totals(sizes), _NO_TABLE),
+        "threshold": _spread(threshold, with_threshold, n_nodes, _NO_THRESHOLD),
+        "missing_branch": _spread(streams["missing_branch"].next(len(inner)), inner, n_nodes, 0),
+        "category_begin": category_begin,
         "category_words": words,
     }
 
@@ -269,28 +347,24 @@ def _refuse_wide_tables(words: AnyArray, n_branches: AnyArray, sizes: AnyArray, 
             nodes.refuse_node(node, "its table of categories names a branch that does not exist")
 
 
-def _read_facts(reader: TensorReader, inner: AnyArray, nodes: _Nodes) -> Arrays:
+def _read_facts(streams: Mapping[str, TensorStream], inner: AnyArray, nodes: _Nodes) -> Arrays:
     """Read what each node says, and what the fit saw there if that was kept."""
-    n_nodes = len(inner)
+    n_nodes = int(nodes.ends[-1])
     arrays: Arrays = {}
-    if reader.has("trees.class_counts"):
-        counts = reader.take("trees.class_counts", np.uint32, (n_nodes, None, None))
+    if "class_counts" in streams:
+        counts = streams["class_counts"].next(n_nodes)
         sums = _sums_of(counts)
-        nodes.refuse((sums == 0).any(axis=(1, 2)), "its class counts are all 0")
+        if not sums.all():
+            nodes.refuse((sums == 0).any(axis=(1, 2)), "its class counts are all 0")
         arrays["value"], arrays[WEIGHTS] = counts / sums, sums[:, 0, 0].copy()
     else:
-        arrays["value"] = reader.take("trees.value", np.float64, (n_nodes, None, None))
-        if max(arrays["value"].shape[1:]) > np.iinfo(np.int32).max:
-            raise ModelFormatError("the values of the trees have more outputs or classes than can be counted")
-        if reader.has(f"trees.{WEIGHTS}"):
-            arrays[WEIGHTS] = reader.take(f"trees.{WEIGHTS}", np.float64, (n_nodes,))
-    if reader.has("trees.impurity"):
-        arrays["impurity"] = reader.take("trees.impurity", np.float64, (n_nodes,))
-    if reader.has("trees.gain"):
-        arrays["gain"] = _spread(reader.take("trees.gain", np.float64, (int(inner.sum()),)), inner, 0.0)
-    if reader.has("trees.n_node_samples"):
-        arrays["n_node_samples"] = reader.take("trees.n_node_samples", np.int64, (n_nodes,))
-    elif "impurity" in arrays and WEIGHTS in arrays:
+        arrays["value"] = streams["value"].next(n_nodes)
+    for name in ("impurity", "n_node_samples", WEIGHTS):
+        if name in streams:
+            arrays[name] = streams[name].next(n_nodes)
+    if "gain" in streams:
+        arrays["gain"] = _spread(streams["gain"].next(len(inner)), inner, n_nodes, 0.0)
+    if "impurity" in arrays and WEIGHTS in arrays and "n_node_samples" not in arrays:
         arrays["n_node_samples"] = _rows_of_weights(arrays[WEIGHTS], nodes)
     return arrays
 
@@ -302,8 +376,8 @@ def _rows_of_weights(weights: AnyArray, nodes: _Nodes) -> AnyArray:
     return weights.astype(np.int64)
 
 
-def _spread(values: AnyArray, places: AnyArray, otherwise: float) -> AnyArray:
+def _spread(values: AnyArray, places: AnyArray, n_nodes: int, otherwise: float) -> AnyArray:
     """Put values where they belong and another everywhere else."""
-    result = np.full(len(places), otherwise, dtype=values.dtype)
+    result = np.full(n_nodes, otherwise, dtype=values.dtype)
     result[places] = values
     return result

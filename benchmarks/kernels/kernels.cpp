@@ -1,0 +1,191 @@
+// The core's inner loops measured alone, one line each: nanoseconds per value, row or candidate, best of
+// several runs. Run on an idle machine; HORNBEAM_INSTRUCTIONS=baseline or avx2 keeps the kernels to a smaller
+// instruction set.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hornbeam/criterion/counts.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/grower.h"
+#include "hornbeam/kernels.h"
+#include "hornbeam/partition.h"
+#include "hornbeam/predictor.h"
+#include "hornbeam/split.h"
+
+namespace {
+
+using namespace hornbeam;
+
+constexpr std::size_t kRows = 1'000'000;
+constexpr int kRuns = 7;
+
+// Seconds of the fastest run; `prepare` is not timed.
+double fastest(const std::function<void()>& prepare, const std::function<void()>& work) {
+  double best = 1e9;
+  for (int run = 0; run < kRuns; ++run) {
+    prepare();
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
+void report(const std::string& what, double seconds, double count, const std::string& unit) {
+  std::printf("%-58s %8.3f ns per %s\n", what.c_str(), seconds / count * 1e9, unit.c_str());
+}
+
+ColumnView view(const std::vector<double>& values) {
+  return {reinterpret_cast<const std::byte*>(values.data()), sizeof(double), Number::kF64};
+}
+
+std::vector<double> normal_values(std::size_t n, double step, std::mt19937_64& generator) {
+  std::normal_distribution<double> normal;
+  std::vector<double> values(n);
+  for (double& v : values) {
+    v = normal(generator);
+    if (step > 0) v = std::round(v / step) * step;
+  }
+  return values;
+}
+
+void measure_encoding(std::mt19937_64& generator) {
+  const auto few = normal_values(kRows, 0.01, generator);
+  const auto many = normal_values(kRows, 0.0, generator);
+  auto single = many;
+  for (double& v : single) v = static_cast<float>(v);
+  const auto encode = [](const std::vector<double>& values, int max_bins) {
+    return fastest([] {}, [&] { (void)encode_numeric(view(values), values.size(), max_bins); });
+  };
+  report("rank, about 900 distinct values", encode(few, 0), kRows, "value");
+  report("rank, distinct float64 values", encode(many, 0), kRows, "value");
+  report("rank, distinct values exact in float32", encode(single, 0), kRows, "value");
+  report("255 quantile bins, edges included", encode(many, 255), kRows, "value");
+}
+
+void measure_partition(std::mt19937_64& generator) {
+  const Column column = encode_numeric(view(normal_values(kRows, 0.01, generator)), kRows, 0);
+  std::vector<Entry> rows(kRows);
+  std::vector<Entry> scratch(kRows);
+  Split split;
+  split.feature = 0;
+  split.first_right = column.n_codes / 2;
+  split.missing_branch = 1;
+  const auto fill = [&] {
+    for (std::size_t i = 0; i < kRows; ++i) rows[i] = {static_cast<RowId>(i), 1};
+  };
+  report("partition, one row in two goes right",
+         fastest(fill, [&] { (void)partition_rows(rows, scratch.data(), column, split); }), kRows, "row");
+}
+
+void measure_scores() {
+  constexpr std::size_t kCandidates = 4096;
+  constexpr int kRepeats = 200;
+  std::vector<std::int32_t> left(kCandidates);
+  std::vector<std::int32_t> ones(kCandidates);
+  std::vector<double> sums(kCandidates);
+  std::vector<double> weights(kCandidates);
+  for (std::size_t i = 0; i < kCandidates; ++i) {
+    left[i] = static_cast<std::int32_t>(i + 1);
+    ones[i] = static_cast<std::int32_t>(i / 2);
+    sums[i] = static_cast<double>(i) - 2000.0;
+    weights[i] = static_cast<double>(i + 1);
+  }
+  std::vector<double> scores(kCandidates);
+  const Kernels& k = kernels();
+  const auto repeated = [&](const std::function<void()>& work) {
+    return fastest([] {},
+                   [&] {
+                     for (int r = 0; r < kRepeats; ++r) work();
+                   });
+  };
+  const double n = kCandidates;
+  report(std::string("score two-class gini, ") + k.name, repeated([&] {
+           k.gini_two_classes(left.data(), ones.data(), kCandidates, n + 1, n / 2, scores.data());
+         }),
+         n * kRepeats, "candidate");
+  report(std::string("score squared error, ") + k.name, repeated([&] {
+           k.two_squares(sums.data(), sums.data(), weights.data(), kCandidates, n + 1, scores.data());
+         }),
+         n * kRepeats, "candidate");
+  volatile double sink = 0;
+  report(std::string("largest score, ") + k.name,
+         repeated([&] { sink = k.largest(scores.data(), kCandidates); }), n * kRepeats, "candidate");
+}
+
+// One feature of one node, from gathering its codes to its best test.
+void measure_find_split(std::mt19937_64& generator, double step, std::size_t n_node,
+                        const std::string& what) {
+  constexpr std::size_t kTableRows = 100'000;
+  const Column column = encode_numeric(view(normal_values(kTableRows, step, generator)), kTableRows, 0);
+  std::vector<RowId> all(kTableRows);
+  std::iota(all.begin(), all.end(), 0);
+  std::shuffle(all.begin(), all.end(), generator);
+  std::vector<RowId> rows(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_node));
+  std::sort(rows.begin(), rows.end());
+  std::vector<std::int32_t> classes(kTableRows);
+  for (auto& c : classes) c = static_cast<std::int32_t>(generator() & 1);
+  const Target target{1, {2}, classes, {}, {}};
+  TestFinder<TwoClassScorer<GiniTerm>> finder(
+      TwoClassScorer<GiniTerm>(CountStats(target, {rows, {}}), static_cast<std::int64_t>(n_node)));
+  std::vector<Entry> entries;
+  for (const RowId row : rows) entries.push_back({row, CountStats::payload_of(target, row, 1)});
+  finder.load(entries);
+  const int repeats = static_cast<int>(std::max<std::size_t>(1, 200'000 / n_node));
+  report("best test of a feature, " + what,
+         fastest([] {},
+                 [&] {
+                   for (int r = 0; r < repeats; ++r) {
+                     FirstBest<Split> best(0.0);
+                     finder.gather(column);
+                     finder.find_best(column, {}, best, 0);
+                   }
+                 }),
+         static_cast<double>(n_node) * repeats, "row");
+}
+
+void measure_walk(std::mt19937_64& generator) {
+  constexpr std::size_t kTableRows = 100'000;
+  std::vector<std::vector<double>> columns;
+  Dataset data(kTableRows);
+  TableView table{kTableRows, {}};
+  for (int j = 0; j < 8; ++j) columns.push_back(normal_values(kTableRows, 0.0, generator));
+  for (const auto& column : columns) {
+    data.add(encode_numeric(view(column), kTableRows, 0));
+    table.columns.push_back(view(column));
+  }
+  std::vector<std::int32_t> classes(kTableRows);
+  for (std::size_t i = 0; i < kTableRows; ++i) classes[i] = columns[0][i] * columns[1][i] + columns[2][i] > 0;
+  std::vector<RowId> rows(kTableRows);
+  std::iota(rows.begin(), rows.end(), 0);
+  const Target target{1, {2}, classes, {}, {}};
+  GrowParams params;
+  params.max_leaf_nodes = 31;
+  Cancel cancel;
+  const Tree tree = grow_tree(data, target, {rows, {}}, params, cancel).tree;
+  std::vector<NodeId> leaves(kTableRows);
+  report("plain walk, one tree of 31 leaves, one thread",
+         fastest([] {}, [&] { find_leaves(tree, table, Unseen::kMissing, 1, cancel, leaves); }), kTableRows,
+         "row and tree");
+}
+
+}  // namespace
+
+int main() {
+  std::mt19937_64 generator(1);
+  measure_encoding(generator);
+  measure_partition(generator);
+  measure_scores();
+  measure_find_split(generator, 0.01, 100'000, "100,000 rows, 900 codes (counts)");
+  measure_find_split(generator, 0.0, 100'000, "100,000 rows, all distinct (sorts)");
+  measure_find_split(generator, 0.0, 1'000, "1,000 rows, all distinct (sorts)");
+  measure_find_split(generator, 0.0, 100, "100 rows, all distinct (sorts)");
+  measure_find_split(generator, 0.0, 12, "12 rows, all distinct (sorts)");
+  measure_walk(generator);
+}
