@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <exception>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -15,6 +17,7 @@
 
 #include "hornbeam/cancel.h"
 #include "hornbeam/input.h"
+#include "hornbeam/platform.h"
 
 namespace hornbeam::bindings {
 
@@ -25,7 +28,7 @@ using AnyTable = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using NumpyArray = nb::ndarray<nb::numpy, T>;
+using NumpyArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
 inline Number number_of(const nb::dlpack::dtype& dtype) {
   using Dtype = nb::dlpack::dtype_code;
@@ -85,29 +88,56 @@ std::span<const T> span_of(const std::optional<Array1<T>>& array) {
 
 // A numpy array that owns what the vector held.
 template <class T>
-NumpyArray<T> to_numpy(std::vector<T> values, std::initializer_list<std::size_t> shape) {
+NumpyArray<T> to_numpy(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return NumpyArray<T>(owned->data(), shape, owner);
+  return NumpyArray<T>(owned->data(), {owned->size()}, owner);
 }
-template <class T>
-NumpyArray<T> to_numpy(std::vector<T> values) {
-  const std::size_t n = values.size();
-  return to_numpy(std::move(values), {n});
-}
+
+// A signal handler of Python's raised an exception: it is set, and the work is to stop.
+bool python_wants_stop();
+
+// A call into the core while Python's lock is released. When the interpreter is about to end, calls do not go
+// back to it: taking the lock then would end the thread in the middle of C++ code. They wait for the end of
+// the process instead.
+class CallWithoutLock {
+ public:
+  CallWithoutLock();
+  ~CallWithoutLock();
+  CallWithoutLock(const CallWithoutLock&) = delete;
+  CallWithoutLock& operator=(const CallWithoutLock&) = delete;
+
+ private:
+  nb::gil_scoped_release release_;
+};
+
+// Asks running calls to stop and waits until none needs Python any more; runs at exit.
+void stop_running_calls();
 
 // Runs `work(cancel)` without Python's lock. A signal that Python turns into an exception stops the work and
 // is raised.
-bool python_wants_stop();
 template <class Work>
 auto without_lock(Work&& work) {
   Cancel cancel(python_wants_stop);
-  try {
-    nb::gil_scoped_release release;
-    return work(cancel);
-  } catch (const Cancelled&) {
-    throw nb::python_error();  // the lock is held again and the exception already set
+  std::optional<decltype(work(cancel))> result;
+  std::exception_ptr error;
+  {
+    const CallWithoutLock call;
+    const DefaultFloatingPoint floating_point;
+    try {
+      result.emplace(work(cancel));
+    } catch (...) {
+      error = std::current_exception();
+    }
   }
+  if (error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Cancelled&) {
+      throw nb::python_error();  // the lock is held again and the exception already set
+    }
+  }
+  return std::move(*result);
 }
 
 }  // namespace hornbeam::bindings

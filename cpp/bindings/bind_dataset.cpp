@@ -15,14 +15,14 @@ struct ColumnTask {
   std::size_t n_stored = 0;
   Code n_categories = 0;
 
-  Column encode(std::size_t n_rows, int max_bins) const {
+  Column encode(std::size_t n_rows, int max_bins, CancelPoller& poller) const {
     switch (form) {
       case Form::kNumeric:
-        return encode_numeric(values, n_rows, max_bins);
+        return encode_numeric(values, n_rows, max_bins, poller);
       case Form::kCategorical:
         return encode_categories(values, n_rows, n_categories);
       case Form::kSparse:
-        return encode_sparse(indices, values, n_stored, n_rows, max_bins);
+        return encode_sparse(indices, values, n_stored, n_rows, max_bins, poller);
     }
     throw std::logic_error("unknown form of column");
   }
@@ -61,10 +61,12 @@ Dataset encode_table(std::size_t n_rows, nb::list columns, int max_bins, int n_t
     std::vector<Column> encoded(tasks.size());
     std::vector<CancelPoller> pollers;
     for (int w = 0; w < std::max(1, n_threads); ++w) pollers.emplace_back(cancel, w == 0);
-    parallel_for(tasks.size(), n_threads, [&](std::size_t i, int worker) {
-      encoded[i] = tasks[i].encode(n_rows, max_bins);
-      pollers[static_cast<std::size_t>(worker)].poll(n_rows * 16);
-    });
+    parallel_for(
+        tasks.size(), n_threads,
+        [&](std::size_t i, int worker) {
+          encoded[i] = tasks[i].encode(n_rows, max_bins, pollers[static_cast<std::size_t>(worker)]);
+        },
+        &cancel);
     for (Column& column : encoded) data.add(std::move(column));
     return data;
   });

@@ -3,6 +3,7 @@
 
 #include "arrays.h"
 #include "hornbeam/grower.h"
+#include "hornbeam/parallel.h"
 
 namespace hornbeam::bindings {
 
@@ -87,6 +88,8 @@ nb::tuple grow(const Dataset& data, const std::vector<int>& n_classes, int n_out
 }  // namespace
 
 void bind_grow(nb::module_& module) {
+  module.def("thread_was_refused", &thread_was_refused,
+             "Whether the system refused a thread since the last time this was asked.");
   module.def("grow_tree", &grow, nb::arg("data"), nb::kw_only(), nb::arg("n_classes"), nb::arg("n_outputs"),
              nb::arg("classes").none(), nb::arg("reals").none(), nb::arg("weights").none(), nb::arg("rows"),
              nb::arg("multiplicity").none(), nb::arg("criterion"), nb::arg("growth"),

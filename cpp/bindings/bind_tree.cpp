@@ -6,9 +6,13 @@ namespace hornbeam::bindings {
 
 namespace {
 
+// An array over the tree's own memory, which it keeps alive.
 template <class T>
-nb::object view(nb::handle self, const std::vector<T>& values) {
-  return nb::cast(nb::ndarray<nb::numpy, const T>(values.data(), {values.size()}, self));
+using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+
+template <class T>
+View<T> view(nb::handle self, const std::vector<T>& values) {
+  return View<T>(values.data(), {values.size()}, self);
 }
 
 template <class T>
@@ -64,40 +68,52 @@ void bind_tree(nb::module_& module) {
       .def_prop_ro("n_leaves", &Tree::n_leaves)
       .def_prop_ro("max_depth", &Tree::max_depth);
 
-#define HORNBEAM_ARRAY(name, field) \
-  tree.def_prop_ro(name, [](nb::handle self) { return view(self, nb::cast<const Tree&>(self).field); })
-  HORNBEAM_ARRAY("first_child", first_child);
-  HORNBEAM_ARRAY("n_branches", n_branches);
-  HORNBEAM_ARRAY("feature", feature);
-  HORNBEAM_ARRAY("threshold", threshold);
-  HORNBEAM_ARRAY("category_begin", category_begin);
-  HORNBEAM_ARRAY("missing_branch", missing_branch);
-  HORNBEAM_ARRAY("n_node_samples", n_samples);
-  HORNBEAM_ARRAY("weighted_n_node_samples", weight);
-  HORNBEAM_ARRAY("impurity", impurity);
-  HORNBEAM_ARRAY("gain", gain);
-  HORNBEAM_ARRAY("category_words", category_words);
-#undef HORNBEAM_ARRAY
+  // Arrays bring their owner with them: the policy that ties results to `self` would not take them.
+  constexpr auto kOwned = nb::rv_policy::automatic;
+  const auto add_array = [&](const char* name, auto member) {
+    tree.def_prop_ro(
+        name, [member](nb::handle self) { return view(self, nb::cast<const Tree&>(self).*member); }, kOwned);
+  };
+  add_array("first_child", &Tree::first_child);
+  add_array("n_branches", &Tree::n_branches);
+  add_array("feature", &Tree::feature);
+  add_array("threshold", &Tree::threshold);
+  add_array("category_begin", &Tree::category_begin);
+  add_array("missing_branch", &Tree::missing_branch);
+  add_array("n_node_samples", &Tree::n_samples);
+  add_array("weighted_n_node_samples", &Tree::weight);
+  add_array("impurity", &Tree::impurity);
+  add_array("gain", &Tree::gain);
+  add_array("category_words", &Tree::category_words);
 
   tree.def_prop_ro(
           "value",
           [](nb::handle self) {
             const Tree& t = nb::cast<const Tree&>(self);
-            return nb::ndarray<nb::numpy, const double>(
+            return nb::ndarray<nb::numpy, const double, nb::ndim<3>>(
                 t.value.data(),
                 {t.n_nodes(), static_cast<std::size_t>(t.n_outputs), static_cast<std::size_t>(t.n_values)},
                 self);
-          })
-      .def_prop_ro("children_left", [](const Tree& t) { return to_numpy(children(t, 0)); })
-      .def_prop_ro("children_right", [](const Tree& t) { return to_numpy(children(t, 1)); })
-      .def_prop_ro("parent", [](const Tree& t) { return to_numpy(t.parents()); })
-      .def_prop_ro("depth", [](const Tree& t) { return to_numpy(t.depths()); })
+          },
+          kOwned)
+      .def_prop_ro(
+          "children_left", [](const Tree& t) { return to_numpy(children(t, 0)); }, kOwned)
+      .def_prop_ro(
+          "children_right", [](const Tree& t) { return to_numpy(children(t, 1)); }, kOwned)
+      .def_prop_ro(
+          "parent", [](const Tree& t) { return to_numpy(t.parents()); }, kOwned)
+      .def_prop_ro(
+          "depth", [](const Tree& t) { return to_numpy(t.depths()); }, kOwned)
       .def(
           "branches_of_categories",
           [](const Tree& t, NodeId node, std::uint32_t n_categories) {
             if (node < 0 || static_cast<std::size_t>(node) >= t.n_nodes() ||
                 t.category_begin[node] == kNoTable) {
               throw nb::value_error("the node has no test on categories");
+            }
+            const std::size_t words = table_words(n_categories, t.n_branches[node]);
+            if (static_cast<std::size_t>(t.category_begin[node]) + words > t.category_words.size()) {
+              throw nb::value_error("the node's table has fewer categories");
             }
             std::vector<std::int32_t> branches(n_categories);
             for (std::uint32_t c = 0; c < n_categories; ++c) branches[c] = t.branch_of_category(node, c);

@@ -1,6 +1,10 @@
 // The module only registers; each subject has a file of its own.
 #include <nanobind/nanobind.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "arrays.h"
 
 namespace hornbeam::bindings {
@@ -11,9 +15,30 @@ void bind_grow(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_prune(nb::module_& module);
 
+namespace {
+std::atomic<bool> leaving{false};
+std::atomic<int> running_calls{0};
+}  // namespace
+
 bool python_wants_stop() {
+  if (leaving) return true;
   nb::gil_scoped_acquire lock;
   return PyErr_CheckSignals() != 0;
+}
+
+CallWithoutLock::CallWithoutLock() {
+  ++running_calls;
+}
+
+CallWithoutLock::~CallWithoutLock() {
+  --running_calls;
+  while (leaving) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+void stop_running_calls() {
+  leaving = true;
+  nb::gil_scoped_release release;
+  while (running_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace hornbeam::bindings
@@ -27,4 +52,6 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_grow(module);
   hornbeam::bindings::bind_predict(module);
   hornbeam::bindings::bind_prune(module);
+  namespace nb = nanobind;
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&hornbeam::bindings::stop_running_calls));
 }

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kQuantileSampleRows = 200'000;
 constexpr std::size_t kPrefetchDistance = 24;
+constexpr std::size_t kWorkPerPass = 10;  // of a row in a pass over a column, in the poller's units
 
 // Bits of a double, reordered so that unsigned comparison is numeric comparison. -0.0 has become 0.0 before.
 std::uint64_t ordered_bits(double value) {
@@ -71,15 +72,16 @@ class DistinctValues {
   bool collect(std::span<const double> numbers) {
     if (looks_continuous(numbers)) return false;
     slot_of_row_ = Buffer<std::uint16_t>(numbers.size());
-    slots_.assign(kSlots, 0);
+    n_slots_ = std::min(kMostSlots, std::bit_ceil(4 * numbers.size()));
+    slots_.assign(n_slots_, 0);
     for (std::size_t row = 0; row < numbers.size(); ++row) {
       if (std::isnan(numbers[row])) {
-        slot_of_row_[row] = kMissingSlot;
+        slot_of_row_[row] = static_cast<std::uint16_t>(n_slots_);  // one past the table
         continue;
       }
       const std::uint64_t key = ordered_bits(numbers[row]) + 1;  // 0 marks a free slot; no value maps to ~0
-      std::size_t slot = mix(key) & (kSlots - 1);
-      while (slots_[slot] != key && slots_[slot] != 0) slot = (slot + 1) & (kSlots - 1);
+      std::size_t slot = mix(key) & (n_slots_ - 1);
+      while (slots_[slot] != key && slots_[slot] != 0) slot = (slot + 1) & (n_slots_ - 1);
       if (slots_[slot] == 0) {
         if (++n_distinct_ > kLimit) return false;
         slots_[slot] = key;
@@ -102,8 +104,8 @@ class DistinctValues {
 
   CodeBuffer codes(const std::vector<double>& sorted_values) const {
     const Code missing = static_cast<Code>(sorted_values.size());
-    std::vector<Code> code_of_slot(std::size_t{1} << 16, missing);
-    for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    std::vector<Code> code_of_slot(n_slots_ + 1, missing);
+    for (std::size_t slot = 0; slot < n_slots_; ++slot) {
       if (slots_[slot] == 0) continue;
       const double value = from_ordered_bits(slots_[slot] - 1);
       const auto place = std::lower_bound(sorted_values.begin(), sorted_values.end(), value);
@@ -114,8 +116,7 @@ class DistinctValues {
   }
 
  private:
-  static constexpr std::size_t kSlots = 8192;
-  static constexpr std::uint16_t kMissingSlot = 0xffff;
+  static constexpr std::size_t kMostSlots = 8192;
   static constexpr std::size_t kProbe = 4096;
 
   // A look at evenly spread rows: mostly distinct values there mean a table would overflow anyway.
@@ -134,6 +135,7 @@ class DistinctValues {
   std::vector<std::uint64_t> slots_;
   Buffer<std::uint16_t> slot_of_row_;
   std::size_t n_distinct_ = 0;
+  std::size_t n_slots_ = 0;  // a power of two, at least twice as many as distinct values
 };
 
 // A row with its value rounded to float32 as an order-preserving integer: eight bytes that sort in three
@@ -154,7 +156,7 @@ void sort_run(RoundedItem* begin, RoundedItem* end, std::span<const double> numb
             [&](RoundedItem a, RoundedItem b) { return numbers[row_of(a)] < numbers[row_of(b)]; });
 }
 
-Column rank_by_sorting(const Values& values) {
+Column rank_by_sorting(const Values& values, CancelPoller& poller) {
   const std::span<const double> numbers = values.numbers.span();
   const std::size_t n_rows = numbers.size();
   Buffer<RoundedItem> items(n_rows);
@@ -166,6 +168,7 @@ Column rank_by_sorting(const Values& values) {
   }
   RoundedItem* sorted =
       radix_sort(items.data(), scratch.data(), n_known, 32, [](RoundedItem item) { return item >> 32; });
+  poller.poll(kWorkPerPass * n_rows);
   Column column;
   Buffer<Code> code_of_row(n_rows);
   for (std::size_t i = 0; i < n_known;) {
@@ -182,6 +185,7 @@ Column rank_by_sorting(const Values& values) {
       code_of_row[row_of(sorted[i])] = static_cast<Code>(column.values.size()) - 1;
     }
   }
+  poller.poll(kWorkPerPass * n_rows);
   column.n_codes = static_cast<Code>(column.values.size());
   column.codes = store_codes(n_rows, column.missing_code(), [&](std::size_t row) {
     return std::isnan(numbers[row]) ? column.missing_code() : code_of_row[row];
@@ -189,14 +193,14 @@ Column rank_by_sorting(const Values& values) {
   return column;
 }
 
-Column exact_column(const Values& values, const DistinctValues* few) {
+Column exact_column(const Values& values, const DistinctValues* few, CancelPoller& poller) {
   Column column;
   if (few != nullptr) {
     column.values = few->sorted();
     column.n_codes = static_cast<Code>(column.values.size());
     column.codes = few->codes(column.values);
   } else {
-    column = rank_by_sorting(values);
+    column = rank_by_sorting(values, poller);
   }
   column.has_missing = values.has_missing;
   return column;
@@ -280,23 +284,25 @@ Column binned_column(const Values& values, int max_bins) {
   return column;
 }
 
-Column encode_values(const Values& values, int max_bins) {
+Column encode_values(const Values& values, int max_bins, CancelPoller& poller) {
+  poller.poll(kWorkPerPass * values.numbers.size());
   DistinctValues distinct;
   const bool few = distinct.collect(values.numbers.span());
+  poller.poll(kWorkPerPass * values.numbers.size());
   if (max_bins > 0 && !(few && distinct.size() <= static_cast<std::size_t>(max_bins))) {
     return binned_column(values, max_bins);
   }
-  return exact_column(values, few ? &distinct : nullptr);
+  return exact_column(values, few ? &distinct : nullptr, poller);
 }
 
 }  // namespace
 
-Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins) {
-  return encode_values(read_values(column, n_rows), max_bins);
+Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins, CancelPoller& poller) {
+  return encode_values(read_values(column, n_rows), max_bins, poller);
 }
 
 Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,
-                     std::size_t n_rows, int max_bins) {
+                     std::size_t n_rows, int max_bins, CancelPoller& poller) {
   // One dense column at a time is all that ever exists.
   Buffer<double> dense = Buffer<double>::zeros(n_rows);
   Buffer<double> stored(n_stored);
@@ -312,7 +318,7 @@ Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::siz
     }
   });
   const ColumnView view{reinterpret_cast<const std::byte*>(dense.data()), sizeof(double), Number::kF64};
-  return encode_numeric(view, n_rows, max_bins);
+  return encode_numeric(view, n_rows, max_bins, poller);
 }
 
 Column encode_categories(const ColumnView& codes, std::size_t n_rows, Code n_categories) {

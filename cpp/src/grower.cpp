@@ -337,11 +337,14 @@ class Grower {
     std::vector<char> informative(drawn.size(), 0);
     std::vector<char> loaded(workers_.size(), 0);
     loaded[0] = 1;
-    parallel_for(drawn.size(), params_.n_threads, [&](std::size_t i, int w) {
-      Worker<S>& helper = *workers_[static_cast<std::size_t>(w)];
-      if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) helper.finder.load(rows_of(node));
-      informative[i] = try_feature(node, limits, helper, drawn[i], found[i]);
-    });
+    parallel_for(
+        drawn.size(), params_.n_threads,
+        [&](std::size_t i, int w) {
+          Worker<S>& helper = *workers_[static_cast<std::size_t>(w)];
+          if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) helper.finder.load(rows_of(node));
+          informative[i] = try_feature(node, limits, helper, drawn[i], found[i]);
+        },
+        &cancel_);
     for (FirstBest<Split>& one : found) {
       if (one.found()) best.offer(one.score(), one.winner());
     }
@@ -407,9 +410,12 @@ class Grower {
     for (std::size_t i = 0; i < deferred_.size(); ++i) {
       parts_[0].nodes[static_cast<std::size_t>(deferred_[i].id)].part = static_cast<std::int32_t>(i) + 1;
     }
-    parallel_for(deferred_.size(), params_.n_threads, [&](std::size_t i, int w) {
-      grow_subtree(parts_[i + 1], deferred_[i], *workers_[static_cast<std::size_t>(w)]);
-    });
+    parallel_for(
+        deferred_.size(), params_.n_threads,
+        [&](std::size_t i, int w) {
+          grow_subtree(parts_[i + 1], deferred_[i], *workers_[static_cast<std::size_t>(w)]);
+        },
+        &cancel_);
   }
 
   void grow_subtree(Branchwork& part, OpenNode root, Worker<S>& worker) {

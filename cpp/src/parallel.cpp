@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,6 +17,7 @@ namespace hornbeam {
 namespace {
 
 thread_local bool inside_task = false;
+std::atomic<bool> refused{false};
 
 struct Batch {
   std::size_t n_tasks;
@@ -27,6 +28,7 @@ struct Batch {
   std::mutex error_mutex{};
 
   void run(int worker) {
+    const DefaultFloatingPoint floating_point;
     inside_task = true;
     for (;;) {
       const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
@@ -48,7 +50,7 @@ struct Batch {
 // oversubscribing.
 class Pool {
  public:
-  bool try_run(Batch& batch, int n_threads) {
+  bool try_run(Batch& batch, int n_threads, Cancel* cancel) {
     if (busy_.exchange(true)) return false;
     ensure_threads(n_threads - 1);
     {
@@ -65,7 +67,12 @@ class Pool {
     // Helpers that have not woken yet are no longer needed: the tasks are all handed out.
     running_ -= wanted_ - started_;
     wanted_ = started_;
-    done_.wait(lock, [&] { return running_ == 0; });
+    while (!done_.wait_for(lock, std::chrono::milliseconds(50), [&] { return running_ == 0; })) {
+      if (cancel == nullptr) continue;
+      lock.unlock();  // asking the host may take a while, and tasks end meanwhile
+      if (!cancel->requested() && cancel->ask_host()) cancel->request();
+      lock.lock();
+    }
     batch_ = nullptr;
     lock.unlock();
     busy_.store(false);
@@ -77,10 +84,11 @@ class Pool {
     while (static_cast<int>(threads_.size()) < n) {
       try {
         threads_.emplace_back([this] { serve(); });
-      } catch (const std::system_error&) {
-        break;  // a limit on threads: work on with fewer
+        threads_.back().detach();
+      } catch (const std::exception&) {  // a limit on threads or memory: work on with fewer
+        refused = true;
+        break;
       }
-      threads_.back().detach();
     }
   }
 
@@ -133,18 +141,18 @@ Pool& pool() {
 
 }  // namespace
 
-int available_threads(int n_threads) {
-  return inside_task ? 1 : std::max(1, n_threads);
-}
+bool thread_was_refused() { return refused.exchange(false); }
 
-void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task) {
+void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
+                  Cancel* cancel) {
   if (n_tasks == 0) return;
   const bool nested = inside_task;
   Batch batch{n_tasks, task};
   const int useful = static_cast<int>(std::min<std::size_t>(n_tasks, std::max(1, n_threads)));
-  if (nested || useful == 1 || !pool().try_run(batch, useful)) batch.run(0);
+  if (nested || useful == 1 || !pool().try_run(batch, useful, cancel)) batch.run(0);
   inside_task = nested;
   if (batch.error) std::rethrow_exception(batch.error);
+  if (cancel != nullptr && cancel->requested()) throw Cancelled();
 }
 
 }  // namespace hornbeam

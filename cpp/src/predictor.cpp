@@ -53,28 +53,31 @@ void find_leaves(const Tree& tree, const TableView& table, Unseen unseen, int n_
   std::vector<std::unique_ptr<CancelPoller>> pollers;
   for (int w = 0; w < std::max(1, n_threads); ++w)
     pollers.push_back(std::make_unique<CancelPoller>(cancel, w == 0));
-  parallel_for(n_blocks, n_threads, [&](std::size_t b, int worker) {
-    Block& block = blocks[static_cast<std::size_t>(worker)];
-    block.values.resize(used.features.size() * kBlockRows);
-    const std::size_t begin = b * kBlockRows;
-    const std::size_t end = std::min(begin + kBlockRows, table.n_rows);
-    for (std::size_t s = 0; s < used.features.size(); ++s) {
-      const ColumnView& column = table.columns[static_cast<std::size_t>(used.features[s])];
-      read_doubles(column, begin, end, block.values.data() + s * kBlockRows);
-    }
-    std::size_t steps = 0;
-    for (std::size_t row = begin; row < end; ++row) {
-      NodeId node = 0;
-      while (!tree.is_leaf(node)) {
-        const std::size_t slot =
-            static_cast<std::size_t>(used.slot[static_cast<std::size_t>(tree.feature[node])]);
-        node = tree.first_child[node] + branch_of(tree, node, block.value(slot)[row - begin], unseen);
-        if (++steps % 65536 == 0) pollers[static_cast<std::size_t>(worker)]->poll(65536 * 4);
-      }
-      leaves[row] = node;
-    }
-    pollers[static_cast<std::size_t>(worker)]->poll((end - begin) * used.features.size());
-  });
+  parallel_for(
+      n_blocks, n_threads,
+      [&](std::size_t b, int worker) {
+        Block& block = blocks[static_cast<std::size_t>(worker)];
+        block.values.resize(used.features.size() * kBlockRows);
+        const std::size_t begin = b * kBlockRows;
+        const std::size_t end = std::min(begin + kBlockRows, table.n_rows);
+        for (std::size_t s = 0; s < used.features.size(); ++s) {
+          const ColumnView& column = table.columns[static_cast<std::size_t>(used.features[s])];
+          read_doubles(column, begin, end, block.values.data() + s * kBlockRows);
+        }
+        std::size_t steps = 0;
+        for (std::size_t row = begin; row < end; ++row) {
+          NodeId node = 0;
+          while (!tree.is_leaf(node)) {
+            const std::size_t slot =
+                static_cast<std::size_t>(used.slot[static_cast<std::size_t>(tree.feature[node])]);
+            node = tree.first_child[node] + branch_of(tree, node, block.value(slot)[row - begin], unseen);
+            if (++steps % 65536 == 0) pollers[static_cast<std::size_t>(worker)]->poll(65536 * 4);
+          }
+          leaves[row] = node;
+        }
+        pollers[static_cast<std::size_t>(worker)]->poll((end - begin) * used.features.size());
+      },
+      &cancel);
 }
 
 }  // namespace hornbeam

@@ -74,16 +74,20 @@ std::string find_size_fault(const Tree& tree) {
 
 std::string find_number_fault(const Tree& tree, std::size_t node) {
   if (tree.n_samples[node] < 0) return "its number of rows is negative";
-  for (const double number : {tree.weight[node], tree.impurity[node], tree.gain[node]}) {
-    if (!std::isfinite(number)) return "its weight, impurity or gain is not finite";
-  }
+  if (!(std::isfinite(tree.weight[node]) && tree.weight[node] >= 0)) return "its weight is not a number >= 0";
+  // Targets like 1e200 have an infinite variance; what is not a number came from elsewhere.
+  if (std::isnan(tree.impurity[node]) || std::isnan(tree.gain[node]))
+    return "its impurity or gain is not a number";
   for (std::size_t i = 0; i < tree.value_size(); ++i) {
     if (!std::isfinite(tree.value[node * tree.value_size() + i])) return "its value is not finite";
   }
   return "";
 }
 
-std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories) {
+// `next_word` is where the next table of categories must begin: tables stand in node order, without gaps or
+// overlaps.
+std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories,
+                            std::size_t& next_word) {
   const FeatureId feature = tree.feature[node];
   if (feature < 0 || static_cast<std::size_t>(feature) >= categories.size())
     return "its feature is out of range";
@@ -98,13 +102,15 @@ std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCat
   }
   if (n_categories == 0) return "it looks up a numeric feature in a table of categories";
   const std::size_t words = table_words(n_categories, tree.n_branches[node]);
-  const std::int64_t begin = tree.category_begin[node];
-  if (begin < 0 || words > tree.category_words.size() ||
-      static_cast<std::size_t>(begin) > tree.category_words.size() - words) {
+  if (tree.category_begin[node] != static_cast<std::int64_t>(next_word) ||
+      words > tree.category_words.size() - next_word) {
     return "its table of categories is out of range";
   }
+  next_word += words;
   for (std::uint32_t category = 0; category < n_categories; ++category) {
-    if (tree.branch_of_category(static_cast<NodeId>(node), category) >= tree.n_branches[node]) {
+    // Compared unsigned: an entry of 2^31 or more must not pass as a negative number.
+    if (static_cast<std::uint32_t>(tree.branch_of_category(static_cast<NodeId>(node), category)) >=
+        static_cast<std::uint32_t>(tree.n_branches[node])) {
       return "its table of categories names a branch that does not exist";
     }
   }
@@ -118,6 +124,7 @@ std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
   // Breadth-first order with adjacent children means that the children of the inner nodes, taken in order,
   // are exactly the nodes 1, 2, 3, ...: so every node is reached once and there is no cycle.
   std::size_t next_child = 1;
+  std::size_t next_word = 0;
   for (std::size_t node = 0; node < tree.n_nodes(); ++node) {
     if (std::string fault = find_number_fault(tree, node); !fault.empty()) return at_node(node, fault);
     const bool leaf = tree.first_child[node] == kNoChild;
@@ -126,6 +133,9 @@ std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
     }
     if (leaf) {
       if (tree.category_begin[node] != kNoTable) return at_node(node, "a leaf has a table of categories");
+      if (std::isnan(tree.threshold[node]) || tree.missing_branch[node] != 0) {
+        return at_node(node, "a leaf has a test");
+      }
       continue;
     }
     if (tree.n_branches[node] < 2) return at_node(node, "it has fewer than two branches");
@@ -134,10 +144,11 @@ std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
     }
     next_child += static_cast<std::size_t>(tree.n_branches[node]);
     if (next_child > tree.n_nodes()) return at_node(node, "its children lie outside the tree");
-    if (std::string fault = find_test_fault(tree, node, categories); !fault.empty())
+    if (std::string fault = find_test_fault(tree, node, categories, next_word); !fault.empty())
       return at_node(node, fault);
   }
-  return next_child == tree.n_nodes() ? "" : "some nodes have no parent";
+  if (next_child != tree.n_nodes()) return "some nodes have no parent";
+  return next_word == tree.category_words.size() ? "" : "some words of the category tables belong to no node";
 }
 
 }  // namespace hornbeam

@@ -105,6 +105,20 @@ def test_a_grown_out_regression_tree_predicts_the_mean_of_equal_rows(table, crit
         np.testing.assert_allclose(predicted[rows], mean, rtol=1e-9, atol=1e-9 * np.abs(table.y).max())
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize(
+    "column", [["a", "a", "a", None, None, None] * 2, [1.0, 1.0, 1.0, None, None, None] * 2]
+)
+def test_one_known_value_is_parted_from_gaps(column, n_classes):
+    """The only test such a column has; the others must not be looked for."""
+    X = pd.DataFrame({"x": column})
+    y = np.where(X["x"].isna(), 0, 1 + np.arange(12) % (n_classes - 1))
+    model = hb.DecisionTreeClassifier().fit(X, y)
+    assert model.get_n_leaves() == 2
+    assert model.tree_.missing_branch[0] == 1
+    assert (model.predict(X[X["x"].isna()]) == 0).all()
+
+
 def boolean_functions(n_bits: int) -> list[np.ndarray]:
     """All of them for few bits; for more, a fixed selection that holds parity and its negation."""
     n_inputs = 2**n_bits

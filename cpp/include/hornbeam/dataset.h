@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "hornbeam/cancel.h"
 #include "hornbeam/input.h"
 #include "hornbeam/platform.h"
 #include "hornbeam/types.h"
@@ -49,12 +50,12 @@ class Dataset {
   std::vector<Column> columns_;
 };
 
-// max_bins = 0 asks for exact codes.
-Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins);
+// max_bins = 0 asks for exact codes. The poller is asked between the passes over the column.
+Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins, CancelPoller& poller);
 
 // A column of implicit zeros with `data` at `indices`.
 Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,
-                     std::size_t n_rows, int max_bins);
+                     std::size_t n_rows, int max_bins, CancelPoller& poller);
 
 // Category codes pass through; kMissingCategory becomes the missing code. Unseen categories do not occur at
 // fit.

@@ -5,15 +5,18 @@
 #include <cstddef>
 #include <functional>
 
+#include "hornbeam/cancel.h"
+
 namespace hornbeam {
 
 // Calls task(index, worker) for every index in [0, n_tasks), on at most n_threads threads, the caller being
 // worker 0. Tasks are handed out in order; worker numbers are < n_threads, so each can own a workspace. The
 // first exception wins: no further task starts, and it is rethrown here when all running ones have stopped. A
 // call from inside a task runs serially.
-void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task);
+void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
+                  Cancel* cancel = nullptr);
 
-// How many threads a call with `n_threads` would really get (thread creation may fail; nested calls get one).
-int available_threads(int n_threads);
+// Whether the system refused a thread since the last time this was asked; the work was then done by fewer.
+bool thread_was_refused();
 
 }  // namespace hornbeam

@@ -2,6 +2,7 @@
 // huge pages, usable cores, fork handlers, processor features.
 #pragma once
 
+#include <cfenv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -33,6 +34,22 @@ void on_fork_in_child(void (*handler)());
 
 enum class InstructionSet : std::uint8_t { kBaseline, kAvx2, kAvx512 };
 InstructionSet best_instruction_set();
+
+// Rounding to nearest and subnormal numbers kept, whatever the host program has set (some libraries switch on
+// "flush to zero"); the host's settings come back at the end.
+class DefaultFloatingPoint {
+ public:
+  DefaultFloatingPoint() {
+    std::fegetenv(&host_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloatingPoint() { std::fesetenv(&host_); }
+  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
+  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
+
+ private:
+  std::fenv_t host_;
+};
 
 // A plain array that is not cleared on creation, aligned, huge-paged when large, movable.
 template <class T>

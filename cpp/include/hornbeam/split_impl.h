@@ -114,9 +114,12 @@ typename TestFinder<S>::Found TestFinder<S>::merge_directions(const Found& missi
 
 template <Scorer S>
 bool TestFinder<S>::count_pays() const {
+  // Cells must be cleared and walked, whether they hold rows or not, so there should not be many for the
+  // rows.
   const std::size_t range = std::size_t{highest_} - lowest_ + 1;
+  const std::size_t elements = range * static_cast<std::size_t>(scorer_.cell_size());
   const std::size_t n = entries_.size();
-  return n > kInsertionRows ? range <= 4 * n : range <= 2 * n;
+  return elements <= (n > kInsertionRows ? 8 : 4) * n;
 }
 
 template <Scorer S>
@@ -392,9 +395,9 @@ typename TestFinder<S>::Found TestFinder<S>::walk_masks(const Limits& limits, bo
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
   const std::size_t n_groups = group_code_.size();
   const Code all = (Code{1} << n_groups) - 1;
-  const Code last = n_missing_ > 0 && !missing_left ? all : all - 2;
+  const Code end = n_missing_ > 0 && !missing_left ? all + 1 : all;
   Found best;
-  for (Code mask = 1; mask <= last; mask += 2) {
+  for (Code mask = 1; mask < end; mask += 2) {
     Walk walk = start_walk(missing_left, 2);
     for (std::size_t g = 0; g < n_groups; ++g) {
       if ((mask >> g & 1) != 0) walk.move_cell(&group_cells_[g * size]);

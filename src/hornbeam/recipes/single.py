@@ -14,7 +14,7 @@ from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.recipes.footprint import refuse_hopeless_tree
-from hornbeam.warnings import WeightWarning
+from hornbeam.warnings import ThreadsWarning, WeightWarning
 
 __all__ = ["GrowthSettings", "grow_tree"]
 
@@ -78,6 +78,12 @@ def grow_tree(
         warnings.warn(
             f"{n_weightless} row(s) have a positive weight so small beside the total that they do not count.",
             WeightWarning,
+            stacklevel=4,
+        )
+    if _core.thread_was_refused():
+        warnings.warn(
+            "The system refused a thread; the tree was grown with fewer. Raise the limit, or set n_jobs.",
+            ThreadsWarning,
             stacklevel=4,
         )
     return tree

@@ -62,6 +62,7 @@ class CountCriterion {
   CountCriterion(CountStats stats, std::int64_t total_count) : stats_(std::move(stats)), term_(total_count) {}
 
   CountStats& stats() { return stats_; }
+  int cell_size() const { return stats_.cell_size(); }
   double score_of(const Element* cell) const {
     std::int64_t terms = 0;
     std::int64_t count = 0;
