@@ -46,7 +46,7 @@ void stop_running_calls() {
 NB_MODULE(_core, module) {
   module.doc() =
       "hornbeam's compiled core: encoding, growing, predicting. Use the estimators; this border may change.";
-  module.attr("__version__") = HORNBEAM_VERSION;
+  module.attr("version") = HORNBEAM_VERSION;
   hornbeam::bindings::bind_dataset(module);
   hornbeam::bindings::bind_tree(module);
   hornbeam::bindings::bind_grow(module);

@@ -267,7 +267,7 @@ class Grower {
     limits.lower = node.lower;
     limits.upper = node.upper;
     if (limits.node_weight < 2 * min_weight_) return;
-    const double node_score = worker.finder.scorer().score_of(cell);
+    const double node_score = worker.finder.scorer().score_of_node(cell);
     FirstBest<Split> best = find_split(node, limits, worker);
     if (!best.found()) return;
     node.gain = std::max(0.0, (best.score() - node_score) * prototype_.score_unit());

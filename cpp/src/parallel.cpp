@@ -141,7 +141,9 @@ Pool& pool() {
 
 }  // namespace
 
-bool thread_was_refused() { return refused.exchange(false); }
+bool thread_was_refused() {
+  return refused.exchange(false);
+}
 
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
                   Cancel* cancel) {

@@ -1,7 +1,7 @@
 """The one thing that is saved, sent, drawn and explained: trees, and what is needed to use and to read them.
 
-An `Ensemble` takes tables as a user gives them and returns leaves; estimators turn leaves into answers. It never changes
-after it is made, so any number of threads may predict with one.
+An `Ensemble` takes tables as a user gives them and returns leaves; estimators turn leaves into answers. It
+never changes after it is made, so any number of threads may predict with one.
 """
 
 import warnings
@@ -45,7 +45,9 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
     """Make a tree from arrays of unknown origin; ValueError says which node is wrong."""
     value = arrays["value"]
     if value.ndim != 3:
-        raise ValueError(f"the values of a tree have 3 dimensions (node, output, class); these have {value.ndim}")
+        raise ValueError(
+            f"the values of a tree have 3 dimensions (node, output, class); these have {value.ndim}"
+        )
     flat = {name: np.ascontiguousarray(arrays[name]).reshape(-1) for name in TREE_ARRAYS}
     n_categories = [
         len(categories or ()) if kind == "categorical" else 0
@@ -58,7 +60,8 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
 class Ensemble:
     """Trees over one schema.
 
-    `unseen` says where categories go that the fit never saw; `missing_allowed` is False where a missing value is an error.
+    `unseen` says where categories go that the fit never saw; `missing_allowed` is False where a missing value
+    is an error.
     """
 
     trees: tuple[_core.Tree, ...]
@@ -75,7 +78,7 @@ class Ensemble:
             counts = ", ".join(f"{name!r}: {count} row(s)" for name, count in table.n_unseen.items())
             way = "the larger branch" if self.unseen == "majority" else "the way of missing values"
             warnings.warn(
-                f"Categories that the fit has not seen go {way} (set unseen='error' to refuse them): {counts}.",
+                f"Categories that the fit has not seen go {way} (unseen='error' refuses them): {counts}.",
                 UnseenCategoryWarning,
                 stacklevel=4,
             )
@@ -94,7 +97,7 @@ class Ensemble:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle trees as plain arrays: what comes back is checked like a file."""
         trees = tuple(tree_to_arrays(tree) for tree in self.trees)
-        return {**vars(self), "trees": trees, "library_version": _core.__version__}
+        return {**vars(self), "trees": trees, "library_version": _core.version}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a pickle; damaged trees are refused, another version gives a warning."""
@@ -106,9 +109,9 @@ class Ensemble:
 
 def _warn_of_other_version(made_by: str) -> None:
     """Warn if a pickle was made by another version: pickles hold what is inside objects, which may change."""
-    if made_by != _core.__version__:
+    if made_by != _core.version:
         warnings.warn(
-            f"The pickled model was made by hornbeam {made_by}; this is {_core.__version__}. It may fail or "
+            f"The pickled model was made by hornbeam {made_by}; this is {_core.version}. It may fail or "
             "predict something else. Unpickle it with the version that made it and use hornbeam.save: later "
             "versions read such files.",
             VersionWarning,
@@ -122,8 +125,8 @@ def refuse_missing(table: Table, estimator_name: str) -> None:
     if found is not None:
         name, row = found
         raise ValueError(
-            f"{estimator_name}: column {name!r}, row {row}: the value is missing and missing='error' refuses that. "
-            "Fill the gap, or use missing='learn'."
+            f"{estimator_name}: column {name!r}, row {row}: the value is missing and missing='error' refuses "
+            "that. Fill the gap, or use missing='learn'."
         )
 
 

@@ -9,9 +9,14 @@ from reference.naive import Rules
 from reference.tables import Table, tables
 
 from core.growing import encode, grow, n_categories, same_bits
+from hornbeam import _core
 
 GROWTH = {"depth": "depth_first", "level": "level", "best": "best_first"}
-CRITERIA = {"classes": ("gini", "entropy"), "numbers": ("squared_error",), "counts": ("poisson", "squared_error")}
+CRITERIA = {
+    "classes": ("gini", "entropy"),
+    "numbers": ("squared_error",),
+    "counts": ("poisson", "squared_error"),
+}
 
 
 @st.composite
@@ -95,7 +100,10 @@ def compare(tree, nodes, table: Table, rules: Rules) -> None:
 
 
 def _near_the_limit(node, rules: Rules) -> bool:
-    return node.decrease is not None and abs(node.decrease - rules.min_impurity_decrease) < 1e-9 < rules.min_impurity_decrease
+    return (
+        node.decrease is not None
+        and abs(node.decrease - rules.min_impurity_decrease) < 1e-9 < rules.min_impurity_decrease
+    )
 
 
 @settings(max_examples=1000)
@@ -153,13 +161,13 @@ def test_a_view_of_rows_is_like_a_copy_of_them(case, data):
     # The copy keeps the category tables of the whole: codes must mean the same.
     columns = [c[rows] for c in table.columns]
     parts = encode_with_categories(columns, table.columns)
-    copy = grow(parts, table.y[rows], None if weights is None else weights[rows], rows=np.arange(len(rows)), **common)
+    copy = grow(
+        parts, table.y[rows], None if weights is None else weights[rows], rows=np.arange(len(rows)), **common
+    )
     assert same_bits(view, copy)
 
 
 def encode_with_categories(columns, originals):
-    from hornbeam import _core
-
     parts = [
         (c.astype(np.int32), n_categories(o)) if np.issubdtype(c.dtype, np.integer) else (c,)
         for c, o in zip(columns, originals, strict=True)
@@ -172,7 +180,11 @@ def encode_with_categories(columns, originals):
 def test_multiplicities_are_like_weights(case, data):
     table, rules = case
     times = np.array(data.draw(st.lists(st.integers(1, 6), min_size=len(table.y), max_size=len(table.y))))
-    common = {"n_classes": table.n_classes, "criterion": rules.criterion, "min_samples_leaf": rules.min_samples_leaf}
+    common = {
+        "n_classes": table.n_classes,
+        "criterion": rules.criterion,
+        "min_samples_leaf": rules.min_samples_leaf,
+    }
     drawn = grow(table.columns, table.y, multiplicity=times, **common)
     weighted = grow(table.columns, table.y, times.astype(float), **common)
     nodes = naive.grow(
@@ -184,7 +196,9 @@ def test_multiplicities_are_like_weights(case, data):
     )
     if any(naive.near_ties(n) for n in nodes):
         return
-    assert same_bits(drawn, weighted, ("first_child", "feature", "threshold", "category_words", "n_node_samples"))
+    assert same_bits(
+        drawn, weighted, ("first_child", "feature", "threshold", "category_words", "n_node_samples")
+    )
 
 
 def test_the_three_ways_to_find_a_split_agree():

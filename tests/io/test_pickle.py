@@ -49,7 +49,7 @@ def test_75_another_version_is_told(
     pickled = pickle.dumps(model)
     monkeypatch.undo()
     told = made_by or "an unknown version"
-    with pytest.warns(VersionWarning, match=rf"made by hornbeam {told}; this is {_core.__version__}"):
+    with pytest.warns(VersionWarning, match=rf"made by hornbeam {told}; this is {_core.version}"):
         other = pickle.loads(pickled)
     assert same_array(other.predict(X), model.predict(X))
 

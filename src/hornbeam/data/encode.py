@@ -1,6 +1,7 @@
-"""From named columns to integer codes: a `Table` comes in, an `Encoded` data set that every learner can share goes out.
+"""From named columns to integer codes: a `Table` comes in, an `Encoded` data set for every learner goes out.
 
-The encoding holds facts about X only. Bootstrap samples, folds and rounds are lists of its rows, never copies.
+The encoding holds facts about X only. Bootstrap samples, folds and rounds are lists of its rows, never
+copies.
 """
 
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ class Encoded:
 
 
 def encode(table: Table, *, max_bins: int | None, n_threads: int) -> Encoded:
-    """Encode a table: exactly, by the rank of each distinct value, or into at most `max_bins` quantile bins."""
+    """Encode a table: exactly, by the rank of each distinct value, or into at most `max_bins` bins."""
     columns: list[tuple[Any, ...]] = []
     for column in table.columns:
         if isinstance(column.values, SparseColumn):

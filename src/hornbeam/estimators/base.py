@@ -113,7 +113,8 @@ class TreeModel(ColumnOptions, RunOptions):
 def importances_of(tree: _core.Tree, n_features: int) -> npt.NDArray[np.float64]:
     """Share out the impurity decrease of a tree over the features that brought it about; shares sum to 1."""
     inner = tree.feature >= 0
-    decrease = np.bincount(tree.feature[inner], weights=tree.gain[inner], minlength=n_features)
+    decrease = np.zeros(n_features)
+    np.add.at(decrease, tree.feature[inner], tree.gain[inner])
     total = decrease.sum()
     return decrease / total if total > 0 else decrease
 

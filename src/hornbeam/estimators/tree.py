@@ -112,6 +112,12 @@ class _DecisionTree(TreeModel, TreeOptions):
     def _checked_directions(
         self, encoded: Encoded, target: ClassTarget | RegressionTarget
     ) -> tuple[int, ...]:
+        if target.n_outputs > 1 and "categorical" in encoded.schema.kinds:
+            name = encoded.schema.names[encoded.schema.kinds.index("categorical")]
+            raise ValueError(
+                f"Several outputs take numeric columns only, but {name!r} is categorical: its categories "
+                "have no order that is best for all outputs. Fit one tree per output, or encode the column."
+            )
         directions = self._monotonic_directions(encoded.schema.names)
         if not directions:
             return ()
@@ -119,9 +125,7 @@ class _DecisionTree(TreeModel, TreeOptions):
             raise ValueError("Monotonicity constraints are not supported with multiclass classification.")
         if target.n_outputs > 1:
             raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
-        for name, kind, direction in zip(
-            encoded.schema.names, encoded.schema.kinds, directions, strict=True
-        ):
+        for name, kind, direction in zip(encoded.schema.names, encoded.schema.kinds, directions, strict=True):
             if direction and kind == "categorical":
                 raise ValueError(
                     f"monotonic_cst constrains {name!r}, a categorical column: its categories have no order. "
@@ -212,9 +216,7 @@ class _DecisionTree(TreeModel, TreeOptions):
         return self.tree_.value[leaves]
 
 
-def _rows_with_weight(
-    encoded: Encoded, weights: npt.NDArray[np.float64] | None
-) -> npt.NDArray[np.uint32]:
+def _rows_with_weight(encoded: Encoded, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.uint32]:
     """Leave out the rows of classes whose `class_weight` is 0; rows of weight 0 are gone already."""
     if weights is None or weights.all():
         return encoded.all_rows()
@@ -291,11 +293,12 @@ class DecisionTreeClassifier(ClassifierMixin, MultiOutputMixin, _DecisionTree, C
         """Return the class with the largest share in each row's leaf; the first of equals."""
         shares = self.predict_proba(X)
         if self.n_outputs_ == 1:
-            return self.classes_[np.argmax(shares, axis=1)]
-        labels = [
+            labels: npt.NDArray[Any] = self.classes_[np.argmax(shares, axis=1)]
+            return labels
+        by_output = [
             classes[np.argmax(share, axis=1)] for classes, share in zip(self.classes_, shares, strict=True)
         ]
-        return np.stack(labels, axis=1)
+        return np.stack(by_output, axis=1)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that several outputs are welcome."""

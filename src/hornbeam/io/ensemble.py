@@ -6,7 +6,7 @@ is none.
 """
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +94,7 @@ class PredictOnlyEnsemble(Ensemble):
 
     @property
     def _whole_trees(self) -> tuple[_core.Tree, ...]:
-        return tuple(tree._tree for tree in self.trees)
+        return tuple(tree._tree for tree in cast(tuple[StrippedTree, ...], self.trees))
 
     def leaves(self, table: Table, *, n_threads: int) -> npt.NDArray[np.int32]:
         """Find the leaf of every row in every tree: one column per tree."""
@@ -104,7 +104,7 @@ class PredictOnlyEnsemble(Ensemble):
     def __getstate__(self) -> dict[str, Any]:
         """Pickle trees as plain arrays: what comes back is checked like a file."""
         trees = tuple(tree_to_arrays(tree) for tree in self._whole_trees)
-        return {**vars(self), "trees": trees, "library_version": _core.__version__}
+        return {**vars(self), "trees": trees, "library_version": _core.version}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a pickle; damaged trees are refused, another version gives a warning."""

@@ -43,7 +43,7 @@ def packed(model: Any, *, predict_only: bool = False) -> list[bytes | memoryview
     check_is_fitted(model)
     writer = RecordWriter(predict_only=predict_only)
     document = write_estimator(model, writer)
-    return pack(Contents(document, writer.tensors, _core.__version__))
+    return pack(Contents(document, writer.tensors, _core.version))
 
 
 def load(path: Path) -> Any:

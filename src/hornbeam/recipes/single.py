@@ -61,6 +61,7 @@ def grow_tree(
     """Grow one tree on some rows; weights must be positive there."""
     if settings.min_impurity_decrease == 0:  # a limit of which only growing can tell what it leaves
         refuse_hopeless_tree(encoded, target, most_leaves=settings.most_leaves(len(rows)))
+    tree: _core.Tree
     tree, n_weightless = _core.grow_tree(
         encoded.codes,
         n_classes=[len(classes) for classes in target.classes] if isinstance(target, ClassTarget) else [],

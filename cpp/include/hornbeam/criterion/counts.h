@@ -63,7 +63,7 @@ class CountCriterion {
 
   CountStats& stats() { return stats_; }
   int cell_size() const { return stats_.cell_size(); }
-  double score_of(const Element* cell) const {
+  double score_of_node(const Element* cell) const {
     std::int64_t terms = 0;
     std::int64_t count = 0;
     for (int k = 0; k < stats_.cell_size(); ++k) {

@@ -14,6 +14,9 @@ namespace hornbeam {
 
 class SquaredErrorBranch {
  public:
+  // Targets may be moved by a constant without changing which split is best; near their mean, squares lose no
+  // digits.
+  static constexpr bool kMovable = true;
   explicit SquaredErrorBranch(const SumStats& stats)
       : unit_(stats.sum_unit() * stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const { return sum * sum / weight; }
@@ -29,6 +32,7 @@ class SquaredErrorBranch {
 
 class PoissonBranch {
  public:
+  static constexpr bool kMovable = false;
   explicit PoissonBranch(const SumStats& stats)
       : sum_unit_(stats.sum_unit()), mean_unit_(stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const {
@@ -75,8 +79,9 @@ class SumScorer {
     }
     // Both sums are rounded to float64 from their integers, so that swapped branches have the same score.
     void note(bool wanted) {
-      left_sums_[n_notes_] = static_cast<double>(sum_);
-      right_sums_[n_notes_] = static_cast<double>(node_sum_ - sum_);
+      const std::int64_t left = sum_ - weight_ * node_centre_;
+      left_sums_[n_notes_] = static_cast<double>(left);
+      right_sums_[n_notes_] = static_cast<double>(moved_node_sum_ - left);
       left_weights_[n_notes_] = static_cast<double>(weight_);
       n_notes_ += wanted;
     }
@@ -97,6 +102,8 @@ class SumScorer {
     std::size_t n_notes_ = 0;
     std::int64_t node_sum_ = 0;
     std::int64_t node_weight_ = 0;
+    std::int64_t node_centre_ = 0;     // subtracted from every target, in units of sum per weight
+    std::int64_t moved_node_sum_ = 0;  // the node's sum after that
     const SumStats::Moments* rows_ = nullptr;
     double* left_sums_ = nullptr;
     double* right_sums_ = nullptr;
@@ -109,6 +116,8 @@ class SumScorer {
     Walk walk;
     walk.node_sum_ = node[SumStats::kSum];
     walk.node_weight_ = node[SumStats::kWeight];
+    walk.node_centre_ = centre_of(node);
+    walk.moved_node_sum_ = node[SumStats::kSum] - node[SumStats::kWeight] * walk.node_centre_;
     walk.rows_ = stats_.loaded();
     walk.left_sums_ = left_sums_.start(most_notes);
     walk.right_sums_ = right_sums_.start(most_notes);
@@ -125,8 +134,9 @@ class SumScorer {
   }
 
   bool is_empty(const Element* cell) const { return cell[SumStats::kRows] == 0; }
-  double score_of(const Element* cell) const {
-    return branch_(static_cast<double>(cell[SumStats::kSum]), static_cast<double>(cell[SumStats::kWeight]));
+  double score_of_node(const Element* node) const {
+    const std::int64_t moved = node[SumStats::kSum] - node[SumStats::kWeight] * centre_of(node);
+    return branch_(static_cast<double>(moved), static_cast<double>(node[SumStats::kWeight]));
   }
   double order_of(const Element* cell) const {
     return static_cast<double>(cell[SumStats::kSum]) / static_cast<double>(cell[SumStats::kWeight]);
@@ -135,6 +145,14 @@ class SumScorer {
   double score_unit() const { return branch_.unit(); }
 
  private:
+  // The node's mean, rounded to a whole number of units, so that sums stay exact; |weight * centre| is at
+  // most about |sum|.
+  static std::int64_t centre_of(const Element* node) {
+    if (!Branch::kMovable) return 0;
+    return std::llround(static_cast<double>(node[SumStats::kSum]) /
+                        static_cast<double>(node[SumStats::kWeight]));
+  }
+
   SumStats stats_;
   Branch branch_;
   NoteRoom<double> left_sums_;

@@ -111,6 +111,7 @@ class VectorScorer {
 
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of(const Element* cell) const { return Criterion::branch(stats_, cell); }
+  double score_of_node(const Element* node) const { return score_of(node); }
   // The share of class 1 of the first output, or its mean.
   double order_of(const Element* cell) const {
     const int channel = stats_.is_classification() ? 1 : 0;

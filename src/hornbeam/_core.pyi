@@ -1,0 +1,174 @@
+"""
+hornbeam's compiled core: encoding, growing, predicting. Use the estimators; this border may change.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+
+version: str = '0.1.0'
+
+class Dataset:
+    """A table encoded column by column as integer codes."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    def n_codes(self, feature: int) -> int: ...
+
+    def codes(self, feature: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """The codes of a column; n_codes means missing."""
+
+    def values(self, feature: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        The distinct values of an exact column, or the inner edges of a binned one.
+        """
+
+    def is_constant(self, feature: int) -> bool:
+        """Whether all rows agree, missing values counting as one value."""
+
+    def is_binned(self, feature: int) -> bool: ...
+
+def encode_table(n_rows: int, columns: list, max_bins: int, n_threads: int) -> Dataset:
+    """
+    Encodes columns given as tuples: (values,), (category codes, n_categories) or (row indices, values, None).
+
+    max_bins=0 asks for exact codes.
+    """
+
+class Tree:
+    """
+    Flat parallel arrays; nodes breadth-first, children of a node adjacent.
+    """
+
+    @property
+    def n_outputs(self) -> int: ...
+
+    @property
+    def n_values(self) -> int:
+        """Classes per output (of the output with most); 1 for real targets."""
+
+    @property
+    def node_count(self) -> int: ...
+
+    @property
+    def n_leaves(self) -> int: ...
+
+    @property
+    def max_depth(self) -> int: ...
+
+    @property
+    def first_child(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def n_branches(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def feature(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def threshold(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def category_begin(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def missing_branch(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def n_node_samples(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def weighted_n_node_samples(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def impurity(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def gain(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def category_words(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), writable=False)]: ...
+
+    @property
+    def value(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), writable=False)]: ...
+
+    @property
+    def children_left(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def children_right(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def parent(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def depth(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def branches_of_categories(self, node: int, n_categories: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Where each category goes at a node."""
+
+def make_tree(*, n_outputs: int, n_values: int, categories: Sequence[int], first_child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_branches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_branch: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_node_samples: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weighted_n_node_samples: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], impurity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], gain: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_words: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Tree:
+    """
+    A tree from arrays of unknown origin: everything is checked, ValueError says which node is wrong.
+
+    `categories` holds the number of categories of every feature, 0 for numeric ones.
+    """
+
+def thread_was_refused() -> bool:
+    """
+    Whether the system refused a thread since the last time this was asked.
+    """
+
+def grow_tree(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], multiplicity: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, criterion: str, growth: str, random_splits: bool, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_leaf: float, max_leaf_nodes: int, max_nodes: int, max_features: int, min_impurity_decrease: float, monotonic: Sequence[int], key: int, n_threads: int) -> tuple:
+    """
+    Grows one tree; returns it and the number of rows whose weight was too small to count.
+    """
+
+@overload
+def find_leaves(tree: Tree, table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], unseen_to_majority: bool, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """The leaf of every row of a 2-D array of numbers."""
+
+@overload
+def find_leaves(tree: Tree, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, unseen_to_majority: bool, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """The leaf of every row of a table given column by column."""
+
+def collapse(tree: Tree, nodes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Tree:
+    """
+    The tree with these nodes turned into leaves, renumbered breadth-first.
+    """
+
+def cost_complexity_path(tree: Tree, by_error: bool) -> dict:
+    """
+    The nested sequence of pruned trees, the whole tree first: alpha, cost and n_leaves per step;
+    removed_at, per node the step from which it is no inner node (0 at leaves); and the log of the cuts.
+    """
+
+def prune_cost_complexity(tree: Tree, ccp_alpha: float, by_error: bool = False) -> Tree:
+    """
+    The smallest tree of the sequence whose alpha is at most ccp_alpha; 0 prunes nothing.
+    """
+
+def prune_reduced_error(tree: Tree, cost_as_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    Cuts, one by one, the node whose removal lowers the validation error most; returns the tree and the
+    log. `cost_as_leaf` holds, per node, the error on the validation rows that reach it were it a leaf.
+    """
+
+def prune_pessimistic(tree: Tree, confidence: float = 0.25) -> tuple:
+    """
+    Cuts, bottom-up, where a leaf has no larger pessimistic error than its branch (C4.5); returns the tree
+    and the log.
+    """
+
+def upper_error_rate(errors: float, weight: float, confidence: float) -> float:
+    """
+    The error rate that pessimistic pruning assumes for a leaf: the upper confidence limit of a
+    binomial rate.
+    """
