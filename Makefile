@@ -28,7 +28,7 @@ STUB := src/hornbeam/_core.pyi
 COMPILERS := $(if $(filter default undefined,$(origin CXX)),c++ g++ clang++,$(firstword $(CXX)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-python lint-types lint-cpp lint-spelling lint-stub format stub bench docs sanitize \
+.PHONY: help demo test lint lint-python lint-types lint-cpp lint-spelling lint-stub format stub bench docs sanitize fuzz \
         setup clean clean-all
 
 help: ## list the targets
@@ -65,6 +65,9 @@ sanitize: $(SANITIZE_VENV)/.stamps/dev $(SANITIZE_VENV)/.stamps/core ## run the 
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	$(SANITIZE_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --capture=sys $(ARGS)
+
+fuzz: $(STAMPS)/dev $(STAMPS)/core ## feed 20,000 damaged model files to the loader (ARGS="--seed 1")
+	$(BIN)/python tests/fuzz/fuzz_load.py --runs 20000 $(ARGS)
 
 setup: $(STAMPS)/dev $(STAMPS)/core ## only prepare .venv: dependencies, tools and the built core
 

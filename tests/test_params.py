@@ -106,18 +106,23 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
 }
 
 
+def label(value: object) -> str:
+    """Name a value in a test's name, without the address that some objects print."""
+    return f"{value!r:.30}".partition(" at 0x")[0]
+
+
 def good_values() -> Iterator[Any]:
     for cls in DEMOS:
         for name in options_of(cls):
             for value in GOOD_AND_BAD[name][0]:
-                yield pytest.param(cls, name, value, id=f"{cls.__name__}-{name}-{value!r:.30}")
+                yield pytest.param(cls, name, value, id=f"{cls.__name__}-{name}-{label(value)}")
 
 
 def bad_values() -> Iterator[Any]:
     for cls in DEMOS:
         for name in options_of(cls):
             for value in GOOD_AND_BAD[name][1]:
-                shown = "10**400" if value == 10**400 else f"{value!r:.30}"
+                shown = "10**400" if value == 10**400 else label(value)
                 yield pytest.param(cls, name, value, id=f"{cls.__name__}-{name}-{shown}")
 
 

@@ -20,6 +20,12 @@ def test_row_89_without_further_threads_the_work_is_done_by_fewer() -> None:
     if seen["obstacle"]:
         pytest.skip(f"this machine grants threads whatever is asked: {seen['obstacle']}")
     assert seen["same"] is True
+    assert seen["warnings"] == ["ThreadsWarning"]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_row_92_leaving_the_interpreter_during_a_fit(n_jobs: int) -> None:
+    assert run_script("exit_during_fit", str(n_jobs)) == {"left": True}  # and the exit code is 0
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -110,6 +116,7 @@ def test_row_93_only_the_monotonic_clock_decides_about_time() -> None:
         "CLOCK_REALTIME",
     ):
         assert [name for name, text in texts.items() if wall_clock in text] == []
-    # Waiting for the pool has no time limit at all, so no jump of any clock can end it.
-    assert "wait_for" not in texts["parallel.cpp"]
+    # Waiting for the pool ends only when its work has: a clock that jumps can change how often it asks the host.
+    waits = texts["parallel.cpp"].count("wait_for")
+    assert waits == texts["parallel.cpp"].count("while (!done_.wait_for") == 1
     assert "wait_until" not in texts["parallel.cpp"]

@@ -1,6 +1,7 @@
 """Rows 19 to 31: missing, infinite, extreme, nearly equal, huge and constant values."""
 
 import pickle
+import platform
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from catalogue.models import TREES, Tree, fit_both, problem, same_model
+from catalogue.processes import run_script
 from hornbeam import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.warnings import DataWarning
 
@@ -80,6 +82,16 @@ def test_row_22_threshold_beside_an_infinity() -> None:
 def test_row_23_the_largest_numbers() -> None:
     model = assert_tells_apart([-LARGEST, -1e300, 1e300, 1.5e300, np.nextafter(LARGEST, 0), LARGEST])
     assert np.isfinite(thresholds(model)).all()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="sets the control word of that processor")
+def test_row_24_the_same_answer_where_denormals_are_flushed() -> None:
+    assert run_script("flushed_denormals") == {
+        "flushing": True,
+        "right": True,
+        "same_answers": True,
+        "same_tree": True,
+    }
 
 
 def test_row_24_denormals_and_signed_zeros() -> None:

@@ -1,0 +1,1 @@
+"""Tests of the estimators, beside scikit-learn's and the oracle."""

@@ -592,3 +592,13 @@ def fit_tree(table: Table, criterion: str) -> Any:
     kind = hb.DecisionTreeClassifier if criterion == "gini" else hb.DecisionTreeRegressor
     model = kind(criterion=criterion).fit(frame_of(table.columns), table.y, sample_weight=table.weights)
     return model.tree_
+
+
+def test_an_outlier_does_not_blind_the_rest():
+    """Squares of sums around the mean of all rows would drown the gains of every other node."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 5))
+    y = (X[:, 1] > 0) * 1.0
+    y[0] = 1e10
+    tree = hb.DecisionTreeRegressor(max_depth=14).fit(X, y)
+    assert np.abs(tree.predict(X) - y)[1:].max() < 1e-9

@@ -6,6 +6,8 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
@@ -143,6 +145,15 @@ class _DecisionTree(TreeModel, TreeOptions):
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """The share of each feature in the impurity decrease of the tree."""
         return importances_of(self.tree_, self.n_features_in_)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Grow the tree without pruning and return the nested sequence that `ccp_alpha` chooses from.
+
+        `ccp_alphas` ascend from 0; `impurities` are the weighted impurities of the leaves of each tree.
+        """
+        whole: Any = clone(self).set_params(ccp_alpha=0.0)
+        path = _core.cost_complexity_path(whole.fit(X, y, sample_weight).tree_, by_error=False)
+        return Bunch(ccp_alphas=path["alpha"], impurities=path["cost"])
 
     def get_depth(self) -> int:
         """Return the number of tests on the longest path."""
