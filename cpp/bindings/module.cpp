@@ -14,6 +14,7 @@ void bind_tree(nb::module_& module);
 void bind_grow(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_prune(nb::module_& module);
+void forget_running_calls();
 
 namespace {
 std::atomic<bool> leaving{false};
@@ -35,6 +36,11 @@ CallWithoutLock::~CallWithoutLock() {
   while (leaving) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+// The child of a fork has only the thread that forked, which is in Python: no call runs there.
+void forget_running_calls() {
+  running_calls = 0;
+}
+
 void stop_running_calls() {
   leaving = true;
   if (running_calls > 0) nb::set_leak_warnings(false);  // what those calls use cannot be given back
@@ -54,5 +60,6 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_predict(module);
   hornbeam::bindings::bind_prune(module);
   namespace nb = nanobind;
+  hornbeam::on_fork_in_child(hornbeam::bindings::forget_running_calls);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&hornbeam::bindings::stop_running_calls));
 }

@@ -65,7 +65,7 @@ class _DecisionTree(TreeModel, TreeOptions):
             weights,
             settings,
             rows=_rows_with_weight(encoded, weights),
-            key=resolve_random_key(self.random_state),
+            key=self._random_key(settings, encoded.n_features),
             n_threads=n_threads,
         )
         if self.ccp_alpha > 0:
@@ -83,6 +83,14 @@ class _DecisionTree(TreeModel, TreeOptions):
             unseen=self.unseen,
             missing_allowed=self.missing != "error",
         )
+
+    def _random_key(self, settings: GrowthSettings, n_features: int) -> int:
+        """Draw the key of the fit, if anything is random in it: else numpy's generator is left alone.
+
+        Its global generator has a lock, which a process forked at the wrong moment would never get.
+        """
+        nothing_is_random = not settings.random_splits and settings.max_features >= n_features
+        return 0 if nothing_is_random else resolve_random_key(self.random_state)
 
     def _settings(
         self,
