@@ -20,11 +20,6 @@ void gini_two_classes(const std::int32_t* __restrict left, const std::int32_t* _
   }
 }
 
-void two_quotients(const double* __restrict left_terms, const double* __restrict right_terms,
-                   const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
-  for (std::size_t i = 0; i < n; ++i) scores[i] = left_terms[i] / left[i] + right_terms[i] / (node - left[i]);
-}
-
 void two_squares(const double* __restrict left_sums, const double* __restrict right_sums,
                  const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -49,6 +44,6 @@ double largest(const double* scores, std::size_t n) {
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {HORNBEAM_KERNELS_NAME, gini_two_classes, two_quotients, two_squares, largest};
+const Kernels table = {HORNBEAM_KERNELS_NAME, gini_two_classes, two_squares, largest};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

@@ -1,12 +1,9 @@
 #include "hornbeam/platform.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #if defined(__linux__)
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #elif defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
@@ -33,15 +30,6 @@ void* allocate_aligned(std::size_t bytes) {
 
 void release_aligned(void* memory) noexcept {
   std::free(memory);
-}
-
-int usable_cores() {
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
 }
 
 void on_fork_in_child(void (*handler)()) {

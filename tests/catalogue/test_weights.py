@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from core.growing import TREE_FIELDS, same_bits
+from core.growing import same_bits
 from scipy import sparse
 
 from catalogue.models import TREES, Tree, problem, same_model
 from hornbeam import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.model import TREE_ARRAYS
 from hornbeam.warnings import WeightWarning
 
 X, Y = problem()
@@ -23,7 +24,7 @@ CRITERIA: list[tuple[type[Tree], str]] = [
     (DecisionTreeRegressor, "poisson"),
 ]
 # What a tree says about rows and splits; the rest is in units of weight.
-STRUCTURE = tuple(name for name in TREE_FIELDS if name not in ("weighted_n_node_samples", "gain"))
+STRUCTURE = tuple(name for name in TREE_ARRAYS if name not in ("weighted_n_node_samples", "gain"))
 
 
 @pytest.mark.parametrize("tree", TREES)

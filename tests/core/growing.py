@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam import _core
+from hornbeam.model import TREE_ARRAYS
 
 DEFAULTS: dict[str, Any] = {
     "criterion": "gini",
@@ -70,22 +71,6 @@ def grow(
     return tree
 
 
-TREE_FIELDS = (
-    "first_child",
-    "n_branches",
-    "feature",
-    "threshold",
-    "category_begin",
-    "missing_branch",
-    "n_node_samples",
-    "weighted_n_node_samples",
-    "impurity",
-    "gain",
-    "value",
-    "category_words",
-)
-
-
-def same_bits(a: _core.Tree, b: _core.Tree, fields: tuple[str, ...] = TREE_FIELDS) -> bool:
+def same_bits(a: _core.Tree, b: _core.Tree, fields: tuple[str, ...] = TREE_ARRAYS) -> bool:
     """Whether two trees agree in every bit of the named arrays."""
     return all(np.array(getattr(a, f)).tobytes() == np.array(getattr(b, f)).tobytes() for f in fields)

@@ -12,8 +12,9 @@ from reference import pruning
 from reference.tables import Table, tables
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from core.growing import TREE_FIELDS, grow, n_categories, same_bits
+from core.growing import grow, n_categories, same_bits
 from hornbeam import _core
+from hornbeam.model import TREE_ARRAYS
 
 LEVELS = 100_000
 N_CATEGORIES = 40  # two words of one bit each, or ten of eight bits
@@ -159,7 +160,7 @@ def costs_of(tree: _core.Tree, by_error: bool) -> np.ndarray:
 
 def sound(tree: _core.Tree, categories: list[int]) -> bool:
     """Whether the tree passes the checks for trees from outside."""
-    arrays = {name: np.array(getattr(tree, name)).ravel() for name in TREE_FIELDS}
+    arrays = {name: np.array(getattr(tree, name)).ravel() for name in TREE_ARRAYS}
     again = _core.make_tree(n_outputs=tree.n_outputs, n_values=tree.n_values, categories=categories, **arrays)
     return same_bits(tree, again)
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from core.growing import TREE_FIELDS, same_bits
+from core.growing import same_bits
 
 import hornbeam as hb
-from hornbeam.model import tree_from_arrays
+from hornbeam.model import TREE_ARRAYS, tree_from_arrays
 
 GROWN_LEVELS = 10_000
 TALL_LEVELS = 100_000
-EXACT_FIELDS = tuple(field for field in TREE_FIELDS if field not in ("impurity", "gain"))
+EXACT_FIELDS = tuple(field for field in TREE_ARRAYS if field not in ("impurity", "gain"))
 
 
 def stairs(n_levels: int) -> tuple[np.ndarray, np.ndarray]:

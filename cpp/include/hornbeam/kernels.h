@@ -13,9 +13,6 @@ struct Kernels {
   // Gini of two classes: `left` and `left_ones` count rows and rows of class 1 in branch 0 of each candidate.
   void (*gini_two_classes)(const std::int32_t* left, const std::int32_t* left_ones, std::size_t n,
                            double node, double node_ones, double* scores);
-  // left_terms / left + right_terms / (node - left).
-  void (*two_quotients)(const double* left_terms, const double* right_terms, const double* left,
-                        std::size_t n, double node, double* scores);
   // left_sum^2 / left + right_sum^2 / (node - left).
   void (*two_squares)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                       double node, double* scores);

@@ -1,5 +1,5 @@
 // Everything that depends on the operating system or the compiler lives here, with plain fallbacks:
-// huge pages, usable cores, fork handlers, processor features.
+// huge pages, fork handlers, processor features.
 #pragma once
 
 #include <cfenv>
@@ -25,9 +25,6 @@ inline void prefetch(const void* address) {
   (void)address;
 #endif
 }
-
-// Cores this process may use: the affinity mask, at most.
-int usable_cores();
 
 // Runs `handler` in the child of every later fork (once per registration; not removable).
 void on_fork_in_child(void (*handler)());
