@@ -94,6 +94,14 @@ class Ensemble:
             )
         return result
 
+    def total(self, table: Table, *, n_threads: int) -> npt.NDArray[np.float64]:
+        """Add up what the leaves of each row say, in the order of the trees: rows x outputs x values."""
+        leaves = self.leaves(table, n_threads=n_threads)
+        result = np.zeros((table.n_rows, *self.trees[0].value.shape[1:]))
+        for position, tree in enumerate(self.trees):
+            result += tree.value[leaves[:, position]]
+        return result
+
     def __getstate__(self) -> dict[str, Any]:
         """Pickle trees as plain arrays: what comes back is checked like a file."""
         trees = tuple(tree_to_arrays(tree) for tree in self.trees)

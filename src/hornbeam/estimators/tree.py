@@ -231,8 +231,9 @@ class _DecisionTree(TreeModel, TreeOptions):
 
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return what the leaf of each row says: rows x outputs x classes."""
-        leaves = self.apply(X)
-        return self.tree_.value[leaves]
+        check_is_fitted(self)
+        table = self._model.read(X, estimator_name=type(self).__name__)
+        return self._model.total(table, n_threads=resolve_n_jobs(self.n_jobs))
 
 
 def _rows_with_weight(encoded: Encoded, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.uint32]:
