@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 
+#include "hornbeam/branchwork.h"
 #include "hornbeam/criterion/counts.h"
 #include "hornbeam/criterion/sums.h"
 #include "hornbeam/criterion/vectors.h"
@@ -14,94 +15,6 @@
 namespace hornbeam {
 
 namespace {
-
-// A node while the tree grows. `part` >= 0 says that the node's subtree was grown elsewhere and is spliced in
-// at the end.
-struct NodeRecord {
-  NodeId first_child = kNoChild;
-  std::int32_t part = -1;
-  std::int32_t missing_branch = 0;
-  std::int32_t split = -1;  // index into `splits`, -1 at leaves
-  std::int64_t n_samples = 0;
-  double weight = 0.0;
-  double impurity = 0.0;
-  double gain = 0.0;
-};
-
-// Grown nodes in the order they came up; one per thread's piece of the tree.
-struct Branchwork {
-  std::vector<NodeRecord> nodes;
-  std::vector<double> values;
-  std::vector<Split> splits;
-
-  NodeId add(std::size_t value_size) {
-    nodes.emplace_back();
-    values.resize(values.size() + value_size);
-    return static_cast<NodeId>(nodes.size()) - 1;
-  }
-};
-
-// Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
-Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values) {
-  Tree tree;
-  tree.n_outputs = n_outputs;
-  tree.n_values = n_values;
-  const std::size_t value_size = tree.value_size();
-  struct Place {
-    std::int32_t part;
-    NodeId id;
-  };
-  std::size_t n_nodes = 0;
-  for (const Branchwork& part : parts) n_nodes += part.nodes.size();
-  n_nodes -= parts.size() - 1;  // the root of a spliced piece repeats the node it replaces
-  std::vector<Place> order;
-  order.reserve(n_nodes);
-  tree.first_child.reserve(n_nodes);
-  const auto resolve = [&](Place place) {
-    const std::int32_t elsewhere = parts[static_cast<std::size_t>(place.part)].nodes[place.id].part;
-    return elsewhere < 0 ? place : Place{elsewhere, 0};
-  };
-  order.push_back(resolve({0, 0}));
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Place place = order[i];
-    const Branchwork& part = parts[static_cast<std::size_t>(place.part)];
-    const NodeRecord& node = part.nodes[place.id];
-    tree.n_samples.push_back(node.n_samples);
-    tree.weight.push_back(node.weight);
-    tree.impurity.push_back(node.impurity);
-    tree.gain.push_back(node.gain);
-    const auto value = part.values.begin() + static_cast<std::ptrdiff_t>(place.id * value_size);
-    tree.value.insert(tree.value.end(), value, value + static_cast<std::ptrdiff_t>(value_size));
-    tree.missing_branch.push_back(node.missing_branch);
-    tree.category_begin.push_back(kNoTable);
-    if (node.split < 0) {
-      tree.first_child.push_back(kNoChild);
-      tree.n_branches.push_back(0);
-      tree.feature.push_back(kNoFeature);
-      tree.threshold.push_back(kNoThreshold);
-      continue;
-    }
-    const Split& split = part.splits[static_cast<std::size_t>(node.split)];
-    const Column& column = data.column(split.feature);
-    tree.first_child.push_back(static_cast<NodeId>(order.size()));
-    tree.n_branches.push_back(2);
-    tree.feature.push_back(split.feature);
-    tree.threshold.push_back(split.threshold);
-    if (column.kind == ColumnKind::kCategorical) {
-      // Categories the node has not seen go where missing values go.
-      tree.category_begin.back() = static_cast<std::int64_t>(tree.category_words.size());
-      tree.category_words.resize(tree.category_words.size() + table_words(column.n_codes, 2), 0);
-      std::uint32_t* table = &tree.category_words[static_cast<std::size_t>(tree.category_begin.back())];
-      std::vector<std::uint8_t> branch(column.n_codes, static_cast<std::uint8_t>(node.missing_branch));
-      for (const Code code : split.left_categories) branch[code] = 0;
-      for (const Code code : split.right_categories) branch[code] = 1;
-      for (Code code = 0; code < column.n_codes; ++code) set_table_entry(table, code, 1, branch[code]);
-    }
-    order.push_back(resolve({place.part, node.first_child}));
-    order.push_back(resolve({place.part, node.first_child + 1}));
-  }
-  return tree;
-}
 
 // Scratch of one thread.
 template <Scorer S>
