@@ -77,6 +77,12 @@ class TreeModel(ColumnOptions, RunOptions):
         table = self._model.read(X, estimator_name=type(self).__name__)
         return self._model.leaves(table, n_threads=resolve_n_jobs(self.n_jobs))
 
+    def _values(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return what the trees say about each row, added up: rows x outputs x classes."""
+        check_is_fitted(self)
+        table = self._model.read(X, estimator_name=type(self).__name__)
+        return self._model.total(table, n_threads=resolve_n_jobs(self.n_jobs))
+
     def _monotonic_directions(self, feature_names: tuple[str, ...]) -> tuple[int, ...]:
         """Spell `monotonic_cst` out as one direction per feature; empty if nothing is constrained."""
         given = self.monotonic_cst

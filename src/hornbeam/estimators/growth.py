@@ -1,0 +1,149 @@
+"""From the parameters of an estimator to the settings of its trees: what single trees and forests share."""
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.estimators.base import Training, TreeModel
+from hornbeam.inside.nodes import TreeReading
+from hornbeam.model import Ensemble
+from hornbeam.params import (
+    GrowthOptions,
+    fitted,
+    resolve_count,
+    resolve_max_features,
+    resolve_random_key,
+)
+from hornbeam.recipes.single import GrowthSettings
+from hornbeam.warnings import DataWarning
+
+__all__ = ["GrownModel", "rows_with_weight", "warn_of_a_lone_leaf"]
+
+
+class GrownModel(GrowthOptions, TreeModel):
+    """Base of the estimators that grow their trees on the target itself: single trees and forests."""
+
+    n_outputs_: int = fitted()
+    max_features_: int = fitted()
+    _missing_seen: tuple[bool, ...] = fitted()
+
+    def _settings(
+        self,
+        encoded: Encoded,
+        target: ClassTarget | RegressionTarget,
+        weights: npt.NDArray[np.float64] | None,
+        *,
+        criterion: str,
+        random_splits: bool,
+    ) -> GrowthSettings:
+        """Turn the parameters into numbers, now that the data are known."""
+        n_rows = encoded.n_rows
+        total_weight = float(n_rows if weights is None else weights.sum())
+        # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
+        min_samples_leaf = min(resolve_count(self.min_samples_leaf, n_rows), n_rows + 1)
+        min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
+        return GrowthSettings(
+            criterion=criterion,
+            random_splits=random_splits,
+            max_depth=min(self.max_depth or 0, n_rows),
+            min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
+            min_samples_leaf=min_samples_leaf,
+            min_weight_leaf=self.min_weight_fraction_leaf * total_weight,
+            max_leaf_nodes=self.max_leaf_nodes or 0,
+            max_nodes=self.max_nodes or 0,
+            max_features=resolve_max_features(self.max_features, encoded.n_features),
+            min_impurity_decrease=self.min_impurity_decrease,
+            monotonic=self._checked_directions(encoded, target),
+        )
+
+    def _checked_directions(
+        self, encoded: Encoded, target: ClassTarget | RegressionTarget
+    ) -> tuple[int, ...]:
+        if target.n_outputs > 1 and "categorical" in encoded.schema.kinds:
+            name = encoded.schema.names[encoded.schema.kinds.index("categorical")]
+            raise ValueError(
+                f"Several outputs take numeric columns only, but {name!r} is categorical: its categories "
+                "have no order that is best for all outputs. Fit one tree per output, or encode the column."
+            )
+        directions = self._monotonic_directions(encoded.schema.names)
+        if not directions:
+            return ()
+        if isinstance(target, ClassTarget) and any(len(classes) > 2 for classes in target.classes):
+            raise ValueError("Monotonicity constraints are not supported with multiclass classification.")
+        if target.n_outputs > 1:
+            raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
+        for name, kind, direction in zip(encoded.schema.names, encoded.schema.kinds, directions, strict=True):
+            if direction and kind == "categorical":
+                raise ValueError(
+                    f"monotonic_cst constrains {name!r}, a categorical column: its categories have no order. "
+                    "Use an ordered category, or direction 0."
+                )
+        return directions
+
+    def _random_key(self, settings: GrowthSettings, n_features: int) -> int:
+        """Draw the key of the fit, if anything is random in it: else numpy's generator is left alone.
+
+        Its global generator has a lock, which a process forked at the wrong moment would never get.
+        """
+        nothing_is_random = not settings.random_splits and settings.max_features >= n_features
+        return 0 if nothing_is_random else resolve_random_key(self.random_state)
+
+    def _remember_growth(
+        self,
+        training: Training,
+        target: ClassTarget | RegressionTarget,
+        settings: GrowthSettings,
+        trees: tuple[_core.Tree, ...],
+    ) -> None:
+        """Store what a fit has made; called when nothing can fail any more."""
+        self._remember_columns(training.table)
+        self.n_outputs_ = target.n_outputs
+        self.max_features_ = settings.max_features
+        self._missing_seen = tuple(
+            column.first_missing_row() is not None for column in training.table.columns
+        )
+        self._model = Ensemble(
+            trees=trees,
+            schema=training.table.schema,
+            unseen=self.unseen,
+            missing_allowed=self.missing != "error",
+        )
+
+    def _reading(self, tree: _core.Tree) -> TreeReading:
+        """Give a tree the names that make it readable."""
+        return TreeReading(
+            tree=tree,
+            schema=self._model.schema,
+            classes=self._class_labels(),
+            unseen=self._model.unseen,
+            missing_seen=self._missing_seen,
+        )
+
+    def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:
+        """Return the classes of each output; nothing if the trees predict numbers."""
+        return ()
+
+
+def rows_with_weight(encoded: Encoded, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.uint32]:
+    """Leave out the rows of classes whose `class_weight` is 0; rows of weight 0 are gone already."""
+    if weights is None or weights.all():
+        return encoded.all_rows()
+    if not weights.any():
+        raise ValueError("class_weight leaves no row with a weight above 0.")
+    return np.flatnonzero(weights).astype(np.uint32)
+
+
+def warn_of_a_lone_leaf(tree: _core.Tree, encoded: Encoded) -> None:
+    """Warn if the first tree could not ask anything, since no column of X tells two rows apart."""
+    if tree.node_count > 1 or tree.impurity[0] == 0 or encoded.n_rows == 1:
+        return
+    if all(encoded.codes.is_constant(j) for j in range(encoded.n_features)):
+        warnings.warn(
+            "Every column of X is constant: the model is a single leaf that predicts the same for all rows.",
+            DataWarning,
+            stacklevel=5,
+        )
