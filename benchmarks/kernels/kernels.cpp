@@ -178,8 +178,9 @@ void measure_walk(std::mt19937_64& generator) {
   Cancel cancel;
   const Tree tree = grow_tree(data, target, {rows, {}}, params, cancel).tree;
   std::vector<NodeId> leaves(kTableRows);
+  const Predictor plain({&tree}, {}, Unseen::kMissing);
   report("plain walk, one tree of 31 leaves, one thread",
-         fastest([] {}, [&] { find_leaves(tree, table, Unseen::kMissing, 1, cancel, leaves); }), kTableRows,
+         fastest([] {}, [&] { plain.leaves(TableRows(table), {0, 1}, 1, cancel, leaves); }), kTableRows,
          "row and tree");
 }
 

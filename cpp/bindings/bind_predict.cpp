@@ -1,4 +1,4 @@
-// Prediction: which leaf each row falls into.
+// Prediction: leaves of rows, and what the trees say about them added up.
 #include "arrays.h"
 #include "hornbeam/predictor.h"
 
@@ -6,37 +6,138 @@ namespace hornbeam::bindings {
 
 namespace {
 
-NumpyArray<NodeId> leaves_of(const Tree& tree, const TableView& table, bool unseen_to_majority,
-                             int n_threads) {
-  for (const FeatureId feature : tree.feature) {
-    if (feature >= static_cast<FeatureId>(table.columns.size()))
-      throw nb::value_error("the table has too few columns");
-  }
-  std::vector<NodeId> leaves(table.n_rows);
-  const Unseen unseen = unseen_to_majority ? Unseen::kMajority : Unseen::kMissing;
+using Scores = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Columns = std::vector<AnyColumn>;
+using Rows = Array1<RowId>;
+
+TreeRange checked_range(const Predictor& predictor, std::size_t begin, std::size_t end) {
+  if (begin > end || end > predictor.n_trees()) throw nb::index_error("no such range of trees");
+  return {begin, end};
+}
+
+void check_width(const Predictor& predictor, std::size_t n_features) {
+  const auto& features = predictor.features();
+  if (!features.empty() && static_cast<std::size_t>(features.back()) >= n_features)
+    throw nb::value_error("the table has too few columns");
+}
+
+void check_rows(const Dataset& data, std::span<const RowId> rows) {
+  for (const RowId row : rows)
+    if (row >= data.n_rows()) throw nb::index_error("a row lies outside the data set");
+}
+
+nb::ndarray<nb::numpy, NodeId, nb::ndim<2>> leaves_of(const Predictor& predictor, const RowSource& rows,
+                                                      TreeRange range, int n_threads) {
+  check_width(predictor, rows.n_features());
+  std::vector<NodeId> leaves(rows.n_rows() * range.size());
   without_lock([&](Cancel& cancel) {
-    find_leaves(tree, table, unseen, n_threads, cancel, leaves);
+    predictor.leaves(rows, range, n_threads, cancel, leaves);
     return 0;
   });
-  return to_numpy(std::move(leaves));
+  auto* owned = new std::vector<NodeId>(std::move(leaves));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<NodeId>*>(p); });
+  return {owned->data(), {rows.n_rows(), range.size()}, owner};
+}
+
+void add_scores(const Predictor& predictor, const RowSource& rows, TreeRange range, Scores& scores,
+                const std::optional<Array1<double>>& weights, bool hard_votes, int n_threads) {
+  check_width(predictor, rows.n_features());
+  if (scores.shape(0) != rows.n_rows() || scores.shape(1) != predictor.n_outputs() ||
+      scores.shape(2) != predictor.n_values())
+    throw nb::value_error("scores must have the shape (rows, outputs, values)");
+  if (weights && weights->size() != predictor.n_trees())
+    throw nb::value_error("weights must have an entry per tree");
+  const Counting counting{hard_votes, span_of(weights)};
+  const std::span<double> target(scores.data(), scores.size());
+  without_lock([&](Cancel& cancel) {
+    predictor.add(rows, range, counting, n_threads, cancel, target);
+    return 0;
+  });
 }
 
 }  // namespace
 
 void bind_predict(nb::module_& module) {
+  nb::class_<Predictor> predictor(module, "Predictor", "Answers of many trees for many rows.");
+  predictor
+      .def(
+          "__init__",
+          [](Predictor* self, nb::typed<nb::tuple, Tree, nb::ellipsis> trees,
+             const std::optional<Array1<std::int32_t>>& adds_to, bool unseen_to_majority) {
+            std::vector<const Tree*> found;
+            for (nb::handle tree : trees) found.push_back(&nb::cast<const Tree&>(tree));
+            const auto columns = span_of(adds_to);
+            new (self) Predictor(std::move(found), {columns.begin(), columns.end()},
+                                 unseen_to_majority ? Unseen::kMajority : Unseen::kMissing);
+          },
+          nb::keep_alive<1, 2>(), nb::arg("trees"), nb::arg("adds_to").none(), nb::arg("unseen_to_majority"),
+          "`adds_to` names, for trees of one value, the column of the score that each tree adds to.")
+      .def_prop_ro("n_trees", &Predictor::n_trees)
+      .def_prop_ro("n_outputs", &Predictor::n_outputs)
+      .def_prop_ro("n_values", &Predictor::n_values, "Columns of the score, per output.")
+      .def_prop_ro(
+          "features", [](const Predictor& self) { return to_numpy(self.features()); },
+          nb::rv_policy::automatic, "The features that the trees test, ascending.")
+      .def(
+          "leaves",
+          [](const Predictor& self, const Columns& columns, std::size_t n_rows, std::size_t begin,
+             std::size_t end, int n_threads) {
+            const TableView table = view_of(columns, n_rows);
+            return leaves_of(self, TableRows(table), checked_range(self, begin, end), n_threads);
+          },
+          nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"), nb::arg("n_threads"),
+          "The leaf of every row in every tree from `begin` to `end`.")
+      .def(
+          "leaves_of_encoded",
+          [](const Predictor& self, const Dataset& data, const Rows& rows, std::size_t begin, std::size_t end,
+             int n_threads) {
+            check_rows(data, span_of(rows));
+            return leaves_of(self, EncodedRows(data, span_of(rows)), checked_range(self, begin, end),
+                             n_threads);
+          },
+          nb::arg("data"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("n_threads"),
+          "The same for rows of the data set that the trees were grown on.")
+      .def(
+          "add",
+          [](const Predictor& self, const Columns& columns, std::size_t n_rows, std::size_t begin,
+             std::size_t end, Scores scores, const std::optional<Array1<double>>& weights, bool hard_votes,
+             int n_threads) {
+            const TableView table = view_of(columns, n_rows);
+            add_scores(self, TableRows(table), checked_range(self, begin, end), scores, weights, hard_votes,
+                       n_threads);
+          },
+          nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"), nb::arg("scores"),
+          nb::arg("weights").none(), nb::arg("hard_votes"), nb::arg("n_threads"),
+          "Adds what the trees say to scores[row, output, value], one tree after the other, in float64.")
+      .def(
+          "add_encoded",
+          [](const Predictor& self, const Dataset& data, const Rows& rows, std::size_t begin, std::size_t end,
+             Scores scores, const std::optional<Array1<double>>& weights, bool hard_votes, int n_threads) {
+            check_rows(data, span_of(rows));
+            add_scores(self, EncodedRows(data, span_of(rows)), checked_range(self, begin, end), scores,
+                       weights, hard_votes, n_threads);
+          },
+          nb::arg("data"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("scores"),
+          nb::arg("weights").none(), nb::arg("hard_votes"), nb::arg("n_threads"),
+          "The same for rows of the data set that the trees were grown on.");
+
   module.def(
       "find_leaves",
-      [](const Tree& tree, const AnyTable& table, bool unseen_to_majority, int n_threads) {
-        return leaves_of(tree, view_of(table), unseen_to_majority, n_threads);
+      [](const Tree& tree, const Columns& columns, std::size_t n_rows, bool unseen_to_majority,
+         int n_threads) {
+        const TableView table = view_of(columns, n_rows);
+        const Unseen unseen = unseen_to_majority ? Unseen::kMajority : Unseen::kMissing;
+        const Predictor plain({&tree}, {}, unseen);
+        check_width(plain, table.columns.size());
+        std::vector<NodeId> leaves(n_rows);
+        without_lock([&](Cancel& cancel) {
+          plain.leaves(TableRows(table), {0, 1}, n_threads, cancel, leaves);
+          return 0;
+        });
+        return to_numpy(std::move(leaves));
       },
-      nb::arg("tree"), nb::arg("table"), nb::arg("unseen_to_majority"), nb::arg("n_threads"),
-      "The leaf of every row of a 2-D array of numbers.");
-  module.def(
-      "find_leaves",
-      [](const Tree& tree, const std::vector<AnyColumn>& columns, std::size_t n_rows, bool unseen_to_majority,
-         int n_threads) { return leaves_of(tree, view_of(columns, n_rows), unseen_to_majority, n_threads); },
       nb::arg("tree"), nb::arg("columns"), nb::arg("n_rows"), nb::arg("unseen_to_majority"),
-      nb::arg("n_threads"), "The leaf of every row of a table given column by column.");
+      nb::arg("n_threads"), "The leaf of every row, by the plain walk.");
 }
 
 }  // namespace hornbeam::bindings

@@ -3,7 +3,7 @@ hornbeam's compiled core: encoding, growing, predicting. Use the estimators; thi
 """
 
 from collections.abc import Sequence
-from typing import Annotated, overload
+from typing import Annotated
 
 import numpy
 from numpy.typing import NDArray
@@ -131,13 +131,44 @@ def grow_tree(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classe
     Grows one tree; returns it and the number of rows whose weight was too small to count.
     """
 
-@overload
-def find_leaves(tree: Tree, table: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], unseen_to_majority: bool, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """The leaf of every row of a 2-D array of numbers."""
+class Predictor:
+    """Answers of many trees for many rows."""
 
-@overload
+    def __init__(self, trees: tuple[Tree, ...], adds_to: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unseen_to_majority: bool) -> None:
+        """
+        `adds_to` names, for trees of one value, the column of the score that each tree adds to.
+        """
+
+    @property
+    def n_trees(self) -> int: ...
+
+    @property
+    def n_outputs(self) -> int: ...
+
+    @property
+    def n_values(self) -> int:
+        """Columns of the score, per output."""
+
+    @property
+    def features(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """The features that the trees test, ascending."""
+
+    def leaves(self, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, begin: int, end: int, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+        """The leaf of every row in every tree from `begin` to `end`."""
+
+    def leaves_of_encoded(self, data: Dataset, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+        """The same for rows of the data set that the trees were grown on."""
+
+    def add(self, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hard_votes: bool, n_threads: int) -> None:
+        """
+        Adds what the trees say to scores[row, output, value], one tree after the other, in float64.
+        """
+
+    def add_encoded(self, data: Dataset, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hard_votes: bool, n_threads: int) -> None:
+        """The same for rows of the data set that the trees were grown on."""
+
 def find_leaves(tree: Tree, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, unseen_to_majority: bool, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """The leaf of every row of a table given column by column."""
+    """The leaf of every row, by the plain walk."""
 
 def collapse(tree: Tree, nodes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Tree:
     """

@@ -1,12 +1,13 @@
 """The one thing that is saved, sent, drawn and explained: trees, and what is needed to use and to read them.
 
-An `Ensemble` takes tables as a user gives them and returns leaves; estimators turn leaves into answers. It
-never changes after it is made, so any number of threads may predict with one.
+An `Ensemble` takes tables as a user gives them and returns leaves, or what the trees say added up; estimators
+turn these into answers. It never changes after it is made, so any number of threads may predict with one.
 """
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from hornbeam.data.encode import core_column
 from hornbeam.data.table import Schema, SparseColumn, Table, Unseen, read_table_as
 from hornbeam.warnings import UnseenCategoryWarning, VersionWarning
 
-__all__ = ["TREE_ARRAYS", "Ensemble", "tree_from_arrays", "tree_to_arrays"]
+__all__ = ["TREE_ARRAYS", "EncodedRows", "Ensemble", "tree_from_arrays", "tree_to_arrays"]
 
 # The arrays that make a tree, by their names in files and pickles.
 TREE_ARRAYS = (
@@ -57,17 +58,32 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
 
 
 @dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """Rows of the data set that trees were grown on: they can be predicted without being read again."""
+
+    codes: _core.Dataset
+    rows: npt.NDArray[np.uint32]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
 class Ensemble:
     """Trees over one schema.
 
     `unseen` says where categories go that the fit never saw; `missing_allowed` is False where a missing value
-    is an error.
+    is an error. `adds_to` is there where the trees have one value each and take turns at the columns of a
+    score: tree t adds to column `adds_to[t]`.
     """
 
     trees: tuple[_core.Tree, ...]
     schema: Schema
     unseen: Unseen = "missing"
     missing_allowed: bool = True
+    adds_to: npt.NDArray[np.int32] | None = None
 
     def read(self, X: Any, *, estimator_name: str) -> Table:
         """Read a table to predict: the columns of the fit, checked; one warning if categories are new."""
@@ -84,28 +100,75 @@ class Ensemble:
             )
         return table
 
-    def leaves(self, table: Table, *, n_threads: int) -> npt.NDArray[np.int32]:
+    def leaves(self, rows: Table | EncodedRows, *, n_threads: int) -> npt.NDArray[np.int32]:
         """Find the leaf of every row in every tree: one column per tree."""
-        result = np.empty((table.n_rows, len(self.trees)), dtype=np.int32)
-        for position, tree in enumerate(self.trees):
-            columns = _core_columns(table, tree)
-            result[:, position] = _core.find_leaves(
-                tree, columns, table.n_rows, self.unseen == "majority", n_threads
-            )
-        return result
+        everything = (0, len(self.trees))
+        if isinstance(rows, EncodedRows):
+            return self._predictor.leaves_of_encoded(rows.codes, rows.rows, *everything, n_threads)
+        return self._predictor.leaves(self._core_columns(rows), rows.n_rows, *everything, n_threads)
 
-    def total(self, table: Table, *, n_threads: int) -> npt.NDArray[np.float64]:
-        """Add up what the leaves of each row say, in the order of the trees: rows x outputs x values."""
-        leaves = self.leaves(table, n_threads=n_threads)
-        result = np.zeros((table.n_rows, *self.trees[0].value.shape[1:]))
-        for position, tree in enumerate(self.trees):
-            result += tree.value[leaves[:, position]]
-        return result
+    def total(
+        self,
+        rows: Table | EncodedRows,
+        *,
+        n_threads: int,
+        begin: int = 0,
+        end: int | None = None,
+        weights: npt.NDArray[np.float64] | None = None,
+        hard_votes: bool = False,
+        onto: npt.NDArray[np.float64] | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """Add up what the trees from `begin` to `end` say of each row: rows x outputs x values.
+
+        A tree says the values of the row's leaf: class shares, or numbers. With `hard_votes` it says 1 for
+        the class with the largest share (the first of equals) and 0 for the others. `weights`, one per tree
+        of the ensemble, multiply that. Sums are made in float64, one tree after the other, so stages that go
+        `onto` each other (an array that is changed and returned) give the bits of one sum over all.
+        """
+        predictor = self._predictor
+        end = len(self.trees) if end is None else end
+        if onto is None:
+            onto = np.zeros((rows.n_rows, predictor.n_outputs, predictor.n_values))
+        if isinstance(rows, EncodedRows):
+            predictor.add_encoded(rows.codes, rows.rows, begin, end, onto, weights, hard_votes, n_threads)
+        else:
+            columns = self._core_columns(rows)
+            predictor.add(columns, rows.n_rows, begin, end, onto, weights, hard_votes, n_threads)
+        return onto
+
+    @property
+    def _whole_trees(self) -> tuple[_core.Tree, ...]:
+        """The trees as the core knows them."""
+        return self.trees
+
+    # Follows from the fields, so it is neither pickled nor compared; two threads that make it at the same
+    # time make the same.
+    @cached_property
+    def _predictor(self) -> _core.Predictor:
+        return _core.Predictor(self._whole_trees, self.adds_to, self.unseen == "majority")
+
+    @cached_property
+    def _features_tested(self) -> frozenset[int]:
+        return frozenset(self._predictor.features.tolist())
+
+    def _core_columns(self, table: Table) -> Sequence[npt.NDArray[Any]]:
+        """Give the core its columns; a sparse one is written out only if a tree looks at it."""
+        untouched = np.broadcast_to(np.float64(0), table.n_rows)
+        columns = []
+        for feature, column in enumerate(table.columns):
+            if feature not in self._features_tested:
+                columns.append(untouched)
+            elif isinstance(column.values, SparseColumn):
+                columns.append(column.values.to_dense())
+            else:
+                columns.append(core_column(column.kind, column.values))
+        return columns
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle trees as plain arrays: what comes back is checked like a file."""
-        trees = tuple(tree_to_arrays(tree) for tree in self.trees)
-        return {**vars(self), "trees": trees, "library_version": _core.version}
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        trees = tuple(tree_to_arrays(tree) for tree in self._whole_trees)
+        return {**state, "trees": trees, "library_version": _core.version}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a pickle; damaged trees are refused, another version gives a warning."""
@@ -136,18 +199,3 @@ def refuse_missing(table: Table, estimator_name: str) -> None:
             f"{estimator_name}: column {name!r}, row {row}: the value is missing and missing='error' refuses "
             "that. Fill the gap, or use missing='learn'."
         )
-
-
-def _core_columns(table: Table, tree: _core.Tree) -> Sequence[npt.NDArray[Any]]:
-    """Give the core its columns; a sparse one is written out only if the tree looks at it."""
-    used = set(np.unique(tree.feature).tolist())
-    untouched = np.broadcast_to(np.float64(0), table.n_rows)
-    columns = []
-    for feature, column in enumerate(table.columns):
-        if feature not in used:
-            columns.append(untouched)
-        elif isinstance(column.values, SparseColumn):
-            columns.append(column.values.to_dense())
-        else:
-            columns.append(core_column(column.kind, column.values))
-    return columns

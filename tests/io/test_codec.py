@@ -220,3 +220,24 @@ def test_functions_are_kept_by_name_and_never_called() -> None:
 def test_objects_without_a_form_are_refused() -> None:
     with pytest.raises(ValueError, match="Bent: bend is <object object"):
         parameters_of(Bent(bend=object()), {})
+
+
+def test_the_columns_that_trees_add_to(samples: Samples) -> None:
+    model, _ = samples("numbers")
+    turns = np.array([0, 1, 2, 0, 1, 2], dtype=np.int32)
+    boosted = dataclasses.replace(model._model, trees=model._model.trees * 6, adds_to=turns)
+    for again in (unpack_ensemble(pack_ensemble(boosted)), pickle.loads(pickle.dumps(boosted))):
+        assert again.adds_to is not None
+        assert same_array(again.adds_to, turns)
+    assert unpack_ensemble(pack_ensemble(model._model)).adds_to is None
+    for wrong, message in (([0, 1, 3, 0, 1, 3], "without gap"), ([-1, 0, 1] * 2, "without gap")):
+        other = dataclasses.replace(boosted, adds_to=np.array(wrong, dtype=np.int32))
+        with pytest.raises(ModelFormatError, match=message):
+            unpack_ensemble(pack_ensemble(other))
+
+
+def test_a_pickle_holds_no_plan_of_prediction(samples: Samples) -> None:
+    model, X = samples("classes")
+    before = pickle.dumps(model._model)
+    model.predict(X)
+    assert pickle.dumps(model._model) == before

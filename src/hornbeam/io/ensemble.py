@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.data.table import Table, Unseen
+from hornbeam.data.table import Unseen
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_schema, write_schema
 from hornbeam.io.trees import STATISTICS, WEIGHTS, read_trees, write_trees
-from hornbeam.model import Ensemble, tree_to_arrays
+from hornbeam.model import Ensemble
 
 __all__ = ["PredictOnlyEnsemble", "StrippedTree", "read_ensemble", "write_ensemble"]
 
@@ -30,6 +30,8 @@ def write_ensemble(ensemble: Ensemble, writer: RecordWriter) -> None:
     writer.facts["statistics"] = keep_all
     writer.facts["unseen"] = ensemble.unseen
     writer.facts["missing_allowed"] = ensemble.missing_allowed
+    if ensemble.adds_to is not None:
+        writer.put("trees.adds_to", ensemble.adds_to)
     write_schema(ensemble.schema, writer)
     write_trees(
         ensemble.trees,
@@ -55,13 +57,27 @@ def read_ensemble(reader: RecordReader) -> Ensemble:
         raise ModelFormatError(
             "the statistics of the trees are incomplete, or there although the model says otherwise"
         )
+    adds_to = _read_adds_to(reader, trees)
     if complete:
-        return Ensemble(trees, schema, unseen, missing_allowed)
+        return Ensemble(trees, schema, unseen, missing_allowed, adds_to)
     if unseen == "majority" and WEIGHTS not in known:
         raise ModelFormatError(
             "categories that are unseen go to the heavier branch, but the weights are missing"
         )
-    return PredictOnlyEnsemble(_stripped(trees, known), schema, unseen, missing_allowed, known)
+    return PredictOnlyEnsemble(_stripped(trees, known), schema, unseen, missing_allowed, adds_to, known)
+
+
+def _read_adds_to(reader: RecordReader, trees: tuple[_core.Tree, ...]) -> npt.NDArray[np.int32] | None:
+    """Take out which column of the score each tree adds to; every column has a tree."""
+    if not reader.has("trees.adds_to"):
+        return None
+    adds_to = reader.take("trees.adds_to", np.int32, (len(trees),))
+    columns = np.unique(adds_to)
+    if not np.array_equal(columns, np.arange(len(columns))):
+        raise ModelFormatError("the columns that the trees add to are not numbered 0, 1, 2, ... without gap")
+    if any(tree.value.shape[1:] != (1, 1) for tree in trees):
+        raise ModelFormatError("trees that take turns at the columns of a score have one value each")
+    return adds_to
 
 
 class StrippedTree:
@@ -94,17 +110,8 @@ class PredictOnlyEnsemble(Ensemble):
 
     @property
     def _whole_trees(self) -> tuple[_core.Tree, ...]:
+        """The trees as the core knows them."""
         return tuple(tree._tree for tree in cast(tuple[StrippedTree, ...], self.trees))
-
-    def leaves(self, table: Table, *, n_threads: int) -> npt.NDArray[np.int32]:
-        """Find the leaf of every row in every tree: one column per tree."""
-        whole = Ensemble(self._whole_trees, self.schema, self.unseen, self.missing_allowed)
-        return whole.leaves(table, n_threads=n_threads)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle trees as plain arrays: what comes back is checked like a file."""
-        trees = tuple(tree_to_arrays(tree) for tree in self._whole_trees)
-        return {**vars(self), "trees": trees, "library_version": _core.version}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a pickle; damaged trees are refused, another version gives a warning."""

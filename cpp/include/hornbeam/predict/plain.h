@@ -1,0 +1,32 @@
+// The plain walk: each row from the root to its leaf, test by test, on the tree as it is. It serves every
+// kind of test and is what all faster paths must equal.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "hornbeam/cancel.h"
+#include "hornbeam/predictor.h"
+
+namespace hornbeam::predict {
+
+// A thread's share of the work: a block of rows at a time, walked through one tree after the other.
+class PlainWalk {
+ public:
+  static constexpr std::size_t kBlockRows = 512;
+
+  // `features` are those that the trees test, ascending.
+  PlainWalk(std::span<const FeatureId> features, Unseen unseen);
+  void load(const RowSource& rows, std::size_t begin, std::size_t end);
+  // The leaf of each row of the block.
+  void find_leaves(const Tree& tree, CancelPoller& poller, NodeId* leaves) const;
+
+ private:
+  std::span<const FeatureId> features_;
+  std::vector<std::size_t> slot_;  // by feature: its place in features_
+  Unseen unseen_;
+  std::size_t n_rows_ = 0;
+  std::vector<double> values_;  // [slot, row]
+};
+
+}  // namespace hornbeam::predict

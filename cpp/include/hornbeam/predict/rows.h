@@ -1,0 +1,52 @@
+// Where the rows to predict come from: a table as the user gave it, or rows of an encoded data set. Either is
+// read a block of rows at a time, feature by feature, as float64: the one meaning all tests have. Categories
+// are their codes, kMissingCategory and kUnseenCategory among them (see input.h); a missing number is NaN.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "hornbeam/dataset.h"
+#include "hornbeam/input.h"
+
+namespace hornbeam {
+
+// Read per block and feature, never per value, so that a virtual call costs nothing that shows.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  virtual std::size_t n_rows() const = 0;
+  virtual std::size_t n_features() const = 0;
+  virtual void read(FeatureId feature, std::size_t begin, std::size_t end, double* out) const = 0;
+};
+
+class TableRows final : public RowSource {
+ public:
+  explicit TableRows(const TableView& table) : table_(table) {}
+  std::size_t n_rows() const override { return table_.n_rows; }
+  std::size_t n_features() const override { return table_.columns.size(); }
+  void read(FeatureId feature, std::size_t begin, std::size_t end, double* out) const override {
+    read_doubles(table_.columns[static_cast<std::size_t>(feature)], begin, end, out);
+  }
+
+ private:
+  const TableView& table_;
+};
+
+// Rows of an encoded data set, which a model grown on it can predict without its values being there: a code
+// stands for its value, or for the upper edge of its bin, which lies on the same side of every threshold.
+class EncodedRows final : public RowSource {
+ public:
+  EncodedRows(const Dataset& data, std::span<const RowId> rows);
+  std::size_t n_rows() const override { return rows_.size(); }
+  std::size_t n_features() const override { return static_cast<std::size_t>(data_.n_features()); }
+  void read(FeatureId feature, std::size_t begin, std::size_t end, double* out) const override;
+
+ private:
+  const Dataset& data_;
+  std::span<const RowId> rows_;
+  std::vector<std::vector<double>> meaning_;  // by feature: what each code stands for, "missing" last
+};
+
+}  // namespace hornbeam

@@ -1,0 +1,109 @@
+"""The predictor against the slow walk in Python, bit for bit, whatever path it takes."""
+
+import numpy as np
+import pytest
+from core.growing import encode, grow
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import prediction
+
+from hornbeam import _core
+from predict.random_models import Model, models, random_model, random_rows
+
+ROW_COUNTS = [1, 2, 7, 16, 63, 64, 65, 130]
+
+
+def scores_of(
+    predictor: _core.Predictor, columns: list[np.ndarray], weights=None, hard_votes=False, n_threads=1
+) -> np.ndarray:
+    scores = np.zeros((len(columns[0]), predictor.n_outputs, predictor.n_values))
+    everything = (0, predictor.n_trees)
+    predictor.add(columns, len(columns[0]), *everything, scores, weights, hard_votes, n_threads)
+    return scores
+
+
+def assert_as_slow_walk(
+    predictor: _core.Predictor, model: Model, columns: list[np.ndarray], *, majority: bool, seed: int
+) -> None:
+    found = predictor.leaves(columns, len(columns[0]), 0, len(model.trees), 1)
+    slow = prediction.leaves(model.trees, columns, model.categories, unseen_to_majority=majority)
+    np.testing.assert_array_equal(found, slow)
+    weights = np.random.default_rng(seed).normal(size=len(model.trees))
+    for given_weights in (None, weights):
+        for hard_votes in (False, True):
+            expected = prediction.total(
+                model.trees, slow, weights=given_weights, hard_votes=hard_votes, adds_to=model.adds_to
+            )
+            scores = scores_of(predictor, columns, given_weights, hard_votes)
+            assert scores.tobytes() == expected.tobytes()
+
+
+@given(
+    models(),
+    st.sampled_from(ROW_COUNTS),
+    st.integers(0, 2**32),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["float64", "float32"]),
+)
+@settings(max_examples=200, deadline=None)
+def test_every_answer_is_that_of_the_slow_walk(model, n_rows, seed, gaps, majority, dtype):
+    columns = random_rows(model, seed, n_rows, gaps=gaps, dtype=dtype)
+    predictor = _core.Predictor(model.trees, model.adds_to, majority)
+    assert_as_slow_walk(predictor, model, columns, majority=majority, seed=seed)
+
+
+def test_stages_and_threads_give_the_bits_of_one_sum():
+    model = random_model(1, n_trees=7, most_leaves=40, value_shape=(1, 3), n_thresholds=50, kinds="mixed")
+    columns = random_rows(model, 2, 3000, gaps=True)
+    predictor = _core.Predictor(model.trees, None, False)
+    whole = scores_of(predictor, columns)
+    stages = np.zeros_like(whole)
+    for begin, end in ((0, 1), (1, 4), (4, 4), (4, 7)):
+        predictor.add(columns, 3000, begin, end, stages, None, False, 2)
+    assert stages.tobytes() == whole.tobytes() == scores_of(predictor, columns, n_threads=2).tobytes()
+    leaves = predictor.leaves(columns, 3000, 0, 7, 2)
+    np.testing.assert_array_equal(predictor.leaves(columns, 3000, 3, 5, 1), leaves[:, 3:5])
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0, 4, 20]))
+@settings(max_examples=50, deadline=None)
+def test_rows_of_the_data_set_need_no_values(seed, max_bins):
+    """Trees find leaves by codes alone: of rows they were grown on and of others of the data set."""
+    random = np.random.default_rng(seed)
+    columns = [random.normal(size=90).round(1), random.choice([-np.inf, 0.0, 1.0, np.inf, np.nan], size=90)]
+    columns[0][random.random(90) < 0.1] = np.nan
+    columns.append(random.integers(-1, 4, size=90))
+    data = encode(columns, max_bins=max_bins)
+    y = random.normal(size=90)
+    trees = tuple(
+        grow(data, y, rows=random.permutation(90)[:50], criterion="squared_error") for _ in range(3)
+    )
+    predictor = _core.Predictor(trees, None, False)
+    columns[2] = columns[2].astype(np.int32)
+    rows = random.integers(0, 90, size=130).astype(np.uint32)
+    by_codes = predictor.leaves_of_encoded(data, rows, 0, 3, 1)
+    by_values = predictor.leaves(columns, 90, 0, 3, 1)
+    np.testing.assert_array_equal(by_codes, by_values[rows])
+    scores = np.zeros((130, 1, 1))
+    predictor.add_encoded(data, rows, 0, 3, scores, None, False, 1)
+    assert scores.tobytes() == scores_of(predictor, columns)[rows].tobytes()
+
+
+def test_what_does_not_fit_is_refused():
+    model = random_model(3, n_trees=2, most_leaves=9, value_shape=(1, 2), n_thresholds=5, kinds="numeric")
+    predictor = _core.Predictor(model.trees, None, False)
+    columns = random_rows(model, 4, 5, gaps=False)
+    needed = int(predictor.features[-1])
+    with pytest.raises(ValueError, match="too few columns"):
+        predictor.leaves(columns[:needed], 5, 0, 2, 1)
+    with pytest.raises(IndexError, match="range of trees"):
+        predictor.leaves(columns, 5, 0, 3, 1)
+    with pytest.raises(ValueError, match=r"shape \(rows, outputs, values\)"):
+        predictor.add(columns, 5, 0, 2, np.zeros((5, 1, 3)), None, False, 1)
+    with pytest.raises(ValueError, match="an entry per tree"):
+        predictor.add(columns, 5, 0, 2, np.zeros((5, 1, 2)), np.ones(1), False, 1)
+    with pytest.raises(ValueError, match="trees of one value"):
+        _core.Predictor(model.trees, np.array([0, 1], dtype=np.int32), False)
+    with pytest.raises(ValueError, match="needs a tree"):
+        _core.Predictor((), None, False)

@@ -1,0 +1,84 @@
+"""Answers of trees the slow and obvious way: one row, one tree, one test at a time, in plain Python.
+
+In:  trees of the core, rows as columns (floats with NaN for missing; category codes with -1 for missing and
+     -2 for categories the model has not seen).
+Out: leaves [row, tree], and scores [row, output, value].
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hornbeam import _core
+
+MISSING, UNSEEN = -1, -2
+
+
+def branch(tree: _core.Tree, node: int, value: float, n_categories: int, *, unseen_to_majority: bool) -> int:
+    """The branch that a value takes; `n_categories` is 0 for a numeric column."""
+    missing = int(tree.missing_branch[node])
+    if n_categories == 0:
+        return missing if math.isnan(value) else int(value > tree.threshold[node])
+    if value == UNSEEN and unseen_to_majority:
+        first, n = int(tree.first_child[node]), int(tree.n_branches[node])
+        return int(np.argmax(tree.weighted_n_node_samples[first : first + n]))
+    return missing if value < 0 else int(tree.branches_of_categories(node, n_categories)[int(value)])
+
+
+def leaf(
+    tree: _core.Tree, row: Sequence[float], categories: Sequence[int], *, unseen_to_majority: bool
+) -> int:
+    """The leaf of one row."""
+    node = 0
+    while tree.first_child[node] >= 0:
+        feature = int(tree.feature[node])
+        node = int(tree.first_child[node]) + branch(
+            tree, node, row[feature], categories[feature], unseen_to_majority=unseen_to_majority
+        )
+    return node
+
+
+def leaves(
+    trees: Sequence[_core.Tree],
+    columns: Sequence[np.ndarray],
+    categories: Sequence[int],
+    *,
+    unseen_to_majority: bool = False,
+) -> np.ndarray:
+    """The leaf of every row in every tree."""
+    rows = [tuple(float(column[i]) for column in columns) for i in range(len(columns[0]))]
+    return np.array(
+        [
+            [leaf(tree, row, categories, unseen_to_majority=unseen_to_majority) for tree in trees]
+            for row in rows
+        ]
+    )
+
+
+def total(
+    trees: Sequence[_core.Tree],
+    found: np.ndarray,
+    *,
+    weights: np.ndarray | None = None,
+    hard_votes: bool = False,
+    adds_to: np.ndarray | None = None,
+) -> np.ndarray:
+    """The sum over the trees, in their order, of what the leaves `found` say."""
+    n_outputs, n_values = trees[0].value.shape[1:]
+    if adds_to is not None:
+        n_values = int(adds_to.max()) + 1
+    scores = np.zeros((len(found), n_outputs, n_values))
+    for t, tree in enumerate(trees):
+        says = np.array(tree.value[found[:, t]])
+        if hard_votes:
+            winner = says.argmax(axis=2)
+            says = np.zeros_like(says)
+            np.put_along_axis(says, winner[:, :, None], 1.0, axis=2)
+        if weights is not None:
+            says = says * weights[t]
+        if adds_to is None:
+            scores += says
+        else:
+            scores[:, :, adds_to[t]] += says[:, :, 0]
+    return scores
