@@ -345,6 +345,7 @@ def test_the_codec_knows_every_field() -> None:
         "schema",
         "unseen",
         "missing_allowed",
+        "adds_to",
     ]
     assert [field.name for field in dataclasses.fields(Schema)] == [
         "names",
