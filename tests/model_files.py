@@ -132,6 +132,7 @@ SAMPLES = (
     "kinds_numbers",
     "three_numbers",
     "one_leaf",
+    "pruned",
 )
 
 
@@ -159,6 +160,10 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         "kinds_numbers": (regression(unseen="majority", **limit).fit(frame, shades * 0.7), frame),
         "three_numbers": (regression(**limit).fit(X, generator.normal(size=(24, 3))), X),
         "one_leaf": (regression(max_nodes=1).fit(X, X[:, 0]), X),
+        "pruned": (
+            tree(prune="cost_complexity", prune_select="cv_1se", cv=3, **limit).fit(X, X[:, 0] > 0),
+            X,
+        ),
     }
 
 

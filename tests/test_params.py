@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mypy import api
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 from sklearn.utils import estimator_checks
 
 from hornbeam.declare.kinds import RealNumber, WholeNumber
@@ -79,6 +80,15 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
     "max_nodes": ([None, 1, 31], [0, -1, 2.0, "31", True]),
     "min_impurity_decrease": ([0, 0.0, 0.5, 10, 1e300], [-1e-9, math.inf, math.nan, 10**400, None, "0"]),
     "ccp_alpha": ([0, 0.0, 0.5, 10], [-1e-9, math.inf, -math.inf, math.nan, None, "0", True]),
+    "prune": ([None, "reduced_error", "cost_complexity", "pessimistic"], ["", "rep", True, 1]),
+    "prune_select": (["cv", "cv_1se", "validation"], ["1se", None, 5]),
+    "prune_cost": (["impurity", "error"], ["gini", None, 0]),
+    "prune_confidence": ([0.25, 0.01, 0.9], [0, 1, -0.1, math.nan, None, "0.25"]),
+    "cv": (
+        [2, 10, np.int64(5), KFold(3), [([0, 1], [2])], [(np.arange(3), np.arange(3, 5))]],
+        [1, 0, 2.0, True, None, "5", [], [3], [([0], [1], [2])], np.array(1)],
+    ),
+    "validation_fraction": ([0.1, 0.5, 0.99], [0, 0.0, 1, 1.0, -0.1, math.nan, None, "0.2", True]),
     "monotonic_cst": (
         [None, [], [0, 1, -1], (1,), np.array([1, 0, -1], dtype=np.int8), {"age": -1}, pd.Series([0, 1])],
         ["age", 1, [2], [0.5], [True], ["1"], {"age": 2}, {0: 1}, np.array(1), [[1]]],
@@ -233,7 +243,17 @@ def test_defaults_and_names_equal_scikit_learns(cls: type[Declared], twin: Any) 
     ours, theirs = cls().get_params(), twin().get_params()
     assert {name: ours[name] for name in theirs} == theirs
     assert ours.keys() - theirs.keys() == {
-        *("max_nodes", "categorical_features", "categorical_split", "missing", "unseen", "max_bins", "n_jobs")
+        *(
+            "max_nodes",
+            "categorical_features",
+            "categorical_split",
+            "missing",
+            "unseen",
+            "max_bins",
+            "n_jobs",
+        ),
+        *("prune", "prune_select", "prune_cost", "prune_confidence", "cv", "n_jobs"),
+        "validation_fraction",
     }
 
 

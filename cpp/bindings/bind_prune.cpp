@@ -1,6 +1,8 @@
-// Pruning: a Tree in, a smaller Tree out, and what was cut as a dict of arrays.
+// Pruning: a Tree in, a smaller Tree out, and what was cut as a dict of arrays; and the validation errors it
+// goes by.
 #include "arrays.h"
 #include "hornbeam/prune.h"
+#include "hornbeam/validation.h"
 
 namespace hornbeam::bindings {
 
@@ -77,6 +79,25 @@ void bind_prune(nb::module_& module) {
       "Cuts, bottom-up, where a leaf has no larger pessimistic error than its branch (C4.5); returns the "
       "tree\n"
       "and the log.");
+  module.def(
+      "validation_sums",
+      [](const Tree& tree, const Array1<NodeId>& leaves, const std::optional<Array1<std::int32_t>>& classes,
+         const std::optional<Array1<double>>& reals, const std::optional<Array1<double>>& weights) {
+        ValidationSums sums = without_lock([&](Cancel& cancel) {
+          return validation_sums(tree, span_of(leaves), span_of(classes), span_of(reals), span_of(weights),
+                                 cancel);
+        });
+        nb::dict result;
+        result["error"] = to_numpy(std::move(sums.error));
+        result["squared_weight_error"] = to_numpy(std::move(sums.squared_weight_error));
+        result["squared_weight_square"] = to_numpy(std::move(sums.squared_weight_square));
+        return result;
+      },
+      nb::arg("tree"), nb::arg("leaves"), nb::kw_only(), nb::arg("classes").none(), nb::arg("reals").none(),
+      nb::arg("weights").none(),
+      "What each node would cost as a leaf on the rows that reach it, given the leaf of each row: with "
+      "weights\n"
+      "w and errors e, the sums of w e, w^2 e and w^2 e^2. Targets are row by row.");
   module.def("upper_error_rate", &upper_error_rate, nb::arg("errors"), nb::arg("weight"),
              nb::arg("confidence"),
              "The error rate that pessimistic pruning assumes for a leaf: the upper confidence limit of a\n"

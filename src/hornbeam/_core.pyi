@@ -198,6 +198,12 @@ def prune_pessimistic(tree: Tree, confidence: float = 0.25) -> tuple:
     and the log.
     """
 
+def validation_sums(tree: Tree, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> dict:
+    """
+    What each node would cost as a leaf on the rows that reach it, given the leaf of each row: with weights
+    w and errors e, the sums of w e, w^2 e and w^2 e^2. Targets are row by row.
+    """
+
 def upper_error_rate(errors: float, weight: float, confidence: float) -> float:
     """
     The error rate that pessimistic pruning assumes for a leaf: the upper confidence limit of a

@@ -47,9 +47,11 @@ __all__ = [
     "Declared",
     "GrowthOptions",
     "Option",
+    "PruningOptions",
     "RegressorTreeOptions",
     "RunOptions",
     "TreeOptions",
+    "ValidationOptions",
     "documentation",
     "estimators",
     "fitted",
@@ -155,6 +157,30 @@ Threads = Annotated[
     ),
 ]
 
+
+def _is_splits(value: object) -> bool:
+    has_split = hasattr(value, "split") and not isinstance(value, str | bytes)  # texts have another split
+    return has_split or (_is_list(value) and not isinstance(value, np.ndarray))
+
+
+def _splits_fault(value: Any) -> str | None:
+    if hasattr(value, "split"):
+        return None
+    odd = [pair for pair in value if not (_is_list(pair) and len(pair) == 2)]
+    if odd or not len(value):
+        return f"The list holds {shown(odd[0])}." if odd else "The list is empty."
+    return None
+
+
+Splits = Annotated[
+    Any,
+    Check(
+        phrases=("a splitter with a method split", "a list of pairs of row positions"),
+        claims=_is_splits,
+        fault=_splits_fault,
+    ),
+]
+
 # --- The groups of options -------------------------------------------------------------------------------
 
 
@@ -245,7 +271,43 @@ class ClassWeightOptions(Declared):
     )
 
 
-class TreeOptions(GrowthOptions, ColumnOptions, RunOptions):
+class ValidationOptions(Declared):
+    """Rows of the training data that are set aside to judge a model by."""
+
+    validation_fraction: ProperShare = option(
+        default=0.25,
+        help="Share of the rows kept out of the fit to judge it by, if that is needed and there is no X_val.",
+    )
+
+
+class PruningOptions(ValidationOptions):
+    """How a grown tree is cut back, and on what evidence."""
+
+    prune: Literal["reduced_error", "cost_complexity", "pessimistic"] | None = option(
+        default=None,
+        help="Cut the grown tree back: 'reduced_error' while validation error falls, 'cost_complexity' to "
+        "the best nested tree, 'pessimistic' by C4.5's estimate.",
+    )
+    prune_select: Literal["cv", "cv_1se", "validation"] = option(
+        default="cv",
+        help="Which nested tree 'cost_complexity' takes: that of least cross-validated error, the smallest "
+        "within one standard error, or that of least validation error.",
+    )
+    prune_cost: Literal["impurity", "error"] = option(
+        default="impurity",
+        help="What a leaf costs in 'cost_complexity': its impurity, or its share of wrong training rows.",
+    )
+    prune_confidence: Annotated[float, Bounds(low=0, high=1, low_open=True, high_open=True)] = option(
+        default=0.25, help="Confidence factor of 'pessimistic': the smaller, the more is cut."
+    )
+    cv: CountFromTwo | Splits = option(
+        default=10,
+        help="Folds of cross-validation: a number of random ones, a splitter of scikit-learn, or pairs of "
+        "row positions.",
+    )
+
+
+class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
     """What every single decision tree takes."""
 
     splitter: Literal["best", "random"] = option(

@@ -27,6 +27,7 @@ __all__ = [
     "ClassWeight",
     "RegressionTarget",
     "class_weights",
+    "in_classes_of",
     "read_classes",
     "read_numbers",
     "read_weights",
@@ -77,13 +78,17 @@ def read_classes(
     rows: Rows | None = None,
     multi_output: bool = True,
     estimator_name: str = "the estimator",
+    name: str = "y",
 ) -> ClassTarget:
     """Read labels of any kind: texts, booleans, whole numbers; one type per output, none missing.
 
-    `n_rows` is what y must have; with `rows` only these are read, and the others may hold anything.
+    `n_rows` is what y must have; with `rows` only these are read, and the others may hold anything. `name`
+    is what errors call y.
     """
-    columns = _target_columns(y, n_rows, rows, multi_output=multi_output, estimator_name=estimator_name)
-    outputs = [_read_labels(column, _output_name(k, len(columns))) for k, column in enumerate(columns)]
+    columns = _target_columns(
+        y, n_rows, rows, multi_output=multi_output, estimator_name=estimator_name, name=name
+    )
+    outputs = [_read_labels(column, _output_name(name, k, len(columns))) for k, column in enumerate(columns)]
     codes = np.stack([codes for _, codes in outputs], axis=1)
     return ClassTarget(
         codes=codes if rows is None else codes[rows],
@@ -99,12 +104,35 @@ def read_numbers(
     rows: Rows | None = None,
     multi_output: bool = True,
     estimator_name: str = "the estimator",
+    name: str = "y",
 ) -> RegressionTarget:
-    """Read finite numbers, however large; `n_rows` and `rows` as in `read_classes`."""
-    columns = _target_columns(y, n_rows, rows, multi_output=multi_output, estimator_name=estimator_name)
-    outputs = [_read_floats(column, _output_name(k, len(columns))) for k, column in enumerate(columns)]
+    """Read finite numbers, however large; `n_rows`, `rows` and `name` as in `read_classes`."""
+    columns = _target_columns(
+        y, n_rows, rows, multi_output=multi_output, estimator_name=estimator_name, name=name
+    )
+    outputs = [_read_floats(column, _output_name(name, k, len(columns))) for k, column in enumerate(columns)]
     values = np.stack(outputs, axis=1)
     return RegressionTarget(values if rows is None else values[rows], is_multi_output=len(columns) > 1)
+
+
+def in_classes_of(given: ClassTarget, fit: ClassTarget, *, name: str) -> ClassTarget:
+    """Number the labels of further rows as the fit does; a class that the fit does not know is refused."""
+    if given.n_outputs != fit.n_outputs:
+        raise ValueError(f"{name} has {given.n_outputs} output(s), but y has {fit.n_outputs}.")
+    codes = np.empty_like(given.codes)
+    for k, (theirs, ours) in enumerate(zip(given.classes, fit.classes, strict=True)):
+        position = {label: code for code, label in enumerate(ours.tolist())}
+        new = [label for label in theirs.tolist() if label not in position]
+        if new:
+            row = int(np.argmax(given.codes[:, k] == theirs.tolist().index(new[0])))
+            raise ValueError(
+                f"{name}, row {row}: the class {shown(new[0])} is not among the classes of y, so no model "
+                "can predict it. Drop such rows, or let the fit see the class."
+            )
+        codes[:, k] = np.array([position[label] for label in theirs.tolist()], dtype=np.int32)[
+            given.codes[:, k]
+        ]
+    return ClassTarget(codes, fit.classes, fit.is_multi_output)
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
@@ -199,22 +227,22 @@ def _chosen_factors(chosen: Mapping[Any, float], labels: AnyArray) -> FloatArray
 # The container
 
 
-def _output_name(output: int, n_outputs: int) -> str:
-    return "y" if n_outputs == 1 else f"y[:, {output}]"
+def _output_name(name: str, output: int, n_outputs: int) -> str:
+    return name if n_outputs == 1 else f"{name}[:, {output}]"
 
 
 def _target_columns(
-    y: Any, n_rows: int, rows: Rows | None, *, multi_output: bool, estimator_name: str
+    y: Any, n_rows: int, rows: Rows | None, *, multi_output: bool, estimator_name: str, name: str
 ) -> list[AnyArray]:
     if y is None:
-        raise ValueError(f"{estimator_name} requires y to be passed, but the target y is None.")
-    columns, is_one_dimensional = _columns_of(y, "y")
+        raise ValueError(f"{estimator_name} requires y to be passed, but the target {name} is None.")
+    columns, is_one_dimensional = _columns_of(y, name)
     if not columns:
-        raise ValueError("y has 0 columns; give one value per row.")
+        raise ValueError(f"{name} has 0 columns; give one value per row.")
     if len(columns) > 1 and not multi_output:
         raise ValueError(
-            f"y should be a 1d array, got an array of shape ({len(columns[0])}, {len(columns)}) instead. "
-            f"{estimator_name} learns one output at a time."
+            f"{name} should be a 1d array, got an array of shape ({len(columns[0])}, {len(columns)}) "
+            f"instead. {estimator_name} learns one output at a time."
         )
     if len(columns) == 1 and not is_one_dimensional:
         columns = [column_or_1d(columns[0].reshape(-1, 1), warn=True)]

@@ -39,10 +39,12 @@ class GrownModel(GrowthOptions, TreeModel):
         *,
         criterion: str,
         random_splits: bool,
+        rows: npt.NDArray[np.uint32] | None = None,
     ) -> GrowthSettings:
-        """Turn the parameters into numbers, now that the data are known."""
-        n_rows = encoded.n_rows
-        total_weight = float(n_rows if weights is None else weights.sum())
+        """Turn the parameters into numbers, now that the data are known; shares are of `rows`, or of all."""
+        n_rows = encoded.n_rows if rows is None else len(rows)
+        some_weights = weights if weights is None or rows is None else weights[rows]
+        total_weight = float(n_rows if some_weights is None else some_weights.sum())
         # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
         min_samples_leaf = min(resolve_count(self.min_samples_leaf, n_rows), n_rows + 1)
         min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
@@ -84,12 +86,13 @@ class GrownModel(GrowthOptions, TreeModel):
                 )
         return directions
 
-    def _random_key(self, settings: GrowthSettings, n_features: int) -> int:
+    def _random_key(self, settings: GrowthSettings, n_features: int, *, draws_rows: bool = False) -> int:
         """Draw the key of the fit, if anything is random in it: else numpy's generator is left alone.
 
         Its global generator has a lock, which a process forked at the wrong moment would never get.
         """
-        nothing_is_random = not settings.random_splits and settings.max_features >= n_features
+        draws_features = settings.random_splits or settings.max_features < n_features
+        nothing_is_random = not draws_features and not draws_rows
         return 0 if nothing_is_random else resolve_random_key(self.random_state)
 
     def _remember_growth(

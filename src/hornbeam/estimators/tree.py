@@ -14,19 +14,22 @@ from hornbeam.data.encode import encode
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.base import Training, importances_of, paths_to
-from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.pruning import Prunable
+from hornbeam.estimators.validation import Validation
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.rules import Rule, RuleStyle, write_rules
-from hornbeam.model import refuse_missing
+from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import ClassifierTreeOptions, RegressorTreeOptions, TreeOptions
-from hornbeam.recipes.single import grow_tree
+from hornbeam.recipes.holdout import GrowingData
+from hornbeam.recipes.single import GrowthSettings, grow_tree
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
 
-class _DecisionTree(GrownModel, TreeOptions):
+class _DecisionTree(Prunable, TreeOptions):
     """What the two kinds of single tree share."""
 
     def _fit_tree(
@@ -35,25 +38,32 @@ class _DecisionTree(GrownModel, TreeOptions):
         target: ClassTarget | RegressionTarget,
         weights: npt.NDArray[np.float64] | None,
         criterion: str,
+        validation: Validation,
     ) -> None:
+        self._check_pruning(target, validation)
         n_threads = resolve_n_jobs(self.n_jobs)
         encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)
-        settings = self._settings(
-            encoded, target, weights, criterion=criterion, random_splits=self.splitter == "random"
-        )
-        tree = grow_tree(
-            encoded,
-            target,
-            weights,
-            settings,
-            rows=rows_with_weight(encoded, weights),
-            key=self._random_key(settings, encoded.n_features),
-            n_threads=n_threads,
-        )
-        if self.ccp_alpha > 0:
-            tree = _core.prune_cost_complexity(tree, self.ccp_alpha)
+        model = Ensemble((), encoded.schema, self.unseen, missing_allowed=self.missing != "error")
+        held = self._read_validation(validation, model, target) if validation.is_given else None
+
+        def settings_for(rows: npt.NDArray[np.uint32]) -> GrowthSettings:
+            random_splits = self.splitter == "random"
+            return self._settings(
+                encoded, target, weights, criterion=criterion, random_splits=random_splits, rows=rows
+            )
+
+        def grow(rows: npt.NDArray[np.uint32]) -> _core.Tree:
+            settings = settings_for(rows)
+            return grow_tree(encoded, target, weights, settings, rows=rows, key=key, n_threads=n_threads)
+
+        rows = rows_with_weight(encoded, weights)
+        settings = settings_for(rows)
+        key = self._random_key(settings, encoded.n_features, draws_rows=self._draws_rows)
+        data = GrowingData(encoded, target, weights, rows, key, grow)
+        tree, pruned = self._grow_and_prune(data, model, held, n_threads=n_threads)
         warn_of_a_lone_leaf(tree, encoded)
         self._remember_growth(training, target, settings, (tree,))
+        self._remember_pruning(pruned)
 
     @property
     def tree_(self) -> _core.Tree:
@@ -71,7 +81,7 @@ class _DecisionTree(GrownModel, TreeOptions):
 
         `ccp_alphas` ascend from 0; `impurities` are the weighted impurities of the leaves of each tree.
         """
-        whole: Any = clone(self).set_params(ccp_alpha=0.0)
+        whole: Any = clone(self).set_params(ccp_alpha=0.0, prune=None)
         path = _core.cost_complexity_path(whole.fit(X, y, sample_weight).tree_, by_error=False)
         return Bunch(ccp_alphas=path["alpha"], impurities=path["cost"])
 
@@ -145,11 +155,25 @@ class DecisionTreeClassifier(ClassAnswers, _DecisionTree, ClassifierTreeOptions)
         The share of each feature in the impurity decrease of the tree.
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree on rows X with labels y."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Grow the tree on rows X with labels y, and prune it if `prune` says so.
+
+        Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
+        rows of X out of the growth (`validation_fraction`).
+        """
         training = self._begin_fit(X, sample_weight)
         target, weights = self._read_classes(training, y, self.class_weight)
-        self._fit_tree(training, target, weights, self.criterion)
+        validation = Validation(X_val, y_val, sample_weight_val)
+        self._fit_tree(training, target, weights, self.criterion, validation)
         self._remember_classes(target)
         return self
 
@@ -167,9 +191,23 @@ class DecisionTreeRegressor(NumberAnswers, _DecisionTree, RegressorTreeOptions):
         The share of each feature in the impurity decrease of the tree.
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree on rows X with targets y."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Grow the tree on rows X with targets y, and prune it if `prune` says so.
+
+        Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
+        rows of X out of the growth (`validation_fraction`).
+        """
         training = self._begin_fit(X, sample_weight)
         target = self._read_numbers(training, y, criterion=self.criterion)
-        self._fit_tree(training, target, training.weights, self.criterion)
+        validation = Validation(X_val, y_val, sample_weight_val)
+        self._fit_tree(training, target, training.weights, self.criterion, validation)
         return self

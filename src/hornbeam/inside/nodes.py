@@ -156,6 +156,12 @@ class TreeReading:
         """Write which values a node sends down a branch."""
         return self.condition_words(self.feature(node), self.passing(node, branch))
 
+    def test_words(self, node: int) -> str:
+        """Write the test of a node: what goes left or, with more than two branches, what is asked."""
+        if len(self.branches(node)) > 2:
+            return self.name_words[self.feature(node)]
+        return self.branch_words(node, 0)
+
     def categories_by_branch(self, node: int) -> tuple[tuple[Category, ...], ...] | None:
         """Return the categories that each branch of a node takes; None where no categories are tested."""
         branches = self.branches(node)

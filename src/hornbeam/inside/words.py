@@ -5,6 +5,7 @@ terminal, line breaks, marks that reverse the writing direction, or a megabyte. 
 for people goes through `printable` first.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
@@ -51,7 +52,8 @@ def number(value: float, *, all_digits: bool = False) -> str:
     """
     exact = repr(float(value)).removesuffix(".0")
     short = f"{value:.15g}"
-    return short if len(short) < len(exact) - 3 and not all_digits else exact
+    is_noise = len(short) < len(exact) - 3 and math.isclose(float(short), value, rel_tol=2.0**-50)
+    return short if is_noise and not all_digits else exact
 
 
 def brief_number(value: float) -> str:

@@ -17,6 +17,7 @@ from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
 from hornbeam.io.parameters import estimator_of, parameters_of
+from hornbeam.io.pruning import read_pruning, write_pruning
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_classes, write_classes
 from hornbeam.model import Ensemble
@@ -87,6 +88,7 @@ def _estimators() -> dict[str, type[Declared]]:
 def _write_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, writer: RecordWriter) -> None:
     writer.facts["max_features"] = int(tree.max_features_)
     writer.put("missing_seen", np.array(tree._missing_seen, dtype=np.bool_))
+    write_pruning(tree._pruning, writer)
     write_ensemble(tree._model, writer)
 
 
@@ -104,6 +106,7 @@ def _read_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, reader: Rec
         tree.feature_names_in_ = np.array(model.schema.names, dtype=object)
     tree.n_outputs_ = model.trees[0].n_outputs
     tree._missing_seen = tuple(reader.take("missing_seen", np.bool_, (tree.n_features_in_,)).tolist())
+    tree._pruning = read_pruning(reader)
     tree._model = model
     return model
 

@@ -1,0 +1,148 @@
+"""Rows kept out of a fit to judge it: a validation part, or folds that take turns.
+
+In come the target and the rows that count; out go row numbers. Classes keep their shares in every part, as
+nearly as whole rows allow. All draws follow from the key of the fit.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.data.table import Table
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.model import EncodedRows
+
+__all__ = ["GrowingData", "HeldOut", "folds", "hold_out", "refuse_one_class"]
+
+RowArray = npt.NDArray[np.uint32]
+Target = ClassTarget | RegressionTarget
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows to judge a model by, their targets and their weights (None: 1 each)."""
+
+    rows: Table | EncodedRows
+    target: Target
+    weights: npt.NDArray[np.float64] | None
+
+    def targets(self) -> dict[str, Any]:
+        """Return targets and weights as the core takes them."""
+        target = self.target
+        return {
+            "classes": target.codes.ravel() if isinstance(target, ClassTarget) else None,
+            "reals": target.values.ravel() if isinstance(target, RegressionTarget) else None,
+            "weights": self.weights,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingData:
+    """What trees are grown on and judged by: an encoded table, targets, weights, and the rows that count.
+
+    `grow` makes a tree of some of the rows.
+    """
+
+    encoded: Encoded
+    target: Target
+    weights: npt.NDArray[np.float64] | None
+    rows: RowArray
+    key: int
+    grow: Callable[[RowArray], _core.Tree]
+
+    def held_out(self, rows: RowArray) -> HeldOut:
+        """Return some of the rows, to judge a tree by that did not see them."""
+        return HeldOut(
+            EncodedRows(self.encoded.codes, rows),
+            _taken(self.target, rows),
+            None if self.weights is None else self.weights[rows],
+        )
+
+    def fold_trees(self, cv: Any) -> Iterator[tuple[_core.Tree, HeldOut]]:
+        """Grow a tree outside every fold; yield it with the rows inside."""
+        for outside, inside in folds(self.target, self.rows, cv, self.key):
+            yield self.grow(outside), self.held_out(inside)
+
+
+def _taken(target: Target, rows: RowArray) -> Target:
+    if isinstance(target, ClassTarget):
+        return replace(target, codes=target.codes[rows])
+    return replace(target, values=target.values[rows])
+
+
+def hold_out(target: Target, rows: RowArray, fraction: float, key: int) -> tuple[RowArray, RowArray]:
+    """Draw a share of the rows for validation; return the rows to fit on and those to validate on."""
+    n_held = round(fraction * len(rows))
+    if not 0 < n_held < len(rows):
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(rows)} row(s) leaves {n_held} to validate on and "
+            f"{len(rows) - n_held} to fit on. Give more rows, another fraction, or X_val and y_val."
+        )
+    shuffled = _shuffled_by_class(target, rows, key)
+    # Every (1 / fraction)-th of the rows sorted by class: each class gives its share.
+    chosen = (np.arange(n_held) + 0.5) * len(rows) // n_held
+    is_held = np.zeros(len(rows), dtype=np.bool_)
+    is_held[chosen.astype(np.int64)] = True
+    return np.sort(shuffled[~is_held]), np.sort(shuffled[is_held])
+
+
+def folds(target: Target, rows: RowArray, cv: Any, key: int) -> Iterator[tuple[RowArray, RowArray]]:
+    """Yield the rows to fit on and those to validate on, fold by fold.
+
+    `cv` is a number of folds, a splitter of scikit-learn or an iterable of pairs of positions.
+    """
+    if isinstance(cv, int | np.integer):
+        yield from _random_folds(target, rows, int(cv), key)
+        return
+    pairs = cv.split(np.zeros((len(rows), 1)), _labels(target)[rows]) if hasattr(cv, "split") else cv
+    for number, (fit, held) in enumerate(pairs):
+        fit_rows, held_rows = rows[np.asarray(fit)], rows[np.asarray(held)]
+        if not (len(fit_rows) and len(held_rows)):
+            raise ValueError(
+                f"cv: fold {number} has {len(fit_rows)} row(s) to fit and {len(held_rows)} to judge."
+            )
+        yield np.sort(fit_rows), held_rows
+
+
+def _random_folds(
+    target: Target, rows: RowArray, n_folds: int, key: int
+) -> Iterator[tuple[RowArray, RowArray]]:
+    if n_folds > len(rows):
+        raise ValueError(f"cv={n_folds} folds need at least as many rows; there are {len(rows)}.")
+    shuffled = _shuffled_by_class(target, rows, key)
+    fold_of = np.arange(len(rows)) % n_folds
+    for fold in range(n_folds):
+        yield np.sort(shuffled[fold_of != fold]), np.sort(shuffled[fold_of == fold])
+
+
+def refuse_one_class(held: HeldOut, *, what: str, way_out: str) -> None:
+    """Raise if the rows hold a single class of an output that has more: they could not tell models apart."""
+    if not isinstance(held.target, ClassTarget):
+        return
+    counted = held.target.codes if held.weights is None else held.target.codes[held.weights > 0]
+    for labels, codes in zip(held.target.classes, counted.T, strict=True):
+        if len(labels) > 1 and len(np.unique(codes)) == 1:
+            raise ValueError(
+                f"{what} holds {len(codes)} row(s), all of class {labels[codes[0]]!r}: errors on it say "
+                f"nothing about the other class(es). {way_out}"
+            )
+
+
+def _shuffled_by_class(target: Target, rows: RowArray, key: int) -> RowArray:
+    """Put rows in random order, those of one class together."""
+    shuffled = np.random.default_rng(key).permutation(rows)
+    if not isinstance(target, ClassTarget):
+        return shuffled
+    by_class: RowArray = shuffled[np.lexsort(target.codes[shuffled].T[::-1])]
+    return by_class
+
+
+def _labels(target: Target) -> npt.NDArray[Any]:
+    """Return y as splitters take it."""
+    values: npt.NDArray[Any] = target.codes if isinstance(target, ClassTarget) else target.values
+    return values if target.is_multi_output else values[:, 0]

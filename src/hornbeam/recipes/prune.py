@@ -1,0 +1,253 @@
+"""Pruning a grown tree: by validation error, by cost complexity, or by C4.5's pessimistic estimate.
+
+In comes a tree and, for the first two, rows to judge it by; out goes a `Pruned`: the smaller tree, a log of
+every cut, and for cost complexity the table of the nested sequence from which one tree was chosen. The cuts
+are found in C++ (prune.h says how); this file says on what evidence.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.model import Ensemble
+from hornbeam.recipes.holdout import HeldOut
+
+__all__ = [
+    "Judge",
+    "Judgement",
+    "PruneSelect",
+    "Pruned",
+    "PruningLog",
+    "PruningRecord",
+    "PruningTable",
+    "cut_at_alpha",
+    "prune_by_pessimism",
+    "prune_by_table",
+    "prune_by_validation",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+PruneSelect = Literal["cv", "cv_1se", "validation"]
+
+# Numbers that differ by less, relative to their size, are equal on paper; the core has the same slack.
+_SLACK = 2.0**-40
+
+
+@dataclass(frozen=True, eq=False)
+class PruningLog:
+    """Cuts in their order, as parallel arrays; nodes are numbered as in the tree before pruning.
+
+    The errors are those of the whole tree: a share of wrong answers, or a mean squared error.
+    """
+
+    node: IntArray
+    nodes_removed: IntArray
+    error_before: FloatArray
+    error_after: FloatArray
+
+    @classmethod
+    def of(cls, log: dict[str, npt.NDArray[np.generic]], *, unit: float) -> "PruningLog":
+        """Take over a log of the core, with its errors in units of `unit`."""
+        return cls(
+            node=log["node"].astype(np.int64),
+            nodes_removed=log["nodes_removed"].astype(np.int64),
+            error_before=log["error_before"].astype(np.float64) / unit,
+            error_after=log["error_after"].astype(np.float64) / unit,
+        )
+
+    def some(self, which: npt.NDArray[np.bool_]) -> "PruningLog":
+        """Keep some of the cuts."""
+        return PruningLog(**{name: array[which] for name, array in vars(self).items()})
+
+
+@dataclass(frozen=True, eq=False)
+class PruningTable:
+    """The nested trees of cost-complexity pruning, the whole tree first, and the one that was chosen.
+
+    `error` and `standard_error` come from rows that the judged trees did not see.
+    """
+
+    alpha: FloatArray
+    leaves: IntArray
+    cost: FloatArray
+    error: FloatArray
+    standard_error: FloatArray
+    chosen: int
+
+
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """A smaller tree, what was cut, and what it was chosen from."""
+
+    tree: _core.Tree
+    log: PruningLog
+    table: PruningTable | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PruningRecord:
+    """What a fitted tree remembers of its pruning; `tests` are those of the nodes cut, in words."""
+
+    log: PruningLog
+    tests: tuple[str, ...]
+    table: PruningTable | None
+
+
+# --- Reduced error ---------------------------------------------------------------------------------------
+
+
+def prune_by_validation(tree: _core.Tree, held: HeldOut, judge: "Judge") -> Pruned:
+    """Cut, one by one, the node whose removal lowers the validation error most, until none does."""
+    pruned, log = _core.prune_reduced_error(tree, judge.sums(tree, held)["error"])
+    return Pruned(pruned, PruningLog.of(log, unit=_Weight.of(held).total))
+
+
+# --- Pessimistic -----------------------------------------------------------------------------------------
+
+
+def prune_by_pessimism(tree: _core.Tree, confidence: float) -> Pruned:
+    """Cut where a leaf is expected to make no more errors than its branch, going by training rows alone."""
+    pruned, log = _core.prune_pessimistic(tree, confidence)
+    return Pruned(pruned, PruningLog.of(log, unit=float(tree.weighted_n_node_samples[0])))
+
+
+# --- Cost complexity -------------------------------------------------------------------------------------
+
+
+def cut_at_alpha(tree: _core.Tree, alpha: float, *, by_error: bool) -> Pruned:
+    """Return the smallest tree of the sequence that is best at a given cost per leaf."""
+    path = _core.cost_complexity_path(tree, by_error)
+    step = int(np.searchsorted(path["alpha"], alpha * (1 + _SLACK), side="right")) - 1 if alpha > 0 else 0
+    return _cut_at_step(tree, path, step, None)
+
+
+def prune_by_table(tree: _core.Tree, judged: "Judgement", select: PruneSelect, *, by_error: bool) -> Pruned:
+    """Choose the tree of least error, or with "cv_1se" the smallest within one standard error of it.
+
+    Of trees with equal errors the smallest is taken.
+    """
+    path = _core.cost_complexity_path(tree, by_error)
+    limit = judged.error.min() * (1 + _SLACK)
+    if select == "cv_1se":
+        limit += judged.standard_error[np.flatnonzero(judged.error <= limit)[-1]]
+    chosen = int(np.flatnonzero(judged.error <= limit)[-1])
+    table = PruningTable(
+        alpha=path["alpha"],
+        leaves=path["n_leaves"],
+        cost=path["cost"],
+        error=judged.error,
+        standard_error=judged.standard_error,
+        chosen=chosen,
+    )
+    return _cut_at_step(tree, path, chosen, table)
+
+
+def _cut_at_step(tree: _core.Tree, path: dict[str, Any], step: int, table: PruningTable | None) -> Pruned:
+    cut = np.flatnonzero(path["removed_at"] <= step).astype(np.int32)
+    log = PruningLog.of(path["log"], unit=1.0)
+    happened = path["removed_at"][log.node] <= step
+    return Pruned(_core.collapse(tree, cut), log.some(happened), table)
+
+
+# --- The evidence ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """The error of every tree of a sequence on rows it did not see, and the standard error of that."""
+
+    error: FloatArray
+    standard_error: FloatArray
+
+
+@dataclass(frozen=True)
+class _Weight:
+    """The weight of some rows, and the sum of its squares."""
+
+    total: float
+    squares: float
+
+    @classmethod
+    def of(cls, held: HeldOut) -> "_Weight":
+        if held.weights is None:
+            return cls(float(held.rows.n_rows), float(held.rows.n_rows))
+        return cls(float(held.weights.sum()), float((held.weights**2).sum()))
+
+
+def _judgement(sums: list[dict[str, FloatArray]], weights: list[_Weight]) -> Judgement:
+    """Pool the rows of all folds: their mean error, and the standard error of a weighted mean."""
+    total = sum(weight.total for weight in weights)
+    squares = sum(weight.squares for weight in weights)
+    pooled = {name: np.sum([each[name] for each in sums], axis=0) for name in sums[0]}
+    error = pooled["error"] / total
+    # The sum of w^2 (e - mean)^2, multiplied out.
+    spread = pooled["squared_weight_square"] - 2 * error * pooled["squared_weight_error"] + error**2 * squares
+    return Judgement(error, np.sqrt(np.maximum(spread, 0)) / total)
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Judges trees by rows they did not see; `model` says how these are read and led through a tree."""
+
+    model: Ensemble
+    n_threads: int
+    by_error: bool = False
+
+    def by_validation(self, tree: _core.Tree, held: HeldOut) -> Judgement:
+        """Judge every tree of the sequence by validation rows."""
+        n_steps = len(_core.cost_complexity_path(tree, self.by_error)["alpha"])
+        return _judgement([self._sums_at(tree, held, lambda _: np.arange(n_steps))], [_Weight.of(held)])
+
+    def by_folds(self, tree: _core.Tree, fold_trees: Iterator[tuple[_core.Tree, HeldOut]]) -> Judgement:
+        """Judge every tree of the sequence by cross-validation (Breiman et al. 1984, section 3.4).
+
+        The tree that is best for alphas from a to b is judged by the trees that the folds prefer at the
+        geometric mean of a and b, each on the rows it did not see.
+        """
+        alphas = _core.cost_complexity_path(tree, self.by_error)["alpha"]
+        between = np.sqrt(alphas * np.append(alphas[1:], np.inf)) if len(alphas) > 1 else alphas
+
+        def steps_of(fold_alphas: FloatArray) -> IntArray:
+            steps: IntArray = np.searchsorted(fold_alphas, between * (1 + _SLACK), side="right") - 1
+            steps[0] = 0  # at alpha 0 nothing is cut, not even a split that gains nothing
+            return steps
+
+        sums, weights = [], []
+        for fold_tree, held in fold_trees:
+            sums.append(self._sums_at(fold_tree, held, steps_of))
+            weights.append(_Weight.of(held))
+        return _judgement(sums, weights)
+
+    def _sums_at(
+        self, tree: _core.Tree, held: HeldOut, steps_of: Callable[[FloatArray], IntArray]
+    ) -> dict[str, FloatArray]:
+        """Sum errors over the leaves that a tree has at some steps, which `steps_of` finds by its alphas.
+
+        A node is a leaf from the step that cuts it until the step that cuts its parent.
+        """
+        path = _core.cost_complexity_path(tree, self.by_error)
+        n_steps = len(path["alpha"])
+        begin = path["removed_at"]
+        end = np.where(tree.parent >= 0, begin[tree.parent], n_steps)
+        steps = steps_of(path["alpha"])
+        at_steps = {}
+        for name, per_node in self.sums(tree, held).items():
+            change = np.zeros(n_steps + 1)
+            np.add.at(change, begin, per_node)
+            np.add.at(change, end, -per_node)
+            at_steps[name] = np.cumsum(change)[steps]
+        return at_steps
+
+    def sums(self, tree: _core.Tree, held: HeldOut) -> dict[str, FloatArray]:
+        """Sum up, per node, what it would cost as a leaf on the rows that reach it."""
+        model = replace(self.model, trees=(tree,))
+        leaves = model.leaves(held.rows, n_threads=self.n_threads)[:, 0]
+        sums: dict[str, FloatArray] = _core.validation_sums(
+            tree, np.ascontiguousarray(leaves), **held.targets()
+        )
+        return sums
