@@ -120,7 +120,7 @@ def frame_of_kinds() -> pd.DataFrame:
     )
 
 
-SAMPLES = (
+TREE_SAMPLES = (
     "classes",
     "texts",
     "object_texts",
@@ -134,6 +134,15 @@ SAMPLES = (
     "one_leaf",
     "pruned",
 )
+FOREST_SAMPLES = (
+    "forest",
+    "forest_of_kinds",
+    "forest_of_groups",
+    "forest_of_numbers",
+    "extra_trees",
+    "extra_trees_of_numbers",
+)
+SAMPLES = TREE_SAMPLES + FOREST_SAMPLES
 
 
 def fit_samples() -> dict[str, tuple[Any, Any]]:
@@ -164,7 +173,34 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
             tree(prune="cost_complexity", prune_select="cv_1se", cv=3, **limit).fit(X, X[:, 0] > 0),
             X,
         ),
+        **fit_forests(X, noise, frame, hidden),
     }
+
+
+def fit_forests(
+    X: np.ndarray, classes: np.ndarray, frame: pd.DataFrame, hidden: np.ndarray
+) -> dict[str, tuple[Any, Any]]:
+    """Fit a forest of every kind, by the names in FOREST_SAMPLES."""
+    limit: dict[str, Any] = {"n_estimators": 3, "max_leaf_nodes": 4, "random_state": 0, "n_jobs": 1}
+    judged = {**limit, "n_estimators": 20, "max_leaf_nodes": 2, "oob_score": True}
+    forest, regression = hb.RandomForestClassifier, hb.RandomForestRegressor
+    two = np.stack([classes, classes > 0], axis=1)
+    some = np.arange(24) % 5 > 0
+    groups = np.arange(24) // 3
+    return {
+        "forest": (forest(**judged, stratify=True, voting="hard").fit(X, classes), X),
+        "forest_of_kinds": (forest(unseen="majority", **limit).fit(frame, hidden), frame),
+        "forest_of_groups": (regression(**judged).fit(X, X[:, 0], groups=groups, sample_weight=some), X),
+        "forest_of_numbers": (regression(**judged).fit(X, X), X),
+        "extra_trees": (hb.ExtraTreesClassifier(**{**judged, "bootstrap": True}).fit(X, two), X),
+        "extra_trees_of_numbers": (hb.ExtraTreesRegressor(**limit).fit(X, X[:, 1]), X),
+    }
+
+
+def trees_of(model: Any) -> tuple[Any, ...]:
+    """Return the trees of a model."""
+    trees: tuple[Any, ...] = model._model.trees
+    return trees
 
 
 def answers(model: Any, X: Any) -> list[np.ndarray]:
@@ -181,6 +217,11 @@ def same_array(one: np.ndarray, other: np.ndarray) -> bool:
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     return one.tolist() == other.tolist() if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
+
+
+def same_trees(one: Any, other: Any) -> bool:
+    """Compare all trees of two models bit by bit."""
+    return all(same_tree(*pair) for pair in zip(trees_of(one), trees_of(other), strict=True))
 
 
 def same_tree(one: Any, other: Any) -> bool:

@@ -1,43 +1,10 @@
 // Growing: an encoded table, a target and parameters in, a Tree out.
-#include <map>
-
-#include "arrays.h"
-#include "hornbeam/grower.h"
+#include "growing.h"
 #include "hornbeam/parallel.h"
 
 namespace hornbeam::bindings {
 
 namespace {
-
-template <class Enum>
-Enum choice(const std::map<std::string, Enum>& names, const std::string& name) {
-  const auto found = names.find(name);
-  if (found == names.end()) throw nb::value_error(("the core does not know " + name).c_str());
-  return found->second;
-}
-
-// Criterion names; adding a criterion adds a line here.
-const std::map<std::string, Criterion> kCriteria = {{"gini", Criterion::kGini},
-                                                    {"entropy", Criterion::kEntropy},
-                                                    {"squared_error", Criterion::kSquaredError},
-                                                    {"poisson", Criterion::kPoisson}};
-const std::map<std::string, Growth> kGrowths = {
-    {"depth_first", Growth::kDepthFirst}, {"level", Growth::kLevel}, {"best_first", Growth::kBestFirst}};
-
-void check_target(const Dataset& data, const Target& target) {
-  const std::size_t n = data.n_rows() * static_cast<std::size_t>(target.n_outputs);
-  if (target.is_classification() ? target.classes.size() != n : target.reals.size() != n) {
-    throw nb::value_error("the target does not have one row per row of the table");
-  }
-  if (!target.weights.empty() && target.weights.size() != data.n_rows()) {
-    throw nb::value_error("there must be one weight per row");
-  }
-  for (std::size_t i = 0; i < target.classes.size(); ++i) {
-    const int n_classes = target.n_classes[i % static_cast<std::size_t>(target.n_outputs)];
-    if (target.classes[i] < 0 || target.classes[i] >= n_classes)
-      throw nb::value_error("a class code is out of range");
-  }
-}
 
 void check_sample(const Dataset& data, const Sample& sample) {
   if (sample.rows.empty()) throw nb::value_error("a tree needs at least one row");
@@ -52,32 +19,13 @@ void check_sample(const Dataset& data, const Sample& sample) {
 nb::tuple grow(const Dataset& data, const std::vector<int>& n_classes, int n_outputs,
                std::optional<Array1<std::int32_t>> classes, std::optional<Array1<double>> reals,
                std::optional<Array1<double>> weights, const Array1<RowId>& rows,
-               std::optional<Array1<std::uint32_t>> multiplicity, const std::string& criterion,
-               const std::string& growth, bool random_splits, std::int32_t max_depth,
-               std::int64_t min_samples_split, std::int64_t min_samples_leaf, double min_weight_leaf,
-               std::int64_t max_leaf_nodes, std::int64_t max_nodes, std::int32_t max_features,
-               double min_impurity_decrease, const std::vector<std::int8_t>& monotonic, std::uint64_t key,
-               int n_threads) {
+               std::optional<Array1<std::uint32_t>> multiplicity, std::uint64_t key, int n_threads,
+               const nb::kwargs& settings) {
   const Target target{n_outputs, n_classes, span_of(classes), span_of(reals), span_of(weights)};
   const Sample sample{span_of(rows), span_of(multiplicity)};
   check_target(data, target);
   check_sample(data, sample);
-  if (!monotonic.empty() && monotonic.size() != static_cast<std::size_t>(data.n_features())) {
-    throw nb::value_error("there must be one monotonic constraint per feature");
-  }
-  GrowParams params;
-  params.criterion = choice(kCriteria, criterion);
-  params.growth = choice(kGrowths, growth);
-  params.random_splits = random_splits;
-  params.max_depth = max_depth;
-  params.min_samples_split = min_samples_split;
-  params.min_samples_leaf = min_samples_leaf;
-  params.min_weight_leaf = min_weight_leaf;
-  params.max_leaf_nodes = max_leaf_nodes;
-  params.max_nodes = max_nodes;
-  params.max_features = max_features;
-  params.min_impurity_decrease = min_impurity_decrease;
-  params.monotonic = monotonic;
+  GrowParams params = grow_params_of(settings, data.n_features());
   params.key = key;
   params.n_threads = n_threads;
   GrownTree grown =
@@ -92,11 +40,7 @@ void bind_grow(nb::module_& module) {
              "Whether the system refused a thread since the last time this was asked.");
   module.def("grow_tree", &grow, nb::arg("data"), nb::kw_only(), nb::arg("n_classes"), nb::arg("n_outputs"),
              nb::arg("classes").none(), nb::arg("reals").none(), nb::arg("weights").none(), nb::arg("rows"),
-             nb::arg("multiplicity").none(), nb::arg("criterion"), nb::arg("growth"),
-             nb::arg("random_splits"), nb::arg("max_depth"), nb::arg("min_samples_split"),
-             nb::arg("min_samples_leaf"), nb::arg("min_weight_leaf"), nb::arg("max_leaf_nodes"),
-             nb::arg("max_nodes"), nb::arg("max_features"), nb::arg("min_impurity_decrease"),
-             nb::arg("monotonic"), nb::arg("key"), nb::arg("n_threads"),
+             nb::arg("multiplicity").none(), nb::arg("key"), nb::arg("n_threads"), nb::arg("settings"),
              "Grows one tree; returns it and the number of rows whose weight was too small to count.");
 }
 

@@ -19,12 +19,10 @@ namespace {
 // Scratch of one thread.
 template <Scorer S>
 struct Worker {
-  Worker(const S& scorer, int n_features, Cancel& cancel, bool on_calling_thread)
-      : finder(scorer), features(static_cast<std::size_t>(n_features)), poller(cancel, on_calling_thread) {
-    std::iota(features.begin(), features.end(), 0);
-  }
+  Worker(const S& scorer, std::vector<FeatureId> testable, Cancel& cancel, bool on_calling_thread)
+      : finder(scorer), features(std::move(testable)), poller(cancel, on_calling_thread) {}
   TestFinder<S> finder;
-  std::vector<FeatureId> features;  // all, in order; drawing swaps some to the front and puts them back
+  std::vector<FeatureId> features;  // in order; drawing swaps some to the front and puts them back
   std::vector<std::pair<std::size_t, std::size_t>> swaps;
   std::vector<FeatureId> drawn;  // the features to try at this node
   std::vector<double> class_weights;
@@ -47,11 +45,17 @@ class Grower {
     // Slightly less than asked, so that a sum that is equal on paper passes.
     const double unit = prototype_.stats().weight_unit();
     min_weight_ = static_cast<std::int64_t>(std::ceil(params.min_weight_leaf / unit * (1 - 0x1p-40)));
+    if (params_.features.empty()) {
+      params_.features.resize(static_cast<std::size_t>(data.n_features()));
+      std::iota(params_.features.begin(), params_.features.end(), 0);
+    }
     if (params_.max_features < 1) params_.max_features = data.n_features();
     // Which nodes a limit leaves out must not depend on which branch happens to be visited first.
     if (limited() && params_.growth == Growth::kDepthFirst) params_.growth = Growth::kBestFirst;
     for (int i = 0; i < std::max(1, params_.n_threads); ++i) {
-      workers_.push_back(std::make_unique<Worker<S>>(prototype_, data.n_features(), cancel, i == 0));
+      const bool on_calling_thread = i == 0 && params_.on_calling_thread;
+      workers_.push_back(
+          std::make_unique<Worker<S>>(prototype_, params_.features, cancel, on_calling_thread));
     }
   }
 
@@ -194,14 +198,14 @@ class Grower {
   // ---- choosing among features
 
   FirstBest<Split> find_split(const OpenNode& node, const Limits& limits, Worker<S>& worker) {
-    const int n_features = data_.n_features();
+    const std::size_t n_features = worker.features.size();
     Stream stream(params_.key, Purpose::kFeatures, node.path);
     std::size_t n_drawn = 0;
     FirstBest<Split> best(worker.finder.tie_scale());
     bool informative = false;
     // At least one feature that is not constant here is looked at, even if it takes more than max_features
     // draws.
-    while (n_drawn < static_cast<std::size_t>(n_features) && !informative) {
+    while (n_drawn < n_features && !informative) {
       const std::size_t wanted = n_drawn == 0 ? static_cast<std::size_t>(params_.max_features) : 1;
       draw_features(worker, stream, n_drawn, wanted);
       n_drawn += worker.drawn.size();

@@ -126,7 +126,7 @@ def thread_was_refused() -> bool:
     Whether the system refused a thread since the last time this was asked.
     """
 
-def grow_tree(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], multiplicity: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, criterion: str, growth: str, random_splits: bool, max_depth: int, min_samples_split: int, min_samples_leaf: int, min_weight_leaf: float, max_leaf_nodes: int, max_nodes: int, max_features: int, min_impurity_decrease: float, monotonic: Sequence[int], key: int, n_threads: int) -> tuple:
+def grow_tree(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], multiplicity: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int, n_threads: int, **settings) -> tuple:
     """
     Grows one tree; returns it and the number of rows whose weight was too small to count.
     """
@@ -208,4 +208,30 @@ def upper_error_rate(errors: float, weight: float, confidence: float) -> float:
     """
     The error rate that pessimistic pruning assumes for a leaf: the upper confidence limit of a
     binomial rate.
+    """
+
+class BagDraws:
+    """
+    What the members of a bag draw their rows from: rows or groups, in strata.
+    """
+
+    def __init__(self, *, key: int, with_replacement: bool, n_rows: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unit_begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stratum_begin: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], draws_per_stratum: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def times(self, member: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """How often each row is in the sample of a member."""
+
+    def unit_times(self, member: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """
+        How often each unit (a row, or a group of rows) is in the sample of a member.
+        """
+
+def member_keys(key: int, first: int, count: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """The keys of all draws inside some members."""
+
+def draw_features(key: int, member: int, n_features: int, n_wanted: int, with_replacement: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """The features that a member may test, ascending."""
+
+def grow_forest(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, draws: BagDraws, first_member: int, member_keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], features_per_member: int, features_with_replacement: bool, min_weight_fraction: float, balance_classes: bool, n_threads: int, **settings) -> tuple:
+    """
+    Grows some members of a bag; returns their trees and the largest number of rows of a sample whose weight was too small to count.
     """

@@ -15,7 +15,7 @@ does this. The type says all that is allowed: `Bounds` narrows `int` and `float`
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -39,19 +39,27 @@ from hornbeam.declare import (
 from hornbeam.declare.kinds import Flag, Instance, Kind, RealNumber, WholeNumber, shown
 
 __all__ = [
+    "BagOptions",
     "Bounds",
     "Check",
+    "ClassCriterionOptions",
     "ClassWeightOptions",
+    "ClassifierForestOptions",
     "ClassifierTreeOptions",
     "ColumnOptions",
     "Declared",
+    "ForestOptions",
     "GrowthOptions",
+    "NumberCriterionOptions",
     "Option",
     "PruningOptions",
+    "RegressorForestOptions",
     "RegressorTreeOptions",
     "RunOptions",
+    "SampleClassWeightOptions",
     "TreeOptions",
     "ValidationOptions",
+    "VoteOptions",
     "documentation",
     "estimators",
     "fitted",
@@ -61,6 +69,7 @@ __all__ = [
     "removed",
     "resolve_count",
     "resolve_max_features",
+    "resolve_max_samples",
     "resolve_random_key",
     "validate",
 ]
@@ -181,6 +190,39 @@ Splits = Annotated[
     ),
 ]
 
+
+def _metric_fault(value: object) -> str | None:
+    if callable(value):
+        return None
+    from sklearn.metrics import get_scorer_names  # noqa: PLC0415 - slow to import, and seldom needed
+
+    return None if value in get_scorer_names() else "No metric of scikit-learn has that name."
+
+
+def _keep_fault(value: str | Iterable[Any]) -> str | None:
+    wanted = [value] if isinstance(value, str) else list(value)
+    odd = [entry for entry in wanted if entry not in KEEPABLE]
+    return f"{shown(odd[0])} is not one of them." if odd else None
+
+
+KEEPABLE = ("oob", "leaf_rows", "in_bag")
+Metric = Annotated[
+    str | Callable[..., float],
+    Check(
+        phrases=("a metric of scikit-learn by name", "a function of targets and predictions"),
+        claims=lambda value: isinstance(value, str) or callable(value),
+        fault=_metric_fault,
+    ),
+]
+Keep = Annotated[
+    str | Sequence[str],
+    Check(
+        phrases=(f"{', '.join(map(repr, KEEPABLE))}", "a list of these"),
+        claims=lambda value: isinstance(value, str) or _is_list(value),
+        fault=_keep_fault,
+    ),
+]
+
 # --- The groups of options -------------------------------------------------------------------------------
 
 
@@ -262,6 +304,24 @@ class RunOptions(Declared):
     )
 
 
+class ClassCriterionOptions(Declared):
+    """What the splits of a classifier lower."""
+
+    criterion: Literal["gini", "entropy"] = option(
+        default="gini",
+        help="Impurity that splits lower: the Gini index or the entropy of the classes in a node.",
+    )
+
+
+class NumberCriterionOptions(Declared):
+    """What the splits of a regressor lower."""
+
+    criterion: Literal["squared_error", "poisson"] = option(
+        default="squared_error",
+        help="Impurity that splits lower: variance or half the Poisson deviance of the targets in a node.",
+    )
+
+
 class ClassWeightOptions(Declared):
     """How much each class counts."""
 
@@ -316,22 +376,86 @@ class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
     )
 
 
-class ClassifierTreeOptions(TreeOptions, ClassWeightOptions):
+class ClassifierTreeOptions(TreeOptions, ClassWeightOptions, ClassCriterionOptions):
     """What `DecisionTreeClassifier` takes."""
 
-    criterion: Literal["gini", "entropy"] = option(
-        default="gini",
-        help="Impurity that splits lower: the Gini index or the entropy of the classes in a node.",
-    )
 
-
-class RegressorTreeOptions(TreeOptions):
+class RegressorTreeOptions(TreeOptions, NumberCriterionOptions):
     """What `DecisionTreeRegressor` takes."""
 
-    criterion: Literal["squared_error", "poisson"] = option(
-        default="squared_error",
-        help="Impurity that splits lower: variance or half the Poisson deviance of the targets in a node.",
+
+class VoteOptions(Declared):
+    """How the members of a bag of classifiers are asked."""
+
+    stratify: bool = option(
+        default=False, help="Draw from each class in its own right, so that every sample has its share."
     )
+    voting: Literal["soft", "hard"] = option(
+        default="soft",
+        help="'soft' averages the class shares of the members, 'hard' counts the classes they predict.",
+    )
+
+
+class BagOptions(RunOptions):
+    """How many members there are, and what rows each of them sees."""
+
+    n_estimators: Count | Literal["auto"] = option(
+        default=100,
+        help="Number of trees; 'auto' adds trees until the out-of-bag error stops falling.",
+        kw_only=False,
+    )
+    bootstrap: bool = option(
+        default=True, help="Draw each sample with replacement; else without, or take all rows."
+    )
+    max_samples: Count | Share | None = option(
+        default=None,
+        help="Rows (or groups) drawn for each member: a number, or a share; None draws as many as there are.",
+    )
+    oob_score: bool | Metric = option(
+        default=False,
+        help="Estimate the error from the rows each sample lacks; a metric replaces accuracy or R^2.",
+    )
+    warm_start: bool = option(
+        default=False, help="Keep the members there are and add more, up to n_estimators."
+    )
+    verbose: Annotated[int, Bounds(low=0)] = option(
+        default=0, help="1 shows a progress bar with the remaining time; 0 prints nothing."
+    )
+
+
+class ForestOptions(GrowthOptions, ColumnOptions, BagOptions):
+    """What every forest takes."""
+
+    feature_sampling: Literal["node", "tree"] = option(
+        default="node", help="Draw max_features anew for each split, or once for each tree."
+    )
+    keep: Keep | None = option(
+        default=None,
+        help="What to keep for error bars: 'oob' for intervals and sets, 'leaf_rows' for quantiles, 'in_bag' "
+        "for a table of how often each tree saw each row; or a list of these.",
+    )
+
+
+class SampleClassWeightOptions(Declared):
+    """How much each class counts, in all rows or in the sample of each member."""
+
+    class_weight: ClassWeights | Literal["balanced", "balanced_subsample"] | None = option(
+        default=None,
+        help="Factor on the weight of each class's rows; 'balanced' gives all classes equal totals, "
+        "'balanced_subsample' does so in the sample of each tree.",
+    )
+
+
+class ClassifierForestOptions(ForestOptions, VoteOptions, SampleClassWeightOptions, ClassCriterionOptions):
+    """What forests of classification trees take."""
+
+    max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default="sqrt")
+
+
+class RegressorForestOptions(ForestOptions, NumberCriterionOptions):
+    """What forests of regression trees take."""
+
+    max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default=1.0)
 
 
 # --- Values that are settled once the data are known -----------------------------------------------------
@@ -361,6 +485,20 @@ def resolve_max_features(value: float | Literal["sqrt", "log2"] | None, n_featur
         raise ValueError(
             f"max_features is {value}, but X has only {n_features} feature(s). "
             "Give a smaller number, a fraction, 'sqrt', 'log2', or None for all."
+        )
+    return int(value)
+
+
+def resolve_max_samples(value: float | None, n_units: int, *, units: str) -> int:
+    """Turn `max_samples` into a number of draws, at least 1; a share is rounded."""
+    if value is None:
+        return n_units
+    if not isinstance(value, numbers.Integral):
+        return max(1, round(value * n_units))
+    if value > n_units:
+        raise ValueError(
+            f"max_samples is {value}, but there are only {n_units} {units} to draw from. Give a smaller "
+            "number, a fraction, or None for as many as there are."
         )
     return int(value)
 

@@ -6,9 +6,11 @@ Each is given at most once per fit, and says what was seen and what was done abo
 __all__ = [
     "DataWarning",
     "HornbeamWarning",
+    "OutOfBagWarning",
     "ThreadsWarning",
     "UnseenCategoryWarning",
     "VersionWarning",
+    "WarmStartWarning",
     "WeightWarning",
 ]
 
@@ -25,8 +27,16 @@ class DataWarning(HornbeamWarning):
     """The data allow a fit but little learning: constant columns, a single row, nearly unique identifiers."""
 
 
+class WarmStartWarning(HornbeamWarning):
+    """A warm start has nothing to add to the members there are."""
+
+
 class WeightWarning(HornbeamWarning):
     """Some sample weights are too small, beside the others, to count."""
+
+
+class OutOfBagWarning(HornbeamWarning):
+    """Some rows have no out-of-bag answer, as every member has seen them."""
 
 
 class UnseenCategoryWarning(HornbeamWarning):

@@ -10,7 +10,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from model_files import SAMPLES, answers, same_array, same_tree
+from model_files import SAMPLES, answers, same_array, same_trees
 
 import hornbeam as hb
 from hornbeam import _core
@@ -27,7 +27,7 @@ def test_every_way_gives_the_same_model(name: str, samples: Samples, tmp_path: P
     copies = [copy.deepcopy(model), joblib.load(tmp_path / "model.joblib")]
     copies += [pickle.loads(pickle.dumps(model, protocol)) for protocol in (2, pickle.HIGHEST_PROTOCOL)]
     for other in copies:
-        assert same_tree(other.tree_, model.tree_)
+        assert same_trees(other, model)
         for one, two in zip(answers(other, X), answers(model, X), strict=True):
             assert same_array(one, two)
 

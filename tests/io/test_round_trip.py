@@ -14,7 +14,17 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
-from model_files import SAMPLES, answers, frame_of_kinds, same_array, same_tree, split, tensors_of
+from model_files import (
+    SAMPLES,
+    answers,
+    frame_of_kinds,
+    same_array,
+    same_tree,
+    same_trees,
+    split,
+    tensors_of,
+    trees_of,
+)
 from safetensors import safe_open
 
 import hornbeam as hb
@@ -43,7 +53,7 @@ def test_everything_comes_back(name: str, samples: Samples, tmp_path: Path) -> N
     loaded = round_trip(model, tmp_path)
     assert type(loaded) is type(model)
     assert loaded._model.schema == model._model.schema
-    assert same_tree(loaded.tree_, model.tree_)
+    assert same_trees(loaded, model)
     assert vars(loaded).keys() == vars(model).keys()
     assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
     for one, other in zip(answers(loaded, X), answers(model, X), strict=True):
@@ -304,16 +314,16 @@ def test_predict_only_predicts_and_says_what_is_gone(name: str, samples: Samples
     assert len(saved_bytes(model, tmp_path, predict_only=True)) < len(saved_bytes(model, tmp_path))
     for statistic in ("n_node_samples", "impurity", "gain"):
         with pytest.raises(AttributeError, match=f"{statistic}.*predict_only=True"):
-            getattr(loaded.tree_, statistic)
+            getattr(trees_of(loaded)[0], statistic)
     with pytest.raises(AttributeError, match="predict_only=True"):
         _ = loaded.feature_importances_
-    assert loaded.get_depth() == model.get_depth()
+    assert [t.max_depth for t in trees_of(loaded)] == [t.max_depth for t in trees_of(model)]
     # A model that has lost its statistics cannot be saved with them; it is saved without, as it is.
     assert saved_bytes(loaded, tmp_path) == saved_bytes(model, tmp_path, predict_only=True)
     for other_way in (copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
         assert same_array(other_way.predict(X), model.predict(X))
         with pytest.raises(AttributeError, match="predict_only=True"):
-            _ = other_way.tree_.impurity
+            _ = trees_of(other_way)[0].impurity
 
 
 @pytest.mark.parametrize("name", ["kinds", "kinds_numbers"])

@@ -27,9 +27,11 @@ struct GrowParams {
   std::int64_t max_nodes = 0;
   std::int32_t max_features = 0;  // features tried per node
   double min_impurity_decrease = 0.0;
+  std::vector<FeatureId> features;     // the only ones that may be tested, ascending; empty for all
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   std::uint64_t key = 0;               // every random draw is a function of it
   int n_threads = 1;
+  bool on_calling_thread = true;  // the thread that called in from Python grows it, and asks for signals
 };
 
 struct GrownTree {

@@ -9,7 +9,13 @@
 namespace hornbeam {
 
 // What a draw is for; distinct purposes give independent streams at the same node.
-enum class Purpose : std::uint64_t { kFeatures = 1, kThreshold = 2, kBootstrap = 3, kMember = 4 };
+enum class Purpose : std::uint64_t {
+  kFeatures = 1,
+  kThreshold = 2,
+  kBootstrap = 3,
+  kMember = 4,
+  kMemberFeatures = 5,
+};
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection with good avalanche.
 inline constexpr std::uint64_t mix(std::uint64_t x) {

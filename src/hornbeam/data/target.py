@@ -29,6 +29,7 @@ __all__ = [
     "class_weights",
     "in_classes_of",
     "read_classes",
+    "read_groups",
     "read_numbers",
     "read_weights",
 ]
@@ -160,6 +161,18 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number; all of them are 0.")
     return weights
+
+
+def read_groups(groups: Any, n_rows: int, *, rows: Rows | None = None) -> CodeArray:
+    """Read which group each row belongs to, as codes from 0; labels of any kind, none missing."""
+    columns, is_one_dimensional = _columns_of(groups, "groups")
+    if not is_one_dimensional:
+        raise ValueError(f"groups must have one dimension, one label per row; got {len(columns)} columns.")
+    if len(columns[0]) != n_rows:
+        raise ValueError(f"groups has {len(columns[0])} entries, but X has {n_rows} rows.")
+    column = columns[0] if rows is None else columns[0][rows]
+    _, codes = _read_labels(column, "groups", few=False)
+    return codes
 
 
 def class_weights(
@@ -311,11 +324,11 @@ def _series_values(series: Any) -> AnyArray:
 # One column
 
 
-def _read_labels(values: AnyArray, what: str) -> tuple[AnyArray, CodeArray]:
-    """Return the sorted distinct labels and a code per row."""
+def _read_labels(values: AnyArray, what: str, *, few: bool = True) -> tuple[AnyArray, CodeArray]:
+    """Return the sorted distinct labels and a code per row; `few` expects them to be classes."""
     kind = values.dtype.kind
     if kind in "OT":
-        return _read_label_objects(values.astype(object), what)
+        return _read_label_objects(values.astype(object), what, few=few)
     if kind == "c":
         raise ValueError(f"Complex data not supported: {what} has dtype {values.dtype}.")
     if kind not in "biufU":
@@ -324,11 +337,12 @@ def _read_labels(values: AnyArray, what: str) -> tuple[AnyArray, CodeArray]:
         _refuse_not_finite(values, what)
     classes, codes = np.unique(values.astype(values.dtype.newbyteorder("="), copy=False), return_inverse=True)
     # Only floats can be continuous; of the others scikit-learn only asks whether there are too many classes.
-    _check_discrete(values if kind == "f" else codes, what)
+    if few:
+        _check_discrete(values if kind == "f" else codes, what)
     return classes, codes.astype(np.int32)
 
 
-def _read_label_objects(values: AnyArray, what: str) -> tuple[AnyArray, CodeArray]:
+def _read_label_objects(values: AnyArray, what: str, *, few: bool) -> tuple[AnyArray, CodeArray]:
     cells = values.tolist()
     family = _only_family(cells, what)
     if family == "text":
@@ -336,7 +350,8 @@ def _read_label_objects(values: AnyArray, what: str) -> tuple[AnyArray, CodeArra
         order = sorted(range(len(distinct)), key=distinct.__getitem__)
         ranks = np.empty(len(order), dtype=np.int32)
         ranks[order] = np.arange(len(order))
-        _check_discrete(codes, what)
+        if few:
+            _check_discrete(codes, what)
         return np.array([distinct[p] for p in order], dtype=object), ranks[codes]
     if family not in ("number", "bool"):
         raise ValueError(
@@ -346,7 +361,7 @@ def _read_label_objects(values: AnyArray, what: str) -> tuple[AnyArray, CodeArra
     typed = np.array(cells)
     if typed.dtype.kind == "O":
         raise ValueError(f"{what} holds whole numbers beyond 64 bits; make the labels texts.")
-    return _read_labels(typed, what)
+    return _read_labels(typed, what, few=few)
 
 
 def _read_floats(values: AnyArray, what: str) -> FloatArray:

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from hornbeam.errors import ModelFormatError
+from hornbeam.estimators.answers import ClassAnswers
+from hornbeam.estimators.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from hornbeam.estimators.growth import GrownModel
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.io.draws import read_draws, write_draws
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
 from hornbeam.io.parameters import estimator_of, parameters_of
 from hornbeam.io.pruning import read_pruning, write_pruning
@@ -82,55 +91,67 @@ def _estimators() -> dict[str, type[Declared]]:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Single trees
+# Single trees and forests
+
+
+def _write_grown(model: GrownModel, writer: RecordWriter) -> None:
+    if isinstance(model, ClassAnswers):
+        write_classes(model.classes_ if isinstance(model.classes_, list) else [model.classes_], writer)
+    writer.facts["max_features"] = int(model.max_features_)
+    writer.put("missing_seen", np.array(model._missing_seen, dtype=np.bool_))
+    write_ensemble(model._model, writer)
+
+
+def _read_grown(model: GrownModel, reader: RecordReader) -> Ensemble:
+    classes = read_classes(reader) if isinstance(model, ClassAnswers) else None
+    ensemble = read_ensemble(reader)
+    n_features = len(ensemble.schema.names)
+    model.max_features_ = reader.fact("max_features", int)
+    if not 1 <= model.max_features_ <= n_features:
+        raise ModelFormatError(f"max_features is {model.max_features_}, with {n_features} features")
+    model.n_features_in_ = n_features
+    if ensemble.schema.names_given:
+        model.feature_names_in_ = np.array(ensemble.schema.names, dtype=object)
+    model.n_outputs_ = ensemble.trees[0].n_outputs
+    model._missing_seen = tuple(reader.take("missing_seen", np.bool_, (n_features,)).tolist())
+    model._model = ensemble
+    if isinstance(model, ClassAnswers):
+        _set_classes(model, classes or [], ensemble)
+    elif ensemble.trees[0].n_values != 1:
+        raise ModelFormatError("the values of the trees are not one number per output")
+    return ensemble
+
+
+def _set_classes(model: ClassAnswers, classes: list[Any], ensemble: Ensemble) -> None:
+    counts = [len(labels) for labels in classes]
+    if (ensemble.trees[0].n_outputs, ensemble.trees[0].n_values) != (len(counts), max(counts)):
+        raise ModelFormatError("the values of the trees do not have one entry per output and class")
+    several = len(classes) > 1
+    model.classes_ = classes if several else classes[0]
+    model.n_classes_ = counts if several else counts[0]
 
 
 def _write_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, writer: RecordWriter) -> None:
-    writer.facts["max_features"] = int(tree.max_features_)
-    writer.put("missing_seen", np.array(tree._missing_seen, dtype=np.bool_))
+    _write_grown(tree, writer)
     write_pruning(tree._pruning, writer)
-    write_ensemble(tree._model, writer)
 
 
-def _read_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, reader: RecordReader) -> Ensemble:
-    model = read_ensemble(reader)
-    if len(model.trees) != 1:
-        raise ModelFormatError(f"a single decision tree has {len(model.trees)} trees")
-    tree.max_features_ = reader.fact("max_features", int)
-    if not 1 <= tree.max_features_ <= len(model.schema.names):
-        raise ModelFormatError(
-            f"max_features is {tree.max_features_}, with {len(model.schema.names)} features"
-        )
-    tree.n_features_in_ = len(model.schema.names)
-    if model.schema.names_given:
-        tree.feature_names_in_ = np.array(model.schema.names, dtype=object)
-    tree.n_outputs_ = model.trees[0].n_outputs
-    tree._missing_seen = tuple(reader.take("missing_seen", np.bool_, (tree.n_features_in_,)).tolist())
+def _read_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, reader: RecordReader) -> None:
+    ensemble = _read_grown(tree, reader)
     tree._pruning = read_pruning(reader)
-    tree._model = model
-    return model
+    if len(ensemble.trees) != 1:
+        raise ModelFormatError(f"a single decision tree has {len(ensemble.trees)} trees")
 
 
-def _write_classifier(tree: DecisionTreeClassifier, writer: RecordWriter) -> None:
-    write_classes(tree.classes_ if isinstance(tree.classes_, list) else [tree.classes_], writer)
-    _write_tree(tree, writer)
+def _write_forest(forest: Any, writer: RecordWriter) -> None:
+    _write_grown(forest, writer)
+    write_draws(forest, writer)
 
 
-def _read_classifier(tree: DecisionTreeClassifier, reader: RecordReader) -> None:
-    classes = read_classes(reader)
-    model = _read_tree(tree, reader)
-    counts = [len(labels) for labels in classes]
-    if (model.trees[0].n_outputs, model.trees[0].n_values) != (len(counts), max(counts)):
-        raise ModelFormatError("the values of the trees do not have one entry per output and class")
-    several = len(classes) > 1
-    tree.classes_ = classes if several else classes[0]
-    tree.n_classes_ = counts if several else counts[0]
-
-
-def _read_regressor(tree: DecisionTreeRegressor, reader: RecordReader) -> None:
-    model = _read_tree(tree, reader)
-    if model.trees[0].n_values != 1:
-        raise ModelFormatError("the values of the trees are not one number per output")
+def _read_forest(forest: Any, reader: RecordReader) -> None:
+    ensemble = _read_grown(forest, reader)
+    n_classes = [len(labels) for labels in forest._class_labels()] or [0] * forest.n_outputs_
+    read_draws(forest, reader, n_members=len(ensemble.trees), n_classes=n_classes)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -138,7 +159,11 @@ def _read_regressor(tree: DecisionTreeRegressor, reader: RecordReader) -> None:
 _CODECS: Mapping[str, Codec] = {
     codec.estimator.__name__: codec
     for codec in (
-        Codec(DecisionTreeClassifier, _write_classifier, _read_classifier),
-        Codec(DecisionTreeRegressor, _write_tree, _read_regressor),
+        Codec(DecisionTreeClassifier, _write_tree, _read_tree),
+        Codec(DecisionTreeRegressor, _write_tree, _read_tree),
+        Codec(RandomForestClassifier, _write_forest, _read_forest),
+        Codec(RandomForestRegressor, _write_forest, _read_forest),
+        Codec(ExtraTreesClassifier, _write_forest, _read_forest),
+        Codec(ExtraTreesRegressor, _write_forest, _read_forest),
     )
 }

@@ -16,7 +16,7 @@ from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.recipes.footprint import refuse_hopeless_tree
 from hornbeam.warnings import ThreadsWarning, WeightWarning
 
-__all__ = ["GrowthSettings", "grow_tree"]
+__all__ = ["GrowthSettings", "grow_tree", "warn_of_refused_thread", "warn_of_weightless_rows"]
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,26 @@ def grow_tree(
         n_threads=n_threads,
         **vars(settings),
     )
-    if n_weightless:
+    warn_of_weightless_rows(n_weightless)
+    warn_of_refused_thread("the tree was grown")
+    return tree
+
+
+def warn_of_weightless_rows(n_rows: int) -> None:
+    """Warn of rows whose positive weight is too small to count."""
+    if n_rows:
         warnings.warn(
-            f"{n_weightless} row(s) have a positive weight so small beside the total that they do not count.",
+            f"{n_rows} row(s) have a positive weight so small beside the total that they do not count.",
             WeightWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
+
+
+def warn_of_refused_thread(what_was_done: str) -> None:
+    """Warn if the system has refused a thread since this was last asked."""
     if _core.thread_was_refused():
         warnings.warn(
-            "The system refused a thread; the tree was grown with fewer. Raise the limit, or set n_jobs.",
+            f"The system refused a thread; {what_was_done} with fewer. Raise the limit, or set n_jobs.",
             ThreadsWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    return tree

@@ -1,0 +1,80 @@
+#include "growing.h"
+
+#include <map>
+
+namespace hornbeam::bindings {
+
+namespace {
+
+template <class Enum>
+Enum choice(const std::map<std::string, Enum>& names, nb::handle name) {
+  const auto text = nb::cast<std::string>(name);
+  const auto found = names.find(text);
+  if (found == names.end()) throw nb::value_error(("the core does not know " + text).c_str());
+  return found->second;
+}
+
+// Criterion names; adding a criterion adds a line here.
+const std::map<std::string, Criterion> kCriteria = {{"gini", Criterion::kGini},
+                                                    {"entropy", Criterion::kEntropy},
+                                                    {"squared_error", Criterion::kSquaredError},
+                                                    {"poisson", Criterion::kPoisson}};
+const std::map<std::string, Growth> kGrowths = {
+    {"depth_first", Growth::kDepthFirst}, {"level", Growth::kLevel}, {"best_first", Growth::kBestFirst}};
+
+using Setter = void (*)(GrowParams&, nb::handle);
+
+template <auto Member>
+void set(GrowParams& params, nb::handle value) {
+  params.*Member = nb::cast<std::remove_reference_t<decltype(params.*Member)>>(value);
+}
+
+// The settings by name; adding one adds a line here.
+const std::map<std::string, Setter> kSettings = {
+    {"criterion", [](GrowParams& p, nb::handle name) { p.criterion = choice(kCriteria, name); }},
+    {"growth", [](GrowParams& p, nb::handle name) { p.growth = choice(kGrowths, name); }},
+    {"random_splits", set<&GrowParams::random_splits>},
+    {"max_depth", set<&GrowParams::max_depth>},
+    {"min_samples_split", set<&GrowParams::min_samples_split>},
+    {"min_samples_leaf", set<&GrowParams::min_samples_leaf>},
+    {"min_weight_leaf", set<&GrowParams::min_weight_leaf>},
+    {"max_leaf_nodes", set<&GrowParams::max_leaf_nodes>},
+    {"max_nodes", set<&GrowParams::max_nodes>},
+    {"max_features", set<&GrowParams::max_features>},
+    {"min_impurity_decrease", set<&GrowParams::min_impurity_decrease>},
+    {"monotonic", set<&GrowParams::monotonic>},
+};
+
+}  // namespace
+
+void check_target(const Dataset& data, const Target& target) {
+  const std::size_t n = data.n_rows() * static_cast<std::size_t>(target.n_outputs);
+  if (target.is_classification() ? target.classes.size() != n : target.reals.size() != n) {
+    throw nb::value_error("the target does not have one row per row of the table");
+  }
+  if (!target.weights.empty() && target.weights.size() != data.n_rows()) {
+    throw nb::value_error("there must be one weight per row");
+  }
+  for (std::size_t i = 0; i < target.classes.size(); ++i) {
+    const int n_classes = target.n_classes[i % static_cast<std::size_t>(target.n_outputs)];
+    if (target.classes[i] < 0 || target.classes[i] >= n_classes)
+      throw nb::value_error("a class code is out of range");
+  }
+}
+
+GrowParams grow_params_of(const nb::kwargs& settings, int n_features) {
+  GrowParams params;
+  for (const auto [name, value] : settings) {
+    const auto text = nb::cast<std::string>(name);
+    const auto found = kSettings.find(text);
+    if (found == kSettings.end())
+      throw nb::type_error(("the core has no setting of growth called " + text).c_str());
+    found->second(params, value);
+  }
+  if (!params.monotonic.empty() && params.monotonic.size() != static_cast<std::size_t>(n_features)) {
+    throw nb::value_error("there must be one monotonic constraint per feature");
+  }
+  return params;
+}
+
+}  // namespace hornbeam::bindings

@@ -1,0 +1,15 @@
+// What every call that grows trees takes from Python: the target, checked, and the settings of growth.
+#pragma once
+
+#include "arrays.h"
+#include "hornbeam/grower.h"
+
+namespace hornbeam::bindings {
+
+// Throws ValueError unless the target and its weights have one row per row of the table.
+void check_target(const Dataset& data, const Target& target);
+
+// The settings of growth by their names in recipes/single.py; what is left out has the core's default.
+GrowParams grow_params_of(const nb::kwargs& settings, int n_features);
+
+}  // namespace hornbeam::bindings

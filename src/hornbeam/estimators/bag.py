@@ -1,0 +1,145 @@
+"""What forests and bagging share: plans of draws, and members added on top of old ones."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam.data.content import Rows
+from hornbeam.data.target import read_groups
+from hornbeam.params import BagOptions, fitted, resolve_random_key
+from hornbeam.recipes.bag import BagPlan, plan_draws
+from hornbeam.warnings import WarmStartWarning
+
+__all__ = ["BagModel"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# What fit sets only if it is asked to; a later fit that is not asked takes it away again.
+_OPTIONAL = (
+    "oob_score_",
+    "oob_curve_",
+    "oob_prediction_",
+    "oob_decision_function_",
+    "in_bag_",
+    "_oob_errors",
+    "_leaf_rows",
+    "_targets",
+)
+
+
+class BagModel(BagOptions):
+    """Base of the estimators whose members see samples of the rows."""
+
+    oob_score_: float = fitted()
+    oob_curve_: FloatArray = fitted()
+    _plan: BagPlan = fitted()
+    _n_rows_given: int = fitted()
+    _rows_given: Rows | None = fitted()
+
+    # --- Draws -------------------------------------------------------------------------------------------
+
+    def _make_plan(
+        self,
+        rows: npt.NDArray[np.uint32],
+        n_rows: int,
+        *,
+        groups: npt.NDArray[np.int32] | None,
+        strata: npt.NDArray[np.int32] | None,
+        key: int,
+    ) -> BagPlan:
+        """Plan the draws of this fit from `rows` of the table."""
+        plan = plan_draws(
+            rows,
+            n_rows,
+            key=key,
+            with_replacement=self.bootstrap,
+            max_samples=self.max_samples,
+            groups=groups,
+            strata=strata,
+        )
+        if self._wants_out_of_bag() and not plan.leaves_rows_out:
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True, or max_samples below 1.0: else "
+                "every sample has every row. It is asked for by oob_score, by n_estimators='auto' and by "
+                "keep='oob'."
+            )
+        return plan
+
+    def _wants_out_of_bag(self) -> bool:
+        return self.oob_score is not False or self.n_estimators == "auto"
+
+    def _read_groups(self, groups: Any, n_rows: int, rows: Rows | None) -> npt.NDArray[np.int32] | None:
+        return None if groups is None else read_groups(groups, n_rows, rows=rows)
+
+    @property
+    def estimators_samples_(self) -> list[npt.NDArray[np.int64]]:
+        """The rows of X in the sample of each member, as often as they were drawn; drawn anew each time."""
+        check_is_fitted(self)
+        return [self._sample_of(member) for member in range(self._n_members)]
+
+    def _sample_of(self, member: int) -> npt.NDArray[np.int64]:
+        rows = np.arange(self._plan.n_rows) if self._rows_given is None else self._rows_given
+        return np.repeat(rows, self._plan.times(member))
+
+    @property
+    def _n_members(self) -> int:
+        raise NotImplementedError
+
+    # --- Members on top of members -----------------------------------------------------------------------
+
+    def _key_of_fit(self) -> int:
+        """Draw a key; a warm start goes on with the old one, so that 50 + 50 members equal 100."""
+        return self._plan.key if self._continues() else resolve_random_key(self.random_state)
+
+    def _continues(self) -> bool:
+        return bool(self.warm_start) and hasattr(self, "_plan")
+
+    def _members_to_add(self, n_rows: int) -> range:
+        """Number the members that this fit makes; raise if they cannot go with those there are."""
+        n_former = self._n_members if self._continues() else 0
+        if self.n_estimators == "auto":
+            if n_former:
+                raise ValueError(
+                    "warm_start adds members up to a number, but n_estimators is 'auto': give one of both up."
+                )
+            return range(0)
+        if n_former and self._plan.n_rows != n_rows:
+            raise ValueError(
+                f"warm_start goes on with the {self._plan.n_rows} rows of the last fit; X now has {n_rows}. "
+                "Give the same X, or set warm_start=False."
+            )
+        if self.n_estimators < n_former:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to the {n_former} members there "
+                "are when warm_start==True."
+            )
+        if n_former and self.n_estimators == n_former:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new members.",
+                WarmStartWarning,
+                stacklevel=4,
+            )
+        return range(n_former, int(self.n_estimators))
+
+    def _remember_draws(
+        self, plan: BagPlan, n_rows_given: int, rows_given: Rows | None, optional: Mapping[str, Any]
+    ) -> None:
+        """Store how this fit has drawn, and what it was asked to keep; nothing of an older fit stays."""
+        self._plan = plan
+        self._n_rows_given = n_rows_given
+        self._rows_given = rows_given
+        for name in _OPTIONAL:
+            vars(self).pop(name, None)
+        vars(self).update(optional)
+
+    def _among_rows_given(self, answers: FloatArray, n_rows_given: int, rows: Rows | None) -> FloatArray:
+        """Put answers beside the rows of X; rows without weight have none."""
+        if rows is None:
+            return answers
+        everything = np.full((n_rows_given, *answers.shape[1:]), np.nan)
+        everything[rows] = answers
+        return everything

@@ -1,0 +1,397 @@
+"""Forests: `RandomForestClassifier/Regressor` and `ExtraTreesClassifier/Regressor`.
+
+The two kinds differ in defaults and in one setting of growth: random forests look for the best threshold of
+each feature they try, extra trees draw one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam import _core
+from hornbeam.data.encode import encode
+from hornbeam.data.table import Schema
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
+from hornbeam.estimators.bag import BagModel
+from hornbeam.estimators.base import Training, importances_of, paths_to
+from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.oob_scores import score_of_classes, score_of_numbers
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.model import Ensemble
+from hornbeam.params import (
+    ClassifierForestOptions,
+    ForestOptions,
+    RegressorForestOptions,
+    option,
+    options_of,
+)
+from hornbeam.recipes.bag import MemberFeatures, TreeBag
+from hornbeam.recipes.listen import Listener, listening
+from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.threads import resolve_n_jobs
+
+__all__ = [
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+]
+
+# n_estimators="auto": trees between two looks at the out-of-bag error, the most trees, and the share by which
+# the error has to fall from one look to the next.
+_BATCH_OF_AUTO = 50
+_MOST_OF_AUTO = 1000
+_LEAST_PROGRESS_OF_AUTO = 0.005
+
+DecisionTree = TypeVar("DecisionTree", DecisionTreeClassifier, DecisionTreeRegressor)
+
+
+class _Forest(BagModel, GrownModel, ForestOptions):
+    """What the four kinds of forest share."""
+
+    _random_splits: ClassVar[bool] = False
+
+    def _fit_forest(
+        self,
+        training: Training,
+        target: ClassTarget | RegressionTarget,
+        weights: npt.NDArray[np.float64] | None,
+        *,
+        criterion: str,
+        groups: Any,
+        strata: npt.NDArray[np.int32] | None = None,
+        balance_classes: bool = False,
+    ) -> None:
+        n_threads = resolve_n_jobs(self.n_jobs)
+        members = self._members_to_add(training.table.n_rows)
+        encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)
+        settings = self._settings(
+            encoded, target, weights, criterion=criterion, random_splits=self._random_splits
+        )
+        plan = self._make_plan(
+            rows_with_weight(encoded, weights),
+            encoded.n_rows,
+            groups=self._read_groups(groups, training.n_rows_given, training.rows),
+            strata=strata,
+            key=self._key_of_fit(),
+        )
+        per_tree = self.feature_sampling == "tree"
+        bag = TreeBag(
+            encoded=encoded,
+            target=target,
+            weights=weights,
+            settings=replace(settings, max_features=0) if per_tree else settings,
+            plan=plan,
+            features=MemberFeatures(settings.max_features if per_tree else 0),
+            min_weight_fraction=self.min_weight_fraction_leaf,
+            balance_classes=balance_classes,
+            n_threads=n_threads,
+        )
+        former = self._former_trees(encoded.schema, target)
+        out_of_bag: OutOfBag | None = None
+        with listening(self.verbose, type(self).__name__) as listener:
+            if self.n_estimators == "auto":
+                trees, out_of_bag = self._grow_until_settled(bag, listener)
+            else:
+                listener.expect(members.stop)
+                trees = (*former, *self._grow(bag, members, listener))
+                if self._wants_out_of_bag():
+                    out_of_bag = self._ask_out_of_bag(bag, trees)
+        warn_of_a_lone_leaf(trees[0], encoded)
+        optional = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
+        self._remember_growth(training, target, settings, trees)
+        self._remember_draws(plan, training.n_rows_given, training.rows, optional)
+
+    # --- Growing -----------------------------------------------------------------------------------------
+
+    def _former_trees(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[_core.Tree, ...]:
+        """Return the trees that a warm start goes on with."""
+        if not self._continues():
+            return ()
+        labels = tuple(target.classes) if isinstance(target, ClassTarget) else ()
+        same_classes = len(labels) == len(self._class_labels()) and all(
+            np.array_equal(one, other) for one, other in zip(labels, self._class_labels(), strict=True)
+        )
+        if schema != self._model.schema or target.n_outputs != self.n_outputs_ or not same_classes:
+            raise ValueError(
+                "warm_start goes on with the columns and classes of the fit before; X or y have others now. "
+                "Give the same, or set warm_start=False."
+            )
+        return self._model.trees
+
+    def _grow(self, bag: TreeBag, members: range, listener: Listener) -> list[_core.Tree]:
+        keys = _core.member_keys(bag.plan.key, members.start, len(members))
+        trees = bag.grow(members, keys, listener) if members else []
+        if self.ccp_alpha > 0:
+            trees = [_core.prune_cost_complexity(tree, self.ccp_alpha) for tree in trees]
+        return trees
+
+    def _grow_until_settled(
+        self, bag: TreeBag, listener: Listener
+    ) -> tuple[tuple[_core.Tree, ...], OutOfBag]:
+        """Add trees until the out-of-bag error stops falling."""
+        trees: list[_core.Tree] = []
+        out_of_bag = OutOfBag(bag.target)
+        while len(trees) < _MOST_OF_AUTO and not has_settled(out_of_bag.curve, _BATCH_OF_AUTO):
+            members = range(len(trees), len(trees) + _BATCH_OF_AUTO)
+            listener.expect(members.stop)
+            batch = self._grow(bag, members, listener)
+            bag.answer(self._ensemble_of(batch, bag), members, out_of_bag, hard_votes=self._votes_are_hard())
+            trees += batch
+        return tuple(trees), out_of_bag
+
+    def _ask_out_of_bag(self, bag: TreeBag, trees: tuple[_core.Tree, ...]) -> OutOfBag:
+        out_of_bag = OutOfBag(bag.target)
+        model = self._ensemble_of(trees, bag)
+        bag.answer(model, range(len(trees)), out_of_bag, hard_votes=self._votes_are_hard())
+        return out_of_bag
+
+    def _ensemble_of(self, trees: Sequence[_core.Tree], bag: TreeBag) -> Ensemble:
+        return Ensemble(trees=tuple(trees), schema=bag.encoded.schema, unseen=self.unseen)
+
+    def _votes_are_hard(self) -> bool:
+        return False
+
+    def _out_of_bag_facts(self, training: Training, target: Any, out_of_bag: OutOfBag) -> dict[str, Any]:
+        """Turn out-of-bag sums into the attributes that show them."""
+        out_of_bag.warn_of_unanswered_rows()
+        return {"oob_curve_": np.array(out_of_bag.curve)}
+
+    # --- Members -----------------------------------------------------------------------------------------
+
+    @property
+    def _n_members(self) -> int:
+        return len(self._model.trees)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The members, each a fitted decision tree; made anew each time."""
+        check_is_fitted(self)
+        return [self._member(tree) for tree in self._model.trees]
+
+    def _member(self, tree: _core.Tree) -> Any:
+        raise NotImplementedError
+
+    def _as_tree(self, member: DecisionTree, tree: _core.Tree) -> DecisionTree:
+        """Give an unfitted decision tree the parameters and the tree of a member."""
+        shared = options_of(type(self)).keys() & options_of(type(member)).keys() - {"random_state"}
+        member.set_params(**{name: getattr(self, name) for name in shared})
+        member.set_params(splitter="random" if self._random_splits else "best")
+        member._model = replace(self._model, trees=(tree,))
+        member._pruning = None
+        for name in ("n_features_in_", "feature_names_in_", "n_outputs_", "max_features_", "_missing_seen"):
+            if hasattr(self, name):
+                setattr(member, name, getattr(self, name))
+        return member
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """The share of each feature in the impurity decrease of a tree, averaged over trees that split."""
+        check_is_fitted(self)
+        splitting = [tree for tree in self._model.trees if tree.node_count > 1]
+        if not splitting:
+            return np.zeros(self.n_features_in_)
+        mean: npt.NDArray[np.float64] = np.mean(
+            [importances_of(tree, self.n_features_in_) for tree in splitting], axis=0
+        )
+        return mean / mean.sum() if mean.sum() > 0 else mean
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the leaf that each row falls into in each tree: rows x trees."""
+        return self._leaves(X)
+
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
+        leaves = self.apply(X)
+        trees = self._model.trees
+        paths = [paths_to(tree, leaves[:, position]) for position, tree in enumerate(trees)]
+        begins = np.cumsum([0, *(tree.node_count for tree in trees)])
+        return sparse.hstack(paths).tocsr(), begins
+
+    def _values(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the mean of what the trees say about each row: rows x outputs x classes."""
+        check_is_fitted(self)
+        table = self._model.read(X, estimator_name=type(self).__name__)
+        n_threads = resolve_n_jobs(self.n_jobs)
+        total = self._model.total(table, n_threads=n_threads, hard_votes=self._votes_are_hard())
+        total /= len(self._model.trees)
+        return total
+
+
+def has_settled(curve: Sequence[float], batch: int) -> bool:
+    """Whether the error averaged over the last `batch` trees is hardly lower than over those before."""
+    if len(curve) < 2 * batch:
+        return False
+    before, now = np.nanmean(curve[-2 * batch : -batch]), np.nanmean(curve[-batch:])
+    return bool(now >= before * (1 - _LEAST_PROGRESS_OF_AUTO))
+
+
+class _ForestClassifier(ClassAnswers, _Forest, ClassifierForestOptions):
+    """What the two forests that predict classes share."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Grow the trees on rows X with labels y; rows of equal `groups` are drawn together."""
+        training = self._begin_fit(X, sample_weight)
+        class_weight = self.class_weight
+        per_sample = class_weight == "balanced_subsample"
+        target, weights = self._read_classes(
+            training, y, None if class_weight == "balanced_subsample" else class_weight
+        )
+        strata = _joint_classes(target) if self.stratify else None
+        self._fit_forest(
+            training,
+            target,
+            weights,
+            criterion=self.criterion,
+            groups=groups,
+            strata=strata,
+            balance_classes=per_sample,
+        )
+        self._remember_classes(target)
+        return self
+
+    def _votes_are_hard(self) -> bool:
+        return self.voting == "hard"
+
+    def _out_of_bag_facts(
+        self, training: Training, target: ClassTarget, out_of_bag: OutOfBag
+    ) -> dict[str, Any]:
+        facts = super()._out_of_bag_facts(training, target, out_of_bag)
+        if self.oob_score is not False:
+            facts["oob_score_"] = score_of_classes(self.oob_score, target, out_of_bag)
+            answers = self._among_rows_given(out_of_bag.answers(), training.n_rows_given, training.rows)
+            by_output = [answers[:, k, : len(classes)] for k, classes in enumerate(target.classes)]
+            facts["oob_decision_function_"] = by_output if target.is_multi_output else by_output[0]
+        return facts
+
+    def _member(self, tree: _core.Tree) -> DecisionTreeClassifier:
+        member = self._as_tree(DecisionTreeClassifier(), tree)
+        if self.class_weight == "balanced_subsample":
+            member.class_weight = "balanced"
+        member.classes_, member.n_classes_ = self.classes_, self.n_classes_
+        return member
+
+
+class _ForestRegressor(NumberAnswers, _Forest, RegressorForestOptions):
+    """What the two forests that predict numbers share."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Grow the trees on rows X with targets y; rows of equal `groups` are drawn together."""
+        training = self._begin_fit(X, sample_weight)
+        target = self._read_numbers(training, y, criterion=self.criterion)
+        self._fit_forest(training, target, training.weights, criterion=self.criterion, groups=groups)
+        return self
+
+    def _out_of_bag_facts(
+        self, training: Training, target: RegressionTarget, out_of_bag: OutOfBag
+    ) -> dict[str, Any]:
+        facts = super()._out_of_bag_facts(training, target, out_of_bag)
+        if self.oob_score is not False:
+            facts["oob_score_"] = score_of_numbers(self.oob_score, target, out_of_bag)
+            answers = self._among_rows_given(out_of_bag.answers(), training.n_rows_given, training.rows)
+            facts["oob_prediction_"] = answers[:, :, 0] if target.is_multi_output else answers[:, 0, 0]
+        return facts
+
+    def _member(self, tree: _core.Tree) -> DecisionTreeRegressor:
+        return self._as_tree(DecisionTreeRegressor(), tree)
+
+
+def _joint_classes(target: ClassTarget) -> npt.NDArray[np.int32]:
+    """Number the combinations of classes that occur, over all outputs."""
+    _, numbers = np.unique(target.codes, axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int32)
+
+
+# --- The four forests ------------------------------------------------------------------------------------
+
+
+class RandomForestClassifier(_ForestClassifier):
+    """A random forest that predicts classes: deep trees on bootstrap samples, few features at each split.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        The classes, sorted; one array per output if there are several.
+    n_classes_ : int, or list of int
+        How many there are.
+    estimators_ : list of DecisionTreeClassifier
+        The members.
+    estimators_samples_ : list of arrays
+        The rows of X that each member was grown on.
+    feature_importances_ : array
+        The share of each feature in the impurity decrease of the trees.
+    oob_score_ : float
+        Accuracy, or the metric asked for, of each row's answer by the trees that have not seen it.
+    oob_decision_function_ : array
+        The class shares of these answers; NaN for rows that every tree has seen.
+    oob_curve_ : array
+        The share of wrong answers after each tree.
+    """
+
+
+class RandomForestRegressor(_ForestRegressor):
+    """A random forest that predicts numbers: deep trees on bootstrap samples.
+
+    {parameters}
+
+    Attributes
+    ----------
+    estimators_ : list of DecisionTreeRegressor
+        The members.
+    estimators_samples_ : list of arrays
+        The rows of X that each member was grown on.
+    feature_importances_ : array
+        The share of each feature in the impurity decrease of the trees.
+    oob_score_ : float
+        R^2, or the metric asked for, of each row's answer by the trees that have not seen it.
+    oob_prediction_ : array
+        These answers; NaN for rows that every tree has seen.
+    oob_curve_ : array
+        The mean squared error of these answers after each tree.
+    """
+
+
+class ExtraTreesClassifier(_ForestClassifier):
+    """Extremely randomised trees that predict classes: thresholds are drawn, uniform in value.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array, or list of arrays
+        The classes, sorted; one array per output if there are several.
+    n_classes_ : int, or list of int
+        How many there are.
+    estimators_ : list of DecisionTreeClassifier
+        The members.
+    feature_importances_ : array
+        The share of each feature in the impurity decrease of the trees.
+    """
+
+    _random_splits: ClassVar[bool] = True
+    bootstrap: bool = option(default=False)
+
+
+class ExtraTreesRegressor(_ForestRegressor):
+    """Extremely randomised trees that predict numbers: thresholds are drawn, uniform in value.
+
+    {parameters}
+
+    Attributes
+    ----------
+    estimators_ : list of DecisionTreeRegressor
+        The members.
+    feature_importances_ : array
+        The share of each feature in the impurity decrease of the trees.
+    """
+
+    _random_splits: ClassVar[bool] = True
+    bootstrap: bool = option(default=False)

@@ -1,0 +1,77 @@
+"""How good out-of-bag answers are: targets and answers in, a score by any metric of scikit-learn out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.sklearn_bases import BaseEstimator, ClassifierMixin, RegressorMixin
+
+__all__ = ["score_of_classes", "score_of_numbers"]
+
+Metric = bool | str | Callable[..., float]
+
+
+class _Recorded(BaseEstimator):
+    """Answers what it was told to: lets scikit-learn's scorers judge answers that are there already."""
+
+    def __init__(self, predictions: Any, shares: Any = None, classes: Any = None) -> None:
+        self.predictions = predictions
+        self.shares = shares
+        self.classes_ = classes
+
+    def predict(self, X: Any) -> Any:
+        """Repeat the predictions."""
+        return self.predictions
+
+
+class _RecordedClasses(ClassifierMixin, _Recorded):
+    def predict_proba(self, X: Any) -> Any:
+        """Repeat the shares."""
+        return self.shares
+
+
+class _RecordedNumbers(RegressorMixin, _Recorded):
+    pass
+
+
+def score_of_classes(metric: Metric, target: ClassTarget, out_of_bag: OutOfBag) -> float:
+    """Score the out-of-bag answers of the rows that have one: accuracy, unless a metric is given."""
+    from sklearn import metrics  # noqa: PLC0415 - slow to import, and seldom needed
+
+    rows = out_of_bag.answered
+    if not rows.any():
+        return float("nan")
+    sums = out_of_bag.answers()[rows]
+    labels = [target.labels(k)[rows] for k in range(target.n_outputs)]
+    found = [target.classes[k][sums[:, k].argmax(axis=1)] for k in range(target.n_outputs)]
+    if isinstance(metric, bool):
+        return float(np.mean([metrics.accuracy_score(*pair) for pair in zip(labels, found, strict=True)]))
+    if target.n_outputs > 1:
+        truth, answers = np.stack(labels, axis=1), np.stack(found, axis=1)
+        if callable(metric):
+            return float(metric(truth, answers))
+        raise ValueError("oob_score takes a function or True for several outputs, not the name of a metric.")
+    if callable(metric):
+        return float(metric(labels[0], found[0]))
+    recorded = _RecordedClasses(found[0], sums[:, 0, : len(target.classes[0])], target.classes[0])
+    return float(metrics.get_scorer(metric)(recorded, labels[0].reshape(-1, 1), labels[0]))
+
+
+def score_of_numbers(metric: Metric, target: RegressionTarget, out_of_bag: OutOfBag) -> float:
+    """Score the out-of-bag answers of the rows that have one: R^2, unless a metric is given."""
+    from sklearn import metrics  # noqa: PLC0415 - slow to import, and seldom needed
+
+    rows = out_of_bag.answered
+    if np.count_nonzero(rows) < 2:
+        return float("nan")
+    truth, found = target.values[rows], out_of_bag.answers()[rows, :, 0]
+    if target.n_outputs == 1:
+        truth, found = truth[:, 0], found[:, 0]
+    if isinstance(metric, bool):
+        return float(metrics.r2_score(truth, found))
+    if callable(metric):
+        return float(metric(truth, found))
+    return float(metrics.get_scorer(metric)(_RecordedNumbers(found), truth.reshape(len(truth), -1), truth))

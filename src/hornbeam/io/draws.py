@@ -1,0 +1,136 @@
+"""What a bag remembers besides its members: how rows were drawn, out-of-bag answers, what it keeps.
+
+None of it is needed to predict, so a model saved with `predict_only=True` comes back without.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import ModelFormatError
+from hornbeam.estimators.bag import BagModel
+from hornbeam.io.record import RecordReader, RecordWriter
+from hornbeam.recipes.bag import BagPlan
+
+__all__ = ["read_draws", "write_draws"]
+
+AnyArray = npt.NDArray[Any]
+
+
+def write_draws(bag: BagModel, writer: RecordWriter) -> None:
+    """Put in how a bag has drawn its samples, and out-of-bag answers; the fact `draws` lists the parts."""
+    parts = {} if writer.predict_only or not hasattr(bag, "_plan") else {**_draws(bag), **_answers(bag)}
+    writer.facts["draws"] = list(parts)
+    for name, array in parts.items():
+        writer.put(name, array)
+    if parts:
+        writer.facts["key"] = bag._plan.key
+        writer.facts["with_replacement"] = bag._plan.with_replacement
+        writer.facts["n_rows"] = bag._plan.n_rows
+        writer.facts["n_rows_given"] = bag._n_rows_given
+
+
+def _draws(bag: BagModel) -> dict[str, AnyArray]:
+    plan = bag._plan
+    parts = {
+        "draws.rows_given": (bag._rows_given, np.int64),
+        "draws.rows": (plan.rows, np.uint32),
+        "draws.unit_begin": (plan.unit_begin, np.int64),
+        "draws.stratum_begin": (plan.stratum_begin, np.int64),
+        "draws.draws_per_stratum": (plan.draws_per_stratum, np.int64),
+    }
+    return {name: array.astype(dtype) for name, (array, dtype) in parts.items() if array is not None}
+
+
+def _answers(bag: BagModel) -> dict[str, AnyArray]:
+    known = vars(bag)
+    shares = known.get("oob_decision_function_", [])
+    by_output = shares if isinstance(shares, list) else [shares]
+    parts = {
+        "oob.curve": known.get("oob_curve_"),
+        "oob.score": np.array([known["oob_score_"]]) if "oob_score_" in known else None,
+        "oob.prediction": known.get("oob_prediction_"),
+        **{f"oob.shares.{k}": share for k, share in enumerate(by_output)},
+    }
+    return {name: array for name, array in parts.items() if array is not None}
+
+
+class _Parts:
+    """The parts that a file says are there; what is taken and not there is None."""
+
+    def __init__(self, reader: RecordReader) -> None:
+        self._reader = reader
+        self._names = reader.fact("draws", list)
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+    def take(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> Any:
+        if name not in self._names:
+            return None
+        self._names.remove(name)
+        return self._reader.take(name, dtype, shape)
+
+    def finish(self) -> None:
+        if self._names:
+            raise ModelFormatError(f"the part {str(self._names[0])[:80]!r} of the draws is not known")
+
+
+def read_draws(bag: BagModel, reader: RecordReader, *, n_members: int, n_classes: Sequence[int]) -> None:
+    """Take out how a bag has drawn; `n_classes` has an entry per output, 0 for numbers."""
+    parts = _Parts(reader)
+    if not parts:
+        return
+    n_rows, n_given = reader.fact("n_rows", int), reader.fact("n_rows_given", int)
+    rows_given = parts.take("draws.rows_given", np.int64, (n_rows,))
+    if not 0 < n_rows <= n_given or (rows_given is None and n_rows != n_given):
+        raise ModelFormatError("the numbers of rows that samples were drawn from do not agree")
+    if rows_given is not None and not (
+        rows_given[0] >= 0 and rows_given[-1] < n_given and np.all(np.diff(rows_given) > 0)
+    ):
+        raise ModelFormatError("the rows that samples were drawn from are not in order")
+    bag._plan = _read_plan(reader, parts, n_rows)
+    bag._n_rows_given = n_given
+    bag._rows_given = rows_given
+    vars(bag).update(_read_answers(parts, n_given, n_members, n_classes))
+    parts.finish()
+
+
+def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int) -> BagPlan:
+    names = ("unit_begin", "stratum_begin", "draws_per_stratum")
+    units, strata, draws = (parts.take(f"draws.{name}", np.int64, (None,)) for name in names)
+    if strata is None or draws is None:
+        raise ModelFormatError("it is not said how many rows each sample has")
+    if any(array is not None and array.size and array.min() < 0 for array in (units, strata, draws)):
+        raise ModelFormatError("the units that samples were drawn from are not in order")
+    plan = BagPlan(
+        key=reader.fact("key", int),
+        with_replacement=reader.fact("with_replacement", bool),
+        n_rows=n_rows,
+        rows=parts.take("draws.rows", np.uint32, (None,)),
+        unit_begin=None if units is None else units.astype(np.uint64),
+        stratum_begin=strata.astype(np.uint64),
+        draws_per_stratum=draws.astype(np.uint64),
+    )
+    try:
+        _ = plan.draws  # the core checks what it is to draw from
+    except (ValueError, TypeError) as error:
+        raise ModelFormatError(f"the samples cannot be drawn again: {error}") from None
+    return plan
+
+
+def _read_answers(parts: _Parts, n_rows: int, n_members: int, n_classes: Sequence[int]) -> dict[str, Any]:
+    several = len(n_classes) > 1
+    found = {"oob_curve_": parts.take("oob.curve", np.float64, (n_members,))}
+    score = parts.take("oob.score", np.float64, (1,))
+    found["oob_score_"] = None if score is None else float(score[0])
+    if n_classes[0] == 0:
+        shape = (n_rows, len(n_classes)) if several else (n_rows,)
+        found["oob_prediction_"] = parts.take("oob.prediction", np.float64, shape)
+    else:
+        shares = [parts.take(f"oob.shares.{k}", np.float64, (n_rows, n)) for k, n in enumerate(n_classes)]
+        if all(share is not None for share in shares):
+            found["oob_decision_function_"] = shares if several else shares[0]
+    return {name: value for name, value in found.items() if value is not None}

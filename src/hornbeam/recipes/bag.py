@@ -1,0 +1,269 @@
+"""Bags of trees: each member grows on rows of its own, drawn from one encoded table.
+
+A `BagPlan` says what is drawn: rows, or groups of rows that stay together, over all rows or class by class. A
+member's sample follows from the plan and the member's number alone, so samples are drawn again where they are
+needed and never stored. A `TreeBag` grows any stretch of members; which stretch comes when changes nothing.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.model import EncodedRows, Ensemble
+from hornbeam.params import resolve_max_samples
+from hornbeam.recipes.footprint import refuse_hopeless_tree
+from hornbeam.recipes.listen import Listener
+from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.recipes.single import GrowthSettings, warn_of_refused_thread, warn_of_weightless_rows
+
+__all__ = ["BagPlan", "MemberFeatures", "TreeBag", "plan_draws"]
+
+UIntArray = npt.NDArray[np.uint32]
+OffsetArray = npt.NDArray[np.uint64]
+
+_SECONDS_BETWEEN_REPORTS = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class BagPlan:
+    """What the members of a bag draw their rows from.
+
+    `rows` lists the rows of all units, unit after unit, or is None if they are all rows of the table in
+    order. Unit u has those from `unit_begin[u]` on, or is the one row `rows[u]` if that is None. Stratum s
+    has the units from `stratum_begin[s]` on, of which `draws_per_stratum[s]` are drawn. The table has
+    `n_rows` rows.
+    """
+
+    key: int
+    with_replacement: bool
+    n_rows: int
+    rows: UIntArray | None
+    unit_begin: OffsetArray | None
+    stratum_begin: OffsetArray
+    draws_per_stratum: OffsetArray
+
+    @property
+    def n_draws(self) -> int:
+        """Number of units drawn for each member, repetitions counted."""
+        return int(self.draws_per_stratum.sum())
+
+    @property
+    def n_units(self) -> int:
+        """Number of units to draw from."""
+        return int(self.stratum_begin[-1])
+
+    @property
+    def leaves_rows_out(self) -> bool:
+        """Whether samples lack rows, as a rule."""
+        return self.with_replacement or self.n_draws < self.n_units
+
+    @cached_property
+    def draws(self) -> _core.BagDraws:
+        """The plan as the core takes it."""
+        return _core.BagDraws(**{field.name: getattr(self, field.name) for field in fields(self)})
+
+    def times(self, member: int) -> UIntArray:
+        """Tell how often each row of the table is in the sample of a member."""
+        return self.draws.times(member)
+
+    def unit_times(self, member: int) -> UIntArray:
+        """Tell how often each unit is in the sample of a member."""
+        return self.draws.unit_times(member)
+
+    def rows_left_out(self, member: int) -> UIntArray:
+        """List the rows that could have been drawn for a member and were not, in ascending order."""
+        left_out = self.times(member) == 0
+        if self.rows is not None:
+            left_out &= self._is_drawable
+        return np.flatnonzero(left_out).astype(np.uint32)
+
+    @cached_property
+    def _is_drawable(self) -> npt.NDArray[np.bool_]:
+        drawable = np.zeros(self.n_rows, dtype=np.bool_)
+        drawable[self.rows] = True
+        return drawable
+
+    @property
+    def n_drawable(self) -> int:
+        """Number of rows to draw from."""
+        return self.n_rows if self.rows is None else len(self.rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields: the rest follows from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def plan_draws(
+    rows: UIntArray,
+    n_rows: int,
+    *,
+    key: int,
+    with_replacement: bool,
+    max_samples: float | None,
+    groups: npt.NDArray[np.int32] | None = None,
+    strata: npt.NDArray[np.int32] | None = None,
+) -> BagPlan:
+    """Plan draws from `rows`, some rows of a table of `n_rows`.
+
+    `groups` and `strata` number, for each row of the table, the group it is drawn with and the class it is
+    drawn from.
+    """
+    if groups is None:
+        unit_begin = np.arange(len(rows))
+    else:
+        rows = rows[np.argsort(groups[rows], kind="stable")]
+        unit_begin = np.flatnonzero(np.diff(groups[rows], prepend=-1))
+    n_draws = resolve_max_samples(max_samples, len(unit_begin), units="rows" if groups is None else "groups")
+    sizes = np.array([len(unit_begin)])
+    if strata is not None:
+        if groups is not None:
+            _refuse_mixed_groups(rows, groups, strata)
+        stratum_of_unit = strata[rows[unit_begin]]
+        sizes = np.bincount(stratum_of_unit)
+        rows, unit_begin = _reordered(rows, unit_begin, np.argsort(stratum_of_unit, kind="stable"))
+    sizes = sizes[sizes > 0]
+    in_order = np.array_equal(rows, np.arange(n_rows))
+    return BagPlan(
+        key=key,
+        with_replacement=with_replacement,
+        n_rows=n_rows,
+        rows=None if in_order else np.ascontiguousarray(rows, dtype=np.uint32),
+        unit_begin=None if groups is None else np.append(unit_begin, len(rows)).astype(np.uint64),
+        stratum_begin=np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64),
+        draws_per_stratum=_shared_out(n_draws, sizes).astype(np.uint64),
+    )
+
+
+def _refuse_mixed_groups(
+    rows: UIntArray, groups: npt.NDArray[np.int32], strata: npt.NDArray[np.int32]
+) -> None:
+    """Raise if a group has rows of several classes: it then belongs to no class that could be drawn from."""
+    same_group = groups[rows[1:]] == groups[rows[:-1]]
+    mixed = same_group & (strata[rows[1:]] != strata[rows[:-1]])
+    if mixed.any():
+        first = int(np.argmax(mixed))
+        raise ValueError(
+            f"stratify=True draws whole groups class by class, but rows {rows[first]} and {rows[first + 1]} "
+            "are of one group and of different classes. Use groups or stratify, not both."
+        )
+
+
+def _reordered(
+    rows: UIntArray, unit_begin: npt.NDArray[np.int64], order: npt.NDArray[np.int64]
+) -> tuple[UIntArray, npt.NDArray[np.int64]]:
+    """Put units into another order; return their rows and where each unit begins."""
+    sizes = np.diff(unit_begin, append=len(rows))[order]
+    ends = np.cumsum(sizes)
+    places = np.repeat(unit_begin[order] - (ends - sizes), sizes) + np.arange(len(rows))
+    return rows[places], ends - sizes
+
+
+def _shared_out(n_draws: int, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Share draws out over strata by their sizes; what is left after rounding down goes to largest rests."""
+    exact = n_draws * sizes / sizes.sum()
+    shares: npt.NDArray[np.int64] = np.floor(exact).astype(np.int64)
+    largest_rests_first = np.argsort(shares - exact, kind="stable")
+    shares[largest_rests_first[: n_draws - int(shares.sum())]] += 1
+    return shares
+
+
+@dataclass(frozen=True)
+class MemberFeatures:
+    """How many features each member may test, and whether they are drawn with replacement; 0 means all."""
+
+    n_wanted: int = 0
+    with_replacement: bool = False
+
+    def of(self, plan: BagPlan, member: int, n_features: int) -> npt.NDArray[np.int32]:
+        """List the features of a member, in ascending order."""
+        if not self.n_wanted:
+            return np.arange(n_features, dtype=np.int32)
+        return _core.draw_features(plan.key, member, n_features, self.n_wanted, self.with_replacement)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeBag:
+    """What the members of a bag of trees have in common; they differ in their number and their key."""
+
+    encoded: Encoded
+    target: ClassTarget | RegressionTarget
+    weights: npt.NDArray[np.float64] | None
+    settings: GrowthSettings
+    plan: BagPlan
+    features: MemberFeatures
+    min_weight_fraction: float
+    balance_classes: bool
+    n_threads: int
+
+    def grow(self, members: range, member_keys: OffsetArray, listener: Listener) -> list[_core.Tree]:
+        """Grow the trees of some members, one per core; `member_keys` are the keys of their random draws."""
+        if self.settings.min_impurity_decrease == 0:  # a limit of which only growing can tell what it leaves
+            most_leaves = self.settings.most_leaves(self.plan.n_drawable)
+            refuse_hopeless_tree(self.encoded, self.target, most_leaves=most_leaves)
+        trees: list[_core.Tree] = []
+        n_weightless = 0
+        for batch in _batches(len(members), self.n_threads, listener):
+            grown, weightless = self._grow_batch(members[batch.start], member_keys[batch.start : batch.stop])
+            trees += grown
+            n_weightless = max(n_weightless, weightless)
+            listener.done(members[batch.stop - 1] + 1)
+        warn_of_weightless_rows(n_weightless)
+        warn_of_refused_thread("the trees were grown")
+        return trees
+
+    def _grow_batch(self, first_member: int, member_keys: OffsetArray) -> tuple[list[_core.Tree], int]:
+        target = self.target
+        grown: tuple[list[_core.Tree], int] = _core.grow_forest(
+            self.encoded.codes,
+            n_classes=[len(classes) for classes in target.classes] if isinstance(target, ClassTarget) else [],
+            n_outputs=target.n_outputs,
+            classes=target.codes.ravel() if isinstance(target, ClassTarget) else None,
+            reals=target.values.ravel() if isinstance(target, RegressionTarget) else None,
+            weights=self.weights,
+            draws=self.plan.draws,
+            first_member=first_member,
+            member_keys=member_keys,
+            features_per_member=self.features.n_wanted,
+            features_with_replacement=self.features.with_replacement,
+            min_weight_fraction=self.min_weight_fraction,
+            balance_classes=self.balance_classes,
+            n_threads=self.n_threads,
+            **vars(self.settings),
+        )
+        return grown
+
+    def answer(self, model: Ensemble, members: range, out_of_bag: OutOfBag, *, hard_votes: bool) -> None:
+        """Ask members about the rows their samples lack; `model` holds the trees of these members."""
+        for position, member in enumerate(members):
+            rows = self.plan.rows_left_out(member)
+            values = model.total(
+                EncodedRows(self.encoded.codes, rows),
+                n_threads=self.n_threads,
+                begin=position,
+                end=position + 1,
+                hard_votes=hard_votes,
+            )
+            out_of_bag.add(rows, values)
+
+
+def _batches(n_members: int, n_threads: int, listener: Listener) -> Iterator[range]:
+    """Cut members into batches: one if nobody listens, else some that take about as long as reports should.
+
+    Cores wait for each other at the end of a batch, so batches should not be small.
+    """
+    begin, size = 0, n_threads if listener.listens else n_members
+    while begin < n_members:
+        end = min(begin + size, n_members)
+        started = time.monotonic()
+        yield range(begin, end)
+        seconds = max(time.monotonic() - started, 1e-6)
+        size = n_threads * max(1, int((end - begin) / n_threads * _SECONDS_BETWEEN_REPORTS / seconds))
+        begin = end

@@ -1,0 +1,76 @@
+"""Out-of-bag answers: what the members of a bag say about the rows that their samples lack.
+
+An `OutOfBag` is told, member by member, which rows the member has not seen and what it says about them. It
+keeps sums and counts per row, never a table of rows x members, and the error of all rows met so far after
+each member: rows that a member has seen keep their error, so a step costs what the member's rows cost.
+"""
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.warnings import OutOfBagWarning
+
+__all__ = ["OutOfBag"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class OutOfBag:
+    """Sums of what members say about rows they have not seen.
+
+    `curve[t]` is the error after t + 1 members, over the rows that some member has answered for: the share of
+    wrong classes, or the mean squared error, averaged over the outputs.
+    """
+
+    def __init__(self, target: ClassTarget | RegressionTarget) -> None:
+        self._target = target
+        n_rows = len(target.codes if isinstance(target, ClassTarget) else target.values)
+        n_values = max(map(len, target.classes)) if isinstance(target, ClassTarget) else 1
+        self.sums = np.zeros((n_rows, target.n_outputs, n_values))
+        self.counts = np.zeros(n_rows, dtype=np.int64)
+        self.curve: list[float] = []
+        self._errors = np.zeros(n_rows)
+        self._total_error = 0.0
+        self._n_answered = 0
+
+    def add(self, rows: npt.NDArray[np.uint32], values: FloatArray) -> None:
+        """Add what the next member says about the rows it has not seen: rows x outputs x values."""
+        self._n_answered += int(np.count_nonzero(self.counts[rows] == 0))
+        self.sums[rows] += values
+        self.counts[rows] += 1
+        errors = self._errors_of(rows)
+        self._total_error += float((errors - self._errors[rows]).sum())
+        self._errors[rows] = errors
+        self.curve.append(self._total_error / self._n_answered if self._n_answered else float("nan"))
+
+    def _errors_of(self, rows: npt.NDArray[np.uint32]) -> FloatArray:
+        if isinstance(self._target, ClassTarget):
+            wrong: FloatArray = (self.sums[rows].argmax(axis=2) != self._target.codes[rows]).mean(axis=1)
+            return wrong
+        means = self.sums[rows, :, 0] / self.counts[rows, np.newaxis]
+        squares: FloatArray = ((means - self._target.values[rows]) ** 2).mean(axis=1)
+        return squares
+
+    @property
+    def answered(self) -> npt.NDArray[np.bool_]:
+        """Which rows some member has answered for."""
+        return self.counts > 0
+
+    def answers(self) -> FloatArray:
+        """Return the mean answer per row, NaN where there is none: rows x outputs x values."""
+        with np.errstate(invalid="ignore"):
+            return self.sums / self.counts[:, np.newaxis, np.newaxis]
+
+    def warn_of_unanswered_rows(self) -> None:
+        """Warn, once, if rows were in the sample of every member."""
+        n_unanswered = int(np.count_nonzero(~self.answered))
+        if n_unanswered:
+            warnings.warn(
+                f"{n_unanswered} of {len(self.counts)} row(s) were in the sample of every member: they have "
+                "no out-of-bag answer and are NaN. More members leave fewer such rows.",
+                OutOfBagWarning,
+                stacklevel=5,
+            )

@@ -1,0 +1,1 @@
+"""Tests of forests, bagging, out-of-bag answers and error bars."""
