@@ -1,5 +1,8 @@
 """hornbeam: decision trees and everything built from them, in one engine."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from hornbeam import datasets
 from hornbeam._core import version as __version__
 from hornbeam.estimators.forest import (
@@ -9,7 +12,10 @@ from hornbeam.estimators.forest import (
     RandomForestRegressor,
 )
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hornbeam.io import load, save
+from hornbeam.io import export, load, save
+
+if TYPE_CHECKING:
+    from hornbeam import plot
 
 __all__ = [
     "DecisionTreeClassifier",
@@ -20,6 +26,15 @@ __all__ = [
     "RandomForestRegressor",
     "__version__",
     "datasets",
+    "export",
     "load",
+    "plot",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a fit does not need when it is first asked for: `import hornbeam` stays quick."""
+    if name == "plot":
+        return importlib.import_module("hornbeam.plot")
+    raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")

@@ -10,7 +10,7 @@ sparse matrices; out goes a `Table` of one `Column` per feature. The way of one 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -98,6 +98,16 @@ class Table:
             if row is not None:
                 return column.name, row if self.row_numbers is None else int(self.row_numbers[row])
         return None
+
+    def unseen_as_missing(self) -> "Table":
+        """Return the table with categories that the fit has not seen turned into missing values."""
+        columns = tuple(
+            replace(column, values=np.where(column.values == UNSEEN, MISSING, column.values).astype(np.int32))
+            if column.name in self.n_unseen and not isinstance(column.values, SparseColumn)
+            else column
+            for column in self.columns
+        )
+        return replace(self, columns=columns, n_unseen={})
 
 
 def read_table(

@@ -16,10 +16,11 @@ from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.base import Training, importances_of, paths_to
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.pruning import Prunable
-from hornbeam.estimators.validation import Validation
+from hornbeam.estimators.validation import Validation, read_rows
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.rules import Rule, RuleStyle, write_rules
+from hornbeam.inside.splits import NodeRows, split_frame
 from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import ClassifierTreeOptions, RegressorTreeOptions, TreeOptions
 from hornbeam.recipes.holdout import GrowingData
@@ -123,6 +124,57 @@ class _DecisionTree(Prunable, TreeOptions):
     def to_frame(self) -> Any:
         """Return the tree as a pandas DataFrame, a row per node: tests, rows, impurity, gain, answers."""
         return tree_frame(self._reading(self.tree_))
+
+    def split_table(
+        self,
+        X: Any,
+        y: Any,
+        node: int = 0,
+        *,
+        sample_weight: Any = None,
+        best_per_feature: bool = False,
+    ) -> Any:
+        """List every test that a node could have asked, with what it scores, as a pandas DataFrame.
+
+        X and y are the rows of the fit (a model keeps no data), or others, to see how they would be split.
+        `score` is the impurity after the split, `gain` what it is lower than before; `chosen` marks the test
+        of the tree. `best_per_feature` keeps the best test of each feature, the best feature first.
+        """
+        given = self._rows_in_node(X, y, sample_weight, node)
+        return split_frame(
+            self._reading(self.tree_),
+            node,
+            given,
+            criterion=self.get_params(deep=False)["criterion"],
+            categorical_split=self.categorical_split,
+            best_per_feature=best_per_feature,
+        )
+
+    def _rows_in_node(self, X: Any, y: Any, sample_weight: Any, node: int) -> NodeRows:
+        tree = self.tree_
+        if self.n_outputs_ > 1:
+            raise ValueError("split_table takes trees with one output.")
+        if not 0 <= node < tree.node_count:
+            raise ValueError(f"node must be from 0 to {tree.node_count - 1}; got {node}.")
+        n_threads = resolve_n_jobs(self.n_jobs)
+        given = read_rows(
+            Validation(X, y, sample_weight),
+            model=self._model,
+            target=self._target_kind(),
+            class_weight=getattr(self, "class_weight", None),
+            estimator_name=type(self).__name__,
+        )
+        n_rows = given.table.n_rows
+        weights = np.ones(n_rows) if given.weights is None else given.weights
+        path = paths_to(tree, self._model.leaves(given.table, n_threads=n_threads)[:, 0]).tocsc()
+        inside = np.zeros(n_rows, dtype=np.bool_)
+        inside[path[:, [node]].indices] = True
+        branch_of_row = np.zeros(n_rows, dtype=np.int64)
+        for branch in range(int(tree.n_branches[node])):
+            branch_of_row[path[:, [tree.first_child[node] + branch]].indices] = branch
+        rows = np.flatnonzero(inside & (weights > 0)).astype(np.uint32)
+        encoded = encode(given.table.unseen_as_missing(), max_bins=self.max_bins, n_threads=n_threads)
+        return NodeRows(encoded, given.target, weights, rows, branch_of_row[rows])
 
     def explain(self, row: Any) -> Explanation:
         """Say why one row gets its answer: its path in words, and how the class shares change along it.

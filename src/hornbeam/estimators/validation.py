@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.table import Table
 from hornbeam.data.target import (
     ClassTarget,
     ClassWeight,
@@ -16,7 +20,7 @@ from hornbeam.data.target import (
 from hornbeam.model import Ensemble
 from hornbeam.recipes.holdout import HeldOut, refuse_one_class
 
-__all__ = ["Validation", "read_validation"]
+__all__ = ["ReadRows", "Validation", "read_rows", "read_validation"]
 
 _WAY_OUT = "Give rows of several classes, or leave X_val out and set validation_fraction."
 
@@ -35,6 +39,15 @@ class Validation:
         return self.X is not None or self.y is not None or self.sample_weight is not None
 
 
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """Rows with targets and weights, read and checked."""
+
+    table: Table
+    target: ClassTarget | RegressionTarget
+    weights: npt.NDArray[np.float64] | None
+
+
 def read_validation(
     given: Validation,
     *,
@@ -50,25 +63,41 @@ def read_validation(
     if given.X is None or given.y is None:
         absent = "X_val" if given.X is None else "y_val"
         raise ValueError(f"Validation takes X_val and y_val, but {absent} is not given.")
-    table = model.read(given.X, estimator_name=estimator_name)
-    weights = read_weights(given.sample_weight, table.n_rows)
-    held_target = _read_target(given.y, table.n_rows, target, estimator_name)
-    if isinstance(held_target, ClassTarget):
-        factors = class_weights(class_weight, held_target, weights)
-        if factors is not None:
-            weights = factors if weights is None else weights * factors
-    held = HeldOut(table, held_target, weights)
+    read = read_rows(
+        given, model=model, target=target, class_weight=class_weight, estimator_name=estimator_name, y="y_val"
+    )
+    held = HeldOut(read.table, read.target, read.weights)
     refuse_one_class(held, what="The validation data", way_out=_WAY_OUT)
     return held
 
 
+def read_rows(
+    given: Validation,
+    *,
+    model: Ensemble,
+    target: ClassTarget | RegressionTarget,
+    class_weight: ClassWeight | None = None,
+    estimator_name: str,
+    y: str = "y",
+) -> ReadRows:
+    """Read rows with targets for a fitted model; errors call the target `y`."""
+    table = model.read(given.X, estimator_name=estimator_name)
+    weights = read_weights(given.sample_weight, table.n_rows)
+    held_target = _read_target(given.y, table.n_rows, target, estimator_name, y)
+    if isinstance(held_target, ClassTarget):
+        factors = class_weights(class_weight, held_target, weights)
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+    return ReadRows(table, held_target, weights)
+
+
 def _read_target(
-    y_val: Any, n_rows: int, target: ClassTarget | RegressionTarget, estimator_name: str
+    given: Any, n_rows: int, target: ClassTarget | RegressionTarget, estimator_name: str, y: str
 ) -> ClassTarget | RegressionTarget:
     if isinstance(target, ClassTarget):
-        labels = read_classes(y_val, n_rows, estimator_name=estimator_name, name="y_val")
-        return in_classes_of(labels, target, name="y_val")
-    numbers = read_numbers(y_val, n_rows, estimator_name=estimator_name, name="y_val")
+        labels = read_classes(given, n_rows, estimator_name=estimator_name, name=y)
+        return in_classes_of(labels, target, name=y)
+    numbers = read_numbers(given, n_rows, estimator_name=estimator_name, name=y)
     if numbers.n_outputs != target.n_outputs:
-        raise ValueError(f"y_val has {numbers.n_outputs} output(s), but y has {target.n_outputs}.")
+        raise ValueError(f"{y} has {numbers.n_outputs} output(s), but the fit had {target.n_outputs}.")
     return numbers

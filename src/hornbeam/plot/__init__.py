@@ -1,0 +1,22 @@
+"""Pictures: a model or data in, matplotlib axes out.
+
+Every function takes `ax=` to draw into axes that are there already and returns the axes it drew into. Nothing
+is shown or saved: that is left to the caller. matplotlib is imported when something is drawn.
+"""
+
+from hornbeam.plot.boundary import boundary
+from hornbeam.plot.curves import learning_curve, validation_curve
+from hornbeam.plot.importance import importance
+from hornbeam.plot.impurities import impurities
+from hornbeam.plot.pruning import pruning
+from hornbeam.plot.tree import tree
+
+__all__ = [
+    "boundary",
+    "importance",
+    "impurities",
+    "learning_curve",
+    "pruning",
+    "tree",
+    "validation_curve",
+]

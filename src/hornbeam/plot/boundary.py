@@ -1,0 +1,186 @@
+"""Where a model draws its line: its answers over a plane of two features, any estimator.
+
+Areas have the colour of the class that is predicted there, the stronger the surer the model is; for 1-nearest
+neighbour the Voronoi cells can be drawn in. Numbers are shown as shades with a scale.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import Voronoi
+
+from hornbeam.plot.canvas import axes_for, class_colours, label, tint
+
+__all__ = ["boundary"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def boundary(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    features: tuple[Any, Any] = (0, 1),
+    resolution: int = 250,
+    sizes: Any = None,
+    voronoi: bool = False,
+    ax: Any = None,
+) -> Any:
+    """Draw what a fitted model predicts over two of its features, with the rows of X; return the axes.
+
+    `features` are two columns, by position or name; all others are held at their medians over X. `sizes` are
+    sizes of the points, for example weights of boosting. `voronoi` draws the cells of the rows of X: the
+    boundaries of 1-nearest neighbour run along them.
+    """
+    plane = _Plane.of(X, features)
+    x_axis, y_axis = plane.axis(0, resolution), plane.axis(1, resolution)
+    grid = plane.rows_at(*np.meshgrid(x_axis, y_axis))
+    ax = axes_for(ax, size=(5.5, 4.5), purpose="Drawing a boundary")
+    extent = (x_axis[0], x_axis[-1], y_axis[0], y_axis[-1])
+    shape = (resolution, resolution)
+    if hasattr(model, "classes_"):
+        shades, labels = _class_shades(model, grid)
+        ax.imshow(
+            shades.reshape(*shape, 3), origin="lower", extent=extent, aspect="auto", interpolation="nearest"
+        )
+        _draw_classes(plane, y, labels, sizes, ax)
+    else:
+        values = np.asarray(model.predict(grid), dtype=np.float64).reshape(shape)
+        image = ax.imshow(values, origin="lower", extent=extent, aspect="auto", cmap="Blues")
+        ax.figure.colorbar(image, ax=ax, label="prediction")
+        _draw_numbers(plane, y, image, sizes, ax)
+    if voronoi:
+        _draw_cells(plane.points, ax)
+    ax.set_xlim(extent[:2])
+    ax.set_ylim(extent[2:])
+    ax.set_xlabel(label(plane.names[0]))
+    ax.set_ylabel(label(plane.names[1]))
+    return ax
+
+
+# --- The plane -------------------------------------------------------------------------------------------
+
+
+class _Plane:
+    """Two columns of a table as a plane, and the rows that its points stand for."""
+
+    def __init__(self, X: Any, columns: list[int], names: list[str]) -> None:
+        self.X = X
+        self.columns = columns
+        self.names = [names[j] for j in columns]
+        values = X.to_numpy() if hasattr(X, "to_numpy") else X
+        self.points = np.asarray(values[:, columns], dtype=np.float64)
+
+    @classmethod
+    def of(cls, X: Any, features: tuple[Any, Any]) -> "_Plane":
+        if not hasattr(X, "iloc"):
+            X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] < 2:
+            raise ValueError(f"A boundary needs a table of at least two columns; got shape {X.shape}.")
+        names = (
+            [str(name) for name in X.columns]
+            if hasattr(X, "columns")
+            else [f"x{j}" for j in range(X.shape[1])]
+        )
+        columns = [_position(feature, names) for feature in features]
+        return cls(X, columns, names)
+
+    def axis(self, which: int, resolution: int) -> FloatArray:
+        values = self.points[:, which]
+        least, largest = float(np.nanmin(values)), float(np.nanmax(values))
+        margin = 0.06 * ((largest - least) or 1.0)
+        return np.linspace(least - margin, largest + margin, resolution)
+
+    def rows_at(self, x_values: FloatArray, y_values: FloatArray) -> Any:
+        """Make the rows of the points, the other columns at their medians (or most frequent values)."""
+        n_rows = x_values.size
+        if hasattr(self.X, "iloc"):
+            typical = self.X.iloc[[0] * n_rows].reset_index(drop=True)
+            for j, name in enumerate(self.X.columns):
+                typical[name] = _typical_of_series(self.X.iloc[:, j])
+        else:
+            typical = np.repeat(np.nanmedian(self.X.astype(np.float64), axis=0)[None, :], n_rows, axis=0)
+        for column, values in zip(self.columns, (x_values, y_values), strict=True):
+            if hasattr(self.X, "iloc"):
+                typical[self.X.columns[column]] = values.ravel()
+            else:
+                typical[:, column] = values.ravel()
+        return typical
+
+
+def _typical_of_series(series: Any) -> Any:
+    return series.median() if series.dtype.kind in "biuf" else series.mode().iloc[0]
+
+
+def _position(feature: Any, names: list[str]) -> int:
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(
+                f"features names {feature!r}; the columns are {', '.join(map(repr, names[:10]))}."
+            )
+        return names.index(feature)
+    if not 0 <= feature < len(names):
+        raise ValueError(f"features has {feature}, but X has {len(names)} columns.")
+    return int(feature)
+
+
+# --- Colours ---------------------------------------------------------------------------------------------
+
+
+def _class_shades(model: Any, grid: Any) -> tuple[FloatArray, npt.NDArray[Any]]:
+    labels = np.asarray(model.classes_)
+    colours = class_colours(len(labels))
+    if hasattr(model, "predict_proba"):
+        shares = np.asarray(model.predict_proba(grid))
+        best = np.argmax(shares, axis=1)
+        strength = (shares.max(axis=1) - 1 / len(labels)) / (1 - 1 / len(labels)) if len(labels) > 1 else 1.0
+    else:
+        best = np.searchsorted(labels, model.predict(grid))
+        strength = np.ones(len(best))
+    return tint(colours[best], 0.12 + 0.4 * np.asarray(strength)), labels
+
+
+def _draw_classes(plane: _Plane, y: Any, labels: npt.NDArray[Any], sizes: Any, ax: Any) -> None:
+    sizes = 18.0 if sizes is None else np.asarray(sizes)
+    if y is None:
+        ax.scatter(*plane.points.T, s=sizes, color="#444444", linewidths=0)
+        return
+    y = np.asarray(y)
+    colours = class_colours(len(labels))
+    for k, name in enumerate(labels):
+        chosen = y == name
+        some_sizes = sizes[chosen] if isinstance(sizes, np.ndarray) and sizes.ndim else sizes
+        ax.scatter(
+            *plane.points[chosen].T,
+            s=some_sizes,
+            color=colours[k],
+            edgecolors="white",
+            linewidths=0.5,
+            label=label(name),
+        )
+    ax.legend(loc="best", framealpha=0.8)
+
+
+def _draw_numbers(plane: _Plane, y: Any, image: Any, sizes: Any, ax: Any) -> None:
+    colours = (
+        {"color": "#444444"} if y is None else {"c": np.asarray(y), "cmap": image.cmap, "norm": image.norm}
+    )
+    ax.scatter(
+        *plane.points.T, s=18.0 if sizes is None else sizes, edgecolors="black", linewidths=0.4, **colours
+    )
+
+
+def _draw_cells(points: FloatArray, ax: Any) -> None:
+    """Draw the borders of the Voronoi cells; four far points make every cell of a row finite."""
+    distinct = np.unique(points[np.isfinite(points).all(axis=1)], axis=0)
+    low, high = distinct.min(axis=0), distinct.max(axis=0)
+    # Distances are those of the features as they are, so the axes must not be scaled first.
+    reach = 100 * float((high - low).max() or 1.0)
+    middle = (low + high) / 2
+    far = middle + reach * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+    cells = Voronoi(np.concatenate([distinct, far]))
+    for border in cells.ridge_vertices:
+        if -1 not in border:
+            ax.plot(*cells.vertices[border].T, color="black", linewidth=0.5, alpha=0.6, zorder=1.5)

@@ -1,0 +1,55 @@
+"""What all pictures share: axes to draw into, and colours that everybody can tell apart."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam._optional import require
+from hornbeam.inside.words import printable
+
+__all__ = ["axes_for", "class_colours", "label", "tint", "value_colours"]
+
+# Okabe and Ito (2008): told apart by colour-blind people, too. Beyond them colours are spread over the wheel.
+_PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+
+def axes_for(ax: Any, *, size: tuple[float, float] | None = None, purpose: str) -> Any:
+    """Return the given axes, or new ones on a figure of their own."""
+    pyplot = require("matplotlib.pyplot", purpose=purpose)
+    if ax is not None:
+        return ax
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def class_colours(n_classes: int) -> npt.NDArray[np.float64]:
+    """Return one colour per class, as red, green and blue."""
+    colors = require("matplotlib.colors", purpose="Colours")
+    if n_classes <= len(_PALETTE):
+        return np.array([colors.to_rgb(name) for name in _PALETTE[:n_classes]])
+    hues = np.arange(n_classes) / n_classes
+    wheel: npt.NDArray[np.float64] = colors.hsv_to_rgb(
+        np.stack([hues, np.full(n_classes, 0.75), np.full(n_classes, 0.8)], axis=1)
+    )
+    return wheel
+
+
+def value_colours(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return a colour per number, from light for the least to dark for the largest."""
+    colormaps = require("matplotlib", purpose="Colours").colormaps
+    least, largest = float(np.min(values)), float(np.max(values))
+    span = (largest - least) or 1.0
+    shades: npt.NDArray[np.float64] = colormaps["Blues"](0.15 + 0.7 * (values - least) / span)[..., :3]
+    return shades
+
+
+def tint(colour: npt.NDArray[np.float64], strength: Any) -> npt.NDArray[np.float64]:
+    """Mix colours with white: strength 1 leaves a colour as it is, 0 makes it white."""
+    strength = np.asarray(strength, dtype=np.float64)[..., None]
+    mixed: npt.NDArray[np.float64] = 1 - strength * (1 - colour)
+    return mixed
+
+
+def label(text: object) -> str:
+    """Write other people's text so that matplotlib shows it as it is: `$` would start a formula."""
+    return printable(text).replace("\\", "\\\\").replace("$", r"\$")

@@ -1,0 +1,210 @@
+"""Pictures: what is drawn says what the model says. How it looks is looked at by people."""
+
+from collections.abc import Iterator
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+import hornbeam as hb
+from hornbeam import plot
+
+IRIS = load_iris(as_frame=True)
+CANCER = load_breast_cancer(as_frame=True)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    mpl.use("Agg")
+    yield
+    pyplot.close("all")
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+# --- Trees -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direction", ["down", "right", None])
+def test_a_tree_has_its_tests_and_answers(direction):
+    model = hb.DecisionTreeClassifier(max_leaf_nodes=4).fit(IRIS.data, IRIS.target_names[IRIS.target])
+    found = texts(plot.tree(model, direction=direction))
+    assert "petal length (cm) <= 2.45" in found
+    assert any(text.startswith("setosa") and "50 rows, 100 %" in text for text in found)
+    assert sum(text in ("yes", "no") for text in found) == (0 if direction == "right" else 6)
+
+
+def boxes_that_meet(ax):
+    """Count pairs of boxes whose drawn outlines overlap."""
+    figure = ax.figure
+    figure.canvas.draw()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in ax.texts]
+    return sum(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
+
+
+@pytest.mark.parametrize("n_leaves", [2, 5, 8, 9, 31])
+def test_boxes_never_meet(n_leaves):
+    generator = np.random.default_rng(0)
+    y = np.where(generator.random(len(CANCER.target)) < 0.2, 1 - CANCER.target, CANCER.target)
+    model = hb.DecisionTreeClassifier(max_leaf_nodes=n_leaves).fit(CANCER.data, CANCER.target_names[y])
+    ax = plot.tree(model)
+    assert boxes_that_meet(ax) == 0
+    figure = ax.figure.get_window_extent()
+    for text in ax.texts:
+        assert figure.x0 <= text.get_window_extent().x0
+        assert text.get_window_extent().x1 <= figure.x1
+
+
+def test_large_trees_are_folded():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(3000, 5))
+    model = hb.DecisionTreeRegressor().fit(X, generator.normal(size=3000))
+    ax = plot.tree(model)
+    assert 10 < len(ax.texts) < 130
+    assert any("folded" in text for text in texts(ax))
+    assert len(plot.tree(model, max_depth=2).texts) == 7 + 6
+
+
+def test_a_single_leaf_and_a_deep_staircase():
+    assert len(plot.tree(hb.DecisionTreeRegressor(max_nodes=1).fit([[1.0], [2.0]], [1.0, 2.0])).texts) == 1
+    X = np.arange(3000.0)[:, None]
+    staircase = hb.DecisionTreeRegressor().fit(X, 2.0 ** (np.arange(3000) // 3))
+    assert staircase.get_depth() > 100
+    assert plot.tree(staircase).texts
+
+
+def test_hostile_names_are_shown_as_text():
+    frame = pd.DataFrame({"$x_1$ \\frac": np.arange(6.0), "b\x1b[0m\n": np.arange(6.0)[::-1]})
+    model = hb.DecisionTreeClassifier().fit(frame, ["$a$"] * 3 + ["b\\"] * 3)
+    ax = plot.tree(model)
+    ax.figure.canvas.draw()  # a formula that is none would raise here
+    assert any(r"\$x_1\$" in text for text in texts(ax))
+
+
+def test_axes_that_are_given_are_used():
+    _, ax = pyplot.subplots()
+    model = hb.DecisionTreeClassifier(max_depth=2, prune="pessimistic").fit(IRIS.data, IRIS.target)
+    assert plot.tree(model, ax=ax) is ax
+    assert plot.pruning(model, ax=ax) is ax
+    assert plot.importance(model, ax=ax) is ax
+    assert plot.impurities(ax=ax) is ax
+
+
+# --- Curves ----------------------------------------------------------------------------------------------
+
+
+def test_pruning_marks_the_tree_that_was_taken():
+    model = hb.DecisionTreeClassifier(prune="cost_complexity", cv=5, random_state=0)
+    table = model.fit(CANCER.data, CANCER.target).pruning_table_
+    marked = plot.pruning(model).lines[-1]
+    assert marked.get_xdata() == table["leaves"][table["chosen"]].to_numpy()
+    assert marked.get_ydata() == table["error"][table["chosen"]].to_numpy()
+
+
+def test_pruning_shows_cuts_where_there_is_no_table():
+    model = hb.DecisionTreeClassifier(prune="reduced_error", random_state=1).fit(CANCER.data, CANCER.target)
+    course = plot.pruning(model).lines[0]
+    assert len(course.get_xdata()) == len(model.pruning_log_) + 1
+    assert course.get_xdata()[-1] == model.tree_.node_count
+    with pytest.raises(AttributeError, match="not pruned"):
+        plot.pruning(hb.DecisionTreeClassifier().fit(IRIS.data, IRIS.target))
+
+
+def test_importance_is_sorted_and_named():
+    model = hb.DecisionTreeClassifier().fit(CANCER.data, CANCER.target)
+    ax = plot.importance(model, most=5)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths == sorted(model.feature_importances_, reverse=True)[:5]
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names[0] == CANCER.data.columns[np.argmax(model.feature_importances_)]
+    drawn = plot.importance(model, permutation_importance(model, CANCER.data, CANCER.target, n_repeats=2))
+    assert len(drawn.containers) == 2  # bars and their error bars
+    with pytest.raises(ValueError, match="30 importances, but 2 names"):
+        plot.importance(model, names=["a", "b"])
+
+
+def test_impurities_touch_where_they_should():
+    curves = {line.get_label(): line.get_ydata() for line in plot.impurities().lines}
+    assert curves["entropy (bits)"].max() == 1
+    assert curves["Gini index"].max() == curves["misclassification"].max() == 0.5
+
+
+def test_learning_and_validation_curves():
+    tree = hb.DecisionTreeClassifier(max_depth=3)
+    ax = plot.learning_curve(tree, CANCER.data, CANCER.target, cv=3, train_sizes=[0.2, 1.0])
+    assert len(ax.lines[0].get_xdata()) == 2
+    depths = [1, 3, None]
+    ax = plot.validation_curve(
+        tree, CANCER.data, CANCER.target, param_name="max_depth", param_range=depths, cv=3
+    )
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "3", "None"]
+
+
+# --- Boundaries ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [hb.DecisionTreeClassifier(max_depth=3), LogisticRegression(), LinearSVC()])
+def test_a_boundary_has_the_colours_of_the_answers(model):
+    X, y = IRIS.data.to_numpy()[:, 2:], IRIS.target_names[IRIS.target]
+    ax = plot.boundary(model.fit(X, y), X, y, resolution=40)
+    image = ax.images[0]
+    picture = np.asarray(image.get_array())
+    left, right, bottom, top = image.get_extent()
+    xs, ys = np.linspace(left, right, 40), np.linspace(bottom, top, 40)
+    answers = model.predict(np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)).reshape(40, 40)
+    from hornbeam.plot.canvas import class_colours
+
+    nearest = np.argmin(
+        [
+            np.abs((1 - picture) / (1 - picture).max(axis=2, keepdims=True) - (1 - c) / (1 - c).max()).sum(
+                axis=2
+            )
+            for c in class_colours(3)
+        ],
+        axis=0,
+    )
+    np.testing.assert_array_equal(model.classes_[nearest], answers)
+
+
+def test_cells_of_one_nearest_neighbour():
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 2.0]])
+    model = KNeighborsClassifier(1).fit(X, [0, 1, 2])
+    without = plot.boundary(model, X, [0, 1, 2], resolution=10)
+    ax = plot.boundary(model, X, [0, 1, 2], resolution=10, voronoi=True)
+    borders = [line.get_xydata() for line in ax.lines]
+    assert len(borders) > len(without.lines) == 0
+    # Every border is equally far from two rows and from none less.
+    for border in borders[:3]:
+        distances = np.sort(np.linalg.norm(X - border.mean(axis=0), axis=1))
+        assert distances[0] == pytest.approx(distances[1]) or distances[0] > 50
+
+
+def test_other_features_are_held_and_numbers_are_shaded():
+    data = load_diabetes(as_frame=True)
+    model = LinearRegression().fit(data.data, data.target)
+    ax = plot.boundary(model, data.data, data.target, features=("bmi", "s5"), resolution=20)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("bmi", "s5")
+    shades = np.asarray(ax.images[0].get_array())
+    assert shades[0, 0] < shades[-1, -1]
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 5.0, 3.0], "c": ["u", "v", "v"]})
+    tree = hb.DecisionTreeClassifier().fit(frame, [0, 1, 1])
+    assert plot.boundary(tree, frame, [0, 1, 1], resolution=5).images
+
+
+def test_what_a_boundary_refuses():
+    model = hb.DecisionTreeClassifier().fit(IRIS.data, IRIS.target)
+    with pytest.raises(ValueError, match="features names 'petal'"):
+        plot.boundary(model, IRIS.data, features=("petal", 1))
+    with pytest.raises(ValueError, match="features has 9, but X has 4 columns"):
+        plot.boundary(model, IRIS.data, features=(0, 9))
+    with pytest.raises(ValueError, match="at least two columns"):
+        plot.boundary(model, IRIS.data[["petal length (cm)"]])
