@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam import datasets
 from hornbeam._core import version as __version__
+from hornbeam.distill import Distilled, distill
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "Distilled",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
     "datasets",
+    "distill",
     "export",
     "load",
     "plot",
