@@ -15,6 +15,7 @@ void bind_grow(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_prune(nb::module_& module);
 void bind_forest(nb::module_& module);
+void bind_boost(nb::module_& module);
 void forget_running_calls();
 
 namespace {
@@ -61,6 +62,7 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_predict(module);
   hornbeam::bindings::bind_prune(module);
   hornbeam::bindings::bind_forest(module);
+  hornbeam::bindings::bind_boost(module);
   namespace nb = nanobind;
   hornbeam::on_fork_in_child(hornbeam::bindings::forget_running_calls);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&hornbeam::bindings::stop_running_calls));

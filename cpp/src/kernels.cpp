@@ -3,43 +3,62 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "hornbeam/boost/kernels.h"
 #include "hornbeam/platform.h"
 
 namespace hornbeam {
 
 namespace baseline {
 extern const Kernels table;
-}
+extern const BoostKernels boost_table;
+}  // namespace baseline
 #if defined(HORNBEAM_X86)
 namespace avx2 {
 extern const Kernels table;
-}
+extern const BoostKernels boost_table;
+}  // namespace avx2
 namespace avx512 {
 extern const Kernels table;
-}
+extern const BoostKernels boost_table;
+}  // namespace avx512
 #endif
 
 namespace {
 
-const Kernels& choose() {
-#if defined(HORNBEAM_X86)
+InstructionSet choose() {
   InstructionSet set = best_instruction_set();
   // For tests and measurements: HORNBEAM_INSTRUCTIONS=baseline or avx2 keeps to a smaller set.
   if (const char* wish = std::getenv("HORNBEAM_INSTRUCTIONS"); wish != nullptr) {
     if (std::string_view(wish) == "baseline") set = InstructionSet::kBaseline;
     if (std::string_view(wish) == "avx2" && set == InstructionSet::kAvx512) set = InstructionSet::kAvx2;
   }
-  if (set == InstructionSet::kAvx512) return avx512::table;
-  if (set == InstructionSet::kAvx2) return avx2::table;
-#endif
-  return baseline::table;
+  return set;
+}
+
+// One of three forms of the same thing.
+template <class Form>
+const Form& chosen(const Form& baseline, [[maybe_unused]] const Form& avx2,
+                   [[maybe_unused]] const Form& avx512) {
+  static const InstructionSet set = choose();
+  return set == InstructionSet::kAvx512 ? avx512 : set == InstructionSet::kAvx2 ? avx2 : baseline;
 }
 
 }  // namespace
 
+#if defined(HORNBEAM_X86)
+#define HORNBEAM_CHOSEN(table) chosen(baseline::table, avx2::table, avx512::table)
+#else
+#define HORNBEAM_CHOSEN(table) chosen(baseline::table, baseline::table, baseline::table)
+#endif
+
 const Kernels& kernels() {
-  static const Kernels& chosen = choose();
-  return chosen;
+  static const Kernels& form = HORNBEAM_CHOSEN(table);
+  return form;
+}
+
+const BoostKernels& boost_kernels() {
+  static const BoostKernels& form = HORNBEAM_CHOSEN(boost_table);
+  return form;
 }
 
 }  // namespace hornbeam

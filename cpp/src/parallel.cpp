@@ -45,6 +45,14 @@ struct Batch {
   }
 };
 
+// Looks for something to happen for a while before the caller goes to sleep: waking a thread takes long, and
+// passes over a node's rows follow one another quickly.
+template <class Happened>
+void wait_a_little(Happened happened) {
+  constexpr int kLooks = 4000;  // of some 40 ns each
+  for (int i = 0; i < kLooks && !happened(); ++i) relax_processor();
+}
+
 // Threads wait for a batch; `generation` tells a new one from the old. Only one batch runs at a time: a
 // second caller finds the pool busy and does its work alone, which is also what keeps concurrent fits from
 // oversubscribing.
@@ -59,7 +67,7 @@ class Pool {
       wanted_ = std::min(n_threads - 1, static_cast<int>(threads_.size()));
       running_ = wanted_;
       started_ = 0;
-      ++generation_;
+      generation_.fetch_add(1, std::memory_order_relaxed);
     }
     wake_.notify_all();
     batch.run(0);
@@ -67,6 +75,11 @@ class Pool {
     // Helpers that have not woken yet are no longer needed: the tasks are all handed out.
     running_ -= wanted_ - started_;
     wanted_ = started_;
+    if (running_ > 0) {
+      lock.unlock();
+      wait_a_little([&] { return running_ == 0; });
+      lock.lock();
+    }
     while (!done_.wait_for(lock, std::chrono::milliseconds(50), [&] { return running_ == 0; })) {
       if (cancel == nullptr) continue;
       lock.unlock();  // asking the host may take a while, and tasks end meanwhile
@@ -94,8 +107,10 @@ class Pool {
 
   void serve() {
     std::uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
     for (;;) {
+      wait_a_little([&] { return generation_.load(std::memory_order_relaxed) != seen; });
+      lock.lock();
       wake_.wait(lock, [&] { return generation_ != seen && started_ < wanted_; });
       seen = generation_;
       Batch* batch = batch_;
@@ -104,6 +119,7 @@ class Pool {
       batch->run(worker);
       lock.lock();
       if (--running_ == 0) done_.notify_all();
+      lock.unlock();
     }
   }
 
@@ -112,10 +128,10 @@ class Pool {
   std::condition_variable wake_;
   std::condition_variable done_;
   Batch* batch_ = nullptr;
-  std::uint64_t generation_ = 0;
+  std::atomic<std::uint64_t> generation_{0};
   int wanted_ = 0;
   int started_ = 0;
-  int running_ = 0;
+  std::atomic<int> running_{0};
   std::vector<std::thread> threads_;
 };
 

@@ -47,6 +47,38 @@ inline double ln_of(double x) {
   return parts.exponent * kLn2High + (parts.ln_mantissa + parts.exponent * kLn2Low);
 }
 
+// e^x for any x that is not NaN, without a branch, so that loops over it use wide registers. x = k ln 2 + r
+// with |r| <= ln 2 / 2; e^r by its series; 2^k by way of the exponent's bits. Beyond the range of normal
+// numbers the result is the smallest or the largest of them.
+inline double exp_of(double x) {
+  constexpr double kLeast = -708.0;
+  constexpr double kMost = 709.0;
+  constexpr double kInverseLn2 = 1.4426950408889634;
+  constexpr double kLn2High = 0.693147180369123816490;
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kRound = 0x1.8p52;  // adding it leaves the whole part in the low bits
+  x = x < kLeast ? kLeast : x;
+  x = x > kMost ? kMost : x;
+  const double shifted = x * kInverseLn2 + kRound;
+  const double k = shifted - kRound;
+  const double r = (x - k * kLn2High) - k * kLn2Low;
+  double series = 1.0 / 479001600;  // 1 / 12!
+  series = series * r + 1.0 / 39916800;
+  series = series * r + 1.0 / 3628800;
+  series = series * r + 1.0 / 362880;
+  series = series * r + 1.0 / 40320;
+  series = series * r + 1.0 / 5040;
+  series = series * r + 1.0 / 720;
+  series = series * r + 1.0 / 120;
+  series = series * r + 1.0 / 24;
+  series = series * r + 1.0 / 6;
+  series = series * r + 0.5;
+  series = series * r + 1.0;
+  series = series * r + 1.0;
+  const std::uint64_t exponent = std::bit_cast<std::uint64_t>(shifted) << 52;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(series) + exponent);
+}
+
 // x log2 x with 0 log 0 = 0.
 inline double x_log2_x(double x) {
   return x > 0 ? x * log2_of(x) : 0.0;

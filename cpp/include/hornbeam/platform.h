@@ -26,6 +26,13 @@ inline void prefetch(const void* address) {
 #endif
 }
 
+// Tells the processor that this thread is only waiting.
+inline void relax_processor() {
+#if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
+  __builtin_ia32_pause();
+#endif
+}
+
 // Runs `handler` in the child of every later fork (once per registration; not removable).
 void on_fork_in_child(void (*handler)());
 

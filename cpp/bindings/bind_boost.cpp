@@ -1,0 +1,151 @@
+// Gradient boosting: an encoded table, a target and parameters in; round by round a tree out.
+#include <map>
+#include <memory>
+
+#include "arrays.h"
+#include "hornbeam/boost/booster.h"
+
+namespace hornbeam::bindings {
+
+namespace {
+
+const std::map<std::string, LossKind> kLosses = {{"squared_error", LossKind::kSquaredError},
+                                                 {"absolute_error", LossKind::kAbsoluteError},
+                                                 {"huber", LossKind::kHuber},
+                                                 {"quantile", LossKind::kQuantile},
+                                                 {"poisson", LossKind::kPoisson},
+                                                 {"gamma", LossKind::kGamma},
+                                                 {"tweedie", LossKind::kTweedie},
+                                                 {"log_loss", LossKind::kLogLoss},
+                                                 {"exponential", LossKind::kExponential},
+                                                 {"softmax", LossKind::kSoftmax}};
+
+// Keeps what the booster only refers to.
+class BoosterHandle {
+ public:
+  BoosterHandle(const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights, int n_scores,
+                double learning_rate, const BoostParams& params, const std::string& loss, double parameter)
+      : y_(std::move(y)),
+        weights_(std::move(weights)),
+        n_rows_(data.n_rows()),
+        n_features_(data.n_features()) {
+    if (y_.size() != n_rows_ || (weights_ && weights_->size() != n_rows_)) {
+      throw nb::value_error("the target and the weights must have one element per row of the table");
+    }
+    if (!loss.empty()) {
+      if (!kLosses.contains(loss)) throw nb::value_error(("the core does not know " + loss).c_str());
+      loss_ = Loss{kLosses.at(loss), parameter};
+    }
+    for (int f = 0; f < n_features_; ++f) {
+      if (data.column(f).n_codes > 255) throw nb::value_error("boosting takes columns of at most 255 codes");
+    }
+    booster_ = without_lock([&](Cancel& cancel) {
+      return std::make_unique<Booster>(data, params, learning_rate, n_scores, span_of(y_), span_of(weights_),
+                                       cancel);
+    });
+    n_scores_ = n_scores;
+  }
+
+  // [score, row], the booster's own memory.
+  auto scores() {
+    return nb::ndarray<nb::numpy, double, nb::ndim<2>>(booster_->scores().data(), {shape(), n_rows_},
+                                                       nb::find(this));
+  }
+  auto gradients() {
+    return nb::ndarray<nb::numpy, float, nb::ndim<2>>(booster_->gradients(0).data(), {shape(), n_rows_},
+                                                      nb::find(this));
+  }
+  auto hessians() {
+    return nb::ndarray<nb::numpy, float, nb::ndim<2>>(booster_->hessians(0).data(), {shape(), n_rows_},
+                                                      nb::find(this));
+  }
+
+  void compute_derivatives() {
+    if (!loss_) throw nb::value_error("a loss from outside gives its own derivatives");
+    without_lock([&](Cancel& cancel) {
+      booster_->compute_derivatives(*loss_, cancel);
+      return 0;
+    });
+  }
+
+  Tree grow(int score, std::optional<Array1<RowId>> rows, std::optional<Array1<std::int8_t>> features,
+            std::uint64_t key) {
+    if (score < 0 || score >= n_scores_) throw nb::value_error("there is no such score");
+    const std::span<const RowId> sample = span_of(rows);
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      if (sample[i] >= n_rows_ || (i > 0 && sample[i] <= sample[i - 1])) {
+        throw nb::value_error("rows must be ascending and inside the table");
+      }
+    }
+    std::vector<char> allowed;
+    if (features) {
+      if (features->size() != static_cast<std::size_t>(n_features_)) {
+        throw nb::value_error("there must be one mark per feature");
+      }
+      for (const std::int8_t mark : span_of(features)) allowed.push_back(mark != 0 ? 1 : 0);
+    }
+    return without_lock([&](Cancel& cancel) {
+      const bool refits = loss_ && loss_->refits_leaves();
+      return booster_->grow(score, sample, allowed, key, loss_ && loss_->hessian_is_one(),
+                            refits ? loss_ : std::nullopt, cancel);
+    });
+  }
+
+ private:
+  std::size_t shape() const { return static_cast<std::size_t>(n_scores_); }
+
+  Array1<float> y_;
+  std::optional<Array1<float>> weights_;
+  std::size_t n_rows_;
+  int n_features_;
+  int n_scores_ = 1;
+  std::optional<Loss> loss_;
+  std::unique_ptr<Booster> booster_;
+};
+
+}  // namespace
+
+void bind_boost(nb::module_& module) {
+  nb::class_<BoosterHandle>(module, "Booster", "The state of a boosting fit between rounds.")
+      .def(
+          "__init__",
+          [](BoosterHandle* self, const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights,
+             int n_scores, const std::string& loss, double loss_parameter, double learning_rate,
+             bool best_first, std::int32_t max_depth, std::int64_t max_leaf_nodes,
+             std::int64_t min_samples_leaf, double min_hessian_leaf, double l1, double l2,
+             double min_split_gain, std::int32_t max_features, std::vector<std::int8_t> monotonic,
+             double category_smoothing, int n_threads) {
+            BoostParams params;
+            params.growth = best_first ? Growth::kBestFirst : Growth::kLevel;
+            params.max_depth = max_depth;
+            params.max_leaf_nodes = max_leaf_nodes;
+            params.min_samples_leaf = min_samples_leaf;
+            params.min_hessian_leaf = min_hessian_leaf;
+            params.l1 = l1;
+            params.l2 = l2;
+            params.min_split_gain = min_split_gain;
+            params.max_features = max_features;
+            params.monotonic = std::move(monotonic);
+            params.category_smoothing = category_smoothing;
+            params.n_threads = n_threads;
+            new (self) BoosterHandle(data, std::move(y), std::move(weights), n_scores, learning_rate, params,
+                                     loss, loss_parameter);
+          },
+          nb::keep_alive<1, 2>(), nb::arg("data"), nb::kw_only(), nb::arg("y"), nb::arg("weights").none(),
+          nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"), nb::arg("learning_rate"),
+          nb::arg("best_first"), nb::arg("max_depth"), nb::arg("max_leaf_nodes"), nb::arg("min_samples_leaf"),
+          nb::arg("min_hessian_leaf"), nb::arg("l1"), nb::arg("l2"), nb::arg("min_split_gain"),
+          nb::arg("max_features"), nb::arg("monotonic"), nb::arg("category_smoothing"), nb::arg("n_threads"))
+      .def("scores", &BoosterHandle::scores,
+           "The scores of all rows, [score, row]: the booster's own memory.")
+      .def("gradients", &BoosterHandle::gradients,
+           "First derivatives, [score, row]: the booster's own memory.")
+      .def("hessians", &BoosterHandle::hessians,
+           "Second derivatives, [score, row]: the booster's own memory.")
+      .def("compute_derivatives", &BoosterHandle::compute_derivatives,
+           "Derivatives of the loss at the scores.")
+      .def("grow", &BoosterHandle::grow, nb::arg("score"), nb::arg("rows").none(), nb::arg("features").none(),
+           nb::arg("key"), "Grows the tree of one score and adds it to the scores of all rows.");
+}
+
+}  // namespace hornbeam::bindings

@@ -1,0 +1,65 @@
+// The state of a boosting fit between rounds: scores of all rows, derivatives, the grower with its memory.
+// A round: `compute_derivatives` (or `set_derivatives` for a loss from outside), then `grow` for each score.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hornbeam/boost/grower.h"
+#include "hornbeam/boost/losses.h"
+#include "hornbeam/boost/tiles.h"
+#include "hornbeam/tree.h"
+
+namespace hornbeam {
+
+class Booster {
+ public:
+  // y and weights (empty for none) have one element per row and stay alive.
+  Booster(const Dataset& data, const BoostParams& params, double learning_rate, int n_scores,
+          std::span<const float> y, std::span<const float> weights, Cancel& cancel);
+
+  // [score][row]
+  std::span<double> scores() { return scores_.span(); }
+  std::span<float> gradients(int score) { return row_of_scores(gradients_, score); }
+  std::span<float> hessians(int score) { return row_of_scores(hessians_, score); }
+
+  void compute_derivatives(const Loss& loss, Cancel& cancel);
+
+  // Grows the tree of one score on its derivatives and adds what its leaves say to the scores of all rows.
+  // `refit` names the loss whose leaves are found from residuals; without it a leaf takes a Newton step.
+  Tree grow(int score, std::span<const RowId> rows, std::span<const char> features, std::uint64_t key,
+            bool hessian_is_one, const std::optional<Loss>& refit, Cancel& cancel);
+
+ private:
+  template <class T>
+  std::span<T> row_of_scores(Buffer<T>& buffer, int score) {
+    return buffer.span().subspan(static_cast<std::size_t>(score) * data_.n_rows(), data_.n_rows());
+  }
+  struct LeafSums {
+    double gradient = 0.0;
+    double hessian = 0.0;
+    double weight = 0.0;
+  };
+  std::vector<LeafSums> sum_leaves(int score, bool hessian_is_one, Cancel& cancel);
+  double newton_value(const LeafSums& sums, NodeId node) const;
+  double refit_leaf(const Loss& loss, const LeafRows& leaf, int score);
+  void add_to_scores(int score, std::span<const RowId> rows, Cancel& cancel);
+  void describe_inner_nodes();
+
+  const Dataset& data_;
+  BoostParams params_;
+  double learning_rate_;
+  int n_scores_;
+  std::span<const float> y_;
+  std::span<const float> weights_;
+  Tiles tiles_;
+  BoostGrower grower_;
+  Buffer<double> scores_;
+  Buffer<float> gradients_;
+  Buffer<float> hessians_;
+  double huber_delta_ = 0.0;
+};
+
+}  // namespace hornbeam

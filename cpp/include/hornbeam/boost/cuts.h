@@ -1,0 +1,69 @@
+// The best test of one feature at one node, from the cells of its histogram.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hornbeam/boost/histogram.h"
+#include "hornbeam/boost/kernels.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/split.h"
+
+namespace hornbeam {
+
+struct Cut {
+  double score = -kInfinity;
+  Code place = 0;  // numeric: the last cell on the left; categorical: how many groups are left, less one
+  bool missing_left = false;
+  bool found = false;
+};
+
+// What a branch must satisfy besides CutTerms.
+struct BranchLimits {
+  std::int64_t node_rows = 0;
+  std::int64_t min_rows = 1;
+  int direction = 0;          // monotonic constraint of the feature
+  double lower = -kInfinity;  // bounds on a branch's value, in units of gradient per hessian
+  double upper = kInfinity;
+  double category_smoothing = 0.0;  // in units of hessian
+};
+
+class CutFinder {
+ public:
+  // The best cut by score. `rows_by_code`, if given, holds the node's rows per code, and then `min_rows`
+  // counts.
+  Cut find(const Column& column, Histogram& histogram, int feature, const CutTerms& terms,
+           const BranchLimits& limits, std::span<const std::uint32_t> rows_by_code = {});
+
+  // Hessian left of a cut, in fixed point.
+  double left_hessian(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+                      const BranchLimits& limits);
+
+  // Writes the test that a cut stands for.
+  Split to_split(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+                 const BranchLimits& limits);
+
+ private:
+  Cut find_one_way(const Column& column, const CutTerms& terms, const BranchLimits& limits, bool missing_left,
+                   std::span<const std::uint32_t> rows_by_code);
+  void load(const Column& column, Histogram& histogram, int feature, const BranchLimits& limits);
+  void order_categories(double smoothing);
+  void refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,
+                       std::span<const std::uint32_t> rows_by_code, Code missing_code);
+  void refuse_wrong_direction(std::size_t n, const CutTerms& terms, const BranchLimits& limits,
+                              bool missing_left);
+
+  bool wide_ = false;
+  std::size_t n_cells_ = 0;  // known codes, or groups of categories that are present
+  const PackedCell* packed_ = nullptr;
+  const WideCell* wide_cells_ = nullptr;
+  WideCell missing_{};
+  bool has_missing_ = false;
+  std::vector<Code> order_;  // categorical: present categories in the order of their mean gradient
+  std::vector<PackedCell> ordered_packed_;
+  std::vector<WideCell> ordered_wide_;
+  double scores_[kCellsPerFeature];
+};
+
+}  // namespace hornbeam

@@ -1,0 +1,156 @@
+// Growing one boosted tree: derivatives of the loss come in, the nodes of a tree and the rows of its leaves
+// go out. The frontier, the split and the finished tree are those of every other tree; what differs is how a
+// node finds its test: from a histogram of fixed-point sums, of which the larger child's is its parent's
+// minus its sibling's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "hornbeam/boost/cells.h"
+#include "hornbeam/boost/cuts.h"
+#include "hornbeam/boost/histogram.h"
+#include "hornbeam/boost/tiles.h"
+#include "hornbeam/branchwork.h"
+#include "hornbeam/cancel.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/frontier.h"
+
+namespace hornbeam {
+
+// Limits of 0 mean "none".
+struct BoostParams {
+  Growth growth = Growth::kBestFirst;
+  std::int32_t max_depth = 0;
+  std::int64_t max_leaf_nodes = 31;
+  std::int64_t min_samples_leaf = 20;
+  double min_hessian_leaf = 1e-3;
+  double l1 = 0.0;
+  double l2 = 0.0;
+  double min_split_gain = 0.0;
+  std::int32_t max_features = 0;       // features tried per node
+  std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
+  double category_smoothing = 10.0;    // hessian added to every category's when they are put in order
+  int n_threads = 1;
+};
+
+// First and second derivatives of the loss by the score, one per row of the data set.
+struct Derivatives {
+  std::span<const float> gradients;
+  std::span<const float> hessians;  // empty: all are 1
+  bool weighted = false;            // rows have weights, so their derivatives have no common scale
+};
+
+// The rows of one leaf, ascending.
+struct LeafRows {
+  NodeId node;
+  std::span<const BoostEntry> entries;
+};
+
+class BoostGrower {
+ public:
+  BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params);
+
+  // Grows a tree on `rows` (ascending; empty for all) and the features marked in `features` (empty for all).
+  // Random draws at nodes are functions of `key`.
+  void grow(const Derivatives& derivatives, std::span<const RowId> rows, std::span<const char> features,
+            std::uint64_t key, Cancel& cancel);
+
+  Branchwork& nodes() { return work_; }
+  const std::vector<LeafRows>& leaves() const { return leaves_; }
+  // Rows that were not grown on: the leaf that each would fall into.
+  NodeId leaf_of(RowId row) const;
+  // The bounds that monotonic constraints put on what a node may say.
+  struct Bounds {
+    double lower;
+    double upper;
+  };
+  Bounds bounds_of(NodeId node) const {
+    const NodeState& state = states_[static_cast<std::size_t>(node)];
+    return {state.lower, state.upper};
+  }
+
+ private:
+  static constexpr int kNoHistogram = -1;
+
+  // What the grower knows about a node besides OpenNode.
+  struct NodeState {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    int side = 0;  // which of the two entry lists holds its rows
+    int histogram = kNoHistogram;
+    WideCell total{};
+    double lower = -kInfinity;
+    double upper = kInfinity;
+    std::size_t n_rows() const { return end - begin; }
+  };
+  struct Scale {
+    bool packed = true;
+    bool constant_hessian = true;
+    double gradient = 1.0;  // fixed point = real * scale
+    double hessian = 1.0;
+    std::int64_t largest_hessian = 1;  // of one row, in fixed point
+  };
+  struct Worker {
+    CutFinder cuts;
+    std::vector<std::uint64_t> marks;
+    std::vector<std::uint32_t> rows_by_code;
+  };
+
+  Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
+  void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
+  void open_root(Frontier& frontier);
+  void expand(Frontier& frontier, OpenNode& node);
+  std::size_t partition(const NodeState& node, const Split& split);
+  bool may_split(const NodeState& node, std::int32_t depth) const;
+  void sum_child(const NodeState& parent, const Split& split, NodeState& left);
+  void bound_children(FeatureId feature, NodeId first);
+  double value_of(const NodeState& node) const;
+  void describe(NodeId id);
+
+  std::span<const BoostEntry> entries_of(const NodeState& node) const {
+    return {entries_[node.side].data() + node.begin, node.n_rows()};
+  }
+  NodeRows rows_of(const NodeState& node) const {
+    return {entries_of(node), scale_.packed ? nullptr : pairs_.data()};
+  }
+  bool needs_wide(const NodeState& node) const { return !scale_.packed || node.n_rows() > kMostPackedRows; }
+  bool limit_reached() const;
+
+  // Finds the tests of nodes whose histograms are at hand and puts them into the frontier.
+  struct Search {
+    NodeId id;
+    OpenNode open;
+    std::vector<char> allowed;  // per feature; empty for all
+    std::vector<Cut> cuts;      // per feature
+  };
+  Search start_search(NodeId id, std::int32_t depth, std::uint64_t path);
+  void search_feature(Search& search, int feature, Worker& worker);
+  void settle(Frontier& frontier, Search& search);
+  bool verify_rows(Search& search, int feature, Worker& worker);
+  CutTerms terms_of(const NodeState& node) const;
+  BranchLimits limits_of(const NodeState& node, int feature) const;
+  double score_of(const NodeState& node) const;
+  void for_features(const std::function<void(int, Worker&)>& task);
+
+  const Dataset& data_;
+  const Tiles& tiles_;
+  BoostParams params_;
+  Cancel* cancel_ = nullptr;
+  std::vector<Code> n_codes_;  // per feature, missing included
+  HistogramBuilder builder_;
+  HistogramPool pool_;
+  std::vector<Worker> workers_;
+  Buffer<BoostEntry> entries_[2];
+  Buffer<FixedPair> pairs_;
+  Scale scale_;
+  std::span<const char> features_;
+  std::uint64_t key_ = 0;
+  Branchwork work_;
+  std::vector<NodeState> states_;
+  std::vector<LeafRows> leaves_;
+};
+
+}  // namespace hornbeam

@@ -1,0 +1,50 @@
+// The loops of boosting that touch rows or bins, compiled once per instruction set (see hornbeam/kernels.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hornbeam/boost/cells.h"
+
+namespace hornbeam {
+
+// How a cut of one feature is scored. Gradients and hessians are in fixed point; `hessian_unit` is the worth
+// of one unit of hessian, so that l2 can be added; scores are in squared units of gradient.
+struct CutTerms {
+  double gradient = 0.0;  // of the whole node
+  double hessian = 0.0;
+  double hessian_unit = 1.0;
+  double l1 = 0.0;  // in units of gradient
+  double l2 = 0.0;
+  double min_hessian = 0.0;  // of a branch, in units of hessian
+};
+
+struct BoostKernels {
+  // Adds n rows to the cells of a tile. `codes` is the tile's place in row 0 of its slab; `n_known` >= n
+  // entries are known, so that codes needed soon can be asked for.
+  void (*add_packed)(const std::uint8_t* codes, std::size_t row_bytes, int n_features,
+                     const BoostEntry* entries, std::size_t n, std::size_t n_known, PackedCell* cells);
+  void (*add_wide)(const std::uint8_t* codes, std::size_t row_bytes, int n_features,
+                   const BoostEntry* entries, std::size_t n, std::size_t n_known, const FixedPair* pairs,
+                   WideCell* cells);
+
+  // One bit per entry, 64 to a word: its code is below `first_right`, or is `extra` (256 for none).
+  void (*mark_left)(const std::uint8_t* column, const BoostEntry* entries, std::size_t n,
+                    unsigned first_right, unsigned extra, std::uint64_t* marks);
+  // Sends marked entries to `left`, the others to `right`, in order; writes nothing beyond them.
+  void (*send)(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
+               std::size_t n_left, BoostEntry* right);
+
+  // scores[i] for the cut after cell i, i < n; `start` is what lies left of the first cell already.
+  void (*score_packed)(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                       double* scores);
+  void (*score_wide)(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
+                     double* scores);
+
+  // gradient = p - y, hessian = p (1 - p), p the logistic function of the score.
+  void (*log_loss)(const double* scores, const float* y, std::size_t n, float* gradients, float* hessians);
+};
+
+const BoostKernels& boost_kernels();
+
+}  // namespace hornbeam

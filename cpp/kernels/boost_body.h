@@ -1,0 +1,325 @@
+// The bodies of boost/kernels.h; included once per instruction set, inside a namespace that HORNBEAM_KERNELS
+// names.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#include "hornbeam/boost/kernels.h"
+#include "hornbeam/boost/tiles.h"
+#include "hornbeam/math.h"
+#include "hornbeam/platform.h"
+
+namespace hornbeam::HORNBEAM_KERNELS {
+
+namespace {
+
+// ---- histograms
+
+// A row's codes are asked for this many rows ahead; a tile in the middle of a line finds it already there.
+constexpr std::size_t kRowsAhead = 48;
+
+template <class Cell>
+struct RowCell;
+template <>
+struct RowCell<PackedCell> {
+  const FixedPair* pairs;
+  PackedCell operator()(BoostEntry entry) const { return cell_of(entry); }
+};
+template <>
+struct RowCell<WideCell> {
+  const FixedPair* pairs;
+  WideCell operator()(BoostEntry entry) const {
+    const FixedPair pair = pairs[row_of(entry)];
+    return {pair.gradient, pair.hessian};
+  }
+};
+
+// The number of features is part of the type so that the updates of a row are one straight run of
+// instructions. The 16 codes are read as two words: loads are what the loop has too many of.
+template <int N, class Cell>
+void add_rows(const std::uint8_t* codes, std::size_t row_bytes, const BoostEntry* entries, std::size_t n,
+              std::size_t n_known, RowCell<Cell> row_cell, Cell* cells) {
+  const auto add_row = [&](BoostEntry entry) {
+    std::uint64_t words[2];
+    std::memcpy(words, codes + std::size_t{row_of(entry)} * row_bytes, sizeof(words));
+    const Cell cell = row_cell(entry);
+    [&]<std::size_t... J>(std::index_sequence<J...>) {
+      ((cells[J * kCellsPerFeature + static_cast<std::uint8_t>(words[J / 8] >> (8 * (J % 8)))] += cell), ...);
+    }(std::make_index_sequence<N>{});
+  };
+  std::size_t i = 0;
+  const std::size_t n_asking = n_known > kRowsAhead ? std::min(n, n_known - kRowsAhead) : 0;
+  for (; i < n_asking; ++i) {
+    prefetch(codes + std::size_t{row_of(entries[i + kRowsAhead])} * row_bytes);
+    add_row(entries[i]);
+  }
+  for (; i < n; ++i) add_row(entries[i]);
+}
+
+template <class Cell>
+using AddRows = void (*)(const std::uint8_t*, std::size_t, const BoostEntry*, std::size_t, std::size_t,
+                         RowCell<Cell>, Cell*);
+
+template <class Cell, int... N>
+void add_some(std::integer_sequence<int, N...>, int n_features, const std::uint8_t* codes,
+              std::size_t row_bytes, const BoostEntry* entries, std::size_t n, std::size_t n_known,
+              const FixedPair* pairs, Cell* cells) {
+  constexpr AddRows<Cell> kBySize[] = {add_rows<N + 1, Cell>...};
+  kBySize[n_features - 1](codes, row_bytes, entries, n, n_known, RowCell<Cell>{pairs}, cells);
+}
+
+using TileSizes = std::make_integer_sequence<int, kTileFeatures>;
+
+void add_packed(const std::uint8_t* codes, std::size_t row_bytes, int n_features, const BoostEntry* entries,
+                std::size_t n, std::size_t n_known, PackedCell* cells) {
+  add_some<PackedCell>(TileSizes{}, n_features, codes, row_bytes, entries, n, n_known, nullptr, cells);
+}
+
+void add_wide(const std::uint8_t* codes, std::size_t row_bytes, int n_features, const BoostEntry* entries,
+              std::size_t n, std::size_t n_known, const FixedPair* pairs, WideCell* cells) {
+  add_some<WideCell>(TileSizes{}, n_features, codes, row_bytes, entries, n, n_known, pairs, cells);
+}
+
+// ---- partition
+
+std::uint64_t mark_few(const std::uint8_t* column, const BoostEntry* entries, std::size_t n,
+                       unsigned first_right, unsigned extra) {
+  std::uint64_t word = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const unsigned code = column[row_of(entries[j])];
+    word |= static_cast<std::uint64_t>(code < first_right || code == extra) << j;
+  }
+  return word;
+}
+
+void send_few(const BoostEntry* entries, std::size_t n, std::uint64_t word, BoostEntry*& left,
+              BoostEntry*& right) {
+  for (std::size_t j = 0; j < n; ++j) {
+    const bool goes_left = (word >> j & 1) != 0;
+    *(goes_left ? left : right) = entries[j];
+    left += goes_left;
+    right += !goes_left;
+  }
+}
+
+#if defined(__AVX512F__)
+
+// Sixteen codes: aligned words around them are gathered, so nothing beyond the column is read.
+__m512i gather_codes(const std::uint8_t* column, const BoostEntry* entries) {
+  const __m512i first = _mm512_loadu_si512(entries);
+  const __m512i second = _mm512_loadu_si512(entries + 8);
+  const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i rows = _mm512_permutex2var_epi32(first, evens, second);
+  const __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(rows, 2), column, 4);
+  const __m512i shifts = _mm512_slli_epi32(_mm512_and_si512(rows, _mm512_set1_epi32(3)), 3);
+  return _mm512_and_si512(_mm512_srlv_epi32(words, shifts), _mm512_set1_epi32(0xff));
+}
+
+void mark_left(const std::uint8_t* column, const BoostEntry* entries, std::size_t n, unsigned first_right,
+               unsigned extra, std::uint64_t* marks) {
+  const __m512i limit = _mm512_set1_epi32(static_cast<int>(first_right));
+  const __m512i other = _mm512_set1_epi32(static_cast<int>(extra));
+  std::size_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    std::uint64_t word = 0;
+    for (int part = 0; part < 4; ++part) {
+      const __m512i codes = gather_codes(column, entries + i + 16 * part);
+      const __mmask16 mask = _mm512_cmplt_epi32_mask(codes, limit) | _mm512_cmpeq_epi32_mask(codes, other);
+      word |= std::uint64_t{mask} << (16 * part);
+    }
+    *marks++ = word;
+  }
+  if (i < n) *marks = mark_few(column, entries + i, n - i, first_right, extra);
+}
+
+void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
+          std::size_t n_left, BoostEntry* right) {
+  // Whole registers are stored and the surplus overwritten by the next store; near the end of either side,
+  // where the surplus would belong to someone else, entries go one by one.
+  const BoostEntry* const left_end = left + n_left;
+  const BoostEntry* const right_end = right + (n - n_left);
+  std::size_t i = 0;
+  for (; i + 64 <= n && left_end - left >= 72 && right_end - right >= 72; i += 64) {
+    const std::uint64_t word = marks[i / 64];
+    for (int part = 0; part < 8; ++part) {
+      const auto mask = static_cast<__mmask8>(word >> (8 * part));
+      const __m512i eight = _mm512_loadu_si512(entries + i + 8 * static_cast<std::size_t>(part));
+      const int n_here = std::popcount(static_cast<unsigned>(mask));
+      _mm512_storeu_si512(left, _mm512_maskz_compress_epi64(mask, eight));
+      _mm512_storeu_si512(right, _mm512_maskz_compress_epi64(static_cast<__mmask8>(~mask), eight));
+      left += n_here;
+      right += 8 - n_here;
+    }
+  }
+  for (; i < n; i += 64) send_few(entries + i, std::min<std::size_t>(64, n - i), marks[i / 64], left, right);
+}
+
+#else
+
+void mark_left(const std::uint8_t* column, const BoostEntry* entries, std::size_t n, unsigned first_right,
+               unsigned extra, std::uint64_t* marks) {
+  for (std::size_t i = 0; i < n; i += 64) {
+    *marks++ = mark_few(column, entries + i, n - i < 64 ? n - i : 64, first_right, extra);
+  }
+}
+
+void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left, std::size_t,
+          BoostEntry* right) {
+  for (std::size_t i = 0; i < n; i += 64) {
+    send_few(entries + i, n - i < 64 ? n - i : 64, marks[i / 64], left, right);
+  }
+}
+
+#endif
+
+// ---- scores of cuts
+
+double shrunk(double gradient, double l1) {
+  const double size = (gradient < 0 ? -gradient : gradient) - l1;
+  return size > 0 ? size : 0.0;  // its square is all that is needed
+}
+
+// G_l^2 / (H_l + l2) + G_r^2 / (H_r + l2) with one division.
+template <bool kShrink, class Number>
+void score_cuts(const Number* __restrict left_gradients, const Number* __restrict left_hessians,
+                std::size_t n, const CutTerms& terms, double* __restrict scores) {
+  const double gradient = terms.gradient;
+  const double hessian = terms.hessian;
+  const double unit = terms.hessian_unit;
+  const double l1 = terms.l1;
+  const double l2 = terms.l2;
+  const double least = terms.min_hessian;
+  for (std::size_t i = 0; i < n; ++i) {
+    double gl = static_cast<double>(left_gradients[i]);
+    const double hl = static_cast<double>(left_hessians[i]);
+    double gr = gradient - gl;
+    const double hr = hessian - hl;
+    if constexpr (kShrink) {
+      gl = shrunk(gl, l1);
+      gr = shrunk(gr, l1);
+    }
+    const double a = hl * unit + l2;
+    const double b = hr * unit + l2;
+    const double score = (gl * gl * b + gr * gr * a) / (a * b);
+    scores[i] = (hl >= least) & (hr >= least) ? score : -kInfinity;
+  }
+}
+
+#if defined(__AVX512F__)
+
+// Running sums of eight cells: three shifted additions.
+__m512i prefix_sums(__m512i cells) {
+  const __m512i zero = _mm512_setzero_si512();
+  cells = _mm512_add_epi64(cells, _mm512_alignr_epi64(cells, zero, 7));
+  cells = _mm512_add_epi64(cells, _mm512_alignr_epi64(cells, zero, 6));
+  return _mm512_add_epi64(cells, _mm512_alignr_epi64(cells, zero, 4));
+}
+
+// The same operations in the same order as score_cuts, eight cuts at a time.
+template <bool kShrink>
+void score_eights(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                  double* scores) {
+  const __m512d gradient = _mm512_set1_pd(terms.gradient);
+  const __m512d hessian = _mm512_set1_pd(terms.hessian);
+  const __m512d unit = _mm512_set1_pd(terms.hessian_unit);
+  const __m512d l1 = _mm512_set1_pd(terms.l1);
+  const __m512d l2 = _mm512_set1_pd(terms.l2);
+  const __m512d least = _mm512_set1_pd(terms.min_hessian);
+  const __m512d never = _mm512_set1_pd(-kInfinity);
+  const __m512i low_half = _mm512_set1_epi64(0xffffffff);
+  const __m512i last = _mm512_set1_epi64(7);
+  const auto shrink = [&](__m512d g) {
+    return _mm512_max_pd(_mm512_sub_pd(_mm512_abs_pd(g), l1), _mm512_setzero_pd());
+  };
+  __m512i carried = _mm512_set1_epi64(static_cast<long long>(start));
+  for (std::size_t i = 0; i < n; i += 8) {
+    const auto inside = static_cast<__mmask8>(n - i >= 8 ? 0xff : (1u << (n - i)) - 1);
+    const __m512i left = _mm512_add_epi64(prefix_sums(_mm512_maskz_loadu_epi64(inside, cells + i)), carried);
+    carried = _mm512_permutexvar_epi64(last, left);
+    __m512d gl = _mm512_cvtepi64_pd(_mm512_srai_epi64(left, 32));
+    const __m512d hl = _mm512_cvtepi64_pd(_mm512_and_si512(left, low_half));
+    __m512d gr = _mm512_sub_pd(gradient, gl);
+    const __m512d hr = _mm512_sub_pd(hessian, hl);
+    if constexpr (kShrink) {
+      gl = shrink(gl);
+      gr = shrink(gr);
+    }
+    const __m512d a = _mm512_add_pd(_mm512_mul_pd(hl, unit), l2);
+    const __m512d b = _mm512_add_pd(_mm512_mul_pd(hr, unit), l2);
+    const __m512d above =
+        _mm512_add_pd(_mm512_mul_pd(_mm512_mul_pd(gl, gl), b), _mm512_mul_pd(_mm512_mul_pd(gr, gr), a));
+    const __mmask8 enough =
+        _mm512_cmp_pd_mask(hl, least, _CMP_GE_OQ) & _mm512_cmp_pd_mask(hr, least, _CMP_GE_OQ);
+    const __m512d score = _mm512_mask_div_pd(never, enough, above, _mm512_mul_pd(a, b));
+    _mm512_mask_storeu_pd(scores + i, inside, score);
+  }
+}
+
+void score_packed(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                  double* scores) {
+  if (terms.l1 > 0) {
+    score_eights<true>(cells, n, start, terms, scores);
+  } else {
+    score_eights<false>(cells, n, start, terms, scores);
+  }
+}
+
+#else
+
+void score_packed(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                  double* scores) {
+  std::int32_t gradients[kCellsPerFeature];
+  std::int32_t hessians[kCellsPerFeature];
+  PackedCell left = start;
+  for (std::size_t i = 0; i < n; ++i) {
+    left += cells[i];
+    gradients[i] = static_cast<std::int32_t>(left >> 32);
+    hessians[i] = static_cast<std::int32_t>(left);
+  }
+  if (terms.l1 > 0) {
+    score_cuts<true>(gradients, hessians, n, terms, scores);
+  } else {
+    score_cuts<false>(gradients, hessians, n, terms, scores);
+  }
+}
+
+#endif
+
+void score_wide(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
+                double* scores) {
+  double gradients[kCellsPerFeature];
+  double hessians[kCellsPerFeature];
+  WideCell left = start;
+  for (std::size_t i = 0; i < n; ++i) {
+    left += cells[i];
+    gradients[i] = static_cast<double>(left.gradient);
+    hessians[i] = static_cast<double>(left.hessian);
+  }
+  if (terms.l1 > 0) {
+    score_cuts<true>(gradients, hessians, n, terms, scores);
+  } else {
+    score_cuts<false>(gradients, hessians, n, terms, scores);
+  }
+}
+
+// ---- losses
+
+void log_loss(const double* __restrict scores, const float* __restrict y, std::size_t n,
+              float* __restrict gradients, float* __restrict hessians) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double p = 1.0 / (1.0 + exp_of(-scores[i]));
+    gradients[i] = static_cast<float>(p - static_cast<double>(y[i]));
+    hessians[i] = static_cast<float>(p * (1.0 - p));
+  }
+}
+
+}  // namespace
+
+extern const BoostKernels boost_table;
+const BoostKernels boost_table = {add_packed, add_wide, mark_left, send, score_packed, score_wide, log_loss};
+
+}  // namespace hornbeam::HORNBEAM_KERNELS

@@ -1,0 +1,153 @@
+#include "hornbeam/boost/cuts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hornbeam/notes.h"
+
+namespace hornbeam {
+
+namespace {
+
+PackedCell pack(const WideCell& cell) {
+  return (static_cast<PackedCell>(cell.gradient) << 32) + static_cast<PackedCell>(cell.hessian);
+}
+
+}  // namespace
+
+// Categories in the order of gradient / (hessian + smoothing): for a convex loss the best set is a prefix of
+// it (Fisher 1958); the smoothing keeps a rare category near the middle, where chance cannot make it an
+// extreme.
+void CutFinder::order_categories(double smoothing) {
+  const auto cell = [&](Code code) { return wide_ ? wide_cells_[code] : widen(packed_[code]); };
+  order_.clear();
+  std::vector<double> key(n_cells_);
+  for (Code code = 0; code < n_cells_; ++code) {
+    const WideCell sums = cell(code);
+    if (sums == WideCell{}) continue;
+    order_.push_back(code);
+    key[code] = static_cast<double>(sums.gradient) / (static_cast<double>(sums.hessian) + smoothing);
+  }
+  std::stable_sort(order_.begin(), order_.end(), [&](Code a, Code b) { return key[a] < key[b]; });
+  ordered_packed_.clear();
+  ordered_wide_.clear();
+  for (const Code code : order_) {
+    if (wide_) {
+      ordered_wide_.push_back(wide_cells_[code]);
+    } else {
+      ordered_packed_.push_back(packed_[code]);
+    }
+  }
+  packed_ = ordered_packed_.data();
+  wide_cells_ = ordered_wide_.data();
+  n_cells_ = order_.size();
+}
+
+void CutFinder::load(const Column& column, Histogram& histogram, int feature, const BranchLimits& limits) {
+  wide_ = histogram.is_wide();
+  packed_ = wide_ ? nullptr : histogram.packed(feature);
+  wide_cells_ = wide_ ? histogram.wide(feature) : nullptr;
+  n_cells_ = column.n_codes;
+  missing_ = wide_ ? wide_cells_[column.missing_code()] : widen(packed_[column.missing_code()]);
+  has_missing_ = column.has_missing && missing_ != WideCell{};
+  if (column.kind == ColumnKind::kCategorical) order_categories(limits.category_smoothing);
+}
+
+// Cuts that leave fewer rows than asked in a branch are struck out.
+void CutFinder::refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,
+                                std::span<const std::uint32_t> rows_by_code, Code missing_code) {
+  std::int64_t left = missing_left ? rows_by_code[missing_code] : 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    left += rows_by_code[order_.empty() ? i : order_[i]];
+    if (left < limits.min_rows || limits.node_rows - left < limits.min_rows) scores_[i] = -kInfinity;
+  }
+}
+
+void CutFinder::refuse_wrong_direction(std::size_t n, const CutTerms& terms, const BranchLimits& limits,
+                                       bool missing_left) {
+  WideCell left = missing_left ? missing_ : WideCell{};
+  for (std::size_t i = 0; i < n; ++i) {
+    left += wide_ ? wide_cells_[i] : widen(packed_[i]);
+    const auto value = [&](double gradient, double hessian) {
+      return -gradient / (hessian * terms.hessian_unit + terms.l2);
+    };
+    const double left_value = value(static_cast<double>(left.gradient), static_cast<double>(left.hessian));
+    const double right_value = value(terms.gradient - static_cast<double>(left.gradient),
+                                     terms.hessian - static_cast<double>(left.hessian));
+    const bool rises = left_value <= right_value;
+    const bool falls = left_value >= right_value;
+    const bool within = std::min(left_value, right_value) >= limits.lower &&
+                        std::max(left_value, right_value) <= limits.upper;
+    if (!within || (limits.direction > 0 && !rises) || (limits.direction < 0 && !falls))
+      scores_[i] = -kInfinity;
+  }
+}
+
+Cut CutFinder::find_one_way(const Column& column, const CutTerms& terms, const BranchLimits& limits,
+                            bool missing_left, std::span<const std::uint32_t> rows_by_code) {
+  // Without missing values on the right, a cut after the last cell would leave nothing there.
+  const std::size_t n = has_missing_ && !missing_left ? n_cells_ : n_cells_ - 1;
+  if (n_cells_ == 0 || n == 0) return {};
+  const WideCell start = missing_left ? missing_ : WideCell{};
+  if (wide_) {
+    boost_kernels().score_wide(wide_cells_, n, start, terms, scores_);
+  } else {
+    boost_kernels().score_packed(packed_, n, pack(start), terms, scores_);
+  }
+  if (!rows_by_code.empty()) refuse_few_rows(n, limits, missing_left, rows_by_code, column.missing_code());
+  if (limits.direction != 0 || limits.lower != -kInfinity || limits.upper != kInfinity) {
+    refuse_wrong_direction(n, terms, limits, missing_left);
+  }
+  const BestNote best = first_best(scores_, n, 0.0);
+  return {best.score, static_cast<Code>(best.index), missing_left, best.found};
+}
+
+Cut CutFinder::find(const Column& column, Histogram& histogram, int feature, const CutTerms& terms,
+                    const BranchLimits& limits, std::span<const std::uint32_t> rows_by_code) {
+  order_.clear();
+  load(column, histogram, feature, limits);
+  const Cut right = find_one_way(column, terms, limits, false, rows_by_code);
+  if (!has_missing_) return right;
+  const Cut left = find_one_way(column, terms, limits, true, rows_by_code);
+  if (!left.found || !right.found) return left.found ? left : right;
+  const double slack = tie_slack(std::max(left.score, right.score), 0.0);
+  if (right.score > left.score + slack) return right;
+  if (left.score > right.score + slack) return left;
+  return right.place < left.place ? right : left;
+}
+
+double CutFinder::left_hessian(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+                               const BranchLimits& limits) {
+  order_.clear();
+  load(column, histogram, feature, limits);
+  WideCell left = cut.missing_left ? missing_ : WideCell{};
+  for (std::size_t i = 0; i <= cut.place; ++i) left += wide_ ? wide_cells_[i] : widen(packed_[i]);
+  return static_cast<double>(left.hessian);
+}
+
+Split CutFinder::to_split(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+                          const BranchLimits& limits) {
+  order_.clear();
+  load(column, histogram, feature, limits);
+  Split split;
+  split.feature = feature;
+  split.missing_branch = has_missing_ ? (cut.missing_left ? 0 : 1) : -1;
+  if (column.kind == ColumnKind::kCategorical) {
+    split.left_categories.assign(order_.begin(), order_.begin() + cut.place + 1);
+    split.right_categories.assign(order_.begin() + cut.place + 1, order_.end());
+    std::sort(split.left_categories.begin(), split.left_categories.end());
+    std::sort(split.right_categories.begin(), split.right_categories.end());
+    return split;
+  }
+  split.first_right = cut.place + 1;
+  if (split.first_right == column.n_codes) {
+    split.threshold = kInfinity;  // known values against missing ones
+  } else if (column.binned) {
+    split.threshold = column.values[cut.place];
+  } else {
+    split.threshold = halfway(column.values[cut.place], column.values[split.first_right]);
+  }
+  return split;
+}
+
+}  // namespace hornbeam

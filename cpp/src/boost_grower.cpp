@@ -1,0 +1,568 @@
+#include "hornbeam/boost/grower.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "hornbeam/boost/kernels.h"
+#include "hornbeam/notes.h"
+#include "hornbeam/parallel.h"
+#include "hornbeam/sampler.h"
+
+namespace hornbeam {
+
+namespace {
+
+constexpr std::size_t kRowsPerTask = 1 << 14;   // a multiple of 64, so that tasks share no word of marks
+constexpr std::size_t kParallelRows = 1 << 15;  // rows below which a pass over them is not shared out
+constexpr std::size_t kParallelCells = 1 << 12;
+// A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
+// follows the rows, not the number of leaves.
+constexpr std::size_t kKeepRows = 512;
+constexpr int kPackedGradientBits = 15;
+constexpr int kPackedHessianBits = 15;
+constexpr int kWideBits = 30;
+// Packed gradients must not drown: the largest may be at most this many times the mean.
+constexpr double kMostSpread = 128.0;
+
+std::size_t n_tasks(std::size_t n_rows) {
+  return (n_rows + kRowsPerTask - 1) / kRowsPerTask;
+}
+
+const std::uint8_t* byte_codes(const Column& column) {
+  return std::get<Buffer<std::uint8_t>>(column.codes).data();
+}
+
+// The largest power of two that keeps `largest` within so many bits.
+double scale_for(double largest, int bits) {
+  if (!(largest > 0)) return 1.0;
+  int exponent = 0;
+  std::frexp(largest, &exponent);  // largest < 2^exponent
+  double scale = std::ldexp(1.0, std::clamp(bits - exponent, -1000, 1000));
+  if (std::nearbyint(largest * scale) >= std::ldexp(1.0, bits)) scale /= 2;
+  return scale;
+}
+
+std::int32_t fixed(float value, double scale) {
+  return static_cast<std::int32_t>(std::nearbyint(static_cast<double>(value) * scale));
+}
+
+struct Spread {
+  double largest = 0.0;
+  double sum = 0.0;
+  double least = kInfinity;
+};
+
+Spread spread_of(std::span<const float> values, std::span<const RowId> rows, std::size_t begin,
+                 std::size_t end) {
+  Spread spread;
+  for (std::size_t i = begin; i < end; ++i) {
+    const double size = std::abs(static_cast<double>(values[rows.empty() ? i : rows[i]]));
+    spread.largest = std::max(spread.largest, size);
+    spread.least = std::min(spread.least, size);
+    spread.sum += size;
+  }
+  return spread;
+}
+
+// One pass in pieces of fixed size, put together in their order: the same bits for any number of threads.
+Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows, int n_threads) {
+  const std::size_t n = rows.empty() ? values.size() : rows.size();
+  std::vector<Spread> pieces(n_tasks(n));
+  parallel_for(pieces.size(), n_threads, [&](std::size_t task, int) {
+    pieces[task] = spread_of(values, rows, task * kRowsPerTask, std::min((task + 1) * kRowsPerTask, n));
+  });
+  Spread all;
+  for (const Spread& piece : pieces) {
+    all.largest = std::max(all.largest, piece.largest);
+    all.least = std::min(all.least, piece.least);
+    all.sum += piece.sum;
+  }
+  return all;
+}
+
+void mark_listed(const std::uint8_t* column, std::span<const BoostEntry> entries,
+                 const std::vector<char>& is_left, std::uint64_t* marks) {
+  for (std::size_t i = 0; i < entries.size(); i += 64) {
+    std::uint64_t word = 0;
+    const std::size_t n = std::min<std::size_t>(64, entries.size() - i);
+    for (std::size_t j = 0; j < n; ++j)
+      word |= std::uint64_t{is_left[column[row_of(entries[i + j])]] != 0} << j;
+    *marks++ = word;
+  }
+}
+
+// Which codes go to branch 0.
+std::vector<char> left_codes(const Column& column, const Split& split) {
+  std::vector<char> is_left(kCellsPerFeature, split.missing_branch == 0 ? 1 : 0);
+  for (const Code code : split.left_categories) is_left[code] = 1;
+  for (const Code code : split.right_categories) is_left[code] = 0;
+  if (column.kind == ColumnKind::kNumeric) {
+    for (Code code = 0; code < column.n_codes; ++code) is_left[code] = code < split.first_right ? 1 : 0;
+  }
+  return is_left;
+}
+
+}  // namespace
+
+BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params)
+    : data_(data),
+      tiles_(tiles),
+      params_(params),
+      n_codes_([&] {
+        std::vector<Code> n_codes;
+        for (int f = 0; f < data.n_features(); ++f) n_codes.push_back(data.column(f).n_codes + 1);
+        return n_codes;
+      }()),
+      builder_(tiles, n_codes_, params.n_threads),
+      pool_(data.n_features()),
+      workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
+  if (params_.max_leaf_nodes > 0 && params_.growth == Growth::kDepthFirst)
+    params_.growth = Growth::kBestFirst;
+}
+
+// ---- the root
+
+BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
+                                             std::span<const RowId> rows) const {
+  const double n = static_cast<double>(rows.empty() ? data_.n_rows() : rows.size());
+  const Spread gradients = spread_of_all(derivatives.gradients, rows, params_.n_threads);
+  Scale scale;
+  scale.packed = !derivatives.weighted && gradients.largest <= kMostSpread * gradients.sum / n;
+  scale.constant_hessian = derivatives.hessians.empty();
+  Spread hessians{1.0, n, 1.0};
+  if (!scale.constant_hessian) {
+    hessians = spread_of_all(derivatives.hessians, rows, params_.n_threads);
+    scale.packed = scale.packed && hessians.largest <= kMostSpread * hessians.sum / n;
+  }
+  scale.gradient = scale_for(gradients.largest, scale.packed ? kPackedGradientBits : kWideBits);
+  if (!scale.constant_hessian) {
+    scale.hessian = scale_for(hessians.largest, scale.packed ? kPackedHessianBits : kWideBits);
+    scale.largest_hessian = static_cast<std::int64_t>(std::nearbyint(hessians.largest * scale.hessian));
+  }
+  return scale;
+}
+
+void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowId> rows) {
+  const std::size_t n = rows.empty() ? data_.n_rows() : rows.size();
+  entries_[0].grow_to(n);
+  entries_[1].grow_to(n);
+  if (!scale_.packed) pairs_.grow_to(data_.n_rows());
+  std::vector<WideCell> sums(n_tasks(n));
+  const float* gradients = derivatives.gradients.data();
+  const float* hessians = derivatives.hessians.data();
+  const auto load = [&](std::size_t task, auto row_at, auto hessian_at) {
+    WideCell sum;
+    const std::size_t end = std::min((task + 1) * kRowsPerTask, n);
+    for (std::size_t i = task * kRowsPerTask; i < end; ++i) {
+      const RowId row = row_at(i);
+      const std::int32_t gradient = fixed(gradients[row], scale_.gradient);
+      const std::int32_t hessian = hessian_at(row);
+      sum += WideCell{gradient, hessian};
+      if (scale_.packed) {
+        entries_[0][i] = make_entry(row, gradient, hessian);
+      } else {
+        pairs_[row] = {gradient, hessian};
+        entries_[0][i] = row;
+      }
+    }
+    sums[task] = sum;
+  };
+  const auto all = [](std::size_t i) { return static_cast<RowId>(i); };
+  const auto listed = [&](std::size_t i) { return rows[i]; };
+  const auto one = [](RowId) { return 1; };
+  const auto given = [&](RowId row) { return fixed(hessians[row], scale_.hessian); };
+  parallel_for(sums.size(), params_.n_threads, [&](std::size_t task, int) {
+    if (rows.empty()) {
+      scale_.constant_hessian ? load(task, all, one) : load(task, all, given);
+    } else {
+      scale_.constant_hessian ? load(task, listed, one) : load(task, listed, given);
+    }
+  });
+  NodeState root;
+  root.end = n;
+  for (const WideCell& sum : sums) root.total += sum;
+  states_.assign(1, root);
+}
+
+void BoostGrower::open_root(Frontier& frontier) {
+  work_.add(1);
+  describe(0);
+  NodeState& root = states_[0];
+  if (!may_split(root, 0)) return;
+  root.histogram = pool_.take(needs_wide(root));
+  builder_.add_rows(rows_of(root), pool_.at(root.histogram), *cancel_);
+  Search search = start_search(0, 0, 0);
+  for_features([&](int feature, Worker& worker) {
+    builder_.finish_feature(feature, pool_.at(root.histogram));
+    search_feature(search, feature, worker);
+  });
+  settle(frontier, search);
+}
+
+// ---- one node
+
+bool BoostGrower::may_split(const NodeState& node, std::int32_t depth) const {
+  const auto n = static_cast<std::int64_t>(node.n_rows());
+  return n >= 2 * params_.min_samples_leaf && n >= 2 && (params_.max_depth == 0 || depth < params_.max_depth);
+}
+
+bool BoostGrower::limit_reached() const {
+  const auto n_leaves = static_cast<std::int64_t>(work_.nodes.size() + 1) / 2;
+  return params_.max_leaf_nodes > 0 && n_leaves >= params_.max_leaf_nodes;
+}
+
+void BoostGrower::describe(NodeId id) {
+  NodeRecord& record = work_.nodes[static_cast<std::size_t>(id)];
+  record.n_samples = static_cast<std::int64_t>(states_[static_cast<std::size_t>(id)].n_rows());
+  record.weight = static_cast<double>(record.n_samples);
+}
+
+// Moves the node's rows into the other list, those of branch 0 first; returns how many those are.
+std::size_t BoostGrower::partition(const NodeState& node, const Split& split) {
+  const Column& column = data_.column(split.feature);
+  const std::uint8_t* codes = byte_codes(column);
+  const std::span<const BoostEntry> rows = entries_of(node);
+  const std::size_t pieces = n_tasks(rows.size());
+  const int n_threads = rows.size() < kParallelRows ? 1 : params_.n_threads;
+  std::vector<std::uint64_t>& marks = workers_[0].marks;
+  marks.resize((rows.size() + 63) / 64);
+  std::vector<std::size_t> n_left(pieces + 1, 0);
+  const auto piece = [&](std::size_t task) {
+    return rows.subspan(task * kRowsPerTask, std::min(kRowsPerTask, rows.size() - task * kRowsPerTask));
+  };
+  const bool listed = column.kind == ColumnKind::kCategorical;
+  const std::vector<char> is_left = listed ? left_codes(column, split) : std::vector<char>();
+  const unsigned extra = split.missing_branch == 0 ? column.missing_code() : 256;
+  parallel_for(
+      pieces, n_threads,
+      [&](std::size_t task, int) {
+        const auto part = piece(task);
+        std::uint64_t* words = marks.data() + task * kRowsPerTask / 64;
+        if (listed) {
+          mark_listed(codes, part, is_left, words);
+        } else {
+          boost_kernels().mark_left(codes, part.data(), part.size(), split.first_right, extra, words);
+        }
+        std::size_t count = 0;
+        for (std::size_t w = 0; w < (part.size() + 63) / 64; ++w) count += std::popcount(words[w]);
+        n_left[task + 1] = count;
+      },
+      cancel_);
+  for (std::size_t task = 0; task < pieces; ++task) n_left[task + 1] += n_left[task];
+  BoostEntry* out = entries_[1 - node.side].data() + node.begin;
+  parallel_for(
+      pieces, n_threads,
+      [&](std::size_t task, int) {
+        const auto part = piece(task);
+        BoostEntry* left = out + n_left[task];
+        BoostEntry* right = out + n_left[pieces] + (task * kRowsPerTask - n_left[task]);
+        boost_kernels().send(part.data(), part.size(), marks.data() + task * kRowsPerTask / 64, left,
+                             n_left[task + 1] - n_left[task], right);
+      },
+      cancel_);
+  return n_left[pieces];
+}
+
+void BoostGrower::expand(Frontier& frontier, OpenNode& node) {
+  const NodeState parent = states_[static_cast<std::size_t>(node.id)];
+  const std::size_t n_left = partition(parent, node.split);
+  const NodeId first = work_.add(1);
+  work_.add(1);
+  states_.resize(static_cast<std::size_t>(first) + 2);
+  for (int b = 0; b < 2; ++b) {
+    NodeState& child = states_[static_cast<std::size_t>(first + b)];
+    child.begin = b == 0 ? parent.begin : parent.begin + n_left;
+    child.end = b == 0 ? parent.begin + n_left : parent.end;
+    child.side = 1 - parent.side;
+    child.lower = parent.lower;
+    child.upper = parent.upper;
+    describe(first + b);
+  }
+  NodeRecord& record = work_.nodes[static_cast<std::size_t>(node.id)];
+  record.first_child = first;
+  record.gain = node.gain;
+  record.missing_branch = node.split.missing_branch >= 0  ? node.split.missing_branch
+                          : 2 * n_left >= parent.n_rows() ? 0
+                                                          : 1;
+  record.split = static_cast<std::int32_t>(work_.splits.size());
+  const int small = 2 * n_left <= parent.n_rows() ? 0 : 1;
+  const NodeId small_id = first + small;
+  const NodeId large_id = first + 1 - small;
+  NodeState& smaller = states_[static_cast<std::size_t>(small_id)];
+  NodeState& larger = states_[static_cast<std::size_t>(large_id)];
+  const bool goes_on = !limit_reached() && may_split(larger, node.depth + 1);
+  if (goes_on || !params_.monotonic.empty()) {
+    sum_child(parent, node.split, states_[static_cast<std::size_t>(first)]);
+    states_[static_cast<std::size_t>(first) + 1].total = parent.total;
+    states_[static_cast<std::size_t>(first) + 1].total -= states_[static_cast<std::size_t>(first)].total;
+  }
+  if (!params_.monotonic.empty()) bound_children(node.split.feature, first);
+  work_.splits.push_back(std::move(node.split));
+  if (!goes_on) {
+    if (parent.histogram != kNoHistogram) pool_.give_back(parent.histogram);
+    return;
+  }
+  Search searches[2] = {start_search(first, node.depth + 1, child_path(node.path, 0)),
+                        start_search(first + 1, node.depth + 1, child_path(node.path, 1))};
+  smaller.histogram = pool_.take(needs_wide(smaller));
+  builder_.add_rows(rows_of(smaller), pool_.at(smaller.histogram), *cancel_);
+  if (parent.histogram != kNoHistogram) {
+    const bool same_kind = pool_.at(parent.histogram).is_wide() == needs_wide(larger);
+    larger.histogram = same_kind ? parent.histogram : pool_.take(needs_wide(larger));
+    Histogram& whole = pool_.at(parent.histogram);
+    Histogram& part = pool_.at(smaller.histogram);
+    Histogram& rest = pool_.at(larger.histogram);
+    for_features([&](int feature, Worker& worker) {
+      builder_.finish_feature(feature, part);
+      builder_.subtract(feature, whole, part, rest);
+      for (Search& search : searches) search_feature(search, feature, worker);
+    });
+    if (!same_kind) pool_.give_back(parent.histogram);
+  } else {
+    for_features([&](int feature, Worker& worker) {
+      builder_.finish_feature(feature, pool_.at(smaller.histogram));
+      search_feature(searches[small], feature, worker);
+    });
+    larger.histogram = pool_.take(needs_wide(larger));
+    builder_.add_rows(rows_of(larger), pool_.at(larger.histogram), *cancel_);
+    for_features([&](int feature, Worker& worker) {
+      builder_.finish_feature(feature, pool_.at(larger.histogram));
+      search_feature(searches[1 - small], feature, worker);
+    });
+  }
+  for (Search& search : searches) settle(frontier, search);
+}
+
+// The sums of branch 0, from the cells of the tested feature or from the rows themselves.
+void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeState& left) {
+  if (parent.histogram == kNoHistogram) {
+    for (const BoostEntry entry : entries_of(left)) {
+      const FixedPair pair = scale_.packed ? FixedPair{} : pairs_[row_of(entry)];
+      left.total += scale_.packed ? widen(cell_of(entry)) : WideCell{pair.gradient, pair.hessian};
+    }
+    return;
+  }
+  Histogram& histogram = pool_.at(parent.histogram);
+  const std::vector<char> is_left = left_codes(data_.column(split.feature), split);
+  for (Code code = 0; code < n_codes_[static_cast<std::size_t>(split.feature)]; ++code) {
+    if (!is_left[code]) continue;
+    left.total += histogram.is_wide() ? histogram.wide(split.feature)[code]
+                                      : widen(histogram.packed(split.feature)[code]);
+  }
+}
+
+// A test on a constrained feature keeps each side's values, now and further down, on its own side of the
+// middle.
+void BoostGrower::bound_children(FeatureId feature, NodeId first) {
+  const int direction = params_.monotonic[static_cast<std::size_t>(feature)];
+  if (direction == 0) return;
+  NodeState& left = states_[static_cast<std::size_t>(first)];
+  NodeState& right = states_[static_cast<std::size_t>(first) + 1];
+  const double middle = (value_of(left) + value_of(right)) / 2;
+  (direction > 0 ? left.upper : left.lower) = middle;
+  (direction > 0 ? right.lower : right.upper) = middle;
+}
+
+// What a node would say as a leaf, before the learning rate.
+double BoostGrower::value_of(const NodeState& node) const {
+  const double gradient = static_cast<double>(node.total.gradient) / scale_.gradient;
+  const double size = std::max(0.0, std::abs(gradient) - params_.l1);
+  const double value = size / (static_cast<double>(node.total.hessian) / scale_.hessian + params_.l2);
+  return std::clamp(gradient > 0 ? -value : value, node.lower, node.upper);
+}
+
+// ---- the search for a test
+
+void BoostGrower::for_features(const std::function<void(int, Worker&)>& task) {
+  const int n_features = data_.n_features();
+  const std::size_t cells = static_cast<std::size_t>(n_features) * kCellsPerFeature;
+  const bool alone = params_.n_threads <= 1 || cells < kParallelCells;
+  const int per_task = std::max(1, n_features / (4 * std::max(1, params_.n_threads)));
+  const std::size_t tasks = alone ? 1 : static_cast<std::size_t>((n_features + per_task - 1) / per_task);
+  const int step = alone ? n_features : per_task;
+  parallel_for(
+      tasks, params_.n_threads,
+      [&](std::size_t index, int w) {
+        const int begin = static_cast<int>(index) * step;
+        for (int f = begin; f < std::min(begin + step, n_features); ++f)
+          task(f, workers_[static_cast<std::size_t>(w)]);
+      },
+      cancel_);
+}
+
+CutTerms BoostGrower::terms_of(const NodeState& node) const {
+  CutTerms terms;
+  terms.gradient = static_cast<double>(node.total.gradient);
+  terms.hessian = static_cast<double>(node.total.hessian);
+  terms.hessian_unit = 1.0 / scale_.hessian;
+  terms.l1 = params_.l1 * scale_.gradient;
+  terms.l2 = params_.l2;
+  // One unit at least: a branch without any hessian has no value.
+  terms.min_hessian = std::max(1.0, std::ceil(params_.min_hessian_leaf * scale_.hessian));
+  if (scale_.constant_hessian) {
+    terms.min_hessian = std::max(terms.min_hessian, static_cast<double>(params_.min_samples_leaf));
+  }
+  return terms;
+}
+
+BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
+  BranchLimits limits;
+  limits.node_rows = static_cast<std::int64_t>(node.n_rows());
+  limits.min_rows = params_.min_samples_leaf;
+  if (!params_.monotonic.empty()) {
+    limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
+    limits.lower = node.lower * scale_.gradient;
+    limits.upper = node.upper * scale_.gradient;
+  }
+  limits.category_smoothing = params_.category_smoothing * scale_.hessian;
+  return limits;
+}
+
+double BoostGrower::score_of(const NodeState& node) const {
+  const double gradient = static_cast<double>(node.total.gradient);
+  const double size = std::max(0.0, std::abs(gradient) - params_.l1 * scale_.gradient);
+  return size * size / (static_cast<double>(node.total.hessian) / scale_.hessian + params_.l2);
+}
+
+BoostGrower::Search BoostGrower::start_search(NodeId id, std::int32_t depth, std::uint64_t path) {
+  Search search;
+  search.id = id;
+  search.open.id = id;
+  search.open.depth = depth;
+  search.open.path = path;
+  const NodeState& node = states_[static_cast<std::size_t>(id)];
+  if (!may_split(node, depth)) return search;  // no cuts: it stays a leaf
+  const auto n_features = static_cast<std::size_t>(data_.n_features());
+  search.cuts.resize(n_features);
+  if (!features_.empty()) search.allowed.assign(features_.begin(), features_.end());
+  if (params_.max_features > 0 && params_.max_features < data_.n_features()) {
+    std::vector<FeatureId> pool;
+    for (int f = 0; f < data_.n_features(); ++f) {
+      if (search.allowed.empty() || search.allowed[static_cast<std::size_t>(f)]) pool.push_back(f);
+    }
+    search.allowed.assign(n_features, 0);
+    Stream stream(key_, Purpose::kFeatures, path);
+    const std::size_t wanted = std::min(pool.size(), static_cast<std::size_t>(params_.max_features));
+    for (std::size_t i = 0; i < wanted; ++i) {
+      std::swap(pool[i], pool[i + stream.below(static_cast<std::uint32_t>(pool.size() - i))]);
+      search.allowed[static_cast<std::size_t>(pool[i])] = 1;
+    }
+  }
+  return search;
+}
+
+void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
+  const auto f = static_cast<std::size_t>(feature);
+  if (search.cuts.empty() || (!search.allowed.empty() && !search.allowed[f])) return;
+  const NodeState& node = states_[static_cast<std::size_t>(search.id)];
+  search.cuts[f] = worker.cuts.find(data_.column(feature), pool_.at(node.histogram), feature, terms_of(node),
+                                    limits_of(node, feature));
+}
+
+// Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the
+// rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must be
+// counted.
+bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
+  if (scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
+  const NodeState& node = states_[static_cast<std::size_t>(search.id)];
+  const Column& column = data_.column(feature);
+  Histogram& histogram = pool_.at(node.histogram);
+  const BranchLimits limits = limits_of(node, feature);
+  Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+  const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
+  const double left = worker.cuts.left_hessian(column, histogram, feature, cut, limits);
+  if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
+  worker.rows_by_code.assign(kCellsPerFeature, 0);
+  const std::uint8_t* codes = byte_codes(column);
+  for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];
+  const Cut counted =
+      worker.cuts.find(column, histogram, feature, terms_of(node), limits, worker.rows_by_code);
+  const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
+  cut = counted;
+  return same;
+}
+
+// Chooses among the features; a node without a test that gains stays a leaf.
+void BoostGrower::settle(Frontier& frontier, Search& search) {
+  NodeState& node = states_[static_cast<std::size_t>(search.id)];
+  const auto leave = [&] {
+    if (node.histogram != kNoHistogram) pool_.give_back(node.histogram);
+    node.histogram = kNoHistogram;
+  };
+  std::vector<char> verified(search.cuts.size(), 0);
+  for (;;) {
+    FirstBest<int> best(0.0);
+    for (std::size_t f = 0; f < search.cuts.size(); ++f) {
+      if (search.cuts[f].found) best.offer(search.cuts[f].score, static_cast<int>(f));
+    }
+    if (!best.found()) return leave();
+    const int feature = best.winner();
+    if (!verified[static_cast<std::size_t>(feature)]) {
+      verified[static_cast<std::size_t>(feature)] = 1;
+      if (!verify_rows(search, feature, workers_[0])) continue;
+    }
+    const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+    const double unit = 0.5 / (scale_.gradient * scale_.gradient);
+    const double node_score = score_of(node);
+    const double gain = (cut.score - node_score) * unit;
+    if (!(gain > params_.min_split_gain) || !(cut.score - node_score > tie_slack(node_score, 0.0)))
+      return leave();
+    search.open.gain = gain;
+    search.open.split = workers_[0].cuts.to_split(data_.column(feature), pool_.at(node.histogram), feature,
+                                                  cut, limits_of(node, feature));
+    if (node.n_rows() < kKeepRows) leave();
+    frontier.push(std::move(search.open));
+    return;
+  }
+}
+
+void BoostGrower::grow(const Derivatives& derivatives, std::span<const RowId> rows,
+                       std::span<const char> features, std::uint64_t key, Cancel& cancel) {
+  cancel_ = &cancel;
+  work_ = Branchwork{};
+  leaves_.clear();
+  features_ = features;
+  key_ = key;
+  scale_ = choose_scale(derivatives, rows);
+  load_root(derivatives, rows);
+  Frontier frontier(params_.growth);
+  open_root(frontier);
+  while (!limit_reached()) {
+    std::optional<OpenNode> node = frontier.next();
+    if (!node) break;
+    expand(frontier, *node);
+  }
+  for (NodeState& node : states_) {
+    if (node.histogram != kNoHistogram &&
+        work_.nodes[static_cast<std::size_t>(&node - states_.data())].split < 0) {
+      pool_.give_back(node.histogram);
+    }
+  }
+  for (std::size_t id = 0; id < states_.size(); ++id) {
+    if (work_.nodes[id].split < 0) leaves_.push_back({static_cast<NodeId>(id), entries_of(states_[id])});
+  }
+}
+
+NodeId BoostGrower::leaf_of(RowId row) const {
+  NodeId id = 0;
+  for (;;) {
+    const NodeRecord& record = work_.nodes[static_cast<std::size_t>(id)];
+    if (record.split < 0) return id;
+    const Split& split = work_.splits[static_cast<std::size_t>(record.split)];
+    const Column& column = data_.column(split.feature);
+    const Code code = tiles_.code(row, split.feature);
+    bool right = code >= split.first_right;
+    if (code == column.missing_code()) {
+      right = record.missing_branch == 1;
+    } else if (column.kind == ColumnKind::kCategorical) {
+      right = !std::binary_search(split.left_categories.begin(), split.left_categories.end(), code) &&
+              (record.missing_branch == 1 ||
+               std::binary_search(split.right_categories.begin(), split.right_categories.end(), code));
+    }
+    id = record.first_child + (right ? 1 : 0);
+  }
+}
+
+}  // namespace hornbeam

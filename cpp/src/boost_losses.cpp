@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "hornbeam/boost/kernels.h"
+#include "hornbeam/boost/losses.h"
+#include "hornbeam/math.h"
+
+namespace hornbeam {
+
+namespace {
+
+struct Pair {
+  double gradient;
+  double hessian;
+};
+
+template <class Rule>
+void for_rows(const LossRows& rows, float* gradients, float* hessians, Rule rule) {
+  for (std::size_t i = rows.begin; i < rows.end; ++i) {
+    const Pair pair = rule(rows.scores[i], static_cast<double>(rows.y[i]));
+    const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[i]);
+    gradients[i] = static_cast<float>(pair.gradient * weight);
+    if (hessians != nullptr) hessians[i] = static_cast<float>(pair.hessian * weight);
+  }
+}
+
+void weigh(const LossRows& rows, float* values) {
+  if (rows.weights == nullptr) return;
+  for (std::size_t i = rows.begin; i < rows.end; ++i) values[i] *= rows.weights[i];
+}
+
+void softmax(int n_scores, const LossRows& rows, float* gradients, float* hessians) {
+  const auto n_classes = static_cast<std::size_t>(n_scores);
+  std::vector<double> shares(n_classes);
+  for (std::size_t i = rows.begin; i < rows.end; ++i) {
+    double most = rows.scores[i];
+    for (std::size_t k = 1; k < n_classes; ++k) most = std::max(most, rows.scores[k * rows.n_rows + i]);
+    double sum = 0.0;
+    for (std::size_t k = 0; k < n_classes; ++k) {
+      shares[k] = exp_of(rows.scores[k * rows.n_rows + i] - most);
+      sum += shares[k];
+    }
+    const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[i]);
+    for (std::size_t k = 0; k < n_classes; ++k) {
+      const double share = shares[k] / sum;
+      const double truth = static_cast<double>(rows.y[i]) == static_cast<double>(k) ? 1.0 : 0.0;
+      gradients[k * rows.n_rows + i] = static_cast<float>((share - truth) * weight);
+      hessians[k * rows.n_rows + i] = static_cast<float>(share * (1.0 - share) * weight);
+    }
+  }
+}
+
+double sign(double x) {
+  return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
+}
+
+}  // namespace
+
+void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
+                         float* hessians) {
+  const double p = loss.parameter;
+  switch (loss.kind) {
+    case LossKind::kSquaredError:
+      return for_rows(rows, gradients, hessians, [](double s, double y) { return Pair{s - y, 1.0}; });
+    case LossKind::kAbsoluteError:
+      return for_rows(rows, gradients, hessians, [](double s, double y) { return Pair{sign(s - y), 1.0}; });
+    case LossKind::kHuber:
+      return for_rows(rows, gradients, hessians,
+                      [=](double s, double y) { return Pair{std::clamp(s - y, -delta, delta), 1.0}; });
+    case LossKind::kQuantile:
+      return for_rows(rows, gradients, hessians,
+                      [=](double s, double y) { return Pair{s >= y ? 1.0 - p : -p, 1.0}; });
+    case LossKind::kPoisson:
+      return for_rows(rows, gradients, hessians, [](double s, double y) {
+        const double mean = exp_of(s);
+        return Pair{mean - y, mean};
+      });
+    case LossKind::kGamma:
+      return for_rows(rows, gradients, hessians, [](double s, double y) {
+        const double ratio = y * exp_of(-s);
+        return Pair{1.0 - ratio, ratio};
+      });
+    case LossKind::kTweedie:
+      return for_rows(rows, gradients, hessians, [=](double s, double y) {
+        const double a = y * exp_of((1.0 - p) * s);
+        const double b = exp_of((2.0 - p) * s);
+        return Pair{b - a, (2.0 - p) * b - (1.0 - p) * a};
+      });
+    case LossKind::kLogLoss:
+      boost_kernels().log_loss(rows.scores + rows.begin, rows.y + rows.begin, rows.end - rows.begin,
+                               gradients + rows.begin, hessians + rows.begin);
+      weigh(rows, gradients);
+      weigh(rows, hessians);
+      return;
+    case LossKind::kExponential:
+      return for_rows(rows, gradients, hessians, [](double s, double y) {
+        const double size = exp_of(y > 0 ? -s : s);
+        return Pair{y > 0 ? -size : size, size};
+      });
+    case LossKind::kSoftmax:
+      return softmax(n_scores, rows, gradients, hessians);
+  }
+}
+
+double weighted_quantile(std::span<double> values, std::span<double> weights, double alpha) {
+  const std::size_t n = values.size();
+  if (weights.empty()) {
+    const double place = alpha * static_cast<double>(n);
+    const auto below = static_cast<std::size_t>(std::min(std::floor(place), static_cast<double>(n - 1)));
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below), values.end());
+    const double upper = values[below];
+    if (place != std::floor(place) || below == 0) return upper;
+    // The share ends exactly between two values.
+    const double lower =
+        *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below));
+    return (lower + upper) / 2;
+  }
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  double total = 0.0;
+  for (const double weight : weights) total += weight;
+  const double wanted = alpha * total;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += weights[order[i]];
+    if (sum > wanted || i + 1 == n) return values[order[i]];
+    if (sum == wanted) return (values[order[i]] + values[order[i + 1]]) / 2;
+  }
+  return values[order[n - 1]];
+}
+
+double refitted_value(const Loss& loss, double delta, std::span<double> residuals,
+                      std::span<double> weights) {
+  if (loss.kind == LossKind::kQuantile) return weighted_quantile(residuals, weights, loss.parameter);
+  const std::vector<double> in_order(residuals.begin(), residuals.end());
+  const double median = weighted_quantile(residuals, weights, 0.5);
+  if (loss.kind == LossKind::kAbsoluteError) return median;
+  // One step from the median towards the mean of what is clipped (Friedman 2001, section 4.4).
+  double sum = 0.0;
+  double total = 0.0;
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    const double weight = weights.empty() ? 1.0 : weights[i];
+    sum += weight * std::clamp(in_order[i] - median, -delta, delta);
+    total += weight;
+  }
+  return median + sum / total;
+}
+
+}  // namespace hornbeam

@@ -1,0 +1,205 @@
+#include "hornbeam/boost/booster.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hornbeam/parallel.h"
+
+namespace hornbeam {
+
+namespace {
+
+constexpr std::size_t kRowsPerTask = 1 << 14;
+
+// A piece of one leaf's rows.
+struct Piece {
+  std::size_t leaf;
+  std::span<const BoostEntry> entries;
+};
+
+std::vector<Piece> in_pieces(const std::vector<LeafRows>& leaves) {
+  std::vector<Piece> pieces;
+  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+    const auto& entries = leaves[leaf].entries;
+    for (std::size_t begin = 0; begin < entries.size(); begin += kRowsPerTask) {
+      pieces.push_back({leaf, entries.subspan(begin, std::min(kRowsPerTask, entries.size() - begin))});
+    }
+  }
+  return pieces;
+}
+
+// Values are rounded once, here, so that every way to predict adds the same numbers (docs/decisions).
+double rounded(double value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
+}  // namespace
+
+Booster::Booster(const Dataset& data, const BoostParams& params, double learning_rate, int n_scores,
+                 std::span<const float> y, std::span<const float> weights, Cancel& cancel)
+    : data_(data),
+      params_(params),
+      learning_rate_(learning_rate),
+      n_scores_(n_scores),
+      y_(y),
+      weights_(weights),
+      tiles_(data, params.n_threads, cancel),
+      grower_(data, tiles_, params),
+      scores_(data.n_rows() * static_cast<std::size_t>(n_scores)),
+      gradients_(data.n_rows() * static_cast<std::size_t>(n_scores)),
+      hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {}
+
+void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
+  const std::size_t n = data_.n_rows();
+  if (loss.kind == LossKind::kHuber) {
+    std::vector<double> sizes(n);
+    for (std::size_t i = 0; i < n; ++i) sizes[i] = std::abs(scores_[i] - static_cast<double>(y_[i]));
+    std::vector<double> weights(weights_.begin(), weights_.end());
+    huber_delta_ = weighted_quantile(sizes, weights, loss.parameter);
+  }
+  parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, params_.n_threads,
+               [&](std::size_t task, int) {
+                 const LossRows rows{scores_.data(),
+                                     y_.data(),
+                                     weights_.empty() ? nullptr : weights_.data(),
+                                     n,
+                                     task * kRowsPerTask,
+                                     std::min((task + 1) * kRowsPerTask, n)};
+                 float* hessians = loss.hessian_is_one() && weights_.empty() ? nullptr : hessians_.data();
+                 hornbeam::compute_derivatives(loss, n_scores_, rows, huber_delta_, gradients_.data(),
+                                               hessians);
+               },
+               &cancel);
+}
+
+// The unquantised sums of each leaf, piece by piece in a fixed order: the same bits for any number of
+// threads.
+std::vector<Booster::LeafSums> Booster::sum_leaves(int score, bool hessian_is_one, Cancel& cancel) {
+  const std::vector<LeafRows>& leaves = grower_.leaves();
+  const std::vector<Piece> pieces = in_pieces(leaves);
+  std::vector<LeafSums> partial(pieces.size());
+  const float* gradients = this->gradients(score).data();
+  const float* hessians = this->hessians(score).data();
+  parallel_for(
+      pieces.size(), params_.n_threads,
+      [&](std::size_t p, int) {
+        // Four sums side by side: one would wait for itself at every row.
+        double gradient[4] = {};
+        double hessian[4] = {};
+        double weight = 0.0;
+        const auto& entries = pieces[p].entries;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+          const RowId row = row_of(entries[i]);
+          gradient[i % 4] += static_cast<double>(gradients[row]);
+          if (!hessian_is_one) hessian[i % 4] += static_cast<double>(hessians[row]);
+          if (!weights_.empty()) weight += static_cast<double>(weights_[row]);
+        }
+        const auto n = static_cast<double>(entries.size());
+        partial[p].gradient = (gradient[0] + gradient[1]) + (gradient[2] + gradient[3]);
+        partial[p].hessian = hessian_is_one ? n : (hessian[0] + hessian[1]) + (hessian[2] + hessian[3]);
+        partial[p].weight = weights_.empty() ? n : weight;
+      },
+      &cancel);
+  std::vector<LeafSums> sums(leaves.size());
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    LeafSums& sum = sums[pieces[p].leaf];
+    sum.gradient += partial[p].gradient;
+    sum.hessian += partial[p].hessian;
+    sum.weight += partial[p].weight;
+  }
+  return sums;
+}
+
+double Booster::newton_value(const LeafSums& sums, NodeId node) const {
+  const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1);
+  const double value = size == 0 ? 0.0 : size / (sums.hessian + params_.l2);
+  const auto bounds = grower_.bounds_of(node);
+  return std::clamp(sums.gradient > 0 ? -value : value, bounds.lower, bounds.upper);
+}
+
+double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, int score) {
+  const double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
+  std::vector<double> residuals;
+  std::vector<double> weights;
+  for (const BoostEntry entry : leaf.entries) {
+    const RowId row = row_of(entry);
+    residuals.push_back(static_cast<double>(y_[row]) - scores[row]);
+    if (!weights_.empty()) weights.push_back(static_cast<double>(weights_[row]));
+  }
+  const auto bounds = grower_.bounds_of(leaf.node);
+  return std::clamp(refitted_value(loss, huber_delta_, residuals, weights), bounds.lower, bounds.upper);
+}
+
+void Booster::add_to_scores(int score, std::span<const RowId> rows, Cancel& cancel) {
+  double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
+  const std::vector<double>& values = grower_.nodes().values;
+  const std::vector<Piece> pieces = in_pieces(grower_.leaves());
+  parallel_for(
+      pieces.size(), params_.n_threads,
+      [&](std::size_t p, int) {
+        const double value = values[static_cast<std::size_t>(grower_.leaves()[pieces[p].leaf].node)];
+        for (const BoostEntry entry : pieces[p].entries) scores[row_of(entry)] += value;
+      },
+      &cancel);
+  if (rows.empty()) return;
+  // Rows that were left out walk down the tree.
+  const std::size_t n = data_.n_rows();
+  parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, params_.n_threads,
+               [&](std::size_t task, int) {
+                 const auto begin = static_cast<RowId>(task * kRowsPerTask);
+                 const auto end = static_cast<RowId>(std::min((task + 1) * kRowsPerTask, n));
+                 auto next = std::lower_bound(rows.begin(), rows.end(), begin);
+                 for (RowId row = begin; row < end; ++row) {
+                   if (next != rows.end() && *next == row) {
+                     ++next;
+                   } else {
+                     scores[row] += values[static_cast<std::size_t>(grower_.leaf_of(row))];
+                   }
+                 }
+               },
+               &cancel);
+}
+
+// An inner node says what its rows get on average; children come after their parents, so the walk is
+// backwards.
+void Booster::describe_inner_nodes() {
+  Branchwork& work = grower_.nodes();
+  for (std::size_t id = work.nodes.size(); id-- > 0;) {
+    NodeRecord& node = work.nodes[id];
+    if (node.split < 0) continue;
+    const auto left = static_cast<std::size_t>(node.first_child);
+    const double left_weight = work.nodes[left].weight;
+    const double right_weight = work.nodes[left + 1].weight;
+    node.weight = left_weight + right_weight;
+    work.values[id] =
+        rounded((left_weight * work.values[left] + right_weight * work.values[left + 1]) / node.weight);
+  }
+}
+
+Tree Booster::grow(int score, std::span<const RowId> rows, std::span<const char> features, std::uint64_t key,
+                   bool hessian_is_one, const std::optional<Loss>& refit, Cancel& cancel) {
+  const bool constant = hessian_is_one && weights_.empty();
+  const Derivatives derivatives{gradients(score), constant ? std::span<const float>() : hessians(score),
+                                !weights_.empty()};
+  grower_.grow(derivatives, rows, features, key, cancel);
+  Branchwork& work = grower_.nodes();
+  const std::vector<LeafSums> sums = sum_leaves(score, constant, cancel);
+  parallel_for(
+      sums.size(), refit ? params_.n_threads : 1,
+      [&](std::size_t leaf, int) {
+        const LeafRows& leaf_rows = grower_.leaves()[leaf];
+        const double value =
+            refit ? refit_leaf(*refit, leaf_rows, score) : newton_value(sums[leaf], leaf_rows.node);
+        const auto node = static_cast<std::size_t>(leaf_rows.node);
+        work.values[node] = rounded(learning_rate_ * value);
+        work.nodes[node].weight = sums[leaf].weight;
+      },
+      &cancel);
+  describe_inner_nodes();
+  add_to_scores(score, rows, cancel);
+  std::vector<Branchwork> parts;
+  parts.push_back(std::move(work));
+  return assemble(data_, parts, 1, 1);
+}
+
+}  // namespace hornbeam
