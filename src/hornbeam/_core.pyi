@@ -235,3 +235,23 @@ def grow_forest(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, clas
     """
     Grows some members of a bag; returns their trees and the largest number of rows of a sample whose weight was too small to count.
     """
+
+class Booster:
+    """The state of a boosting fit between rounds."""
+
+    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, learning_rate: float, best_first: bool, max_depth: int, max_leaf_nodes: int, min_samples_leaf: int, min_hessian_leaf: float, l1: float, l2: float, min_split_gain: float, max_features: int, monotonic: Sequence[int], category_smoothing: float, n_threads: int) -> None: ...
+
+    def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """The scores of all rows, [score, row]: the booster's own memory."""
+
+    def gradients(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]:
+        """First derivatives, [score, row]: the booster's own memory."""
+
+    def hessians(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]:
+        """Second derivatives, [score, row]: the booster's own memory."""
+
+    def compute_derivatives(self) -> None:
+        """Derivatives of the loss at the scores."""
+
+    def grow(self, score: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> Tree:
+        """Grows the tree of one score and adds it to the scores of all rows."""
