@@ -1,6 +1,8 @@
 #include "hornbeam/grower.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <memory>
 #include <numeric>
 
@@ -11,6 +13,7 @@
 #include "hornbeam/parallel.h"
 #include "hornbeam/partition.h"
 #include "hornbeam/split.h"
+#include "hornbeam/subtree.h"
 
 namespace hornbeam {
 
@@ -26,7 +29,9 @@ struct Worker {
   std::vector<std::pair<std::size_t, std::size_t>> swaps;
   std::vector<FeatureId> drawn;  // the features to try at this node
   std::vector<double> class_weights;
+  std::array<std::vector<typename S::Element>, 2> child_cells;
   Buffer<Entry> scratch;
+  Subtree subtree;
   CancelPoller poller;
 };
 
@@ -50,6 +55,8 @@ class Grower {
       std::iota(params_.features.begin(), params_.features.end(), 0);
     }
     if (params_.max_features < 1) params_.max_features = data.n_features();
+    subtree_rows_ = std::min(params.subtree_rows, Subtree::most_rows(data.n_features()));
+    if (params_.n_threads > 1) subtree_rows_ = std::min(subtree_rows_, kPieceRows);
     // Which nodes a limit leaves out must not depend on which branch happens to be visited first.
     if (limited() && params_.growth == Growth::kDepthFirst) params_.growth = Growth::kBestFirst;
     for (int i = 0; i < std::max(1, params_.n_threads); ++i) {
@@ -65,17 +72,11 @@ class Grower {
     OpenNode root;
     root.id = parts_[0].add(value_size());
     root.end = entries_.size();
-    describe(parts_[0], root, *workers_[0]);
+    Worker<S>& worker = *workers_[0];
+    describe(parts_[0], root, worker, worker.child_cells[0]);
     root_weight_ = parts_[0].nodes[0].weight;
-    if (deferrable(root)) {
-      deferred_.push_back(root);
-    } else {
-      open(parts_[0], frontier, root, *workers_[0]);
-      while (auto node = frontier.next()) {
-        if (limit_reached()) break;
-        expand(parts_[0], frontier, *node, *workers_[0]);
-      }
-    }
+    admit(parts_[0], frontier, root, worker, worker.child_cells[0]);
+    grow_all(parts_[0], frontier, worker);
     grow_deferred();
     return assemble(data_, parts_, target_.n_outputs, n_values_);
   }
@@ -83,10 +84,12 @@ class Grower {
  private:
   using Element = typename S::Element;
 
-  // With several threads, nodes of at most this many rows are grown as whole subtrees, one thread each.
-  static constexpr std::size_t kSubtreeRows = 8192;
+  // With several threads, nodes of at most this many rows are grown as pieces, one thread each.
+  static constexpr std::size_t kPieceRows = 8192;
   // Row visits below which handing features to other threads costs more than it saves.
   static constexpr std::size_t kParallelWork = 100'000;
+  // Keeping so many features in order costs about as much as sorting one when it is tried.
+  static constexpr int kFeaturesPerTry = 12;
 
   std::size_t value_size() const { return static_cast<std::size_t>(target_.n_outputs) * n_values_; }
   std::span<Entry> rows_of(const OpenNode& node) { return {entries_.data() + node.begin, node.n_rows()}; }
@@ -100,13 +103,22 @@ class Grower {
            (params_.max_nodes > 0 && n_nodes + 2 > params_.max_nodes);
   }
 
+  void grow_all(Branchwork& part, Frontier& frontier, Worker<S>& worker) {
+    while (auto node = frontier.next()) {
+      if (limit_reached()) break;
+      if (node->is_tested()) {
+        expand(part, frontier, *node, worker);
+      } else {
+        grow_subtree(part, *node, worker);
+      }
+    }
+  }
+
   // ---- one node
 
   // Carries out a node's test and opens its children.
   void expand(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
-    worker.scratch.grow_to(node.n_rows());
-    const Column& column = data_.column(node.split.feature);
-    const std::size_t n_left = partition_rows(rows_of(node), worker.scratch.data(), column, node.split);
+    const std::size_t n_left = part_rows(node, worker);
     const NodeId first = part.add(value_size());
     part.add(value_size());
     OpenNode children[2];
@@ -119,9 +131,12 @@ class Grower {
       child.path = child_path(node.path, static_cast<std::uint64_t>(b));
       child.lower = node.lower;
       child.upper = node.upper;
-      describe(part, child, worker);
+      describe(part, child, worker, worker.child_cells[b]);
     }
     if (!params_.monotonic.empty()) constrain(part, node, children);
+    if (worker.subtree.started() && !(is_leaf(children[0]) && is_leaf(children[1]))) {
+      worker.subtree.part_orders(node.begin, node.end, n_left, node.split);
+    }
     NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     record.first_child = first;
     record.gain = node.gain;
@@ -133,25 +148,46 @@ class Grower {
     record.split = static_cast<std::int32_t>(part.splits.size());
     part.splits.push_back(std::move(node.split));
     // A stack gives back the last one first, so the right child goes in before the left.
-    const bool reversed = params_.growth == Growth::kDepthFirst;
-    for (OpenNode* child : {&children[reversed ? 1 : 0], &children[reversed ? 0 : 1]}) {
-      if (&part == &parts_[0] && deferrable(*child)) {
-        deferred_.push_back(*child);
-      } else {
-        open(part, frontier, *child, worker);
-      }
+    const int last = params_.growth == Growth::kDepthFirst ? 0 : 1;
+    for (const int b : {1 - last, last}) admit(part, frontier, children[b], worker, worker.child_cells[b]);
+  }
+
+  std::size_t part_rows(const OpenNode& node, Worker<S>& worker) {
+    const Column& column = data_.column(node.split.feature);
+    if (worker.subtree.started()) {
+      return worker.subtree.part_rows(rows_of(node), node.begin, column, node.split);
+    }
+    worker.scratch.grow_to(node.n_rows());
+    return partition_rows(rows_of(node), worker.scratch.data(), column, node.split);
+  }
+
+  // A new node is opened, unless it is to become the root of a subtree when its turn comes.
+  void admit(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
+             std::vector<Element>& cell) {
+    if (is_leaf(node)) return;
+    if (&part == &parts_[0] && deferrable(node)) {
+      deferred_.push_back(node);
+    } else if (!worker.subtree.started() && starts_subtree(node)) {
+      frontier.push(std::move(node));
+    } else {
+      open(part, frontier, node, worker, cell);
     }
   }
 
-  // Writes down what the node says; sets node.pure.
-  void describe(Branchwork& part, OpenNode& node, Worker<S>& worker) {
+  bool is_leaf(const OpenNode& node) const {
+    const auto n = static_cast<std::int64_t>(node.n_rows());
+    return node.pure || n < params_.min_samples_split || n < 2 * params_.min_samples_leaf ||
+           (params_.max_depth > 0 && node.depth >= params_.max_depth);
+  }
+
+  // Writes down what the node says; sets node.pure and, for classes, its cell.
+  void describe(Branchwork& part, OpenNode& node, Worker<S>& worker, std::vector<Element>& cell) {
     const std::span<const Entry> rows = rows_of(node);
     worker.poller.poll(rows.size());
     double* value = &part.values[static_cast<std::size_t>(node.id) * value_size()];
     NodeFacts facts;
     if (target_.is_classification()) {
-      worker.finder.load(rows);
-      const auto& cell = worker.finder.node_cell();
+      worker.finder.add_up(rows, cell);
       worker.class_weights.assign(cell.begin(), cell.end());
       for (double& w : worker.class_weights) w *= prototype_.stats().weight_unit();
       facts = class_facts(params_.criterion, target_, worker.class_weights, value, n_values_);
@@ -166,15 +202,12 @@ class Grower {
   }
 
   // Finds the node's test; a node without one stays a leaf.
-  void open(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
-    const auto n = static_cast<std::int64_t>(node.n_rows());
-    if (node.pure || n < params_.min_samples_split || n < 2 * params_.min_samples_leaf ||
-        (params_.max_depth > 0 && node.depth >= params_.max_depth)) {
-      return;
-    }
-    worker.finder.load(rows_of(node));
+  void open(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
+            std::vector<Element>& cell_of_node) {
+    if (!target_.is_classification()) worker.finder.add_up(rows_of(node), cell_of_node);
+    worker.finder.load(rows_of(node), cell_of_node);
     const auto& stats = worker.finder.scorer().stats();
-    const Element* cell = worker.finder.node_cell().data();
+    const Element* cell = cell_of_node.data();
     Limits limits;
     limits.min_rows = params_.min_samples_leaf;
     limits.min_weight = min_weight_;
@@ -191,8 +224,19 @@ class Grower {
     constexpr double kRounding = 0x1p-52;
     if (node.gain / root_weight_ + kRounding < params_.min_impurity_decrease) return;
     node.split = std::move(best.winner());
-    worker.finder.finish(data_.column(node.split.feature), node.split);
+    finish_split(node, worker);
     frontier.push(std::move(node));
+  }
+
+  void finish_split(OpenNode& node, Worker<S>& worker) const {
+    const FeatureId feature = node.split.feature;
+    const Column& column = data_.column(feature);
+    const Subtree& subtree = worker.subtree;
+    if (subtree.started() && subtree.is_ordered(feature)) {
+      worker.finder.finish(column, subtree.ordered_rows(feature, node.begin, node.end), node.split);
+    } else {
+      worker.finder.finish(column, node.split);
+    }
   }
 
   // ---- choosing among features
@@ -243,7 +287,7 @@ class Grower {
   // Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
   bool try_features(const OpenNode& node, const Limits& limits, Worker<S>& worker, FirstBest<Split>& best) {
     const std::vector<FeatureId>& drawn = worker.drawn;
-    const bool alone = params_.n_threads <= 1 || &worker != workers_[0].get() || growing_subtrees_ ||
+    const bool alone = params_.n_threads <= 1 || &worker != workers_[0].get() || growing_pieces_ ||
                        drawn.size() < 2 || node.n_rows() * drawn.size() < kParallelWork;
     if (alone) {
       bool informative = false;
@@ -258,7 +302,9 @@ class Grower {
         drawn.size(), params_.n_threads,
         [&](std::size_t i, int w) {
           Worker<S>& helper = *workers_[static_cast<std::size_t>(w)];
-          if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) helper.finder.load(rows_of(node));
+          if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) {
+            helper.finder.load(rows_of(node), worker.finder.node_cell());
+          }
           informative[i] = try_feature(node, limits, helper, drawn[i], found[i]);
         },
         &cancel_);
@@ -272,8 +318,15 @@ class Grower {
                    FirstBest<Split>& best) {
     const Column& column = data_.column(feature);
     worker.poller.poll(4 * node.n_rows());
-    if (!worker.finder.gather(column)) return false;
     if (!params_.monotonic.empty()) limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
+    const Subtree& subtree = worker.subtree;
+    if (subtree.started() && subtree.is_ordered(feature)) {
+      return worker.finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits, best,
+                                     feature);
+    }
+    const bool informative = subtree.started() ? worker.finder.gather(column, subtree.kept_codes(feature, node.begin))
+                                               : worker.finder.gather(column);
+    if (!informative) return false;
     if (params_.random_splits) {
       Stream stream(combine(params_.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold,
                     node.path);
@@ -310,16 +363,42 @@ class Grower {
     children[direction > 0 ? 1 : 0].lower = middle;
   }
 
-  // ---- subtrees on several threads
+  // ---- subtrees
+
+  // Going depth first, a subtree is finished before the next one starts.
+  bool starts_subtree(const OpenNode& node) const {
+    return params_.growth == Growth::kDepthFirst && node.n_rows() <= subtree_rows_ && levels_below(node) >= 2;
+  }
+
+  // Reading all features pays when a few levels look at them.
+  double levels_below(const OpenNode& node) const {
+    const double most = params_.max_depth > 0 ? params_.max_depth - node.depth : kInfinity;
+    const auto least_rows = static_cast<double>(std::max(params_.min_samples_split, 2 * params_.min_samples_leaf));
+    const double levels = std::log2(static_cast<double>(node.n_rows()) / least_rows) + 1;
+    return std::min(most, levels);
+  }
+
+  void grow_subtree(Branchwork& part, OpenNode& root, Worker<S>& worker) {
+    const int features_per_key = data_.n_features() / params_.max_features;
+    const bool keep_order = !params_.random_splits && features_per_key <= kFeaturesPerTry;
+    worker.subtree.start(data_, rows_of(root), root.begin, keep_order, worker.poller);
+    Frontier frontier(params_.growth);
+    worker.finder.add_up(rows_of(root), worker.child_cells[0]);
+    open(part, frontier, root, worker, worker.child_cells[0]);
+    grow_all(part, frontier, worker);
+    worker.subtree.finish();
+  }
+
+  // ---- pieces on several threads
 
   bool deferrable(const OpenNode& node) const {
     return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !limited() &&
-           !growing_subtrees_ && node.n_rows() <= kSubtreeRows && entries_.size() > kSubtreeRows;
+           !growing_pieces_ && node.n_rows() <= kPieceRows && entries_.size() > kPieceRows;
   }
 
   void grow_deferred() {
     if (deferred_.empty()) return;
-    growing_subtrees_ = true;
+    growing_pieces_ = true;
     // Large ones first, so that no thread starts a long one last.
     std::stable_sort(deferred_.begin(), deferred_.end(),
                      [](const OpenNode& a, const OpenNode& b) { return a.n_rows() > b.n_rows(); });
@@ -330,12 +409,12 @@ class Grower {
     parallel_for(
         deferred_.size(), params_.n_threads,
         [&](std::size_t i, int w) {
-          grow_subtree(parts_[i + 1], deferred_[i], *workers_[static_cast<std::size_t>(w)]);
+          grow_piece(parts_[i + 1], deferred_[i], *workers_[static_cast<std::size_t>(w)]);
         },
         &cancel_);
   }
 
-  void grow_subtree(Branchwork& part, OpenNode root, Worker<S>& worker) {
+  void grow_piece(Branchwork& part, OpenNode root, Worker<S>& worker) {
     const NodeRecord& original = parts_[0].nodes[static_cast<std::size_t>(root.id)];
     const auto value = parts_[0].values.begin() + static_cast<std::ptrdiff_t>(root.id * value_size());
     const NodeId copy = part.add(value_size());
@@ -344,8 +423,9 @@ class Grower {
     std::copy_n(value, value_size(), part.values.begin());
     root.id = copy;
     Frontier frontier(params_.growth);
-    open(part, frontier, root, worker);
-    while (auto node = frontier.next()) expand(part, frontier, *node, worker);
+    worker.finder.add_up(rows_of(root), worker.child_cells[0]);
+    admit(part, frontier, root, worker, worker.child_cells[0]);
+    grow_all(part, frontier, worker);
   }
 
   const Dataset& data_;
@@ -356,11 +436,12 @@ class Grower {
   std::vector<Entry> entries_;  // all rows, those of a node side by side
   int n_values_;
   std::int64_t min_weight_ = 0;
+  std::size_t subtree_rows_ = 0;
   double root_weight_ = 0.0;
   std::vector<std::unique_ptr<Worker<S>>> workers_;
   std::vector<Branchwork> parts_;
   std::vector<OpenNode> deferred_;
-  bool growing_subtrees_ = false;
+  bool growing_pieces_ = false;
 };
 
 // ---- the door: which cells, which criterion

@@ -28,6 +28,9 @@ struct Column {
   CodeBuffer codes;
 
   Code missing_code() const { return n_codes; }
+  Code code(RowId row) const {
+    return std::visit([row](const auto& buffer) { return static_cast<Code>(buffer[row]); }, codes);
+  }
   // Encoded columns have no unused codes, except that categories may lack rows.
   bool is_constant() const { return n_codes + (has_missing ? 1 : 0) <= 1; }
 };

@@ -16,7 +16,7 @@ namespace hornbeam {
 
 enum class Growth : std::uint8_t { kDepthFirst, kLevel, kBestFirst };
 
-// A node whose best test is known and waits to be carried out.
+// A node that waits: for its test to be carried out or, without a test, to become the root of a subtree.
 struct OpenNode {
   NodeId id = 0;
   std::size_t begin = 0;  // its rows in the grower's list
@@ -30,6 +30,7 @@ struct OpenNode {
   Split split;
 
   std::size_t n_rows() const { return end - begin; }
+  bool is_tested() const { return split.feature != kNoFeature; }
 };
 
 class Frontier {

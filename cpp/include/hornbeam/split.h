@@ -1,7 +1,8 @@
-// The best test of one feature at one node. The node's codes are gathered once; then
+// The best test of one feature at one node. Within a subtree that keeps the feature in order (subtree.h), the
+// rows are walked as they lie. Elsewhere the node's codes are gathered once; then
 //   few codes for the rows:  count rows into one cell per code and walk the cells;
-//   many codes:              sort (code, payload) keys and walk the rows;
-// both present the same candidates in the same order to the same Scorer, so they find the same test.
+//   many codes:              sort (code, payload) keys and walk the rows.
+// All present the same candidates in the same order to the same Scorer, so they find the same test.
 #pragma once
 
 #include <bit>
@@ -58,15 +59,48 @@ class FirstBest {
 // The place of the test that parts known values from missing ones.
 inline constexpr Code kAfterLast = std::numeric_limits<Code>::max();
 
-// A finished test, ready to be put into a tree and to partition rows.
+// A row's place among the rows of its subtree, and below a value's rank there the place of the row that has it:
+// see subtree.h.
+using Place = std::uint16_t;
+using PlacedRank = std::uint32_t;
+inline constexpr int kPlaceBits = 16;
+inline constexpr PlacedRank placed_rank(std::uint32_t rank, Place place) { return rank << kPlaceBits | place; }
+inline constexpr std::uint32_t rank_of(PlacedRank key) { return key >> kPlaceBits; }
+inline constexpr Place place_of(PlacedRank key) { return static_cast<Place>(key); }
+inline constexpr PlacedRank with_place(PlacedRank key, std::uint32_t place) {
+  return (key >> kPlaceBits << kPlaceBits) | place;
+}
+
+// A feature of a node within a subtree: its rows in ascending order, `first` being the node's first place,
+struct OrderedRows {
+  const PlacedRank* keys;
+  std::size_t n;
+  Place first;
+};
+// or the codes of its rows, in their order.
+struct KeptCodes {
+  const Code* codes;
+  const Place* places;
+  Code operator[](std::size_t i) const { return codes[places[i]]; }
+};
+
+// A test, ready to be put into a tree and to partition rows.
 struct Split {
   FeatureId feature = kNoFeature;
   double threshold = kNoThreshold;
-  Code first_right = 0;               // numeric: codes below it go left
+  Code last_left = 0;                 // numeric: the neighbouring codes that the test parts; once it has a
+  Code first_right = 0;               // threshold, codes below first_right go left
+  std::uint32_t n_known_left = 0;     // ordered rows of a subtree: how many with known values go left,
+  std::uint32_t n_missing = 0;        // and how many have none
   std::vector<Code> left_categories;  // categorical: known codes of branch 0, ascending
   std::vector<Code> right_categories;
   std::int32_t missing_branch =
       -1;  // -1: the node has no missing value here, the larger branch is to be taken
+};
+
+struct CodeRange {
+  Code lowest;
+  Code highest;
 };
 
 template <Scorer S>
@@ -77,35 +111,38 @@ class TestFinder {
 
   explicit TestFinder(const S& scorer) : scorer_(scorer) {}
 
-  // Makes these rows the node at hand and sums its cell.
-  void load(std::span<const Entry> entries) {
-    entries_ = entries;
-    Stats& stats = scorer_.stats();
-    stats.load(entries);
-    node_.assign(static_cast<std::size_t>(stats.cell_size()), Element{0});
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      stats.add(node_.data(), stats.sort_payload(entries[i], i));
-    codes_.grow_to(entries.size());
-  }
+  // Adds up the cell of some rows.
+  void add_up(std::span<const Entry> entries, std::vector<Element>& cell);
+
+  // Makes these rows, with their cell, the node at hand.
+  void load(std::span<const Entry> entries, const std::vector<Element>& cell);
+
   const std::vector<Element>& node_cell() const { return node_; }
   double tie_scale() const { return scorer_.tie_scale(node_.data()); }
 
   S& scorer() { return scorer_; }
 
-  // False when the feature is constant in the node, missing values counting as one value.
+  // Puts the codes of the node's rows side by side; false when the feature is constant in the node, missing
+  // values counting as one value.
   bool gather(const Column& column);
+  bool gather(const Column& column, const KeptCodes& codes);
 
-  // Offers the best test of the gathered feature; false if it has none. Numeric tests are offered by the
-  // first present code on their right; the winner of all features gets its threshold by `finish`.
-  bool find_best(const Column& column, const Limits& limits, FirstBest<Split>& best, FeatureId feature);
+  // Offers the best test of the gathered feature. Numeric tests are offered by the codes they part; the winner
+  // of all features gets its threshold by `finish`.
+  void find_best(const Column& column, const Limits& limits, FirstBest<Split>& best, FeatureId feature);
+
+  // The same for a feature that the subtree keeps in order, without gathering; false when it is constant.
+  bool find_best(const Column& column, OrderedRows rows, const Limits& limits, FirstBest<Split>& best,
+                 FeatureId feature);
 
   // Offers one random test: a threshold uniform between the least and the largest value, or a random set of
   // categories.
-  bool find_random(const Column& column, const Limits& limits, Stream& stream, FirstBest<Split>& best,
+  void find_random(const Column& column, const Limits& limits, Stream& stream, FirstBest<Split>& best,
                    FeatureId feature);
 
-  // Puts the threshold halfway between the neighbouring values of the node at hand.
-  void finish(const Column& column, Split& split);
+  // Puts the threshold halfway between the neighbouring values that the test parts.
+  void finish(const Column& column, Split& split) const;
+  void finish(const Column& column, const OrderedRows& rows, Split& split) const;
 
  private:
   struct Found {
@@ -113,9 +150,14 @@ class TestFinder {
     Code place = 0;  // what it means is the search's own affair
     bool missing_left = false;
     bool any = false;
+    Code last_left = 0;  // numeric: the two neighbouring codes that the test parts
+    Code first_right = 0;
   };
 
   using Walk = typename S::Walk;
+
+  bool set_range(const Column& column, const CodeRange& range);
+  Code code_of(const Column& column, const OrderedRows& rows, std::size_t i) const;
 
   bool admissible(const Walk& walk, const Limits& limits) const;
   Walk start_walk(bool missing_left, std::size_t most_notes);
@@ -127,7 +169,11 @@ class TestFinder {
   void clear_cells();
   Found walk_cells(const Limits& limits, bool missing_left);
   void sort_keys();
-  Found walk_keys(const Limits& limits, bool missing_left);
+  template <class Keys>
+  Found walk_keys(const Keys& keys, const Limits& limits, bool missing_left);
+  template <class WalkOnce>
+  Found walk_both_ways(const WalkOnce& walk);
+  void name_codes(Found& found, bool counted) const;
   void make_groups();
   Found walk_groups(const Limits& limits, bool missing_left);
   Found find_cut(const Limits& limits);
@@ -137,18 +183,18 @@ class TestFinder {
   void order_groups();
   void round_keys();
   void compute_missing_cell();
-  Code present_before(Code place) const;
   void draw_categories(Stream& stream, Split& split);
   void draw_threshold(const Column& column, Stream& stream, Split& split) const;
   void write_categories(const Found& found, Split& split) const;
 
   static constexpr std::size_t kExhaustiveCategories = 8;
-  static constexpr std::size_t kInsertionRows = 24;
-  static constexpr std::size_t kBucketRows = 4096;
 
   S scorer_;
+
+  // The node at hand.
   std::span<const Entry> entries_;
   std::vector<Element> node_;
+  Buffer<std::uint32_t> payloads_;  // of its rows
 
   // The gathered feature.
   Buffer<Code> codes_;

@@ -9,19 +9,14 @@
 
 namespace hornbeam {
 
-struct CodeRange {
-  Code lowest;
-  Code highest;
-};
-
 // Copies the codes of the rows side by side. A function of its own so that the running extremes stay in
 // registers.
-template <class CodeType>
-CodeRange gather_codes(const CodeType* codes, std::span<const Entry> entries, Code* out) {
+template <class CodeAt>
+CodeRange gather_codes(std::size_t n, CodeAt code_at, Code* out) {
   Code lowest = ~Code{0};
   Code highest = 0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Code code = codes[entries[i].row];
+  for (std::size_t i = 0; i < n; ++i) {
+    const Code code = code_at(i);
     out[i] = code;
     lowest = std::min(lowest, code);
     highest = std::max(highest, code);
@@ -29,25 +24,64 @@ CodeRange gather_codes(const CodeType* codes, std::span<const Entry> entries, Co
   return {lowest, highest};
 }
 
+// ---- the node at hand
+
+template <Scorer S>
+void TestFinder<S>::add_up(std::span<const Entry> entries, std::vector<Element>& cell) {
+  Stats& stats = scorer_.stats();
+  stats.load(entries);
+  cell.assign(static_cast<std::size_t>(stats.cell_size()), Element{0});
+  stats.add_all(cell.data(), entries);
+}
+
+template <Scorer S>
+void TestFinder<S>::load(std::span<const Entry> entries, const std::vector<Element>& cell) {
+  entries_ = entries;
+  node_ = cell;
+  Stats& stats = scorer_.stats();
+  stats.load(entries);
+  payloads_.grow_to(entries.size());
+  std::uint32_t* payloads = payloads_.data();
+  for (std::size_t i = 0; i < entries.size(); ++i) payloads[i] = stats.sort_payload(entries[i], i);
+}
+
 template <Scorer S>
 bool TestFinder<S>::gather(const Column& column) {
-  missing_code_ = column.missing_code();
-  Code* codes = codes_.data();
+  codes_.grow_to(entries_.size());
+  const Entry* entries = entries_.data();
   const CodeRange range = std::visit(
-      [&](const auto& buffer) { return gather_codes(buffer.data(), entries_, codes); }, column.codes);
+      [&](const auto& codes) {
+        const auto* of_row = codes.data();
+        const auto code_at = [=](std::size_t i) { return of_row[entries[i].row]; };
+        return gather_codes(entries_.size(), code_at, codes_.data());
+      },
+      column.codes);
+  return set_range(column, range);
+}
+
+template <Scorer S>
+bool TestFinder<S>::gather(const Column& column, const KeptCodes& codes) {
+  codes_.grow_to(entries_.size());
+  return set_range(column, gather_codes(
+                               entries_.size(), [codes](std::size_t i) { return codes[i]; }, codes_.data()));
+}
+
+template <Scorer S>
+bool TestFinder<S>::set_range(const Column& column, const CodeRange& range) {
+  missing_code_ = column.missing_code();
   lowest_ = range.lowest;
   highest_ = range.highest;
   n_missing_ = 0;
   if (highest_ == missing_code_) {
-    Code highest = lowest_;
+    const Code* codes = codes_.data();
+    highest_ = lowest_;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (codes[i] == missing_code_) {
         ++n_missing_;
       } else {
-        highest = std::max(highest, codes[i]);
+        highest_ = std::max(highest_, codes[i]);
       }
     }
-    highest_ = highest;
   }
   return lowest_ != highest_ || (n_missing_ > 0 && n_missing_ < entries_.size());
 }
@@ -89,9 +123,7 @@ template <Scorer S>
 void TestFinder<S>::compute_missing_cell() {
   missing_cell_.assign(node_.size(), 0);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (codes_[i] == missing_code_) {
-      scorer_.stats().add(missing_cell_.data(), scorer_.stats().sort_payload(entries_[i], i));
-    }
+    if (codes_[i] == missing_code_) scorer_.stats().add(missing_cell_.data(), payloads_[i]);
   }
 }
 
@@ -118,8 +150,7 @@ bool TestFinder<S>::count_pays() const {
   // rows.
   const std::size_t range = std::size_t{highest_} - lowest_ + 1;
   const std::size_t elements = range * static_cast<std::size_t>(scorer_.cell_size());
-  const std::size_t n = entries_.size();
-  return elements <= (n > kInsertionRows ? 8 : 4) * n;
+  return elements <= (entries_.size() > 24 ? 8 : 4) * entries_.size();
 }
 
 template <Scorer S>
@@ -130,12 +161,12 @@ void TestFinder<S>::count_into_cells() {
   const auto& stats = scorer_.stats();
   if (n_missing_ == 0) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-      stats.add(&cells_[(codes_[i] - lowest_) * size], stats.sort_payload(entries_[i], i));
+      stats.add(&cells_[(codes_[i] - lowest_) * size], payloads_[i]);
     }
   } else {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (codes_[i] == missing_code_) continue;
-      stats.add(&cells_[(codes_[i] - lowest_) * size], stats.sort_payload(entries_[i], i));
+      stats.add(&cells_[(codes_[i] - lowest_) * size], payloads_[i]);
     }
   }
 }
@@ -175,120 +206,70 @@ typename TestFinder<S>::Found TestFinder<S>::walk_cells(const Limits& limits, bo
 
 // ---- sorting
 
-inline void insertion_sort_by_code(std::uint64_t* keys, std::size_t n) {
-  for (std::size_t i = 1; i < n; ++i) {
-    const std::uint64_t key = keys[i];
-    std::size_t j = i;
-    while (j > 0 && (keys[j - 1] >> 32) > (key >> 32)) {
-      keys[j] = keys[j - 1];
-      --j;
-    }
-    keys[j] = key;
-  }
-}
-
-// One pass into about as many buckets as rows, over the node's own range of codes; then neighbours are nearly
-// in place.
-inline std::uint64_t* bucket_sort_by_code(std::uint64_t* keys, std::uint64_t* scratch, std::size_t n,
-                                          Code lowest, Code highest) {
-  constexpr std::size_t kMaxBuckets = 4096;
-  constexpr std::uint32_t kCrowded = 48;
-  std::array<std::uint32_t, kMaxBuckets> start;
-  const int range_bits = std::bit_width(highest - lowest);
-  const int bucket_bits = std::min(static_cast<int>(std::bit_width(n)), 12);
-  const int shift = std::max(0, range_bits - bucket_bits);
-  const std::size_t n_buckets = (std::size_t{highest - lowest} >> shift) + 1;
-  std::fill_n(start.data(), n_buckets, 0u);
-  const auto bucket = [=](std::uint64_t key) {
-    return static_cast<std::size_t>((key >> 32) - lowest) >> shift;
-  };
-  for (std::size_t i = 0; i < n; ++i) ++start[bucket(keys[i])];
-  std::uint32_t sum = 0;
-  std::uint32_t most = 0;
-  for (std::size_t b = 0; b < n_buckets; ++b) {
-    most = std::max(most, start[b]);
-    sum += std::exchange(start[b], sum);
-  }
-  for (std::size_t i = 0; i < n; ++i) scratch[start[bucket(keys[i])]++] = keys[i];
-  if (shift == 0) return scratch;  // a bucket per code: sorted
-  if (most <= kCrowded) {
-    insertion_sort_by_code(scratch, n);
-  } else {
-    std::uint32_t begin = 0;
-    for (std::size_t b = 0; b < n_buckets; ++b) {
-      const std::uint32_t end = start[b];  // the pass above moved each start to its end
-      if (end - begin <= kCrowded) {
-        insertion_sort_by_code(scratch + begin, end - begin);
-      } else {
-        std::stable_sort(scratch + begin, scratch + end,
-                         [](std::uint64_t a, std::uint64_t b) { return (a >> 32) < (b >> 32); });
-      }
-      begin = end;
-    }
-  }
-  return scratch;
-}
-
 template <Scorer S>
 void TestFinder<S>::sort_keys() {
-  const std::size_t n = entries_.size();
-  keys_.grow_to(n);
-  key_scratch_.grow_to(n);
-  const auto& stats = scorer_.stats();
+  keys_.grow_to(entries_.size());
+  key_scratch_.grow_to(entries_.size());
   std::size_t n_known = 0;
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (n_missing_ > 0 && codes_[i] == missing_code_) continue;
-    keys_[n_known++] = std::uint64_t{codes_[i]} << 32 | stats.sort_payload(entries_[i], i);
+    keys_[n_known++] = std::uint64_t{codes_[i]} << 32 | payloads_[i];
   }
   n_sorted_ = n_known;
-  sorted_ = keys_.data();
-  if (n_known <= kInsertionRows) {
-    insertion_sort_by_code(keys_.data(), n_known);
-  } else if (n_known <= kBucketRows) {
-    sorted_ = bucket_sort_by_code(keys_.data(), key_scratch_.data(), n_known, lowest_, highest_);
-  } else {
-    const Code lowest = lowest_;
-    sorted_ = radix_sort(keys_.data(), key_scratch_.data(), n_known, std::bit_width(highest_ - lowest_),
-                         [lowest](std::uint64_t key) { return static_cast<Code>(key >> 32) - lowest; });
-  }
+  sorted_ = sort_by_code(keys_.data(), key_scratch_.data(), n_known, lowest_, highest_);
 }
 
-// Places are the code of the first key on the right.
+// Rows with known values in ascending order: sorted for this node,
+struct SortedKeys {
+  const std::uint64_t* keys;
+  std::size_t n;
+  Code value(std::size_t i) const { return static_cast<Code>(keys[i] >> 32); }
+  std::uint32_t payload(std::size_t i) const { return static_cast<std::uint32_t>(keys[i]); }
+};
+// or kept in order by the subtree.
+struct PlacedKeys {
+  const PlacedRank* keys;
+  std::size_t n;
+  const std::uint32_t* payloads;  // by place
+  Code value(std::size_t i) const { return rank_of(keys[i]); }
+  std::uint32_t payload(std::size_t i) const { return payloads[place_of(keys[i])]; }
+};
+
+// Places are the number of keys on the left.
 template <Scorer S>
-typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Limits& limits, bool missing_left) {
-  Walk walk = start_walk(missing_left, n_sorted_ + 1);
+template <class Keys>
+typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Keys& keys, const Limits& limits,
+                                                       bool missing_left) {
+  const std::size_t n = keys.n;
+  Walk walk = start_walk(missing_left, n + 1);
   const bool bound = limits.bind;
-  const std::size_t n = n_sorted_;
-  const std::uint64_t* keys = sorted_;
   Code* place = places_.data();
-  Code low = static_cast<Code>(keys[0] >> 32);
-  for (std::size_t i = 0; i + 1 < n; ++i) {
-    walk.move(static_cast<std::uint32_t>(keys[i]));
-    const Code high = static_cast<Code>(keys[i + 1] >> 32);
+  Code low = keys.value(0);
+  for (std::size_t i = 1; i < n; ++i) {
+    walk.move(keys.payload(i - 1));
+    const Code high = keys.value(i);
     bool wanted = low != high;
     if (bound) wanted = wanted && admissible(walk, limits);
     walk.note(wanted);
-    *place = high;
+    *place = static_cast<Code>(i);
     place += wanted;
     low = high;
   }
   if (n_missing_ > 0 && !missing_left) {
-    walk.move(static_cast<std::uint32_t>(keys[n - 1]));
+    walk.move(keys.payload(n - 1));
     walk.note(!bound || admissible(walk, limits));
-    *place = kAfterLast;
+    *place = static_cast<Code>(n);
   }
   return best_place(walk, missing_left);
 }
 
-// The known code before `place` that is present in the node: the threshold lies between the two.
+// Missing values are tried on either side.
 template <Scorer S>
-Code TestFinder<S>::present_before(Code place) const {
-  Code low = lowest_;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Code code = codes_[i];
-    if (code < place && code > low) low = code;
-  }
-  return low;
+template <class WalkOnce>
+typename TestFinder<S>::Found TestFinder<S>::walk_both_ways(const WalkOnce& walk) {
+  if (n_missing_ == 0) return walk(false);
+  const Found left = walk(true);
+  return merge_directions(left, walk(false));
 }
 
 template <Scorer S>
@@ -299,18 +280,29 @@ typename TestFinder<S>::Found TestFinder<S>::find_cut(const Limits& limits) {
   } else {
     sort_keys();
   }
-  const auto walk = [&](bool missing_left) {
-    return counting ? walk_cells(limits, missing_left) : walk_keys(limits, missing_left);
-  };
-  Found found;
-  if (n_missing_ == 0) {
-    found = walk(false);
-  } else {
-    const Found left = walk(true);
-    found = merge_directions(left, walk(false));
-  }
+  Found found = walk_both_ways([&](bool missing_left) {
+    return counting ? walk_cells(limits, missing_left)
+                    : walk_keys(SortedKeys{sorted_, n_sorted_}, limits, missing_left);
+  });
+  if (found.any) name_codes(found, counting);
   if (counting) clear_cells();
   return found;
+}
+
+// From a place to the two neighbouring codes that it parts.
+template <Scorer S>
+void TestFinder<S>::name_codes(Found& found, bool counted) const {
+  if (counted) {
+    found.first_right = found.place;
+    if (found.place == kAfterLast) return;
+    const auto size = static_cast<std::size_t>(scorer_.cell_size());
+    found.last_left = found.place - 1;
+    while (scorer_.is_empty(&cells_[(found.last_left - lowest_) * size])) --found.last_left;
+  } else {
+    const SortedKeys keys{sorted_, n_sorted_};
+    found.last_left = keys.value(found.place - 1);
+    found.first_right = found.place == keys.n ? kAfterLast : keys.value(found.place);
+  }
 }
 
 // ---- categories
@@ -417,9 +409,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_masks(const Limits& limits, bo
 
 template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::find_subset_exhaustively(const Limits& limits) {
-  if (n_missing_ == 0) return walk_masks(limits, false);
-  const Found left = walk_masks(limits, true);
-  return merge_directions(left, walk_masks(limits, false));
+  return walk_both_ways([&](bool missing_left) { return walk_masks(limits, missing_left); });
 }
 
 template <Scorer S>
@@ -440,9 +430,7 @@ typename TestFinder<S>::Found TestFinder<S>::find_subset(const Limits& limits) {
     return found;
   }
   order_groups();
-  if (n_missing_ == 0) return walk_groups(limits, false);
-  const Found left = walk_groups(limits, true);
-  return merge_directions(left, walk_groups(limits, false));
+  return walk_both_ways([&](bool missing_left) { return walk_groups(limits, missing_left); });
 }
 
 // ---- a feature's answer
@@ -458,40 +446,77 @@ void TestFinder<S>::write_categories(const Found& found, Split& split) const {
 }
 
 template <Scorer S>
-bool TestFinder<S>::find_best(const Column& column, const Limits& limits, FirstBest<Split>& best,
+void TestFinder<S>::find_best(const Column& column, const Limits& limits, FirstBest<Split>& best,
                               FeatureId feature) {
   if (n_missing_ > 0) compute_missing_cell();
   const bool categorical = column.kind == ColumnKind::kCategorical;
   const Found found = categorical ? find_subset(limits) : find_cut(limits);
-  if (!found.any) return false;
-  if (best.found() && !(found.score > best.score())) return true;
+  if (!found.any || (best.found() && !(found.score > best.score()))) return;
   Split split;
   split.feature = feature;
   split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
   if (categorical) {
     write_categories(found, split);
   } else {
-    split.first_right = found.place;
+    split.last_left = found.last_left;
+    split.first_right = found.first_right;
   }
+  best.offer(found.score, split);
+}
+
+template <Scorer S>
+bool TestFinder<S>::find_best(const Column& column, OrderedRows rows, const Limits& limits,
+                              FirstBest<Split>& best, FeatureId feature) {
+  if (rank_of(rows.keys[0]) == rank_of(rows.keys[rows.n - 1])) return false;
+  const std::uint32_t* payload_at_place = payloads_.data() - rows.first;
+  n_missing_ = 0;
+  if (column.has_missing && code_of(column, rows, rows.n - 1) == column.missing_code()) {
+    const std::uint32_t missing = rank_of(rows.keys[rows.n - 1]);
+    missing_cell_.assign(node_.size(), 0);
+    for (; rank_of(rows.keys[rows.n - 1]) == missing; --rows.n, ++n_missing_) {
+      scorer_.stats().add(missing_cell_.data(), payload_at_place[place_of(rows.keys[rows.n - 1])]);
+    }
+  }
+  const Found found = walk_both_ways([&](bool missing_left) {
+    return walk_keys(PlacedKeys{rows.keys, rows.n, payload_at_place}, limits, missing_left);
+  });
+  if (!found.any || (best.found() && !(found.score > best.score()))) return true;
+  Split split;
+  split.feature = feature;
+  split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
+  split.n_known_left = found.place;
+  split.n_missing = static_cast<std::uint32_t>(n_missing_);
   best.offer(found.score, split);
   return true;
 }
 
 template <Scorer S>
-void TestFinder<S>::finish(const Column& column, Split& split) {
+Code TestFinder<S>::code_of(const Column& column, const OrderedRows& rows, std::size_t i) const {
+  return column.code(entries_[place_of(rows.keys[i]) - rows.first].row);
+}
+
+template <Scorer S>
+void TestFinder<S>::finish(const Column& column, const OrderedRows& rows, Split& split) const {
+  if (split.n_known_left + split.n_missing == rows.n) {
+    split.threshold = kInfinity;
+  } else {
+    const Code low = code_of(column, rows, split.n_known_left - 1);
+    const Code high = code_of(column, rows, split.n_known_left);
+    split.threshold = column.binned ? column.values[low] : halfway(column.values[low], column.values[high]);
+  }
+}
+
+template <Scorer S>
+void TestFinder<S>::finish(const Column& column, Split& split) const {
   if (column.kind == ColumnKind::kCategorical || split.threshold != kNoThreshold) return;
   if (split.first_right == kAfterLast) {
     split.threshold = kInfinity;
     split.first_right = column.n_codes;
-    return;
-  }
-  gather(column);
-  const Code low = present_before(split.first_right);
-  if (column.binned) {
-    split.threshold = column.values[low];
-    split.first_right = low + 1;
+  } else if (column.binned) {
+    split.threshold = column.values[split.last_left];
+    split.first_right = split.last_left + 1;
   } else {
-    split.threshold = halfway(column.values[low], column.values[split.first_right]);
+    split.threshold = halfway(column.values[split.last_left], column.values[split.first_right]);
     split.first_right = codes_at_or_below(column, split.threshold);
   }
 }
@@ -534,7 +559,7 @@ void TestFinder<S>::draw_threshold(const Column& column, Stream& stream, Split& 
 }
 
 template <Scorer S>
-bool TestFinder<S>::find_random(const Column& column, const Limits& limits, Stream& stream,
+void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stream& stream,
                                 FirstBest<Split>& best, FeatureId feature) {
   Split split;
   split.feature = feature;
@@ -556,12 +581,11 @@ bool TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
     return categorical ? std::ranges::binary_search(split.left_categories, code) : code < split.first_right;
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (goes_left(codes_[i])) walk.move(scorer_.stats().sort_payload(entries_[i], i));
+    if (goes_left(codes_[i])) walk.move(payloads_[i]);
   }
   walk.note(!limits.bind || admissible(walk, limits));
   const Found found = best_place(walk, false);
   if (found.any) best.offer(found.score, split);
-  return found.any;
 }
 
 }  // namespace hornbeam

@@ -77,6 +77,21 @@ class CountStats {
   void load(std::span<const Entry>) {}
   std::uint32_t sort_payload(const Entry& entry, std::size_t) const { return entry.payload; }
   void add(Element* cell, std::uint32_t payload) const { cell[payload >> 8] += payload & 0xff; }
+  void add_all(Element* cell, std::span<const Entry> entries) const {
+    if (n_classes_ != 2) {
+      for (const Entry& entry : entries) add(cell, entry.payload);
+      return;
+    }
+    Element count = 0;  // in registers: adding to the same cell again and again would wait for memory
+    Element ones = 0;
+    for (const Entry& entry : entries) {
+      const Element times = entry.payload & 0xff;
+      count += times;
+      ones += times & -(entry.payload >> 8);
+    }
+    cell[0] += count - ones;
+    cell[1] += ones;
+  }
 
   std::int64_t weight(const Element* cell) const {
     std::int64_t sum = 0;
@@ -154,6 +169,9 @@ class SumStats {
     cell[kWeight] += items_[position].weight;
     cell[kRows] += 1;
   }
+  void add_all(Element* cell, std::span<const Entry> loaded) const {
+    for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
+  }
 
   std::int64_t weight(const Element* cell) const { return cell[kWeight]; }
   std::int64_t rows(const Element* cell) const { return cell[kRows]; }
@@ -222,6 +240,9 @@ class VectorStats {
       cell[n_outputs_] += weight;
     }
     cell[n_channels_] += 1;
+  }
+  void add_all(Element* cell, std::span<const Entry> loaded) const {
+    for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
   }
 
   std::int64_t weight(const Element* cell) const {

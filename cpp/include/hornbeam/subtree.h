@@ -1,0 +1,72 @@
+// The rows of one subtree, compacted: what its nodes look at shrinks with them, and nothing is sorted twice.
+//
+// A node of at most 65,536 rows, and all that grows below it, names a row by 16 bits. When the subtree starts,
+// each feature's codes are read from the table once, and then are
+//   ordered   as keys, rank above place, ascending. Parting the rows keeps the keys of every feature in order
+//             (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted;
+//   or kept   by row, where order is of no use (categories, random tests, few codes) or features are drawn so
+//             rarely that keeping all of them in order would cost more than sorting the drawn ones.
+//
+// A row's place is its position in the grower's list of entries, counted from the subtree's first. The rows of
+// a node lie side by side there and in every list of keys, at the same places; where they are parted, keys
+// learn the new places. So whatever a node looks up by place lies within its own few cache lines.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hornbeam/cancel.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/platform.h"
+#include "hornbeam/split.h"
+#include "hornbeam/stats.h"
+#include "hornbeam/types.h"
+
+namespace hornbeam {
+
+class Subtree {
+ public:
+  // As many rows as a subtree over so many features may have: places fit 16 bits, all lists 16 MiB.
+  static std::size_t most_rows(int n_features);
+
+  // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list.
+  void start(const Dataset& data, std::span<const Entry> entries, std::size_t origin, bool keep_order,
+             CancelPoller& poller);
+  void finish() { n_rows_ = 0; }
+  bool started() const { return n_rows_ > 0; }
+
+  // What the subtree has of the node at [begin, end) of the grower's list.
+  bool is_ordered(FeatureId feature) const { return ordered_[static_cast<std::size_t>(feature)] != 0; }
+  OrderedRows ordered_rows(FeatureId feature, std::size_t begin, std::size_t end) const {
+    return {list(feature) + (begin - origin_), end - begin, static_cast<Place>(begin - origin_)};
+  }
+  KeptCodes kept_codes(FeatureId feature, std::size_t begin) const {
+    return {list(feature), original_.data() + (begin - origin_)};
+  }
+
+  // Sends the node's rows to its branches; returns how many go to branch 0. The ordered features follow by
+  // `part_orders`, which can be spared where neither branch looks for a test.
+  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split);
+  void part_orders(std::size_t begin, std::size_t end, std::size_t n_left, const Split& split);
+
+ private:
+  std::uint32_t* list(FeatureId feature) { return &lists_[static_cast<std::size_t>(feature) * n_rows_]; }
+  const std::uint32_t* list(FeatureId feature) const {
+    return &lists_[static_cast<std::size_t>(feature) * n_rows_];
+  }
+  void order(const Column& column, std::span<const Entry> entries, PlacedRank* out);
+  void mark(std::size_t begin, std::size_t n, const Column& column, const Split& split);
+
+  std::size_t origin_ = 0;
+  std::size_t n_rows_ = 0;
+  std::vector<char> ordered_;      // per feature
+  Buffer<std::uint32_t> lists_;    // per feature: keys, or codes by original place
+  std::vector<Place> original_;    // by place: where the row was when the subtree started
+  std::vector<std::uint8_t> goes_left_;  // by place, for the test at hand
+  std::vector<Place> new_place_;         // by place, once the rows have been parted
+  Buffer<std::uint64_t> sort_keys_;
+  Buffer<std::uint64_t> scratch_;
+};
+
+}  // namespace hornbeam
