@@ -43,6 +43,7 @@ const std::map<std::string, Setter> kSettings = {
     {"max_features", set<&GrowParams::max_features>},
     {"min_impurity_decrease", set<&GrowParams::min_impurity_decrease>},
     {"monotonic", set<&GrowParams::monotonic>},
+    {"subtree_rows", set<&GrowParams::subtree_rows>},
 };
 
 }  // namespace

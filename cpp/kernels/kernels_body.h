@@ -7,13 +7,15 @@ namespace hornbeam::HORNBEAM_KERNELS {
 
 namespace {
 
-void gini_two_classes(const std::int32_t* __restrict left, const std::int32_t* __restrict left_ones,
-                      std::size_t n, double node, double node_ones, double* __restrict scores) {
+void gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
+                      double* __restrict scores) {
+  const double node_rows = rows_of(node);
+  const double node_ones = ones_of(node);
   for (std::size_t i = 0; i < n; ++i) {
-    const double l = left[i];
-    const double l1 = left_ones[i];
+    const double l = rows_of(left[i]);
+    const double l1 = ones_of(left[i]);
     const double l0 = l - l1;
-    const double r = node - l;
+    const double r = node_rows - l;
     const double r1 = node_ones - l1;
     const double r0 = r - r1;
     scores[i] = (l1 * l1 + l0 * l0) / l + (r1 * r1 + r0 * r0) / r;

@@ -321,11 +321,12 @@ class Grower {
     if (!params_.monotonic.empty()) limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
     const Subtree& subtree = worker.subtree;
     if (subtree.started() && subtree.is_ordered(feature)) {
-      return worker.finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits, best,
-                                     feature);
+      return worker.finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits,
+                                     best, feature);
     }
-    const bool informative = subtree.started() ? worker.finder.gather(column, subtree.kept_codes(feature, node.begin))
-                                               : worker.finder.gather(column);
+    const bool informative = subtree.started()
+                                 ? worker.finder.gather(column, subtree.kept_codes(feature, node.begin))
+                                 : worker.finder.gather(column);
     if (!informative) return false;
     if (params_.random_splits) {
       Stream stream(combine(params_.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold,
@@ -373,7 +374,8 @@ class Grower {
   // Reading all features pays when a few levels look at them.
   double levels_below(const OpenNode& node) const {
     const double most = params_.max_depth > 0 ? params_.max_depth - node.depth : kInfinity;
-    const auto least_rows = static_cast<double>(std::max(params_.min_samples_split, 2 * params_.min_samples_leaf));
+    const auto least_rows =
+        static_cast<double>(std::max(params_.min_samples_split, 2 * params_.min_samples_leaf));
     const double levels = std::log2(static_cast<double>(node.n_rows()) / least_rows) + 1;
     return std::min(most, levels);
   }
@@ -392,8 +394,8 @@ class Grower {
   // ---- pieces on several threads
 
   bool deferrable(const OpenNode& node) const {
-    return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !limited() &&
-           !growing_pieces_ && node.n_rows() <= kPieceRows && entries_.size() > kPieceRows;
+    return params_.n_threads > 1 && params_.growth != Growth::kBestFirst && !limited() && !growing_pieces_ &&
+           node.n_rows() <= kPieceRows && entries_.size() > kPieceRows;
   }
 
   void grow_deferred() {

@@ -9,11 +9,14 @@ namespace hornbeam {
 
 namespace {
 
-// Columns of so few codes are counted into cells, for which no order has to be kept.
-constexpr Code kFewCodes = 16;
+// Few codes for the rows are counted into cells, for which no order has to be kept.
+bool has_few_codes(const Column& column, std::size_t n_rows) {
+  return column.n_codes <= 16 && std::size_t{column.n_codes} * 4 <= n_rows;
+}
 
-// Moves the items that go left to the front and the others behind them, both in their order; `goes_left(i)` is
-// 0 or 1. Both destinations are written every time and only the taken one advances: no branch to mispredict.
+// Moves the items that go left to the front and the others behind them, both in their order; `goes_left(i)`
+// is 0 or 1. Both destinations are written every time and only the taken one advances: no branch to
+// mispredict.
 template <class Item, class GoesLeft>
 void part(Item* items, std::size_t n, Item* scratch, GoesLeft goes_left) {
   std::size_t n_left = 0;
@@ -27,7 +30,8 @@ void part(Item* items, std::size_t n, Item* scratch, GoesLeft goes_left) {
   if (n_left != n) std::memcpy(items + n_left, scratch, (n - n_left) * sizeof(Item));
 }
 
-// The same for keys, which learn their rows' new places on the way; places below `first_right` are on the left.
+// The same for keys, which learn their rows' new places on the way; places below `first_right` are on the
+// left.
 void part_keys(PlacedRank* keys, std::size_t n, PlacedRank* scratch, const Place* new_place,
                std::uint32_t first_right) {
   std::size_t n_left = 0;
@@ -65,7 +69,7 @@ void Subtree::start(const Dataset& data, std::span<const Entry> entries, std::si
   for (FeatureId f = 0; f < data.n_features(); ++f) {
     poller.poll(8 * n_rows_);
     const Column& column = data.column(f);
-    if (keep_order && column.kind == ColumnKind::kNumeric && column.n_codes > kFewCodes) {
+    if (keep_order && column.kind == ColumnKind::kNumeric && !has_few_codes(column, n_rows_)) {
       ordered_[static_cast<std::size_t>(f)] = 1;
       order(column, entries, list(f));
     } else {

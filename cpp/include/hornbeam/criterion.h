@@ -18,10 +18,13 @@ namespace hornbeam {
 
 template <class W>
 concept Walk =
-    requires(W walk, const W& asked, const typename W::Element* cell, std::uint32_t payload, bool wanted) {
-      { walk.move(payload) };    // one row goes left
+    requires(W walk, const W& asked, const typename W::Element* cell, typename W::Step step, bool wanted) {
+      // What a row adds to the left: its payload, made ready once per node and not once per feature.
+      { W::step_of(std::uint32_t{}) } -> std::same_as<typename W::Step>;
+      { walk.move(step) };       // one row goes left
       { walk.move_cell(cell) };  // all rows of a code go left
       { walk.note(wanted) };     // the current left | right is a candidate, if wanted
+      { asked.n_notes() } -> std::same_as<std::size_t>;
       { asked.left_rows() } -> std::same_as<std::int64_t>;  // rows, for min_samples_leaf
       {
         asked.left_weight()

@@ -7,12 +7,23 @@
 
 namespace hornbeam {
 
+// Rows, and rows of class 1 in the upper half; below 2^31 each.
+using TwoCounts = std::uint64_t;
+inline constexpr TwoCounts two_counts(std::uint32_t rows, std::uint32_t ones) {
+  return std::uint64_t{ones} << 32 | rows;
+}
+inline constexpr std::int32_t rows_of(TwoCounts counts) {
+  return static_cast<std::int32_t>(counts);
+}
+inline constexpr std::int32_t ones_of(TwoCounts counts) {
+  return static_cast<std::int32_t>(counts >> 32);
+}
+
 struct Kernels {
   const char* name;
 
-  // Gini of two classes: `left` and `left_ones` count rows and rows of class 1 in branch 0 of each candidate.
-  void (*gini_two_classes)(const std::int32_t* left, const std::int32_t* left_ones, std::size_t n,
-                           double node, double node_ones, double* scores);
+  // Gini of two classes, from what is in branch 0 of each candidate and in the node.
+  void (*gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, double* scores);
   // left_sum^2 / left + right_sum^2 / (node - left).
   void (*two_squares)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                       double node, double* scores);

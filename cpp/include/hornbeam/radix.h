@@ -12,28 +12,30 @@
 
 namespace hornbeam {
 
-inline constexpr int kRadixBits = 11;
-inline constexpr std::size_t kRadixSize = std::size_t{1} << kRadixBits;
+inline constexpr int kMaxRadixBits = 11;
 
 // Sorts `items` by `key(item)`, of which only the lowest `key_bits` may be set; stable. `scratch` has room
 // for n items. Returns whichever of the two arrays holds the result.
 template <class Item, class Key>
 Item* radix_sort(Item* items, Item* scratch, std::size_t n, int key_bits, Key key) {
-  constexpr int kMaxDigits = (64 + kRadixBits - 1) / kRadixBits;
-  const int n_digits = (key_bits + kRadixBits - 1) / kRadixBits;
-  const auto digit = [&](const Item& item, int d) {
-    return static_cast<std::size_t>(key(item) >> (d * kRadixBits)) & (kRadixSize - 1);
+  constexpr int kMaxDigits = (64 + kMaxRadixBits - 1) / kMaxRadixBits;
+  const int n_digits = (key_bits + kMaxRadixBits - 1) / kMaxRadixBits;
+  // Digits of the same width: the fewer places a pass writes to, the more of them the cache holds.
+  const int digit_bits = n_digits == 0 ? 0 : (key_bits + n_digits - 1) / n_digits;
+  const std::size_t n_values = std::size_t{1} << digit_bits;
+  const auto digit = [=](const Item& item, int d) {
+    return static_cast<std::size_t>(key(item) >> (d * digit_bits)) & (n_values - 1);
   };
   // The digits of all passes are counted in one: sorting moves items but does not change them.
-  std::array<std::array<std::uint32_t, kRadixSize>, kMaxDigits> start;
-  for (int d = 0; d < n_digits; ++d) start[d].fill(0);
+  std::array<std::array<std::uint32_t, std::size_t{1} << kMaxRadixBits>, kMaxDigits> start;
+  for (int d = 0; d < n_digits; ++d) std::fill_n(start[d].begin(), n_values, 0u);
   for (std::size_t i = 0; i < n; ++i) {
     for (int d = 0; d < n_digits; ++d) ++start[d][digit(items[i], d)];
   }
   for (int d = 0; d < n_digits; ++d) {
     if (n == 0 || start[d][digit(items[0], d)] == n) continue;  // all alike in this digit
     std::uint32_t sum = 0;
-    for (auto& s : start[d]) sum += std::exchange(s, sum);
+    for (std::size_t v = 0; v < n_values; ++v) sum += std::exchange(start[d][v], sum);
     for (std::size_t i = 0; i < n; ++i) scratch[start[d][digit(items[i], d)]++] = items[i];
     std::swap(items, scratch);
   }
@@ -96,7 +98,8 @@ inline std::uint64_t* bucket_sort_by_code(std::uint64_t* keys, std::uint64_t* sc
   return scratch;
 }
 
-// Sorts keys by code; returns whichever of the two arrays holds the result. Codes lie within [lowest, highest].
+// Sorts keys by code; returns whichever of the two arrays holds the result. Codes lie within [lowest,
+// highest].
 inline std::uint64_t* sort_by_code(std::uint64_t* keys, std::uint64_t* scratch, std::size_t n,
                                    std::uint32_t lowest, std::uint32_t highest) {
   constexpr std::size_t kInsertionRows = 24;
@@ -106,9 +109,8 @@ inline std::uint64_t* sort_by_code(std::uint64_t* keys, std::uint64_t* scratch, 
     return keys;
   }
   if (n <= kBucketRows) return bucket_sort_by_code(keys, scratch, n, lowest, highest);
-  return radix_sort(keys, scratch, n, std::bit_width(highest - lowest), [lowest](std::uint64_t key) {
-    return static_cast<std::uint32_t>(key >> 32) - lowest;
-  });
+  return radix_sort(keys, scratch, n, std::bit_width(highest - lowest),
+                    [lowest](std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32) - lowest; });
 }
 
 }  // namespace hornbeam

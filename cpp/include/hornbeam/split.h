@@ -59,14 +59,20 @@ class FirstBest {
 // The place of the test that parts known values from missing ones.
 inline constexpr Code kAfterLast = std::numeric_limits<Code>::max();
 
-// A row's place among the rows of its subtree, and below a value's rank there the place of the row that has it:
-// see subtree.h.
+// A row's place among the rows of its subtree, and below a value's rank there the place of the row that has
+// it: see subtree.h.
 using Place = std::uint16_t;
 using PlacedRank = std::uint32_t;
 inline constexpr int kPlaceBits = 16;
-inline constexpr PlacedRank placed_rank(std::uint32_t rank, Place place) { return rank << kPlaceBits | place; }
-inline constexpr std::uint32_t rank_of(PlacedRank key) { return key >> kPlaceBits; }
-inline constexpr Place place_of(PlacedRank key) { return static_cast<Place>(key); }
+inline constexpr PlacedRank placed_rank(std::uint32_t rank, Place place) {
+  return rank << kPlaceBits | place;
+}
+inline constexpr std::uint32_t rank_of(PlacedRank key) {
+  return key >> kPlaceBits;
+}
+inline constexpr Place place_of(PlacedRank key) {
+  return static_cast<Place>(key);
+}
 inline constexpr PlacedRank with_place(PlacedRank key, std::uint32_t place) {
   return (key >> kPlaceBits << kPlaceBits) | place;
 }
@@ -127,8 +133,8 @@ class TestFinder {
   bool gather(const Column& column);
   bool gather(const Column& column, const KeptCodes& codes);
 
-  // Offers the best test of the gathered feature. Numeric tests are offered by the codes they part; the winner
-  // of all features gets its threshold by `finish`.
+  // Offers the best test of the gathered feature. Numeric tests are offered by the codes they part; the
+  // winner of all features gets its threshold by `finish`.
   void find_best(const Column& column, const Limits& limits, FirstBest<Split>& best, FeatureId feature);
 
   // The same for a feature that the subtree keeps in order, without gathering; false when it is constant.
@@ -155,6 +161,7 @@ class TestFinder {
   };
 
   using Walk = typename S::Walk;
+  using Step = typename Walk::Step;
 
   bool set_range(const Column& column, const CodeRange& range);
   Code code_of(const Column& column, const OrderedRows& rows, std::size_t i) const;
@@ -194,7 +201,8 @@ class TestFinder {
   // The node at hand.
   std::span<const Entry> entries_;
   std::vector<Element> node_;
-  Buffer<std::uint32_t> payloads_;  // of its rows
+  Buffer<std::uint32_t> payloads_;  // of its rows,
+  Buffer<Step> steps_;              // and what they add to a walk
 
   // The gathered feature.
   Buffer<Code> codes_;

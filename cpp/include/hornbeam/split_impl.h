@@ -41,8 +41,13 @@ void TestFinder<S>::load(std::span<const Entry> entries, const std::vector<Eleme
   Stats& stats = scorer_.stats();
   stats.load(entries);
   payloads_.grow_to(entries.size());
+  steps_.grow_to(entries.size());
   std::uint32_t* payloads = payloads_.data();
-  for (std::size_t i = 0; i < entries.size(); ++i) payloads[i] = stats.sort_payload(entries[i], i);
+  Step* steps = steps_.data();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    payloads[i] = stats.sort_payload(entries[i], i);
+    steps[i] = Walk::step_of(payloads[i]);
+  }
 }
 
 template <Scorer S>
@@ -62,8 +67,8 @@ bool TestFinder<S>::gather(const Column& column) {
 template <Scorer S>
 bool TestFinder<S>::gather(const Column& column, const KeptCodes& codes) {
   codes_.grow_to(entries_.size());
-  return set_range(column, gather_codes(
-                               entries_.size(), [codes](std::size_t i) { return codes[i]; }, codes_.data()));
+  return set_range(column,
+                   gather_codes(entries_.size(), [codes](std::size_t i) { return codes[i]; }, codes_.data()));
 }
 
 template <Scorer S>
@@ -185,21 +190,20 @@ typename TestFinder<S>::Found TestFinder<S>::walk_cells(const Limits& limits, bo
   const bool bound = limits.bind;
   const Code lowest = lowest_;
   const Code highest = highest_;
-  Code* place = places_.data();
+  Code* places = places_.data();
   const Element* cell = cells_.data();
   walk.move_cell(cell);  // the lowest code is present
   for (Code code = lowest + 1; code <= highest; ++code) {
     cell += size;
     bool wanted = !scorer_.is_empty(cell);
     if (bound) wanted = wanted && admissible(walk, limits);
+    places[walk.n_notes()] = code;
     walk.note(wanted);
-    *place = code;
-    place += wanted;
     walk.move_cell(cell);
   }
   if (n_missing_ > 0 && !missing_left) {
+    places[walk.n_notes()] = kAfterLast;
     walk.note(!bound || admissible(walk, limits));
-    *place = kAfterLast;
   }
   return best_place(walk, missing_left);
 }
@@ -220,19 +224,21 @@ void TestFinder<S>::sort_keys() {
 }
 
 // Rows with known values in ascending order: sorted for this node,
+template <class Walk>
 struct SortedKeys {
   const std::uint64_t* keys;
   std::size_t n;
   Code value(std::size_t i) const { return static_cast<Code>(keys[i] >> 32); }
-  std::uint32_t payload(std::size_t i) const { return static_cast<std::uint32_t>(keys[i]); }
+  auto step(std::size_t i) const { return Walk::step_of(static_cast<std::uint32_t>(keys[i])); }
 };
 // or kept in order by the subtree.
+template <class Walk>
 struct PlacedKeys {
   const PlacedRank* keys;
   std::size_t n;
-  const std::uint32_t* payloads;  // by place
+  const typename Walk::Step* step_at_place;
   Code value(std::size_t i) const { return rank_of(keys[i]); }
-  std::uint32_t payload(std::size_t i) const { return payloads[place_of(keys[i])]; }
+  auto step(std::size_t i) const { return step_at_place[place_of(keys[i])]; }
 };
 
 // Places are the number of keys on the left.
@@ -243,22 +249,21 @@ typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Keys& keys, const L
   const std::size_t n = keys.n;
   Walk walk = start_walk(missing_left, n + 1);
   const bool bound = limits.bind;
-  Code* place = places_.data();
+  Code* places = places_.data();
   Code low = keys.value(0);
   for (std::size_t i = 1; i < n; ++i) {
-    walk.move(keys.payload(i - 1));
+    walk.move(keys.step(i - 1));
     const Code high = keys.value(i);
     bool wanted = low != high;
     if (bound) wanted = wanted && admissible(walk, limits);
+    places[walk.n_notes()] = static_cast<Code>(i);
     walk.note(wanted);
-    *place = static_cast<Code>(i);
-    place += wanted;
     low = high;
   }
   if (n_missing_ > 0 && !missing_left) {
-    walk.move(keys.payload(n - 1));
+    walk.move(keys.step(n - 1));
+    places[walk.n_notes()] = static_cast<Code>(n);
     walk.note(!bound || admissible(walk, limits));
-    *place = static_cast<Code>(n);
   }
   return best_place(walk, missing_left);
 }
@@ -282,7 +287,7 @@ typename TestFinder<S>::Found TestFinder<S>::find_cut(const Limits& limits) {
   }
   Found found = walk_both_ways([&](bool missing_left) {
     return counting ? walk_cells(limits, missing_left)
-                    : walk_keys(SortedKeys{sorted_, n_sorted_}, limits, missing_left);
+                    : walk_keys(SortedKeys<Walk>{sorted_, n_sorted_}, limits, missing_left);
   });
   if (found.any) name_codes(found, counting);
   if (counting) clear_cells();
@@ -299,7 +304,7 @@ void TestFinder<S>::name_codes(Found& found, bool counted) const {
     found.last_left = found.place - 1;
     while (scorer_.is_empty(&cells_[(found.last_left - lowest_) * size])) --found.last_left;
   } else {
-    const SortedKeys keys{sorted_, n_sorted_};
+    const SortedKeys<Walk> keys{sorted_, n_sorted_};
     found.last_left = keys.value(found.place - 1);
     found.first_right = found.place == keys.n ? kAfterLast : keys.value(found.place);
   }
@@ -369,13 +374,10 @@ typename TestFinder<S>::Found TestFinder<S>::walk_groups(const Limits& limits, b
   const std::size_t n_groups = group_order_.size();
   const bool split_off_missing = n_missing_ > 0 && !missing_left;
   Walk walk = start_walk(missing_left, n_groups + 1);
-  Code* place = places_.data();
   for (std::size_t g = 0; g + (split_off_missing ? 0 : 1) < n_groups; ++g) {
     walk.move_cell(&group_cells_[group_order_[g] * size]);
-    const bool wanted = !limits.bind || admissible(walk, limits);
-    walk.note(wanted);
-    *place = static_cast<Code>(g);
-    place += wanted;
+    places_.data()[walk.n_notes()] = static_cast<Code>(g);
+    walk.note(!limits.bind || admissible(walk, limits));
   }
   return best_place(walk, missing_left);
 }
@@ -468,17 +470,17 @@ template <Scorer S>
 bool TestFinder<S>::find_best(const Column& column, OrderedRows rows, const Limits& limits,
                               FirstBest<Split>& best, FeatureId feature) {
   if (rank_of(rows.keys[0]) == rank_of(rows.keys[rows.n - 1])) return false;
-  const std::uint32_t* payload_at_place = payloads_.data() - rows.first;
+  const Step* step_at_place = steps_.data() - rows.first;
   n_missing_ = 0;
   if (column.has_missing && code_of(column, rows, rows.n - 1) == column.missing_code()) {
     const std::uint32_t missing = rank_of(rows.keys[rows.n - 1]);
     missing_cell_.assign(node_.size(), 0);
     for (; rank_of(rows.keys[rows.n - 1]) == missing; --rows.n, ++n_missing_) {
-      scorer_.stats().add(missing_cell_.data(), payload_at_place[place_of(rows.keys[rows.n - 1])]);
+      scorer_.stats().add(missing_cell_.data(), payloads_[place_of(rows.keys[rows.n - 1]) - rows.first]);
     }
   }
   const Found found = walk_both_ways([&](bool missing_left) {
-    return walk_keys(PlacedKeys{rows.keys, rows.n, payload_at_place}, limits, missing_left);
+    return walk_keys(PlacedKeys<Walk>{rows.keys, rows.n, step_at_place}, limits, missing_left);
   });
   if (!found.any || (best.found() && !(found.score > best.score()))) return true;
   Split split;
@@ -581,7 +583,7 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
     return categorical ? std::ranges::binary_search(split.left_categories, code) : code < split.first_right;
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (goes_left(codes_[i])) walk.move(payloads_[i]);
+    if (goes_left(codes_[i])) walk.move(steps_[i]);
   }
   walk.note(!limits.bind || admissible(walk, limits));
   const Found found = best_place(walk, false);

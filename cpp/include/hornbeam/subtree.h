@@ -1,14 +1,14 @@
 // The rows of one subtree, compacted: what its nodes look at shrinks with them, and nothing is sorted twice.
 //
-// A node of at most 65,536 rows, and all that grows below it, names a row by 16 bits. When the subtree starts,
-// each feature's codes are read from the table once, and then are
+// A node of at most 65,536 rows, and all that grows below it, names a row by 16 bits. When the subtree
+// starts, each feature's codes are read from the table once, and then are
 //   ordered   as keys, rank above place, ascending. Parting the rows keeps the keys of every feature in order
 //             (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted;
 //   or kept   by row, where order is of no use (categories, random tests, few codes) or features are drawn so
 //             rarely that keeping all of them in order would cost more than sorting the drawn ones.
 //
-// A row's place is its position in the grower's list of entries, counted from the subtree's first. The rows of
-// a node lie side by side there and in every list of keys, at the same places; where they are parted, keys
+// A row's place is its position in the grower's list of entries, counted from the subtree's first. The rows
+// of a node lie side by side there and in every list of keys, at the same places; where they are parted, keys
 // learn the new places. So whatever a node looks up by place lies within its own few cache lines.
 #pragma once
 
@@ -47,7 +47,8 @@ class Subtree {
 
   // Sends the node's rows to its branches; returns how many go to branch 0. The ordered features follow by
   // `part_orders`, which can be spared where neither branch looks for a test.
-  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split);
+  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
+                        const Split& split);
   void part_orders(std::size_t begin, std::size_t end, std::size_t n_left, const Split& split);
 
  private:
@@ -60,9 +61,9 @@ class Subtree {
 
   std::size_t origin_ = 0;
   std::size_t n_rows_ = 0;
-  std::vector<char> ordered_;      // per feature
-  Buffer<std::uint32_t> lists_;    // per feature: keys, or codes by original place
-  std::vector<Place> original_;    // by place: where the row was when the subtree started
+  std::vector<char> ordered_;            // per feature
+  Buffer<std::uint32_t> lists_;          // per feature: keys, or codes by original place
+  std::vector<Place> original_;          // by place: where the row was when the subtree started
   std::vector<std::uint8_t> goes_left_;  // by place, for the test at hand
   std::vector<Place> new_place_;         // by place, once the rows have been parted
   Buffer<std::uint64_t> sort_keys_;

@@ -99,17 +99,20 @@ class CountScorer : public CountCriterion<Term> {
   class Walk {
    public:
     using Element = CountStats::Element;
+    using Step = std::uint32_t;
 
-    void move(std::uint32_t payload) { move_class(payload >> 8, payload & 0xff); }
+    static Step step_of(std::uint32_t payload) { return payload; }
+    void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
     void move_cell(const Element* cell) {
       for (std::size_t k = 0; k < n_classes_; ++k) {
         if (cell[k] != 0) move_class(k, cell[k]);
       }
     }
     void note(bool wanted) {
-      *end_ = term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
-      end_ += wanted;
+      notes_[n_notes_] = term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
+      n_notes_ += wanted;
     }
+    std::size_t n_notes() const { return n_notes_; }
     std::int64_t left_rows() const { return left_count_; }
     std::int64_t left_weight() const { return left_count_; }
     double left_value() const { return CountScorer::share_of_class_1(left_[1], left_count_); }
@@ -118,7 +121,7 @@ class CountScorer : public CountCriterion<Term> {
    private:
     friend class CountScorer;
     Walk(const Term& term, std::size_t n_classes, Element* left, Element* right, double* notes)
-        : term_(term), n_classes_(n_classes), left_(left), right_(right), end_(notes) {}
+        : term_(term), n_classes_(n_classes), left_(left), right_(right), notes_(notes) {}
 
     void move_class(std::size_t k, std::int64_t count) {
       const std::int64_t l = left_[k];
@@ -135,7 +138,8 @@ class CountScorer : public CountCriterion<Term> {
     std::size_t n_classes_;
     Element* left_;
     Element* right_;
-    double* end_;
+    double* notes_;
+    std::size_t n_notes_ = 0;
     std::int64_t left_terms_ = 0;
     std::int64_t right_terms_ = 0;
     std::int64_t left_count_ = 0;
@@ -153,9 +157,7 @@ class CountScorer : public CountCriterion<Term> {
     scale_ = this->tie_scale(node);
     return walk;
   }
-  BestNote best_note(const Walk& walk) {
-    return first_best(scores_.data(), static_cast<std::size_t>(walk.end_ - scores_.data()), scale_);
-  }
+  BestNote best_note(const Walk& walk) { return first_best(scores_.data(), walk.n_notes(), scale_); }
   bool is_empty(const Element* cell) const { return this->stats_.weight(cell) == 0; }
 
  private:
@@ -165,7 +167,8 @@ class CountScorer : public CountCriterion<Term> {
   NoteRoom<double> scores_;
 };
 
-// Two classes: two counts say everything, and a kernel scores all candidates of a feature at once.
+// Two classes: two counts say everything, and a kernel scores all candidates of a feature at once. Both
+// travel in one word, so that moving a row is one addition: rows below, rows of class 1 in the upper half.
 template <class Term>
 class TwoClassScorer : public CountCriterion<Term> {
  public:
@@ -175,45 +178,38 @@ class TwoClassScorer : public CountCriterion<Term> {
   class Walk {
    public:
     using Element = CountStats::Element;
+    using Step = TwoCounts;
 
-    void move(std::uint32_t payload) {
-      const auto times = static_cast<std::int32_t>(payload & 0xff);
-      left_ += times;
-      left_ones_ += times & -static_cast<std::int32_t>(payload >> 8);  // class 1 is all ones as a mask
+    static Step step_of(std::uint32_t payload) {
+      return two_counts(payload & 0xff, (payload & 0xff) * (payload >> 8));
     }
-    void move_cell(const Element* cell) {
-      left_ += static_cast<std::int32_t>(cell[0] + cell[1]);
-      left_ones_ += static_cast<std::int32_t>(cell[1]);
-    }
+    void move(Step step) { left_ += step; }
+    void move_cell(const Element* cell) { left_ += two_counts(cell[0] + cell[1], cell[1]); }
     void note(bool wanted) {
-      left_notes_[n_notes_] = left_;
-      ones_notes_[n_notes_] = left_ones_;
+      notes_[n_notes_] = left_;
       n_notes_ += wanted;
     }
-    std::int64_t left_rows() const { return left_; }
-    std::int64_t left_weight() const { return left_; }
-    double left_value() const { return TwoClassScorer::share_of_class_1(left_ones_, left_); }
+    std::size_t n_notes() const { return n_notes_; }
+    std::int64_t left_rows() const { return rows_of(left_); }
+    std::int64_t left_weight() const { return rows_of(left_); }
+    double left_value() const { return TwoClassScorer::share_of_class_1(ones_of(left_), rows_of(left_)); }
     double right_value() const {
-      return TwoClassScorer::share_of_class_1(node_ones_ - left_ones_, node_count_ - left_);
+      return TwoClassScorer::share_of_class_1(ones_of(node_) - ones_of(left_),
+                                              rows_of(node_) - rows_of(left_));
     }
 
    private:
     friend class TwoClassScorer;
-    std::int32_t left_ = 0;
-    std::int32_t left_ones_ = 0;
-    std::int32_t node_count_ = 0;
-    std::int32_t node_ones_ = 0;
-    std::int32_t* left_notes_ = nullptr;
-    std::int32_t* ones_notes_ = nullptr;
+    TwoCounts left_ = 0;
+    TwoCounts node_ = 0;
+    TwoCounts* notes_ = nullptr;
     std::size_t n_notes_ = 0;
   };
 
   Walk start(const Element* node, std::size_t most_notes) {
     Walk walk;
-    walk.node_ones_ = static_cast<std::int32_t>(node[1]);
-    walk.node_count_ = static_cast<std::int32_t>(node[0] + node[1]);
-    walk.left_notes_ = left_notes_.start(most_notes);
-    walk.ones_notes_ = ones_notes_.start(most_notes);
+    walk.node_ = two_counts(node[0] + node[1], node[1]);
+    walk.notes_ = notes_.start(most_notes);
     scores_.start(most_notes);
     scale_ = this->tie_scale(node);
     return walk;
@@ -226,26 +222,23 @@ class TwoClassScorer : public CountCriterion<Term> {
 
  private:
   void score_notes(const Walk& walk) {
-    const std::int32_t* left = walk.left_notes_;
-    const std::int32_t* ones = walk.ones_notes_;
     double* scores = scores_.data();
     if constexpr (std::is_same_v<Term, GiniTerm>) {
-      kernels().gini_two_classes(left, ones, walk.n_notes_, walk.node_count_, walk.node_ones_, scores);
+      kernels().gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores);
     } else {
       const Term& term = this->term_;
       for (std::size_t i = 0; i < walk.n_notes_; ++i) {
-        const std::int64_t l = left[i];
-        const std::int64_t l1 = ones[i];
-        const std::int64_t r = walk.node_count_ - l;
-        const std::int64_t r1 = walk.node_ones_ - l1;
+        const std::int64_t l = rows_of(walk.notes_[i]);
+        const std::int64_t l1 = ones_of(walk.notes_[i]);
+        const std::int64_t r = rows_of(walk.node_) - l;
+        const std::int64_t r1 = ones_of(walk.node_) - l1;
         scores[i] = term.branch(term(l1) + term(l - l1), l) + term.branch(term(r1) + term(r - r1), r);
       }
     }
   }
 
   double scale_ = 0.0;
-  NoteRoom<std::int32_t> left_notes_;
-  NoteRoom<std::int32_t> ones_notes_;
+  NoteRoom<TwoCounts> notes_;
   NoteRoom<double> scores_;
 };
 

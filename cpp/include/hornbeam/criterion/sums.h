@@ -65,8 +65,10 @@ class SumScorer {
   class Walk {
    public:
     using Element = SumStats::Element;
+    using Step = std::uint32_t;
 
-    void move(std::uint32_t position) {
+    static Step step_of(std::uint32_t position) { return position; }
+    void move(Step position) {
       const SumStats::Moments& row = rows_[position];
       sum_ += row.sum;
       weight_ += row.weight;
@@ -85,6 +87,7 @@ class SumScorer {
       left_weights_[n_notes_] = static_cast<double>(weight_);
       n_notes_ += wanted;
     }
+    std::size_t n_notes() const { return n_notes_; }
     std::int64_t left_rows() const { return n_rows_; }
     std::int64_t left_weight() const { return weight_; }
     double left_value() const { return mean(sum_, weight_); }

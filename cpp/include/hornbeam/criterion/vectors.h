@@ -71,8 +71,10 @@ class VectorScorer {
   class Walk {
    public:
     using Element = VectorStats::Element;
+    using Step = std::uint32_t;
 
-    void move(std::uint32_t position) {
+    static Step step_of(std::uint32_t position) { return position; }
+    void move(Step position) {
       std::fill(scorer_.row_.begin(), scorer_.row_.end(), 0);
       scorer_.stats_.add(scorer_.row_.data(), position);
       move_cell(scorer_.row_.data());
@@ -85,8 +87,9 @@ class VectorScorer {
     }
     void note(bool wanted) {
       if (!wanted) return;
-      *end_++ = scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
+      notes_[n_notes_++] = scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
     }
+    std::size_t n_notes() const { return n_notes_; }
     std::int64_t left_rows() const { return scorer_.stats_.rows(scorer_.left_.data()); }
     std::int64_t left_weight() const { return scorer_.stats_.weight(scorer_.left_.data()); }
     double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
@@ -94,9 +97,10 @@ class VectorScorer {
 
    private:
     friend class VectorScorer;
-    Walk(VectorScorer& scorer, double* notes) : scorer_(scorer), end_(notes) {}
+    Walk(VectorScorer& scorer, double* notes) : scorer_(scorer), notes_(notes) {}
     VectorScorer& scorer_;
-    double* end_;
+    double* notes_;
+    std::size_t n_notes_ = 0;
   };
 
   Walk start(const Element* node, std::size_t most_notes) {
@@ -105,9 +109,7 @@ class VectorScorer {
     scale_ = tie_scale(node);
     return Walk(*this, scores_.start(most_notes));
   }
-  BestNote best_note(const Walk& walk) {
-    return first_best(scores_.data(), static_cast<std::size_t>(walk.end_ - scores_.data()), scale_);
-  }
+  BestNote best_note(const Walk& walk) { return first_best(scores_.data(), walk.n_notes(), scale_); }
 
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of(const Element* cell) const { return Criterion::branch(stats_, cell); }
