@@ -55,7 +55,7 @@ class Grower {
       std::iota(params_.features.begin(), params_.features.end(), 0);
     }
     if (params_.max_features < 1) params_.max_features = data.n_features();
-    subtree_rows_ = std::min(params.subtree_rows, Subtree::most_rows(data.n_features()));
+    subtree_rows_ = std::min(params.subtree_rows, Subtree::most_rows(params_.features.size()));
     if (params_.n_threads > 1) subtree_rows_ = std::min(subtree_rows_, kPieceRows);
     // Which nodes a limit leaves out must not depend on which branch happens to be visited first.
     if (limited() && params_.growth == Growth::kDepthFirst) params_.growth = Growth::kBestFirst;
@@ -89,7 +89,7 @@ class Grower {
   // Row visits below which handing features to other threads costs more than it saves.
   static constexpr std::size_t kParallelWork = 100'000;
   // Keeping so many features in order costs about as much as sorting one when it is tried.
-  static constexpr int kFeaturesPerTry = 12;
+  static constexpr std::size_t kOrdersPerTry = 12;
 
   std::size_t value_size() const { return static_cast<std::size_t>(target_.n_outputs) * n_values_; }
   std::span<Entry> rows_of(const OpenNode& node) { return {entries_.data() + node.begin, node.n_rows()}; }
@@ -135,7 +135,8 @@ class Grower {
     }
     if (!params_.monotonic.empty()) constrain(part, node, children);
     if (worker.subtree.started() && !(is_leaf(children[0]) && is_leaf(children[1]))) {
-      worker.subtree.part_orders(node.begin, node.end, n_left, node.split);
+      worker.poller.poll(node.n_rows() * params_.features.size());
+      worker.subtree.part_orders(node.begin, node.end, n_left);
     }
     NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     record.first_child = first;
@@ -381,9 +382,9 @@ class Grower {
   }
 
   void grow_subtree(Branchwork& part, OpenNode& root, Worker<S>& worker) {
-    const int features_per_key = data_.n_features() / params_.max_features;
-    const bool keep_order = !params_.random_splits && features_per_key <= kFeaturesPerTry;
-    worker.subtree.start(data_, rows_of(root), root.begin, keep_order, worker.poller);
+    const auto most_kept = static_cast<std::size_t>(params_.max_features) * kOrdersPerTry;
+    const bool keep_order = !params_.random_splits && params_.features.size() <= most_kept;
+    worker.subtree.start(data_, params_.features, rows_of(root), root.begin, keep_order, worker.poller);
     Frontier frontier(params_.growth);
     worker.finder.add_up(rows_of(root), worker.child_cells[0]);
     open(part, frontier, root, worker, worker.child_cells[0]);

@@ -31,7 +31,7 @@ struct GrowParams {
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   std::uint64_t key = 0;               // every random draw is a function of it
   int n_threads = 1;
-  bool on_calling_thread = true;  // the thread that called in from Python grows it, and asks for signals
+  bool on_calling_thread = true;     // the thread that called in from Python grows it, and asks for signals
   std::size_t subtree_rows = 65536;  // nodes of at most so many rows are grown from compacted rows; for tests
 };
 

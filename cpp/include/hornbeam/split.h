@@ -163,6 +163,7 @@ class TestFinder {
   using Walk = typename S::Walk;
   using Step = typename Walk::Step;
 
+  std::uint32_t payload(std::size_t i) { return scorer_.stats().sort_payload(entries_[i], i); }
   bool set_range(const Column& column, const CodeRange& range);
   Code code_of(const Column& column, const OrderedRows& rows, std::size_t i) const;
 
@@ -201,8 +202,7 @@ class TestFinder {
   // The node at hand.
   std::span<const Entry> entries_;
   std::vector<Element> node_;
-  Buffer<std::uint32_t> payloads_;  // of its rows,
-  Buffer<Step> steps_;              // and what they add to a walk
+  Buffer<Step> steps_;  // of its rows
 
   // The gathered feature.
   Buffer<Code> codes_;

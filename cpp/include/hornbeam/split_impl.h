@@ -40,14 +40,8 @@ void TestFinder<S>::load(std::span<const Entry> entries, const std::vector<Eleme
   node_ = cell;
   Stats& stats = scorer_.stats();
   stats.load(entries);
-  payloads_.grow_to(entries.size());
   steps_.grow_to(entries.size());
-  std::uint32_t* payloads = payloads_.data();
-  Step* steps = steps_.data();
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    payloads[i] = stats.sort_payload(entries[i], i);
-    steps[i] = Walk::step_of(payloads[i]);
-  }
+  for (std::size_t i = 0; i < entries.size(); ++i) steps_[i] = Walk::step_of(payload(i));
 }
 
 template <Scorer S>
@@ -128,7 +122,7 @@ template <Scorer S>
 void TestFinder<S>::compute_missing_cell() {
   missing_cell_.assign(node_.size(), 0);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (codes_[i] == missing_code_) scorer_.stats().add(missing_cell_.data(), payloads_[i]);
+    if (codes_[i] == missing_code_) scorer_.stats().add(missing_cell_.data(), payload(i));
   }
 }
 
@@ -166,12 +160,12 @@ void TestFinder<S>::count_into_cells() {
   const auto& stats = scorer_.stats();
   if (n_missing_ == 0) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-      stats.add(&cells_[(codes_[i] - lowest_) * size], payloads_[i]);
+      stats.add(&cells_[(codes_[i] - lowest_) * size], payload(i));
     }
   } else {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (codes_[i] == missing_code_) continue;
-      stats.add(&cells_[(codes_[i] - lowest_) * size], payloads_[i]);
+      stats.add(&cells_[(codes_[i] - lowest_) * size], payload(i));
     }
   }
 }
@@ -217,7 +211,7 @@ void TestFinder<S>::sort_keys() {
   std::size_t n_known = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (n_missing_ > 0 && codes_[i] == missing_code_) continue;
-    keys_[n_known++] = std::uint64_t{codes_[i]} << 32 | payloads_[i];
+    keys_[n_known++] = std::uint64_t{codes_[i]} << 32 | payload(i);
   }
   n_sorted_ = n_known;
   sorted_ = sort_by_code(keys_.data(), key_scratch_.data(), n_known, lowest_, highest_);
@@ -476,7 +470,7 @@ bool TestFinder<S>::find_best(const Column& column, OrderedRows rows, const Limi
     const std::uint32_t missing = rank_of(rows.keys[rows.n - 1]);
     missing_cell_.assign(node_.size(), 0);
     for (; rank_of(rows.keys[rows.n - 1]) == missing; --rows.n, ++n_missing_) {
-      scorer_.stats().add(missing_cell_.data(), payloads_[place_of(rows.keys[rows.n - 1]) - rows.first]);
+      scorer_.stats().add(missing_cell_.data(), payload(place_of(rows.keys[rows.n - 1]) - rows.first));
     }
   }
   const Found found = walk_both_ways([&](bool missing_left) {

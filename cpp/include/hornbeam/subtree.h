@@ -28,41 +28,41 @@ namespace hornbeam {
 class Subtree {
  public:
   // As many rows as a subtree over so many features may have: places fit 16 bits, all lists 16 MiB.
-  static std::size_t most_rows(int n_features);
+  static std::size_t most_rows(std::size_t n_features);
 
   // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list.
-  void start(const Dataset& data, std::span<const Entry> entries, std::size_t origin, bool keep_order,
-             CancelPoller& poller);
+  void start(const Dataset& data, std::span<const FeatureId> features, std::span<const Entry> entries,
+             std::size_t origin, bool keep_order, CancelPoller& poller);
   void finish() { n_rows_ = 0; }
   bool started() const { return n_rows_ > 0; }
 
   // What the subtree has of the node at [begin, end) of the grower's list.
-  bool is_ordered(FeatureId feature) const { return ordered_[static_cast<std::size_t>(feature)] != 0; }
+  bool is_ordered(FeatureId feature) const { return keys_[static_cast<std::size_t>(feature)] != nullptr; }
   OrderedRows ordered_rows(FeatureId feature, std::size_t begin, std::size_t end) const {
-    return {list(feature) + (begin - origin_), end - begin, static_cast<Place>(begin - origin_)};
+    const std::size_t first = begin - origin_;
+    return {keys_[static_cast<std::size_t>(feature)] + first, end - begin, static_cast<Place>(first)};
   }
   KeptCodes kept_codes(FeatureId feature, std::size_t begin) const {
-    return {list(feature), original_.data() + (begin - origin_)};
+    return {codes_[static_cast<std::size_t>(feature)], original_.data() + (begin - origin_)};
   }
 
   // Sends the node's rows to its branches; returns how many go to branch 0. The ordered features follow by
   // `part_orders`, which can be spared where neither branch looks for a test.
   std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
                         const Split& split);
-  void part_orders(std::size_t begin, std::size_t end, std::size_t n_left, const Split& split);
+  void part_orders(std::size_t begin, std::size_t end, std::size_t n_left);
 
  private:
-  std::uint32_t* list(FeatureId feature) { return &lists_[static_cast<std::size_t>(feature) * n_rows_]; }
-  const std::uint32_t* list(FeatureId feature) const {
-    return &lists_[static_cast<std::size_t>(feature) * n_rows_];
-  }
   void order(const Column& column, std::span<const Entry> entries, PlacedRank* out);
-  void mark(std::size_t begin, std::size_t n, const Column& column, const Split& split);
+  std::size_t mark(std::size_t first, std::size_t n, const Column& column, const Split& split);
 
   std::size_t origin_ = 0;
   std::size_t n_rows_ = 0;
-  std::vector<char> ordered_;            // per feature
-  Buffer<std::uint32_t> lists_;          // per feature: keys, or codes by original place
+  Buffer<std::uint32_t> lists_;       // one after the other, of all features
+  std::vector<PlacedRank*> keys_;     // per feature: its list of keys, or null
+  std::vector<PlacedRank*> ordered_;  // the lists of keys there are
+  std::vector<const Code*> codes_;    // per feature: its list of codes by original place, or null
+  bool some_kept_ = false;
   std::vector<Place> original_;          // by place: where the row was when the subtree started
   std::vector<std::uint8_t> goes_left_;  // by place, for the test at hand
   std::vector<Place> new_place_;         // by place, once the rows have been parted
