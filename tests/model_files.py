@@ -133,6 +133,7 @@ TREE_SAMPLES = (
     "three_numbers",
     "one_leaf",
     "pruned",
+    "density",
 )
 FOREST_SAMPLES = (
     "forest",
@@ -173,6 +174,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
             tree(prune="cost_complexity", prune_select="cv_1se", cv=3, **limit).fit(X, X[:, 0] > 0),
             X,
         ),
+        "density": (hb.DensityTree(cv=3, random_state=0, min_samples_leaf=2).fit(X), X),
         **fit_forests(X, noise, frame, hidden),
     }
 
@@ -205,7 +207,8 @@ def trees_of(model: Any) -> tuple[Any, ...]:
 
 def answers(model: Any, X: Any) -> list[np.ndarray]:
     """Return everything a model says about rows: leaves, predictions, probabilities."""
-    found = [model.apply(X), np.asarray(model.predict(X))]
+    found = [model.apply(X)]
+    found.append(np.asarray(model.predict(X) if hasattr(model, "predict") else model.score_samples(X)))
     if hasattr(model, "predict_proba"):
         shares = model.predict_proba(X)
         found += shares if isinstance(shares, list) else [shares]

@@ -14,6 +14,7 @@ void bind_tree(nb::module_& module);
 void bind_grow(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_prune(nb::module_& module);
+void bind_density(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_boost(nb::module_& module);
 void forget_running_calls();
@@ -61,6 +62,7 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_grow(module);
   hornbeam::bindings::bind_predict(module);
   hornbeam::bindings::bind_prune(module);
+  hornbeam::bindings::bind_density(module);
   hornbeam::bindings::bind_forest(module);
   hornbeam::bindings::bind_boost(module);
   namespace nb = nanobind;

@@ -232,7 +232,7 @@ class WeakestLinks {
 
   // A split that gains nothing on paper, or loses, goes as soon as leaves cost anything.
   static Measured strength(const Link& link, double cost) {
-    const double slack = kSlack * cost / link.leaves_removed;
+    const double slack = kSlack * std::abs(cost) / link.leaves_removed;
     const double alpha = link.cost_rise / link.leaves_removed;
     return {alpha > slack ? alpha : 0.0, slack};
   }

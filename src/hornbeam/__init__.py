@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam import datasets
 from hornbeam._core import version as __version__
 from hornbeam.distill import Distilled, distill
+from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "DensityTree",
     "Distilled",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",

@@ -210,6 +210,11 @@ def upper_error_rate(errors: float, weight: float, confidence: float) -> float:
     binomial rate.
     """
 
+def grow_density_tree(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], *, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int, min_samples_split: int, min_samples_leaf: int) -> Tree:
+    """
+    Grows a density tree; values are densities relative to the uniform one over the box [low, high].
+    """
+
 class BagDraws:
     """
     What the members of a bag draw their rows from: rows or groups, in strata.

@@ -48,6 +48,7 @@ __all__ = [
     "ClassifierTreeOptions",
     "ColumnOptions",
     "Declared",
+    "DensityOptions",
     "ForestOptions",
     "GrowthOptions",
     "NumberCriterionOptions",
@@ -359,6 +360,31 @@ class PruningOptions(ValidationOptions):
     )
     prune_confidence: Annotated[float, Bounds(low=0, high=1, low_open=True, high_open=True)] = option(
         default=0.25, help="Confidence factor of 'pessimistic': the smaller, the more is cut."
+    )
+    cv: CountFromTwo | Splits = option(
+        default=10,
+        help="Folds of cross-validation: a number of random ones, a splitter of scikit-learn, or pairs of "
+        "row positions.",
+    )
+
+
+class DensityOptions(RunOptions):
+    """What `DensityTree` takes."""
+
+    max_depth: Count | None = option(
+        default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
+    )
+    min_samples_split: CountFromTwo | Share = option(
+        default=10,
+        help="A node with fewer rows stays a leaf; a fraction is of the training rows, rounded up.",
+    )
+    min_samples_leaf: Count | ProperShare = option(
+        default=5,
+        help="Fewest rows a split may leave in a child; a fraction is of the training rows, rounded up.",
+    )
+    prune: Literal["cost_complexity"] | None = option(
+        default="cost_complexity",
+        help="'cost_complexity' takes the nested tree of least cross-validated error; None keeps all.",
     )
     cv: CountFromTwo | Splits = option(
         default=10,

@@ -8,7 +8,7 @@ every estimator.
 
 from typing import TYPE_CHECKING, Any, Self
 
-__all__ = ["BaseEstimator", "ClassifierMixin", "MultiOutputMixin", "RegressorMixin"]
+__all__ = ["BaseEstimator", "ClassifierMixin", "DensityMixin", "MultiOutputMixin", "RegressorMixin"]
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
         def __sklearn_tags__(self) -> Any: ...
 
+    class DensityMixin:
+        """Marks an estimator of densities."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
     class RegressorMixin:
         """Marks a regressor."""
 
@@ -49,4 +54,4 @@ if TYPE_CHECKING:
         def __sklearn_tags__(self) -> Any: ...
 
 else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, DensityMixin, MultiOutputMixin, RegressorMixin

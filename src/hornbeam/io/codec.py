@@ -15,6 +15,7 @@ import numpy as np
 
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.answers import ClassAnswers
+from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -143,6 +144,31 @@ def _read_tree(tree: DecisionTreeClassifier | DecisionTreeRegressor, reader: Rec
         raise ModelFormatError(f"a single decision tree has {len(ensemble.trees)} trees")
 
 
+def _write_density(tree: DensityTree, writer: RecordWriter) -> None:
+    writer.put("box.low", tree.low_)
+    writer.put("box.high", tree.high_)
+    write_ensemble(tree._model, writer)
+    write_pruning(tree._pruning, writer)
+
+
+def _read_density(tree: DensityTree, reader: RecordReader) -> None:
+    ensemble = read_ensemble(reader)
+    n_features = len(ensemble.schema.names)
+    low, high = (reader.take(name, np.float64, (n_features,)) for name in ("box.low", "box.high"))
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+        raise ModelFormatError("the bounding box has no extent, or bounds that are not finite")
+    if (len(ensemble.trees), ensemble.trees[0].n_outputs, ensemble.trees[0].n_values) != (1, 1, 1):
+        raise ModelFormatError("a density tree is one tree with one value per node")
+    if (ensemble.trees[0].value < 0).any():
+        raise ModelFormatError("a density is negative")
+    tree.n_features_in_ = n_features
+    if ensemble.schema.names_given:
+        tree.feature_names_in_ = np.array(ensemble.schema.names, dtype=object)
+    tree.low_, tree.high_ = low, high
+    tree._model = ensemble
+    tree._pruning = read_pruning(reader)
+
+
 def _write_forest(forest: Any, writer: RecordWriter) -> None:
     _write_grown(forest, writer)
     write_draws(forest, writer)
@@ -160,6 +186,7 @@ _CODECS: Mapping[str, Codec] = {
     codec.estimator.__name__: codec
     for codec in (
         Codec(DecisionTreeClassifier, _write_tree, _read_tree),
+        Codec(DensityTree, _write_density, _read_density),
         Codec(DecisionTreeRegressor, _write_tree, _read_tree),
         Codec(RandomForestClassifier, _write_forest, _read_forest),
         Codec(RandomForestRegressor, _write_forest, _read_forest),

@@ -25,6 +25,8 @@ __all__ = [
     "PruningRecord",
     "PruningTable",
     "cut_at_alpha",
+    "leaf_sums",
+    "matching_steps",
     "prune_by_pessimism",
     "prune_by_table",
     "prune_by_validation",
@@ -132,7 +134,8 @@ def prune_by_table(tree: _core.Tree, judged: "Judgement", select: PruneSelect, *
     Of trees with equal errors the smallest is taken.
     """
     path = _core.cost_complexity_path(tree, by_error)
-    limit = judged.error.min() * (1 + _SLACK)
+    least = float(judged.error.min())
+    limit = least + _SLACK * abs(least)
     if select == "cv_1se":
         limit += judged.standard_error[np.flatnonzero(judged.error <= limit)[-1]]
     chosen = int(np.flatnonzero(judged.error <= limit)[-1])
@@ -209,14 +212,7 @@ class Judge:
         The tree that is best for alphas from a to b is judged by the trees that the folds prefer at the
         geometric mean of a and b, each on the rows it did not see.
         """
-        alphas = _core.cost_complexity_path(tree, self.by_error)["alpha"]
-        between = np.sqrt(alphas * np.append(alphas[1:], np.inf)) if len(alphas) > 1 else alphas
-
-        def steps_of(fold_alphas: FloatArray) -> IntArray:
-            steps: IntArray = np.searchsorted(fold_alphas, between * (1 + _SLACK), side="right") - 1
-            steps[0] = 0  # at alpha 0 nothing is cut, not even a split that gains nothing
-            return steps
-
+        steps_of = matching_steps(_core.cost_complexity_path(tree, self.by_error)["alpha"])
         sums, weights = [], []
         for fold_tree, held in fold_trees:
             sums.append(self._sums_at(fold_tree, held, steps_of))
@@ -226,22 +222,12 @@ class Judge:
     def _sums_at(
         self, tree: _core.Tree, held: HeldOut, steps_of: Callable[[FloatArray], IntArray]
     ) -> dict[str, FloatArray]:
-        """Sum errors over the leaves that a tree has at some steps, which `steps_of` finds by its alphas.
-
-        A node is a leaf from the step that cuts it until the step that cuts its parent.
-        """
+        """Sum errors over the leaves that a tree has at some steps, which `steps_of` finds by its alphas."""
         path = _core.cost_complexity_path(tree, self.by_error)
-        n_steps = len(path["alpha"])
-        begin = path["removed_at"]
-        end = np.where(tree.parent >= 0, begin[tree.parent], n_steps)
         steps = steps_of(path["alpha"])
-        at_steps = {}
-        for name, per_node in self.sums(tree, held).items():
-            change = np.zeros(n_steps + 1)
-            np.add.at(change, begin, per_node)
-            np.add.at(change, end, -per_node)
-            at_steps[name] = np.cumsum(change)[steps]
-        return at_steps
+        return {
+            name: leaf_sums(tree, path, per_node)[steps] for name, per_node in self.sums(tree, held).items()
+        }
 
     def sums(self, tree: _core.Tree, held: HeldOut) -> dict[str, FloatArray]:
         """Sum up, per node, what it would cost as a leaf on the rows that reach it."""
@@ -251,3 +237,33 @@ class Judge:
             tree, np.ascontiguousarray(leaves), **held.targets()
         )
         return sums
+
+
+def matching_steps(alphas: FloatArray) -> Callable[[FloatArray], IntArray]:
+    """Return a function from the alphas of another tree to its steps that match those of a tree.
+
+    A step that is best from one alpha to the next is matched by what the other tree prefers at their
+    geometric mean.
+    """
+    between = np.sqrt(alphas * np.append(alphas[1:], np.inf)) if len(alphas) > 1 else alphas
+
+    def steps_of(other_alphas: FloatArray) -> IntArray:
+        steps: IntArray = np.searchsorted(other_alphas, between * (1 + _SLACK), side="right") - 1
+        steps[0] = 0  # at alpha 0 nothing is cut, not even a split that gains nothing
+        return steps
+
+    return steps_of
+
+
+def leaf_sums(tree: _core.Tree, path: dict[str, Any], per_node: FloatArray) -> FloatArray:
+    """Sum numbers of nodes over the leaves that a tree has at each step of its path.
+
+    A node is a leaf from the step that cuts it until the step that cuts its parent.
+    """
+    n_steps = len(path["alpha"])
+    begin = path["removed_at"]
+    end = np.where(tree.parent >= 0, begin[tree.parent], n_steps)
+    change = np.zeros(n_steps + 1)
+    np.add.at(change, begin, per_node)
+    np.add.at(change, end, -per_node)
+    return np.cumsum(change)[:-1]
