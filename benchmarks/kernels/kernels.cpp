@@ -178,7 +178,7 @@ void measure_walk(std::mt19937_64& generator) {
   Cancel cancel;
   const Tree tree = grow_tree(data, target, {rows, {}}, params, cancel).tree;
   std::vector<NodeId> leaves(kTableRows);
-  const Predictor plain({&tree}, {}, Unseen::kMissing);
+  const Predictor plain({&tree}, {}, Unseen::kMissing, PredictPath::kPlain);
   report("plain walk, one tree of 31 leaves, one thread",
          fastest([] {}, [&] { plain.leaves(TableRows(table), {0, 1}, 1, cancel, leaves); }), kTableRows,
          "row and tree");

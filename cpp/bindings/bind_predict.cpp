@@ -10,6 +10,13 @@ using Scores = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Columns = std::vector<AnyColumn>;
 using Rows = Array1<RowId>;
 
+PredictPath path_named(const std::string& name) {
+  if (name == "fastest") return PredictPath::kFastest;
+  if (name == "plain") return PredictPath::kPlain;
+  if (name == "compact") return PredictPath::kCompact;
+  throw nb::value_error("no such path");
+}
+
 TreeRange checked_range(const Predictor& predictor, std::size_t begin, std::size_t end) {
   if (begin > end || end > predictor.n_trees()) throw nb::index_error("no such range of trees");
   return {begin, end};
@@ -63,15 +70,18 @@ void bind_predict(nb::module_& module) {
       .def(
           "__init__",
           [](Predictor* self, nb::typed<nb::tuple, Tree, nb::ellipsis> trees,
-             const std::optional<Array1<std::int32_t>>& adds_to, bool unseen_to_majority) {
+             const std::optional<Array1<std::int32_t>>& adds_to, bool unseen_to_majority,
+             const std::string& path) {
             std::vector<const Tree*> found;
             for (nb::handle tree : trees) found.push_back(&nb::cast<const Tree&>(tree));
             const auto columns = span_of(adds_to);
             new (self) Predictor(std::move(found), {columns.begin(), columns.end()},
-                                 unseen_to_majority ? Unseen::kMajority : Unseen::kMissing);
+                                 unseen_to_majority ? Unseen::kMajority : Unseen::kMissing, path_named(path));
           },
           nb::keep_alive<1, 2>(), nb::arg("trees"), nb::arg("adds_to").none(), nb::arg("unseen_to_majority"),
-          "`adds_to` names, for trees of one value, the column of the score that each tree adds to.")
+          nb::arg("path") = "fastest",
+          "`adds_to` names, for trees of one value, the column of the score that each tree adds to.\n\n"
+          "`path` is for tests: \"fastest\", \"plain\" or \"compact\" where it can hold the trees.")
       .def_prop_ro("n_trees", &Predictor::n_trees)
       .def_prop_ro("n_outputs", &Predictor::n_outputs)
       .def_prop_ro("n_values", &Predictor::n_values, "Columns of the score, per output.")
@@ -127,7 +137,7 @@ void bind_predict(nb::module_& module) {
          int n_threads) {
         const TableView table = view_of(columns, n_rows);
         const Unseen unseen = unseen_to_majority ? Unseen::kMajority : Unseen::kMissing;
-        const Predictor plain({&tree}, {}, unseen);
+        const Predictor plain({&tree}, {}, unseen, PredictPath::kPlain);
         check_width(plain, table.columns.size());
         std::vector<NodeId> leaves(n_rows);
         without_lock([&](Cancel& cancel) {

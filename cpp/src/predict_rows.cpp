@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <variant>
@@ -22,6 +24,15 @@ std::vector<double> meaning_of_codes(const Column& column) {
 }
 
 }  // namespace
+
+bool RowSource::seems_single(FeatureId feature) const {
+  std::array<double, 16> values;
+  const std::size_t n = std::min(values.size(), n_rows());
+  read(feature, 0, n, values.data());
+  return std::all_of(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n), [](double value) {
+    return value != value || static_cast<double>(static_cast<float>(value)) == value;
+  });
+}
 
 EncodedRows::EncodedRows(const Dataset& data, std::span<const RowId> rows) : data_(data), rows_(rows) {
   meaning_.reserve(n_features());

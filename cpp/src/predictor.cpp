@@ -4,35 +4,22 @@
 #include <array>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 
 #include "hornbeam/parallel.h"
+#include "hornbeam/predict/compact.h"
 #include "hornbeam/predict/plain.h"
 
 namespace hornbeam {
 
 namespace {
 
-// Adds what the leaves of a block of rows say to the rows' scores.
-void add_values(const Tree& tree, double weight, std::span<const NodeId> leaves, double* scores,
-                std::size_t score_size) {
-  const std::size_t n = tree.value_size();
-  for (std::size_t row = 0; row < leaves.size(); ++row) {
-    const double* value = tree.value.data() + static_cast<std::size_t>(leaves[row]) * n;
-    for (std::size_t k = 0; k < n; ++k) scores[row * score_size + k] += weight * value[k];
-  }
-}
-
-void add_votes(const Tree& tree, double weight, std::span<const NodeId> leaves, double* scores,
-               std::size_t score_size) {
-  const auto n_values = static_cast<std::size_t>(tree.n_values);
-  for (std::size_t row = 0; row < leaves.size(); ++row) {
-    const double* value = tree.value.data() + static_cast<std::size_t>(leaves[row]) * tree.value_size();
-    for (std::size_t first = 0; first < tree.value_size(); first += n_values) {
-      const double* largest = std::max_element(value + first, value + first + n_values);
-      scores[row * score_size + static_cast<std::size_t>(largest - value)] += weight;
-    }
-  }
-}
+using predict::CompactTree;
+using predict::CompactTrees;
+using predict::DoubleForm;
+using predict::PlainWalk;
+using predict::RowKeys;
+using predict::SingleForm;
 
 std::vector<FeatureId> tested_features(std::span<const Tree* const> trees) {
   std::vector<bool> is_tested;
@@ -50,10 +37,41 @@ std::vector<FeatureId> tested_features(std::span<const Tree* const> trees) {
   return features;
 }
 
+// Adds what the leaves of some rows say to the rows' scores.
+template <class ValuesOf>
+void add_values(std::span<const NodeId> leaves, const ValuesOf& values_of, std::size_t n, double weight,
+                double* scores, std::size_t score_size) {
+  // The loop over one or two values is written out: counting to two takes longer than adding twice.
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const double* values = values_of(leaves[i]);
+    double* score = scores + i * score_size;
+    score[0] += weight * values[0];
+    if (n == 1) continue;
+    score[1] += weight * values[1];
+    for (std::size_t k = 2; k < n; ++k) score[k] += weight * values[k];
+  }
+}
+
+// Adds votes for the first largest value of each output.
+template <class ValuesOf>
+void add_votes(std::span<const NodeId> leaves, const ValuesOf& values_of, std::size_t n,
+               std::size_t n_classes, double weight, double* scores, std::size_t score_size) {
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const double* values = values_of(leaves[i]);
+    for (std::size_t first = 0; first < n; first += n_classes) {
+      const double* largest = std::max_element(values + first, values + first + n_classes);
+      scores[i * score_size + static_cast<std::size_t>(largest - values)] += weight;
+    }
+  }
+}
+
 }  // namespace
 
-Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> adds_to, Unseen unseen)
-    : trees_(std::move(trees)), adds_to_(std::move(adds_to)), unseen_(unseen) {
+Predictor::~Predictor() = default;
+
+Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> adds_to, Unseen unseen,
+                     PredictPath path)
+    : trees_(std::move(trees)), adds_to_(std::move(adds_to)), unseen_(unseen), path_(path) {
   if (trees_.empty()) throw std::invalid_argument("a predictor needs a tree");
   if (!adds_to_.empty() && adds_to_.size() != trees_.size())
     throw std::invalid_argument("adds_to must name a column of the score for each tree");
@@ -65,6 +83,10 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
       throw std::invalid_argument("the trees of an ensemble differ in the shape of their values");
   }
   features_ = tested_features(trees_);
+  single_can_hold_ = CompactTrees<SingleForm>::can_hold(trees_, features_.size());
+  double_can_hold_ = CompactTrees<DoubleForm>::can_hold(trees_, features_.size());
+  for (const Tree* tree : trees_)
+    nodes_per_tree_ += static_cast<double>(tree->n_nodes()) / static_cast<double>(trees_.size());
   if (adds_to_.empty()) return;
   if (score_size() != 1) throw std::invalid_argument("adds_to goes with trees of one value");
   const auto [least, most] = std::minmax_element(adds_to_.begin(), adds_to_.end());
@@ -73,58 +95,182 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
   n_values_ = static_cast<std::size_t>(*most) + 1;
 }
 
+bool Predictor::should_compact(std::size_t n_rows) const {
+  // Making it costs about as much per node as the plain walk of an eighth of a row per tree.
+  constexpr double kRowsPerNode = 0.125;
+  if (!double_can_hold_ || path_ == PredictPath::kPlain) return false;
+  if (path_ == PredictPath::kCompact || single_.get() != nullptr || double_.get() != nullptr) return true;
+  const std::size_t seen = rows_seen_.fetch_add(n_rows, std::memory_order_relaxed) + n_rows;
+  return static_cast<double>(seen) >= kRowsPerNode * nodes_per_tree_;
+}
+
+template <class Form>
+const CompactTrees<Form>& Predictor::compact(int n_threads) const {
+  const auto make = [&] { return CompactTrees<Form>(trees_, features_, unseen_, n_threads); };
+  if constexpr (std::is_same_v<Form, SingleForm>)
+    return single_.get_or_make(make);
+  else
+    return double_.get_or_make(make);
+}
+
 namespace {
 
-// Calls visit(tree, first row of the block, leaves of the block's rows), block by block on some threads,
-// within a block in the order of the trees.
-template <class Visit>
-void visit_leaves(std::span<const Tree* const> trees, std::span<const FeatureId> features, Unseen unseen,
-                  const RowSource& rows, int n_threads, Cancel& cancel, Visit&& visit) {
-  using predict::PlainWalk;
-  const auto n_workers = static_cast<std::size_t>(std::max(1, n_threads));
-  std::vector<PlainWalk> walks(n_workers, PlainWalk(features, unseen));
-  std::vector<CancelPoller> pollers;
-  for (std::size_t w = 0; w < n_workers; ++w) pollers.emplace_back(cancel, w == 0);
-  const std::size_t n_blocks = (rows.n_rows() + PlainWalk::kBlockRows - 1) / PlainWalk::kBlockRows;
+// Runs work(worker number, first row, one behind the last row) over blocks of rows on some threads.
+template <class Work>
+void for_blocks(std::size_t n_rows, std::size_t block_rows, int n_threads, Cancel& cancel, Work&& work) {
+  const std::size_t n_blocks = (n_rows + block_rows - 1) / block_rows;
   parallel_for(
       n_blocks, n_threads,
       [&](std::size_t block, int worker) {
-        PlainWalk& walk = walks[static_cast<std::size_t>(worker)];
-        const std::size_t begin = block * PlainWalk::kBlockRows;
-        const std::size_t end = std::min(begin + PlainWalk::kBlockRows, rows.n_rows());
-        walk.load(rows, begin, end);
-        std::array<NodeId, PlainWalk::kBlockRows> leaves;
-        for (std::size_t t = 0; t < trees.size(); ++t) {
-          walk.find_leaves(*trees[t], pollers[static_cast<std::size_t>(worker)], leaves.data());
-          visit(t, begin, std::span<const NodeId>(leaves.data(), end - begin));
-        }
+        const std::size_t begin = block * block_rows;
+        work(static_cast<std::size_t>(worker), begin, std::min(begin + block_rows, n_rows));
       },
       &cancel);
 }
 
+std::vector<CancelPoller> make_pollers(Cancel& cancel, int n_threads) {
+  std::vector<CancelPoller> pollers;
+  for (int worker = 0; worker < std::max(1, n_threads); ++worker) pollers.emplace_back(cancel, worker == 0);
+  return pollers;
+}
+
+// Rows are read once per tree and in order, nodes once per block of rows and in any order: blocks are several
+// times as large as a tree, and the same share for every thread.
+std::size_t compact_block_rows(std::size_t n_rows, std::size_t n_features, double nodes_per_tree,
+                               int n_threads) {
+  constexpr double kMostBytes = 4 << 20;
+  constexpr double kFewestBytes = 16 << 10;
+  const double bytes = std::clamp(nodes_per_tree * 48, kFewestBytes, kMostBytes);
+  const auto most = static_cast<std::size_t>(bytes / (4.0 * static_cast<double>(n_features) + 8)) + 1;
+  const auto workers = static_cast<std::size_t>(std::max(1, n_threads));
+  const std::size_t rounds = (n_rows + most * workers - 1) / (most * workers);
+  const std::size_t share = (n_rows + rounds * workers - 1) / (rounds * workers);
+  return std::max<std::size_t>(64, (share + predict::kLanes - 1) / predict::kLanes * predict::kLanes);
+}
+
+// What a thread needs to take rows through compact trees.
+template <class Form>
+struct CompactWork {
+  RowKeys<Form> keys;
+  std::vector<NodeId> leaves;
+};
+
+template <class Form>
+auto values_in(const CompactTree<Form>& tree) {
+  return [&tree](NodeId leaf) { return tree.values.data() + tree.places[static_cast<std::size_t>(leaf)]; };
+}
+
+// False if the form cannot hold a value of the rows.
+template <class Form, class Visit>
+bool visit_block(const CompactTrees<Form>& compact, const RowSource& rows, std::size_t begin, std::size_t end,
+                 TreeRange range, CompactWork<Form>& work, CancelPoller& poller, Visit&& visit) {
+  if (!work.keys.load(compact, rows, begin, end)) return false;
+  work.leaves.resize(end - begin);
+  for (std::size_t t = range.begin; t < range.end; ++t) {
+    const CompactTree<Form>& tree = compact.trees()[t];
+    work.keys.find_leaves(tree, work.leaves.data());
+    visit(t, begin, std::span<const NodeId>(work.leaves), values_in(tree));
+    poller.poll(16 * (end - begin));
+  }
+  return true;
+}
+
 }  // namespace
+
+template <class Visit>
+void Predictor::visit_plain(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                            Visit&& visit) const {
+  std::vector<CancelPoller> pollers = make_pollers(cancel, n_threads);
+  std::vector<PlainWalk> walks(pollers.size(), PlainWalk(features_, unseen_));
+  for_blocks(rows.n_rows(), PlainWalk::kBlockRows, n_threads, cancel,
+             [&](std::size_t worker, std::size_t begin, std::size_t end) {
+               walks[worker].load(rows, begin, end);
+               std::array<NodeId, PlainWalk::kBlockRows> leaves;
+               for (std::size_t t = range.begin; t < range.end; ++t) {
+                 const Tree& tree = *trees_[t];
+                 walks[worker].find_leaves(tree, pollers[worker], leaves.data());
+                 visit(t, begin, std::span<const NodeId>(leaves.data(), end - begin), [&tree](NodeId leaf) {
+                   return tree.value.data() + static_cast<std::size_t>(leaf) * tree.value_size();
+                 });
+               }
+             });
+}
+
+template <class Visit>
+void Predictor::visit_compact(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                              Visit&& visit) const {
+  const bool try_single =
+      single_can_hold_ && std::all_of(features_.begin(), features_.end(),
+                                      [&](FeatureId feature) { return rows.seems_single(feature); });
+  const std::size_t block_rows =
+      compact_block_rows(rows.n_rows(), features_.size(), nodes_per_tree_, n_threads);
+  if (try_single)
+    compact<SingleForm>(n_threads);
+  else
+    compact<DoubleForm>(n_threads);
+  std::vector<CancelPoller> pollers = make_pollers(cancel, n_threads);
+  std::vector<CompactWork<SingleForm>> single_work(pollers.size());
+  std::vector<CompactWork<DoubleForm>> double_work(pollers.size());
+  for_blocks(
+      rows.n_rows(), block_rows, n_threads, cancel, [&](std::size_t w, std::size_t begin, std::size_t end) {
+        const bool done = try_single && visit_block(compact<SingleForm>(1), rows, begin, end, range,
+                                                    single_work[w], pollers[w], visit);
+        if (!done)
+          visit_block(compact<DoubleForm>(1), rows, begin, end, range, double_work[w], pollers[w], visit);
+      });
+}
+
+// One row or a few, without threads, and without allocating after the first time: one row is taken through
+// several trees at once.
+template <class Form, class Visit>
+bool Predictor::visit_few_rows(const RowSource& rows, TreeRange range, Visit&& visit) const {
+  thread_local CompactWork<Form> work;
+  const CompactTrees<Form>& compact = this->compact<Form>(1);
+  if (!work.keys.load(compact, rows, 0, rows.n_rows())) return false;
+  const auto trees = compact.trees().subspan(range.begin, range.size());
+  work.leaves.resize(range.size());
+  for (std::size_t row = 0; row < rows.n_rows(); ++row) {
+    work.keys.find_leaves_of_row(row, trees, work.leaves.data());
+    for (std::size_t t = 0; t < trees.size(); ++t)
+      visit(range.begin + t, row, std::span<const NodeId>(&work.leaves[t], 1), values_in(trees[t]));
+  }
+  return true;
+}
+
+template <class Visit>
+void Predictor::visit_leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                             Visit&& visit) const {
+  constexpr std::size_t kFewRows = predict::kLanes / 2;
+  if (!should_compact(rows.n_rows())) return visit_plain(rows, range, n_threads, cancel, visit);
+  if (rows.n_rows() > kFewRows) return visit_compact(rows, range, n_threads, cancel, visit);
+  if (single_can_hold_ && visit_few_rows<SingleForm>(rows, range, visit)) return;
+  visit_few_rows<DoubleForm>(rows, range, visit);
+}
 
 void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                        std::span<NodeId> leaves) const {
-  const std::span<const Tree* const> trees(trees_.data() + range.begin, range.size());
-  visit_leaves(trees, features_, unseen_, rows, n_threads, cancel,
-               [&](std::size_t t, std::size_t begin, std::span<const NodeId> found) {
-                 for (std::size_t i = 0; i < found.size(); ++i)
-                   leaves[(begin + i) * range.size() + t] = found[i];
+  visit_leaves(rows, range, n_threads, cancel,
+               [&](std::size_t tree, std::size_t first, std::span<const NodeId> found, const auto&) {
+                 NodeId* column = leaves.data() + first * range.size() + (tree - range.begin);
+                 for (std::size_t i = 0; i < found.size(); ++i) column[i * range.size()] = found[i];
                });
 }
 
 void Predictor::add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads,
                     Cancel& cancel, std::span<double> scores) const {
-  const std::span<const Tree* const> trees(trees_.data() + range.begin, range.size());
-  visit_leaves(trees, features_, unseen_, rows, n_threads, cancel,
-               [&](std::size_t t, std::size_t begin, std::span<const NodeId> found) {
-                 const std::size_t tree = range.begin + t;
-                 const auto column = adds_to_.empty() ? 0 : static_cast<std::size_t>(adds_to_[tree]);
-                 double* first = scores.data() + begin * score_size() + column;
-                 const auto add_one = counting.hard_votes ? add_votes : add_values;
-                 add_one(*trees_[tree], counting.weight(tree), found, first, score_size());
-               });
+  const std::size_t n_said = trees_[0]->value_size();
+  const auto n_classes = static_cast<std::size_t>(trees_[0]->n_values);
+  const std::size_t size = score_size();
+  visit_leaves(
+      rows, range, n_threads, cancel,
+      [&](std::size_t tree, std::size_t first, std::span<const NodeId> found, const auto& values_of) {
+        const double weight = counting.weight(tree);
+        double* score = scores.data() + first * size + (adds_to_.empty() ? 0 : adds_to_[tree]);
+        if (counting.hard_votes)
+          add_votes(found, values_of, n_said, n_classes, weight, score, size);
+        else
+          add_values(found, values_of, n_said, weight, score, size);
+      });
 }
 
 }  // namespace hornbeam

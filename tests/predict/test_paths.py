@@ -38,6 +38,7 @@ def assert_as_slow_walk(
             assert scores.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("path", ["fastest", "plain", "compact"])
 @given(
     models(),
     st.sampled_from(ROW_COUNTS),
@@ -47,9 +48,9 @@ def assert_as_slow_walk(
     st.sampled_from(["float64", "float32"]),
 )
 @settings(max_examples=200, deadline=None)
-def test_every_answer_is_that_of_the_slow_walk(model, n_rows, seed, gaps, majority, dtype):
+def test_every_answer_is_that_of_the_slow_walk(path, model, n_rows, seed, gaps, majority, dtype):
     columns = random_rows(model, seed, n_rows, gaps=gaps, dtype=dtype)
-    predictor = _core.Predictor(model.trees, model.adds_to, majority)
+    predictor = _core.Predictor(model.trees, model.adds_to, majority, path)
     assert_as_slow_walk(predictor, model, columns, majority=majority, seed=seed)
 
 

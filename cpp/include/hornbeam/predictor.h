@@ -5,12 +5,14 @@
 // is a leaf, and sums are made in float64, in the order of the trees, one tree after the other.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "hornbeam/cancel.h"
+#include "hornbeam/predict/lazy.h"
 #include "hornbeam/predict/rows.h"
 #include "hornbeam/tree.h"
 
@@ -34,12 +36,24 @@ struct Counting {
   double weight(std::size_t tree) const { return weights.empty() ? 1.0 : weights[tree]; }
 };
 
+namespace predict {
+struct SingleForm;
+struct DoubleForm;
+template <class Form>
+class CompactTrees;
+}  // namespace predict
+
+// How the answers are computed. They do not depend on it; tests and measurements may ask for one.
+enum class PredictPath : std::uint8_t { kFastest, kPlain, kCompact };
+
 class Predictor {
  public:
   // `adds_to` is empty where the values of a tree cover the whole score. Else every tree has one value and
   // adds it to the column of the score that `adds_to` names for it (boosting of several classes). The trees
   // belong to the caller and outlive the predictor.
-  Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> adds_to, Unseen unseen);
+  Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> adds_to, Unseen unseen,
+            PredictPath path = PredictPath::kFastest);
+  ~Predictor();
 
   std::size_t n_trees() const { return trees_.size(); }
   std::size_t n_outputs() const { return n_outputs_; }
@@ -57,12 +71,43 @@ class Predictor {
            std::span<double> scores) const;
 
  private:
+  std::span<const Tree* const> trees(TreeRange range) const {
+    return std::span(trees_).subspan(range.begin, range.size());
+  }
+  // Whether the compact form can hold the trees and is worth making, or made already.
+  bool should_compact(std::size_t n_rows) const;
+  template <class Form>
+  const predict::CompactTrees<Form>& compact(int n_threads) const;
+
+  // Calls visit(tree, first row, leaves of the rows, where the values of a leaf are), for some rows after the
+  // other and in the order of the trees.
+  template <class Visit>
+  void visit_leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                    Visit&& visit) const;
+  template <class Visit>
+  void visit_plain(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                   Visit&& visit) const;
+  template <class Visit>
+  void visit_compact(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                     Visit&& visit) const;
+  template <class Form, class Visit>
+  bool visit_few_rows(const RowSource& rows, TreeRange range, Visit&& visit) const;
+
   std::vector<const Tree*> trees_;
   std::vector<std::int32_t> adds_to_;
   Unseen unseen_;
   std::size_t n_outputs_ = 1;
   std::size_t n_values_ = 1;
   std::vector<FeatureId> features_;
+  PredictPath path_;
+  double nodes_per_tree_ = 0;
+  bool single_can_hold_ = false;
+  bool double_can_hold_ = false;
+
+  // What follows from the trees and is made when it pays. Predicting changes nothing else.
+  mutable std::atomic<std::size_t> rows_seen_{0};
+  predict::Lazy<predict::CompactTrees<predict::SingleForm>> single_;
+  predict::Lazy<predict::CompactTrees<predict::DoubleForm>> double_;
 };
 
 }  // namespace hornbeam

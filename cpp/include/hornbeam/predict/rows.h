@@ -19,6 +19,8 @@ class RowSource {
   virtual std::size_t n_rows() const = 0;
   virtual std::size_t n_features() const = 0;
   virtual void read(FeatureId feature, std::size_t begin, std::size_t end, double* out) const = 0;
+  // Whether all values of a feature seem to be float32 numbers: a guess, from the type or the first rows.
+  virtual bool seems_single(FeatureId feature) const;
 };
 
 class TableRows final : public RowSource {
@@ -28,6 +30,10 @@ class TableRows final : public RowSource {
   std::size_t n_features() const override { return table_.columns.size(); }
   void read(FeatureId feature, std::size_t begin, std::size_t end, double* out) const override {
     read_doubles(table_.columns[static_cast<std::size_t>(feature)], begin, end, out);
+  }
+  bool seems_single(FeatureId feature) const override {
+    return table_.columns[static_cast<std::size_t>(feature)].number == Number::kF32 ||
+           RowSource::seems_single(feature);
   }
 
  private:
