@@ -52,6 +52,28 @@ ColumnTask task_of(nb::handle item, std::size_t n_rows, std::vector<AnyColumn>& 
   return task;
 }
 
+// The columns that become bytes are encoded together; marks those that are done.
+std::vector<char> encode_dense_numbers(const std::vector<ColumnTask>& tasks, std::size_t n_rows, int max_bins,
+                                       int n_threads, Cancel& cancel, std::vector<Column>& encoded) {
+  constexpr int kMostBytes = 255;  // one code is left for missing values
+  std::vector<char> is_encoded(tasks.size(), 0);
+  if (max_bins <= 0 || max_bins > kMostBytes) return is_encoded;
+  std::vector<std::size_t> places;
+  std::vector<ColumnView> views;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].form != ColumnTask::Form::kNumeric) continue;
+    places.push_back(i);
+    views.push_back(tasks[i].values);
+  }
+  std::vector<std::optional<Column>> columns = encode_bytes(views, n_rows, max_bins, n_threads, cancel);
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    if (!columns[j]) continue;
+    encoded[places[j]] = std::move(*columns[j]);
+    is_encoded[places[j]] = 1;
+  }
+  return is_encoded;
+}
+
 Dataset encode_table(std::size_t n_rows, nb::list columns, int max_bins, int n_threads) {
   std::vector<AnyColumn> alive;
   std::vector<ColumnTask> tasks;
@@ -59,11 +81,13 @@ Dataset encode_table(std::size_t n_rows, nb::list columns, int max_bins, int n_t
   return without_lock([&](Cancel& cancel) {
     Dataset data(n_rows);
     std::vector<Column> encoded(tasks.size());
+    std::vector<char> is_encoded = encode_dense_numbers(tasks, n_rows, max_bins, n_threads, cancel, encoded);
     std::vector<CancelPoller> pollers;
     for (int w = 0; w < std::max(1, n_threads); ++w) pollers.emplace_back(cancel, w == 0);
     parallel_for(
         tasks.size(), n_threads,
         [&](std::size_t i, int worker) {
+          if (is_encoded[i]) return;
           encoded[i] = tasks[i].encode(n_rows, max_bins, pollers[static_cast<std::size_t>(worker)]);
         },
         &cancel);

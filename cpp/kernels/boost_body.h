@@ -306,7 +306,38 @@ void score_wide(const WideCell* cells, std::size_t n, const WideCell& start, con
   }
 }
 
-// ---- losses
+// ---- derivatives
+
+// Rounded to the nearest whole number, ties to even; for sizes below 2^31.
+std::int32_t whole(double value) {
+  constexpr double kRound = 0x1.8p52;
+  return static_cast<std::int32_t>((value + kRound) - kRound);
+}
+
+template <bool kOnes>
+WideCell pack_some(const float* __restrict gradients, const float* __restrict hessians, std::size_t n,
+                   RowId first_row, double gradient_scale, double hessian_scale,
+                   BoostEntry* __restrict entries) {
+  std::int64_t gradient_sum = 0;
+  std::int64_t hessian_sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int32_t gradient = whole(static_cast<double>(gradients[i]) * gradient_scale);
+    const std::int32_t hessian = kOnes ? 1 : whole(static_cast<double>(hessians[i]) * hessian_scale);
+    gradient_sum += gradient;
+    hessian_sum += hessian;
+    entries[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(gradient)) << 48 |
+                 static_cast<std::uint64_t>(static_cast<std::int64_t>(hessian)) << 32 |
+                 (first_row + static_cast<std::uint64_t>(i));
+  }
+  return {gradient_sum, hessian_sum};
+}
+
+WideCell pack_rows(const float* gradients, const float* hessians, std::size_t n, RowId first_row,
+                   double gradient_scale, double hessian_scale, BoostEntry* entries) {
+  return hessians == nullptr
+             ? pack_some<true>(gradients, hessians, n, first_row, gradient_scale, hessian_scale, entries)
+             : pack_some<false>(gradients, hessians, n, first_row, gradient_scale, hessian_scale, entries);
+}
 
 void log_loss(const double* __restrict scores, const float* __restrict y, std::size_t n,
               float* __restrict gradients, float* __restrict hessians) {
@@ -320,6 +351,7 @@ void log_loss(const double* __restrict scores, const float* __restrict y, std::s
 }  // namespace
 
 extern const BoostKernels boost_table;
-const BoostKernels boost_table = {add_packed, add_wide, mark_left, send, score_packed, score_wide, log_loss};
+const BoostKernels boost_table = {add_packed,   add_wide,   mark_left, send,
+                                  score_packed, score_wide, pack_rows, log_loss};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

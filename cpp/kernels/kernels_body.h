@@ -1,5 +1,8 @@
 // The bodies of kernels.h; included once per instruction set, inside a namespace that HORNBEAM_KERNELS names.
 #include <algorithm>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "hornbeam/kernels.h"
 
@@ -43,9 +46,48 @@ double largest(const double* scores, std::size_t n) {
   return best[0];
 }
 
+#if defined(__AVX512F__)
+
+// Sixteen edges at once, twice: which block of sixteen, and where in it.
+void count_below(const double* values, std::size_t n, const double* edges, std::uint8_t* counts) {
+  __m512d last_low = _mm512_setzero_pd();  // the last edge of each block
+  __m512d last_high = _mm512_setzero_pd();
+  for (int block = 0; block < 8; ++block) {
+    const auto lane = static_cast<__mmask8>(1u << block);
+    last_low = _mm512_mask_mov_pd(last_low, lane, _mm512_set1_pd(edges[16 * block + 15]));
+    last_high = _mm512_mask_mov_pd(last_high, lane, _mm512_set1_pd(edges[16 * (block + 8) + 15]));
+  }
+  const auto below = [](__m512d low, __m512d high, __m512d value) {
+    const __mmask8 first = _mm512_cmp_pd_mask(low, value, _CMP_LT_OQ);
+    const __mmask8 second = _mm512_cmp_pd_mask(high, value, _CMP_LT_OQ);
+    return static_cast<unsigned>(
+        __builtin_popcount(static_cast<unsigned>(first) | static_cast<unsigned>(second) << 8));
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    const __m512d value = _mm512_set1_pd(values[i]);
+    const unsigned block = below(last_low, last_high, value);
+    const double* edge = edges + 16 * std::size_t{block};
+    counts[i] = static_cast<std::uint8_t>(16 * block +
+                                          below(_mm512_loadu_pd(edge), _mm512_loadu_pd(edge + 8), value));
+  }
+}
+
+#else
+
+// Halving in a fixed number of steps, without a branch to mispredict.
+void count_below(const double* values, std::size_t n, const double* edges, std::uint8_t* counts) {
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t below = 0;
+    for (std::size_t step = 128; step > 0; step /= 2) below += edges[below + step - 1] < values[i] ? step : 0;
+    counts[i] = static_cast<std::uint8_t>(below);
+  }
+}
+
+#endif
+
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {HORNBEAM_KERNELS_NAME, gini_two_classes, two_squares, largest};
+const Kernels table = {HORNBEAM_KERNELS_NAME, gini_two_classes, two_squares, largest, count_below};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

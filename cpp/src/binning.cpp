@@ -2,12 +2,15 @@
 // of order-preserving integer keys. Binned: edges from the quantiles of at most 200,000 rows, then a search
 // per value.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
 
 #include "hornbeam/dataset.h"
+#include "hornbeam/kernels.h"
+#include "hornbeam/parallel.h"
 #include "hornbeam/radix.h"
 #include "hornbeam/sampler.h"
 
@@ -206,25 +209,49 @@ Column exact_column(const Values& values, const DistinctValues* few, CancelPolle
   return column;
 }
 
-// At most kQuantileSampleRows known values, ascending; which rows depends on the number of rows only.
-std::vector<double> sorted_sample(std::span<const double> numbers) {
-  std::vector<double> sample;
+// Ascending, by way of the rounded keys.
+void sort_numbers(std::vector<double>& numbers) {
   const std::size_t n = numbers.size();
-  if (n <= kQuantileSampleRows) {
-    for (const double number : numbers) {
-      if (!std::isnan(number)) sample.push_back(number);
-    }
-  } else {
-    Stream stream(n, Purpose::kThreshold);
-    for (std::size_t i = 0; i < kQuantileSampleRows; ++i) {
-      // One row from each of equally long stretches: as even as a grid, without its rhythm.
-      const std::size_t begin = i * n / kQuantileSampleRows;
-      const std::size_t end = (i + 1) * n / kQuantileSampleRows;
-      const double number = numbers[begin + stream.below(static_cast<std::uint32_t>(end - begin))];
-      if (!std::isnan(number)) sample.push_back(number);
-    }
+  Buffer<RoundedItem> items(n);
+  Buffer<RoundedItem> scratch(n);
+  for (std::size_t i = 0; i < n; ++i) items[i] = rounded_item(numbers[i], i);
+  RoundedItem* sorted =
+      radix_sort(items.data(), scratch.data(), n, 32, [](RoundedItem item) { return item >> 32; });
+  for (std::size_t i = 0; i < n;) {
+    std::size_t end = i + 1;
+    while (end < n && sorted[end] >> 32 == sorted[i] >> 32) ++end;
+    if (end - i > 1) sort_run(sorted + i, sorted + end, numbers);
+    i = end;
   }
-  std::sort(sample.begin(), sample.end());
+  std::vector<double> in_order(n);
+  for (std::size_t i = 0; i < n; ++i) in_order[i] = numbers[row_of(sorted[i])];
+  numbers = std::move(in_order);
+}
+
+// The rows that quantiles are taken from: all, or one from each of equally long stretches, which is as even
+// as a grid, without its rhythm. Which ones depends on the number of rows only.
+std::vector<RowId> sampled_rows(std::size_t n) {
+  std::vector<RowId> rows(std::min(n, kQuantileSampleRows));
+  Stream stream(n, Purpose::kThreshold);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t begin = i * n / rows.size();
+    const std::size_t end = (i + 1) * n / rows.size();
+    rows[i] = static_cast<RowId>(
+        end - begin == 1 ? begin : begin + stream.below(static_cast<std::uint32_t>(end - begin)));
+  }
+  return rows;
+}
+
+// The known ones among the sampled values, ascending.
+template <class ValueOfRow>
+std::vector<double> sorted_sample(std::span<const RowId> rows, ValueOfRow value_of_row) {
+  std::vector<double> sample;
+  sample.reserve(rows.size());
+  for (const RowId row : rows) {
+    const double value = value_of_row(row) + 0.0;  // -0.0 + 0.0 is 0.0
+    if (!std::isnan(value)) sample.push_back(value);
+  }
+  sort_numbers(sample);
   return sample;
 }
 
@@ -273,7 +300,9 @@ class EdgeSearch {
 Column binned_column(const Values& values, int max_bins) {
   Column column;
   column.binned = true;
-  column.values = quantile_edges(sorted_sample(values.numbers.span()), max_bins);
+  const std::vector<RowId> rows = sampled_rows(values.numbers.size());
+  const auto sample = sorted_sample(rows, [&](RowId row) { return values.numbers[row]; });
+  column.values = quantile_edges(sample, max_bins);
   column.n_codes = static_cast<Code>(column.values.size()) + 1;
   column.has_missing = values.has_missing;
   const EdgeSearch edges_below(column.values);
@@ -299,6 +328,99 @@ Column encode_values(const Values& values, int max_bins, CancelPoller& poller) {
 
 Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins, CancelPoller& poller) {
   return encode_values(read_values(column, n_rows), max_bins, poller);
+}
+
+// ---- many columns into byte codes
+
+namespace {
+
+constexpr std::size_t kEdgeRoom = 256;
+constexpr std::size_t kRowsPerTask = 1 << 13;
+constexpr std::size_t kRowsPerBlock = 512;
+
+// Decides how a column is coded, from a sample: few distinct values there are taken for all there are, which
+// is looked at again when codes are written.
+Column plan_bytes(const ColumnView& view, std::span<const RowId> rows, std::size_t n_rows, int max_bins) {
+  std::vector<double> sample = visit_number(view.number, [&](auto zero) {
+    return sorted_sample(
+        rows, [&](RowId row) { return static_cast<double>(read_element<decltype(zero)>(view, row)); });
+  });
+  std::vector<double> distinct;
+  for (const double value : sample) {
+    if (!distinct.empty() && value == distinct.back()) continue;
+    distinct.push_back(value);
+    if (distinct.size() > static_cast<std::size_t>(max_bins)) break;
+  }
+  Column column;
+  column.binned = distinct.size() > static_cast<std::size_t>(max_bins);
+  column.values = column.binned ? quantile_edges(sample, max_bins) : std::move(distinct);
+  column.n_codes = static_cast<Code>(column.values.size()) + (column.binned ? 1 : 0);
+  column.codes = Buffer<std::uint8_t>(n_rows);
+  return column;
+}
+
+struct Seen {
+  std::atomic<bool> missing{false};
+  std::atomic<bool> unplanned{false};  // a value that is none of the distinct ones
+};
+
+// Codes of rows [begin, end) of one column.
+void write_bytes(const ColumnView& view, std::size_t begin, std::size_t end, const double* edges,
+                 Column& column, Seen& seen) {
+  double values[kRowsPerBlock];
+  read_doubles(view, begin, end, values);
+  std::uint8_t* codes = std::get<Buffer<std::uint8_t>>(column.codes).data() + begin;
+  kernels().count_below(values, end - begin, edges, codes);
+  bool missing = false;
+  bool unplanned = false;
+  for (std::size_t i = 0; i < end - begin; ++i) missing |= std::isnan(values[i]);
+  if (missing) {
+    seen.missing = true;
+    for (std::size_t i = 0; i < end - begin; ++i) {
+      if (std::isnan(values[i])) codes[i] = static_cast<std::uint8_t>(column.missing_code());
+    }
+  }
+  if (column.binned) return;
+  for (std::size_t i = 0; i < end - begin; ++i)
+    unplanned |= edges[codes[i]] != values[i] && !std::isnan(values[i]);
+  if (unplanned) seen.unplanned = true;
+}
+
+}  // namespace
+
+std::vector<std::optional<Column>> encode_bytes(std::span<const ColumnView> views, std::size_t n_rows,
+                                                int max_bins, int n_threads, Cancel& cancel) {
+  std::vector<std::optional<Column>> columns(views.size());
+  std::vector<std::vector<double>> edges(views.size());
+  const std::vector<RowId> rows = sampled_rows(n_rows);
+  parallel_for(
+      views.size(), n_threads,
+      [&](std::size_t j, int) {
+        columns[j] = plan_bytes(views[j], rows, n_rows, max_bins);
+        edges[j] = columns[j]->values;
+        edges[j].resize(kEdgeRoom, kInfinity);
+      },
+      &cancel);
+  // Blocks of rows, and within them column after column: the lines of a row-major table are read once.
+  const std::size_t n_tasks = (n_rows + kRowsPerTask - 1) / kRowsPerTask;
+  std::vector<Seen> seen(views.size());
+  parallel_for(
+      n_tasks, n_threads,
+      [&](std::size_t task, int) {
+        const std::size_t task_end = std::min((task + 1) * kRowsPerTask, n_rows);
+        for (std::size_t begin = task * kRowsPerTask; begin < task_end; begin += kRowsPerBlock) {
+          const std::size_t end = std::min(begin + kRowsPerBlock, task_end);
+          for (std::size_t j = 0; j < views.size(); ++j) {
+            write_bytes(views[j], begin, end, edges[j].data(), *columns[j], seen[j]);
+          }
+        }
+      },
+      &cancel);
+  for (std::size_t j = 0; j < views.size(); ++j) {
+    columns[j]->has_missing = seen[j].missing;
+    if (seen[j].unplanned) columns[j].reset();
+  }
+  return columns;
 }
 
 Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,

@@ -45,23 +45,26 @@ double scale_for(double largest, int bits) {
 }
 
 std::int32_t fixed(float value, double scale) {
-  return static_cast<std::int32_t>(std::nearbyint(static_cast<double>(value) * scale));
+  constexpr double kRound = 0x1.8p52;  // adding it rounds to the nearest whole number
+  return static_cast<std::int32_t>((static_cast<double>(value) * scale + kRound) - kRound);
 }
 
 struct Spread {
   double largest = 0.0;
   double sum = 0.0;
-  double least = kInfinity;
 };
 
 Spread spread_of(std::span<const float> values, std::span<const RowId> rows, std::size_t begin,
                  std::size_t end) {
   Spread spread;
-  for (std::size_t i = begin; i < end; ++i) {
-    const double size = std::abs(static_cast<double>(values[rows.empty() ? i : rows[i]]));
+  const auto take = [&](double size) {
     spread.largest = std::max(spread.largest, size);
-    spread.least = std::min(spread.least, size);
     spread.sum += size;
+  };
+  if (rows.empty()) {
+    for (std::size_t i = begin; i < end; ++i) take(std::abs(static_cast<double>(values[i])));
+  } else {
+    for (std::size_t i = begin; i < end; ++i) take(std::abs(static_cast<double>(values[rows[i]])));
   }
   return spread;
 }
@@ -76,7 +79,6 @@ Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows,
   Spread all;
   for (const Spread& piece : pieces) {
     all.largest = std::max(all.largest, piece.largest);
-    all.least = std::min(all.least, piece.least);
     all.sum += piece.sum;
   }
   return all;
@@ -131,7 +133,7 @@ BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
   Scale scale;
   scale.packed = !derivatives.weighted && gradients.largest <= kMostSpread * gradients.sum / n;
   scale.constant_hessian = derivatives.hessians.empty();
-  Spread hessians{1.0, n, 1.0};
+  Spread hessians{1.0, n};
   if (!scale.constant_hessian) {
     hessians = spread_of_all(derivatives.hessians, rows, params_.n_threads);
     scale.packed = scale.packed && hessians.largest <= kMostSpread * hessians.sum / n;
@@ -174,7 +176,13 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   const auto one = [](RowId) { return 1; };
   const auto given = [&](RowId row) { return fixed(hessians[row], scale_.hessian); };
   parallel_for(sums.size(), params_.n_threads, [&](std::size_t task, int) {
-    if (rows.empty()) {
+    if (rows.empty() && scale_.packed) {
+      const std::size_t begin = task * kRowsPerTask;
+      sums[task] =
+          boost_kernels().pack_rows(gradients + begin, scale_.constant_hessian ? nullptr : hessians + begin,
+                                    std::min(kRowsPerTask, n - begin), static_cast<RowId>(begin),
+                                    scale_.gradient, scale_.hessian, entries_[0].data() + begin);
+    } else if (rows.empty()) {
       scale_.constant_hessian ? load(task, all, one) : load(task, all, given);
     } else {
       scale_.constant_hessian ? load(task, listed, one) : load(task, listed, given);

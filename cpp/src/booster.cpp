@@ -28,6 +28,13 @@ std::vector<Piece> in_pieces(const std::vector<LeafRows>& leaves) {
   return pieces;
 }
 
+// A row that comes up soon: rows of a leaf lie all over the table, and what is needed of them can be asked
+// for.
+RowId row_ahead(std::span<const BoostEntry> entries, std::size_t i) {
+  constexpr std::size_t kRowsAhead = 32;
+  return row_of(entries[std::min(i + kRowsAhead, entries.size() - 1)]);
+}
+
 // Values are rounded once, here, so that every way to predict adds the same numbers (docs/decisions).
 double rounded(double value) {
   return static_cast<double>(static_cast<float>(value));
@@ -89,6 +96,9 @@ std::vector<Booster::LeafSums> Booster::sum_leaves(int score, bool hessian_is_on
         double weight = 0.0;
         const auto& entries = pieces[p].entries;
         for (std::size_t i = 0; i < entries.size(); ++i) {
+          const RowId ahead = row_ahead(entries, i);
+          prefetch(gradients + ahead);
+          if (!hessian_is_one) prefetch(hessians + ahead);
           const RowId row = row_of(entries[i]);
           gradient[i % 4] += static_cast<double>(gradients[row]);
           if (!hessian_is_one) hessian[i % 4] += static_cast<double>(hessians[row]);
@@ -138,7 +148,11 @@ void Booster::add_to_scores(int score, std::span<const RowId> rows, Cancel& canc
       pieces.size(), params_.n_threads,
       [&](std::size_t p, int) {
         const double value = values[static_cast<std::size_t>(grower_.leaves()[pieces[p].leaf].node)];
-        for (const BoostEntry entry : pieces[p].entries) scores[row_of(entry)] += value;
+        const auto& entries = pieces[p].entries;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+          prefetch(scores + row_ahead(entries, i));
+          scores[row_of(entries[i])] += value;
+        }
       },
       &cancel);
   if (rows.empty()) return;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -55,6 +56,12 @@ class Dataset {
 
 // max_bins = 0 asks for exact codes. The poller is asked between the passes over the column.
 Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins, CancelPoller& poller);
+
+// Numeric columns at once into at most max_bins <= 255 codes each, the same as one by one but reading rows as
+// they lie. Nothing comes back for a column that has more values than a sample showed: it must be encoded by
+// itself.
+std::vector<std::optional<Column>> encode_bytes(std::span<const ColumnView> views, std::size_t n_rows,
+                                                int max_bins, int n_threads, Cancel& cancel);
 
 // A column of implicit zeros with `data` at `indices`.
 Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,

@@ -29,6 +29,8 @@ struct Kernels {
                       double node, double* scores);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
+  // How many of 256 ascending edges (unused ones infinite, one at least) lie below each value; 0 for NaN.
+  void (*count_below)(const double* values, std::size_t n, const double* edges, std::uint8_t* counts);
 };
 
 const Kernels& kernels();

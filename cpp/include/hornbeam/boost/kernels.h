@@ -41,6 +41,11 @@ struct BoostKernels {
   void (*score_wide)(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
                      double* scores);
 
+  // Entries of rows first_row, first_row + 1, ... with derivatives in fixed point; hessians may be null for
+  // ones. Returns the sum.
+  WideCell (*pack_rows)(const float* gradients, const float* hessians, std::size_t n, RowId first_row,
+                        double gradient_scale, double hessian_scale, BoostEntry* entries);
+
   // gradient = p - y, hessian = p (1 - p), p the logistic function of the score.
   void (*log_loss)(const double* scores, const float* y, std::size_t n, float* gradients, float* hessians);
 };
