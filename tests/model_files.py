@@ -143,7 +143,8 @@ FOREST_SAMPLES = (
     "extra_trees",
     "extra_trees_of_numbers",
 )
-SAMPLES = TREE_SAMPLES + FOREST_SAMPLES
+BAGGING_SAMPLES = ("bagging", "bagging_of_columns", "bagging_of_forests", "bagging_of_numbers")
+SAMPLES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES
 
 
 def fit_samples() -> dict[str, tuple[Any, Any]]:
@@ -176,6 +177,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         ),
         "density": (hb.DensityTree(cv=3, random_state=0, min_samples_leaf=2).fit(X), X),
         **fit_forests(X, noise, frame, hidden),
+        **fit_bagging(X, colours),
     }
 
 
@@ -199,16 +201,34 @@ def fit_forests(
     }
 
 
+def fit_bagging(X: np.ndarray, labels: np.ndarray) -> dict[str, tuple[Any, Any]]:
+    """Fit bags of members that share an encoding and of others, by the names in BAGGING_SAMPLES."""
+    limit: dict[str, Any] = {"n_estimators": 3, "random_state": 0, "n_jobs": 1}
+    judged = {**limit, "n_estimators": 20, "oob_score": True}
+    tree, regression = hb.DecisionTreeClassifier(max_depth=2), hb.DecisionTreeRegressor(max_depth=2)
+    binned = hb.DecisionTreeClassifier(max_depth=2, max_bins=4)
+    forest = hb.RandomForestRegressor(2, max_depth=2)
+    few = {"max_features": 1}
+    return {
+        "bagging": (hb.BaggingClassifier(tree, **judged).fit(X, labels), X),
+        "bagging_of_columns": (hb.BaggingClassifier(binned, **few, **limit).fit(X, labels), X),
+        "bagging_of_forests": (hb.BaggingRegressor(forest, **judged).fit(X, X[:, 0]), X),
+        "bagging_of_numbers": (hb.BaggingRegressor(regression, **few, **limit).fit(X, X[:, 0]), X),
+    }
+
+
 def trees_of(model: Any) -> tuple[Any, ...]:
-    """Return the trees of a model."""
-    trees: tuple[Any, ...] = model._model.trees
-    return trees
+    """Return the trees of a model, those of its members one after the other."""
+    if hasattr(model, "_model"):
+        trees: tuple[Any, ...] = model._model.trees
+        return trees
+    return tuple(tree for member in model.estimators_ for tree in trees_of(member))
 
 
 def answers(model: Any, X: Any) -> list[np.ndarray]:
     """Return everything a model says about rows: leaves, predictions, probabilities."""
-    found = [model.apply(X)]
-    found.append(np.asarray(model.predict(X) if hasattr(model, "predict") else model.score_samples(X)))
+    methods = ("apply", "predict", "score_samples")
+    found = [np.asarray(getattr(model, method)(X)) for method in methods if hasattr(model, method)]
     if hasattr(model, "predict_proba"):
         shares = model.predict_proba(X)
         found += shares if isinstance(shares, list) else [shares]

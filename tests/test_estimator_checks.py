@@ -1,6 +1,9 @@
 """scikit-learn's own checks on every public estimator."""
 
 import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hornbeam as hb
@@ -14,6 +17,12 @@ ESTIMATORS = [
     hb.RandomForestRegressor(**FEW),
     hb.ExtraTreesClassifier(**FEW),
     hb.ExtraTreesRegressor(**FEW),
+    hb.BaggingClassifier(**FEW),
+    hb.BaggingRegressor(**FEW),
+    hb.BaggingClassifier(LogisticRegression(), **FEW, stratify=True),
+    hb.BaggingClassifier(KNeighborsClassifier(), **FEW, max_features=0.5),
+    hb.BaggingClassifier(SVC(), **FEW, voting="hard", stratify=True),
+    hb.BaggingRegressor(Ridge(), **FEW),
 ]
 
 

@@ -1,4 +1,6 @@
 // Forests: draws of rows and features, and many trees at once.
+#include <cmath>
+
 #include "growing.h"
 #include "hornbeam/forest.h"
 
@@ -11,18 +13,20 @@ class BagDraws {
  public:
   BagDraws(std::uint64_t key, bool with_replacement, std::size_t n_rows, std::optional<Array1<RowId>> rows,
            std::optional<Array1<std::uint64_t>> unit_begin, Array1<std::uint64_t> stratum_begin,
-           Array1<std::uint64_t> draws_per_stratum)
+           Array1<std::uint64_t> draws_per_stratum, std::optional<Array1<double>> unit_weights)
       : rows_(std::move(rows)),
         unit_begin_(std::move(unit_begin)),
         stratum_begin_(std::move(stratum_begin)),
         draws_per_stratum_(std::move(draws_per_stratum)),
+        unit_weights_(std::move(unit_weights)),
         draws_{key,
                with_replacement,
                n_rows,
                span_of(rows_),
                span_of(unit_begin_),
                span_of(stratum_begin_),
-               span_of(draws_per_stratum_)} {
+               span_of(draws_per_stratum_),
+               span_of(unit_weights_)} {
     check();
   }
 
@@ -46,6 +50,12 @@ class BagDraws {
     require(cover(draws_.stratum_begin, draws_.n_units()), "strata do not cover the units");
     require(draws_.stratum_begin.size() == draws_.draws_per_stratum.size() + 1,
             "every stratum needs a number of draws");
+    if (unit_weights_) {
+      require(draws_.unit_weights.size() == draws_.n_units(), "there must be one weight per unit");
+      require(draws_.with_replacement, "draws by weight need replacement");
+      for (const double weight : draws_.unit_weights)
+        require(weight > 0 && std::isfinite(weight), "weights of units must be positive");
+    }
     std::uint64_t total = 0;
     for (std::size_t s = 0; s < draws_.draws_per_stratum.size(); ++s) {
       const std::uint64_t n_draws = draws_.draws_per_stratum[s];
@@ -62,6 +72,7 @@ class BagDraws {
   std::optional<Array1<std::uint64_t>> unit_begin_;
   Array1<std::uint64_t> stratum_begin_;
   Array1<std::uint64_t> draws_per_stratum_;
+  std::optional<Array1<double>> unit_weights_;
   Draws draws_;
 };
 
@@ -122,10 +133,11 @@ void bind_forest(nb::module_& module) {
   nb::class_<BagDraws>(module, "BagDraws",
                        "What the members of a bag draw their rows from: rows or groups, in strata.")
       .def(nb::init<std::uint64_t, bool, std::size_t, std::optional<Array1<RowId>>,
-                    std::optional<Array1<std::uint64_t>>, Array1<std::uint64_t>, Array1<std::uint64_t>>(),
+                    std::optional<Array1<std::uint64_t>>, Array1<std::uint64_t>, Array1<std::uint64_t>,
+                    std::optional<Array1<double>>>(),
            nb::kw_only(), nb::arg("key"), nb::arg("with_replacement"), nb::arg("n_rows"),
            nb::arg("rows").none(), nb::arg("unit_begin").none(), nb::arg("stratum_begin"),
-           nb::arg("draws_per_stratum"))
+           nb::arg("draws_per_stratum"), nb::arg("unit_weights").none())
       .def("times", &times_of_rows, nb::arg("member"), "How often each row is in the sample of a member.")
       .def(
           "unit_times",

@@ -27,6 +27,18 @@ void draw_with_replacement(Stream& stream, std::uint64_t n_draws, std::span<std:
   for (std::uint64_t draw = 0; draw < n_draws; ++draw) ++times[stream.below(n_units)];
 }
 
+// Each draw takes a unit with a chance in proportion to its weight.
+void draw_by_weight(Stream& stream, std::uint64_t n_draws, std::span<const double> weights,
+                    std::span<std::uint32_t> times) {
+  std::vector<double> ends(weights.size());
+  std::partial_sum(weights.begin(), weights.end(), ends.begin());
+  for (std::uint64_t draw = 0; draw < n_draws; ++draw) {
+    const auto end = std::ranges::upper_bound(ends, stream.unit() * ends.back());
+    // Rounding may reach the very end.
+    ++times[std::min<std::size_t>(static_cast<std::size_t>(end - ends.begin()), times.size() - 1)];
+  }
+}
+
 // Weights under which the classes of a sample have equal totals; with several outputs the factors multiply.
 std::vector<double> balanced_weights(const Target& target, const Sample& sample) {
   std::vector<double> factors(target.classes.size() / static_cast<std::size_t>(target.n_outputs), 1.0);
@@ -88,7 +100,10 @@ std::vector<std::uint32_t> draw_units(const Draws& draws, std::uint64_t member) 
     const std::uint64_t begin = draws.stratum_begin[stratum];
     const std::span units(times.data() + begin, draws.stratum_begin[stratum + 1] - begin);
     Stream stream(member_key(draws.key, member), Purpose::kBootstrap, stratum);
-    if (draws.with_replacement) {
+    if (!draws.unit_weights.empty()) {
+      draw_by_weight(stream, draws.draws_per_stratum[stratum],
+                     draws.unit_weights.subspan(begin, units.size()), units);
+    } else if (draws.with_replacement) {
       draw_with_replacement(stream, draws.draws_per_stratum[stratum], units);
     } else {
       draw_without_replacement(stream, draws.draws_per_stratum[stratum], units);

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam import datasets
 from hornbeam._core import version as __version__
 from hornbeam.distill import Distilled, distill
+from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from hornbeam import plot
 
 __all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DensityTree",

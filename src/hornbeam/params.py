@@ -40,6 +40,7 @@ from hornbeam.declare.kinds import Flag, Instance, Kind, RealNumber, WholeNumber
 
 __all__ = [
     "BagOptions",
+    "BaggingOptions",
     "Bounds",
     "Check",
     "ClassCriterionOptions",
@@ -49,6 +50,7 @@ __all__ = [
     "ColumnOptions",
     "Declared",
     "DensityOptions",
+    "EstimatorOptions",
     "ForestOptions",
     "GrowthOptions",
     "NumberCriterionOptions",
@@ -206,6 +208,14 @@ def _keep_fault(value: str | Iterable[Any]) -> str | None:
     return f"{shown(odd[0])} is not one of them." if odd else None
 
 
+Learner = Annotated[
+    Any,
+    Check(
+        phrases=("an estimator of scikit-learn's kind",),
+        claims=lambda value: hasattr(value, "fit") and hasattr(value, "get_params"),
+        fault=lambda value: "That is a class; make an object of it." if isinstance(value, type) else None,
+    ),
+]
 KEEPABLE = ("oob", "leaf_rows", "in_bag")
 Metric = Annotated[
     str | Callable[..., float],
@@ -446,6 +456,31 @@ class BagOptions(RunOptions):
     )
     verbose: Annotated[int, Bounds(low=0)] = option(
         default=0, help="1 shows a progress bar with the remaining time; 0 prints nothing."
+    )
+
+
+class EstimatorOptions(Declared):
+    """What members are made from."""
+
+    estimator: Learner | None = option(
+        default=None, help="What each member is a copy of; None means a decision tree.", kw_only=False
+    )
+
+
+class BaggingOptions(BagOptions, EstimatorOptions):
+    """What bagging of any estimator takes."""
+
+    n_estimators: Count | Literal["auto"] = option(
+        default=10,
+        help="Number of members; 'auto' adds members until the out-of-bag error stops falling.",
+        kw_only=False,
+    )
+    max_samples: Count | Share | None = option(default=1.0)
+    max_features: Count | Share = option(
+        default=1.0, help="Features that each member may use: a number, or a share of all."
+    )
+    bootstrap_features: bool = option(
+        default=False, help="Draw the features of each member with replacement."
     )
 
 

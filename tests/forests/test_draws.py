@@ -101,6 +101,13 @@ def test_groups_of_one_class_can_be_stratified_others_cannot() -> None:
         plan(6, groups=groups, strata=np.array([0, 1, 0, 0, 0, 0], dtype=np.int32))
 
 
+def test_draws_in_proportion_to_weights() -> None:
+    weights = np.arange(1.0, 11.0)
+    draws = plan(10, weights=weights)
+    drawn = np.sum([draws.times(member) for member in range(2000)], axis=0)
+    assert stats.chisquare(drawn, 20_000 * weights / weights.sum()).pvalue > 0.001
+
+
 def test_rows_that_are_not_offered_are_neither_drawn_nor_left_out() -> None:
     draws = plan(10, rows=np.array([1, 4, 5, 9]))
     for member in range(20):
@@ -145,6 +152,9 @@ def test_features_of_members_are_uniform() -> None:
         ({"draws_per_stratum": np.array([0], dtype=np.uint64)}, "at least one draw"),
         ({"draws_per_stratum": np.array([11], dtype=np.uint64), "with_replacement": False}, "more draws"),
         ({"draws_per_stratum": np.array([2**40], dtype=np.uint64)}, "too many draws"),
+        ({"unit_weights": np.ones(9)}, "one weight per unit"),
+        ({"unit_weights": np.zeros(10)}, "must be positive"),
+        ({"unit_weights": np.ones(10), "with_replacement": False}, "need replacement"),
     ],
 )
 def test_the_core_refuses_what_it_could_not_draw(change: dict[str, object], message: str) -> None:
@@ -156,6 +166,7 @@ def test_the_core_refuses_what_it_could_not_draw(change: dict[str, object], mess
         "unit_begin": None,
         "stratum_begin": np.array([0, 10], dtype=np.uint64),
         "draws_per_stratum": np.array([10], dtype=np.uint64),
+        "unit_weights": None,
     }
     assert _core.BagDraws(**sound).times(0).sum() == 10
     with pytest.raises(ValueError, match=message):

@@ -532,7 +532,7 @@ def test_tensors_that_overlap_or_leave_gaps(file_of: FileOf, load_bytes: Load) -
 def test_no_tensor_is_optional_or_ignored(name: str, file_of: FileOf, load_bytes: Load) -> None:
     data = file_of(name)
     # Where weights are whole numbers, as in bootstrap samples, rows may be left out: they are the weights.
-    for tensor in tensors_of(data).keys() - {"trees.n_node_samples"}:
+    for tensor in (name for name in tensors_of(data) if not name.endswith("trees.n_node_samples")):
         with pytest.raises(ModelFormatError):
             load_bytes(with_tensors(data, **{tensor.replace(".", "__"): None}))
     with pytest.raises(ModelFormatError, match="'more' is not known"):

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from model_files import SAMPLES
+from model_files import FOREST_SAMPLES, TREE_SAMPLES
 
 import hornbeam as hb
 
@@ -31,7 +31,7 @@ def predict_from_json(document, row):
     return node["value"]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", TREE_SAMPLES + FOREST_SAMPLES)
 def test_json_is_enough_to_predict(name, samples, tmp_path):
     model, X = samples(name)
     text = hb.export(model, "json", tmp_path / "model.json")

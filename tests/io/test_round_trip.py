@@ -47,15 +47,24 @@ def saved_bytes(model: Any, folder: Path, **options: Any) -> bytes:
     return path.read_bytes()
 
 
+def parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters; of an estimator among them, what it prints."""
+    return {
+        name: repr(value) if hasattr(value, "fit") else value
+        for name, value in model.get_params(deep=False).items()
+    }
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_everything_comes_back(name: str, samples: Samples, tmp_path: Path) -> None:
     model, X = samples(name)
     loaded = round_trip(model, tmp_path)
     assert type(loaded) is type(model)
-    assert loaded._model.schema == model._model.schema
+    if hasattr(model, "_model"):
+        assert loaded._model.schema == model._model.schema
     assert same_trees(loaded, model)
     assert vars(loaded).keys() == vars(model).keys()
-    assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
+    assert parameters(loaded) == {**parameters(model), "n_jobs": None}
     for one, other in zip(answers(loaded, X), answers(model, X), strict=True):
         assert same_array(one, other)
     for fact in ("n_features_in_", "n_outputs_", "max_features_", "n_classes_"):
@@ -315,8 +324,9 @@ def test_predict_only_predicts_and_says_what_is_gone(name: str, samples: Samples
     for statistic in ("n_node_samples", "impurity", "gain"):
         with pytest.raises(AttributeError, match=f"{statistic}.*predict_only=True"):
             getattr(trees_of(loaded)[0], statistic)
-    with pytest.raises(AttributeError, match="predict_only=True"):
-        _ = loaded.feature_importances_
+    if hasattr(type(model), "feature_importances_"):
+        with pytest.raises(AttributeError, match="predict_only=True"):
+            _ = loaded.feature_importances_
     assert [t.max_depth for t in trees_of(loaded)] == [t.max_depth for t in trees_of(model)]
     # A model that has lost its statistics cannot be saved with them; it is saved without, as it is.
     assert saved_bytes(loaded, tmp_path) == saved_bytes(model, tmp_path, predict_only=True)

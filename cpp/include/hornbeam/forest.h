@@ -23,6 +23,7 @@ struct Draws {
   std::span<const std::uint64_t> unit_begin;  // into rows, and their end; empty: every row is a unit
   std::span<const std::uint64_t> stratum_begin;  // into units, and their end
   std::span<const std::uint64_t> draws_per_stratum;
+  std::span<const double> unit_weights;  // units are drawn in proportion to them; empty: all alike
 
   std::size_t n_units() const { return unit_begin.empty() ? n_drawable() : unit_begin.size() - 1; }
   std::size_t n_drawable() const { return rows.empty() ? n_rows : rows.size(); }

@@ -64,11 +64,13 @@ class Option:
 
     def complaint(self, value: object) -> str | None:
         """Return None for a value that is allowed, else the sentence that says what is."""
+        claiming = next((kind for kind in self.kinds if kind.claims(value)), None)
+        detail = None if claiming is None else claiming.fault(value)
+        if claiming is not None and detail is None:
+            return None
         wrong = f"{self.name} must be {self.allowed}; got {shown(value)}"
-        for kind in self.kinds:
-            if kind.claims(value):
-                detail = kind.fault(value)
-                return None if detail is None else f"{wrong}. {detail}".rstrip()
+        if claiming is not None:
+            return f"{wrong}. {detail}".rstrip()
         if value is None or isinstance(value, str):
             return f"{wrong}."
         return f"{wrong} ({type(value).__name__})."  # what is wrong with 3.0 or True is the type

@@ -21,7 +21,7 @@ from hornbeam.estimators.base import Training, TreeModel
 from hornbeam.params import fitted
 from hornbeam.sklearn_bases import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-__all__ = ["ClassAnswers", "NumberAnswers"]
+__all__ = ["ClassAnswers", "NumberAnswers", "check_counts"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -102,7 +102,7 @@ class NumberAnswers(RegressorMixin, MultiOutputMixin, TreeModel):
         name = type(self).__name__
         target = read_numbers(y, training.n_rows_given, rows=training.rows, estimator_name=name)
         if criterion == "poisson":
-            _check_counts(target.values)
+            check_counts(target.values)
         return target
 
     def _numbers_of(self, values: FloatArray) -> FloatArray:
@@ -114,7 +114,8 @@ class NumberAnswers(RegressorMixin, MultiOutputMixin, TreeModel):
         return self._numbers_of(self._values(X))
 
 
-def _check_counts(values: FloatArray) -> None:
+def check_counts(values: FloatArray) -> None:
+    """Raise unless targets are what a Poisson criterion takes: one output, none negative, not all 0."""
     if values.shape[1] > 1:
         raise ValueError("criterion='poisson' takes one output; use 'squared_error' for several.")
     negative = values[:, 0] < 0

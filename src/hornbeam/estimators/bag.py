@@ -1,8 +1,8 @@
 """What forests and bagging share: plans of draws, and members added on top of old ones."""
 
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam.data.content import Rows
 from hornbeam.data.target import read_groups
 from hornbeam.params import BagOptions, fitted, resolve_random_key
-from hornbeam.recipes.bag import BagPlan, plan_draws
+from hornbeam.recipes.bag import Bag, BagPlan, fill, fill_until_settled, plan_draws
+from hornbeam.recipes.listen import listening
+from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.warnings import WarmStartWarning
 
 __all__ = ["BagModel"]
 
 FloatArray = npt.NDArray[np.float64]
+Member = TypeVar("Member")
 
 # What fit sets only if it is asked to; a later fit that is not asked takes it away again.
 _OPTIONAL = (
@@ -49,6 +52,7 @@ class BagModel(BagOptions):
         *,
         groups: npt.NDArray[np.int32] | None,
         strata: npt.NDArray[np.int32] | None,
+        weights: FloatArray | None = None,
         key: int,
     ) -> BagPlan:
         """Plan the draws of this fit from `rows` of the table."""
@@ -60,6 +64,7 @@ class BagModel(BagOptions):
             max_samples=self.max_samples,
             groups=groups,
             strata=strata,
+            weights=weights,
         )
         if self._wants_out_of_bag() and not plan.leaves_rows_out:
             raise ValueError(
@@ -124,6 +129,15 @@ class BagModel(BagOptions):
                 stacklevel=4,
             )
         return range(n_former, int(self.n_estimators))
+
+    def _fill(
+        self, bag: Bag[Member], members: range, former: Sequence[Member], out_of_bag: OutOfBag | None
+    ) -> list[Member]:
+        """Make the members of this fit, on top of former ones."""
+        with listening(self.verbose, type(self).__name__) as listener:
+            if self.n_estimators == "auto" and out_of_bag is not None:
+                return fill_until_settled(bag, out_of_bag, listener)
+            return fill(bag, members, former, out_of_bag, listener)
 
     def _remember_draws(
         self, plan: BagPlan, n_rows_given: int, rows_given: Rows | None, optional: Mapping[str, Any]

@@ -4,7 +4,6 @@ The two kinds differ in defaults and in one setting of growth: random forests lo
 each feature they try, extra trees draw one.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -23,7 +22,6 @@ from hornbeam.estimators.base import Training, importances_of, paths_to
 from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hornbeam.model import Ensemble
 from hornbeam.params import (
     ClassifierForestOptions,
     ForestOptions,
@@ -32,7 +30,6 @@ from hornbeam.params import (
     options_of,
 )
 from hornbeam.recipes.bag import MemberFeatures, TreeBag
-from hornbeam.recipes.listen import Listener, listening
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.threads import resolve_n_jobs
 
@@ -42,12 +39,6 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]
-
-# n_estimators="auto": trees between two looks at the out-of-bag error, the most trees, and the share by which
-# the error has to fall from one look to the next.
-_BATCH_OF_AUTO = 50
-_MOST_OF_AUTO = 1000
-_LEAST_PROGRESS_OF_AUTO = 0.005
 
 DecisionTree = TypeVar("DecisionTree", DecisionTreeClassifier, DecisionTreeRegressor)
 
@@ -88,25 +79,21 @@ class _Forest(BagModel, GrownModel, ForestOptions):
             weights=weights,
             settings=replace(settings, max_features=0) if per_tree else settings,
             plan=plan,
+            keys_of=lambda some: _core.member_keys(plan.key, some.start, len(some)),
             features=MemberFeatures(settings.max_features if per_tree else 0),
             min_weight_fraction=self.min_weight_fraction_leaf,
             balance_classes=balance_classes,
+            ccp_alpha=self.ccp_alpha,
+            hard_votes=self._votes_are_hard(),
             n_threads=n_threads,
         )
+        out_of_bag = OutOfBag(target) if self._wants_out_of_bag() else None
         former = self._former_trees(encoded.schema, target)
-        out_of_bag: OutOfBag | None = None
-        with listening(self.verbose, type(self).__name__) as listener:
-            if self.n_estimators == "auto":
-                trees, out_of_bag = self._grow_until_settled(bag, listener)
-            else:
-                listener.expect(members.stop)
-                trees = (*former, *self._grow(bag, members, listener))
-                if self._wants_out_of_bag():
-                    out_of_bag = self._ask_out_of_bag(bag, trees)
+        trees = tuple(self._fill(bag, members, former, out_of_bag))
         warn_of_a_lone_leaf(trees[0], encoded)
-        optional = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
+        kept = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
         self._remember_growth(training, target, settings, trees)
-        self._remember_draws(plan, training.n_rows_given, training.rows, optional)
+        self._remember_draws(plan, training.n_rows_given, training.rows, kept)
 
     # --- Growing -----------------------------------------------------------------------------------------
 
@@ -124,36 +111,6 @@ class _Forest(BagModel, GrownModel, ForestOptions):
                 "Give the same, or set warm_start=False."
             )
         return self._model.trees
-
-    def _grow(self, bag: TreeBag, members: range, listener: Listener) -> list[_core.Tree]:
-        keys = _core.member_keys(bag.plan.key, members.start, len(members))
-        trees = bag.grow(members, keys, listener) if members else []
-        if self.ccp_alpha > 0:
-            trees = [_core.prune_cost_complexity(tree, self.ccp_alpha) for tree in trees]
-        return trees
-
-    def _grow_until_settled(
-        self, bag: TreeBag, listener: Listener
-    ) -> tuple[tuple[_core.Tree, ...], OutOfBag]:
-        """Add trees until the out-of-bag error stops falling."""
-        trees: list[_core.Tree] = []
-        out_of_bag = OutOfBag(bag.target)
-        while len(trees) < _MOST_OF_AUTO and not has_settled(out_of_bag.curve, _BATCH_OF_AUTO):
-            members = range(len(trees), len(trees) + _BATCH_OF_AUTO)
-            listener.expect(members.stop)
-            batch = self._grow(bag, members, listener)
-            bag.answer(self._ensemble_of(batch, bag), members, out_of_bag, hard_votes=self._votes_are_hard())
-            trees += batch
-        return tuple(trees), out_of_bag
-
-    def _ask_out_of_bag(self, bag: TreeBag, trees: tuple[_core.Tree, ...]) -> OutOfBag:
-        out_of_bag = OutOfBag(bag.target)
-        model = self._ensemble_of(trees, bag)
-        bag.answer(model, range(len(trees)), out_of_bag, hard_votes=self._votes_are_hard())
-        return out_of_bag
-
-    def _ensemble_of(self, trees: Sequence[_core.Tree], bag: TreeBag) -> Ensemble:
-        return Ensemble(trees=tuple(trees), schema=bag.encoded.schema, unseen=self.unseen)
 
     def _votes_are_hard(self) -> bool:
         return False
@@ -222,14 +179,6 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         total = self._model.total(table, n_threads=n_threads, hard_votes=self._votes_are_hard())
         total /= len(self._model.trees)
         return total
-
-
-def has_settled(curve: Sequence[float], batch: int) -> bool:
-    """Whether the error averaged over the last `batch` trees is hardly lower than over those before."""
-    if len(curve) < 2 * batch:
-        return False
-    before, now = np.nanmean(curve[-2 * batch : -batch]), np.nanmean(curve[-batch:])
-    return bool(now >= before * (1 - _LEAST_PROGRESS_OF_AUTO))
 
 
 class _ForestClassifier(ClassAnswers, _Forest, ClassifierForestOptions):

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.answers import ClassAnswers
+from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
@@ -31,7 +33,8 @@ from hornbeam.io.pruning import read_pruning, write_pruning
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_classes, write_classes
 from hornbeam.model import Ensemble
-from hornbeam.params import Declared
+from hornbeam.params import Declared, options_of
+from hornbeam.recipes.bag import MemberFeatures
 
 __all__ = ["Codec", "codec_of", "read_child", "read_estimator", "write_child", "write_estimator"]
 
@@ -181,6 +184,103 @@ def _read_forest(forest: Any, reader: RecordReader) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------
+# Bagging: trees that grew on one table are one ensemble, other members are estimators of their own
+
+
+def _write_bagging(bag: BaggingClassifier | BaggingRegressor, writer: RecordWriter) -> None:
+    grown = bag._grown is not None
+    writer.facts["members"] = 0 if grown else len(bag._fitted_members)
+    writer.facts["features_per_member"] = bag._features.n_wanted
+    writer.facts["features_with_replacement"] = bag._features.with_replacement
+    if grown:
+        _write_grown(bag._grown, writer)
+    else:
+        writer.put("features_used", _features_used(bag))
+        writer.put_texts("feature_names", list(getattr(bag, "feature_names_in_", ())))
+        if isinstance(bag, BaggingClassifier):
+            write_classes([bag.classes_], writer)
+        for number, member in enumerate(bag._fitted_members):
+            write_child(f"members.{number}", member, writer)
+    # Which columns a member looks at follows from the draws.
+    write_draws(bag, writer, needed=bag._features.n_wanted > 0)
+
+
+def _read_bagging(bag: BaggingClassifier | BaggingRegressor, reader: RecordReader) -> None:
+    n_members = reader.fact("members", int)
+    bag._features = MemberFeatures(
+        reader.fact("features_per_member", int), reader.fact("features_with_replacement", bool)
+    )
+    template = bag._tree() if bag.estimator is None else bag.estimator
+    bag.estimator_ = _unfitted(template)
+    bag._grown, bag._fitted_members = None, ()
+    if n_members:
+        _read_members(bag, reader, n_members)
+    else:
+        _read_grown_members(bag, _unfitted(template), reader)
+    if isinstance(bag, BaggingClassifier):
+        bag.n_classes_ = len(bag.classes_)
+    n_classes = [bag.n_classes_] if isinstance(bag, BaggingClassifier) else [0]
+    read_draws(bag, reader, n_members=bag._n_members, n_classes=n_classes)
+    _check_features(bag)
+
+
+def _features_used(bag: BaggingClassifier | BaggingRegressor) -> npt.NDArray[np.bool_]:
+    used = np.zeros(bag.n_features_in_, dtype=np.bool_)
+    for member in range(bag._n_members):
+        used[bag._features_of(member)] = True
+    return used
+
+
+def _check_features(bag: BaggingClassifier | BaggingRegressor) -> None:
+    drawn, n_features = bag._features.n_wanted, bag.n_features_in_
+    if not 0 <= drawn <= n_features or (drawn and not hasattr(bag, "_plan")):
+        raise ModelFormatError(f"the members have {drawn} features each, of {n_features}")
+    for number, member in enumerate(bag._fitted_members):
+        n_own = len(bag._features_of(number)) if drawn else n_features
+        if member.n_features_in_ != n_own:
+            raise ModelFormatError(f"member {number} has {member.n_features_in_} features, not {n_own}")
+
+
+def _unfitted(estimator: Declared) -> Any:
+    cls = type(estimator)
+    return cls(**{name: getattr(estimator, name) for name in options_of(cls)})
+
+
+def _read_grown_members(bag: BaggingClassifier | BaggingRegressor, tree: Any, reader: RecordReader) -> None:
+    if not isinstance(tree, bag._tree):
+        raise ModelFormatError(f"a {type(bag).__name__} of a {type(tree).__name__} has no trees of its own")
+    _read_grown(tree, reader)
+    if tree.n_outputs_ != 1:
+        raise ModelFormatError("bagging has one output")
+    tree._pruning = None
+    bag._grown = tree
+    bag.n_features_in_ = tree.n_features_in_
+    if hasattr(tree, "feature_names_in_"):
+        bag.feature_names_in_ = tree.feature_names_in_
+    if isinstance(bag, BaggingClassifier):
+        bag.classes_ = tree._class_labels()[0]
+
+
+def _read_members(bag: BaggingClassifier | BaggingRegressor, reader: RecordReader, n_members: int) -> None:
+    bag.n_features_in_ = len(reader.take("features_used", np.bool_, (None,)))
+    names = reader.take_texts("feature_names")
+    if names and len(names) != bag.n_features_in_:
+        raise ModelFormatError(f"there are {len(names)} names for {bag.n_features_in_} features")
+    if names:
+        bag.feature_names_in_ = np.array(names, dtype=object)
+    if isinstance(bag, BaggingClassifier):
+        (bag.classes_,) = read_classes(reader)
+    members = tuple(read_child(f"members.{number}", reader) for number in range(n_members))
+    for member in members:
+        known: Any = getattr(member, "classes_", ())
+        if type(member) is not type(bag.estimator_) or (
+            isinstance(bag, BaggingClassifier) and not np.isin(known, bag.classes_).all()
+        ):
+            raise ModelFormatError("a member is not what the bag is made of")
+    bag._fitted_members = members
+
+
+# ------------------------------------------------------------------------------------------------------------
 
 _CODECS: Mapping[str, Codec] = {
     codec.estimator.__name__: codec
@@ -192,5 +292,7 @@ _CODECS: Mapping[str, Codec] = {
         Codec(RandomForestRegressor, _write_forest, _read_forest),
         Codec(ExtraTreesClassifier, _write_forest, _read_forest),
         Codec(ExtraTreesRegressor, _write_forest, _read_forest),
+        Codec(BaggingClassifier, _write_bagging, _read_bagging),
+        Codec(BaggingRegressor, _write_bagging, _read_bagging),
     )
 }

@@ -19,9 +19,14 @@ __all__ = ["read_draws", "write_draws"]
 AnyArray = npt.NDArray[Any]
 
 
-def write_draws(bag: BagModel, writer: RecordWriter) -> None:
-    """Put in how a bag has drawn its samples, and out-of-bag answers; the fact `draws` lists the parts."""
-    parts = {} if writer.predict_only or not hasattr(bag, "_plan") else {**_draws(bag), **_answers(bag)}
+def write_draws(bag: BagModel, writer: RecordWriter, *, needed: bool = False) -> None:
+    """Put in how a bag has drawn its samples, and out-of-bag answers; the fact `draws` lists the parts.
+
+    Of a bag that is to predict only, nothing is kept, unless its members cannot predict without.
+    """
+    parts: dict[str, AnyArray] = {}
+    if hasattr(bag, "_plan") and (needed or not writer.predict_only):
+        parts = _draws(bag) if writer.predict_only else {**_draws(bag), **_answers(bag)}
     writer.facts["draws"] = list(parts)
     for name, array in parts.items():
         writer.put(name, array)
@@ -40,6 +45,7 @@ def _draws(bag: BagModel) -> dict[str, AnyArray]:
         "draws.unit_begin": (plan.unit_begin, np.int64),
         "draws.stratum_begin": (plan.stratum_begin, np.int64),
         "draws.draws_per_stratum": (plan.draws_per_stratum, np.int64),
+        "draws.unit_weights": (plan.unit_weights, np.float64),
     }
     return {name: array.astype(dtype) for name, (array, dtype) in parts.items() if array is not None}
 
@@ -113,6 +119,7 @@ def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int) -> BagPlan:
         unit_begin=None if units is None else units.astype(np.uint64),
         stratum_begin=strata.astype(np.uint64),
         draws_per_stratum=draws.astype(np.uint64),
+        unit_weights=parts.take("draws.unit_weights", np.float64, (None,)),
     )
     try:
         _ = plan.draws  # the core checks what it is to draw from

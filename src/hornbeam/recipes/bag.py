@@ -6,10 +6,10 @@ needed and never stored. A `TreeBag` grows any stretch of members; which stretch
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,20 @@ from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.single import GrowthSettings, warn_of_refused_thread, warn_of_weightless_rows
 
-__all__ = ["BagPlan", "MemberFeatures", "TreeBag", "plan_draws"]
+__all__ = ["Bag", "BagPlan", "MemberFeatures", "TreeBag", "fill", "fill_until_settled", "plan_draws"]
 
 UIntArray = npt.NDArray[np.uint32]
 OffsetArray = npt.NDArray[np.uint64]
 
+Member = TypeVar("Member")
+
 _SECONDS_BETWEEN_REPORTS = 0.5
+
+# n_estimators="auto": members between two looks at the out-of-bag error, the share by which it has to fall
+# from one look to the next, and the most members.
+_MEMBERS_BETWEEN_LOOKS = 50
+_LEAST_PROGRESS = 0.005
+_MOST_MEMBERS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +46,8 @@ class BagPlan:
 
     `rows` lists the rows of all units, unit after unit, or is None if they are all rows of the table in
     order. Unit u has those from `unit_begin[u]` on, or is the one row `rows[u]` if that is None. Stratum s
-    has the units from `stratum_begin[s]` on, of which `draws_per_stratum[s]` are drawn. The table has
-    `n_rows` rows.
+    has the units from `stratum_begin[s]` on, of which `draws_per_stratum[s]` are drawn, in proportion to
+    `unit_weights` if there are any. The table has `n_rows` rows.
     """
 
     key: int
@@ -49,6 +57,7 @@ class BagPlan:
     unit_begin: OffsetArray | None
     stratum_begin: OffsetArray
     draws_per_stratum: OffsetArray
+    unit_weights: npt.NDArray[np.float64] | None = None
 
     @property
     def n_draws(self) -> int:
@@ -110,11 +119,12 @@ def plan_draws(
     max_samples: float | None,
     groups: npt.NDArray[np.int32] | None = None,
     strata: npt.NDArray[np.int32] | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> BagPlan:
     """Plan draws from `rows`, some rows of a table of `n_rows`.
 
     `groups` and `strata` number, for each row of the table, the group it is drawn with and the class it is
-    drawn from.
+    drawn from; `weights`, if given, say how likely rows are drawn.
     """
     if groups is None:
         unit_begin = np.arange(len(rows))
@@ -131,6 +141,7 @@ def plan_draws(
         rows, unit_begin = _reordered(rows, unit_begin, np.argsort(stratum_of_unit, kind="stable"))
     sizes = sizes[sizes > 0]
     in_order = np.array_equal(rows, np.arange(n_rows))
+    unit_weights = None if weights is None else np.add.reduceat(weights[rows], unit_begin)
     return BagPlan(
         key=key,
         with_replacement=with_replacement,
@@ -139,6 +150,7 @@ def plan_draws(
         unit_begin=None if groups is None else np.append(unit_begin, len(rows)).astype(np.uint64),
         stratum_begin=np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64),
         draws_per_stratum=_shared_out(n_draws, sizes).astype(np.uint64),
+        unit_weights=unit_weights,
     )
 
 
@@ -191,35 +203,40 @@ class MemberFeatures:
 
 @dataclass(frozen=True, eq=False)
 class TreeBag:
-    """What the members of a bag of trees have in common; they differ in their number and their key."""
+    """A bag of trees on one encoded table; members differ in their number and the key of their draws."""
 
     encoded: Encoded
     target: ClassTarget | RegressionTarget
     weights: npt.NDArray[np.float64] | None
     settings: GrowthSettings
     plan: BagPlan
+    keys_of: Callable[[range], OffsetArray]
     features: MemberFeatures
     min_weight_fraction: float
     balance_classes: bool
+    ccp_alpha: float
+    hard_votes: bool
     n_threads: int
 
-    def grow(self, members: range, member_keys: OffsetArray, listener: Listener) -> list[_core.Tree]:
-        """Grow the trees of some members, one per core; `member_keys` are the keys of their random draws."""
+    def grow(self, members: range, listener: Listener) -> list[_core.Tree]:
+        """Grow the trees of some members, one per core."""
         if self.settings.min_impurity_decrease == 0:  # a limit of which only growing can tell what it leaves
             most_leaves = self.settings.most_leaves(self.plan.n_drawable)
             refuse_hopeless_tree(self.encoded, self.target, most_leaves=most_leaves)
         trees: list[_core.Tree] = []
         n_weightless = 0
-        for batch in _batches(len(members), self.n_threads, listener):
-            grown, weightless = self._grow_batch(members[batch.start], member_keys[batch.start : batch.stop])
+        for batch in _batches(members, self.n_threads, listener):
+            grown, weightless = self._grow_batch(batch)
             trees += grown
             n_weightless = max(n_weightless, weightless)
-            listener.done(members[batch.stop - 1] + 1)
+            listener.done(batch.stop)
         warn_of_weightless_rows(n_weightless)
         warn_of_refused_thread("the trees were grown")
+        if self.ccp_alpha > 0:
+            trees = [_core.prune_cost_complexity(tree, self.ccp_alpha) for tree in trees]
         return trees
 
-    def _grow_batch(self, first_member: int, member_keys: OffsetArray) -> tuple[list[_core.Tree], int]:
+    def _grow_batch(self, members: range) -> tuple[list[_core.Tree], int]:
         target = self.target
         grown: tuple[list[_core.Tree], int] = _core.grow_forest(
             self.encoded.codes,
@@ -229,8 +246,8 @@ class TreeBag:
             reals=target.values.ravel() if isinstance(target, RegressionTarget) else None,
             weights=self.weights,
             draws=self.plan.draws,
-            first_member=first_member,
-            member_keys=member_keys,
+            first_member=members.start,
+            member_keys=self.keys_of(members),
             features_per_member=self.features.n_wanted,
             features_with_replacement=self.features.with_replacement,
             min_weight_fraction=self.min_weight_fraction,
@@ -240,8 +257,9 @@ class TreeBag:
         )
         return grown
 
-    def answer(self, model: Ensemble, members: range, out_of_bag: OutOfBag, *, hard_votes: bool) -> None:
-        """Ask members about the rows their samples lack; `model` holds the trees of these members."""
+    def answer(self, members: range, trees: Sequence[_core.Tree], out_of_bag: OutOfBag) -> None:
+        """Ask members about the rows their samples lack."""
+        model = Ensemble(tuple(trees), self.encoded.schema)
         for position, member in enumerate(members):
             rows = self.plan.rows_left_out(member)
             values = model.total(
@@ -249,21 +267,67 @@ class TreeBag:
                 n_threads=self.n_threads,
                 begin=position,
                 end=position + 1,
-                hard_votes=hard_votes,
+                hard_votes=self.hard_votes,
             )
             out_of_bag.add(rows, values)
 
 
-def _batches(n_members: int, n_threads: int, listener: Listener) -> Iterator[range]:
+class Bag(Protocol[Member]):
+    """What can make members and have them answer for rows they have not seen."""
+
+    def grow(self, members: range, listener: Listener) -> list[Member]:
+        """Make some members."""
+
+    def answer(self, members: range, made: Sequence[Member], out_of_bag: OutOfBag) -> None:
+        """Ask members about the rows their samples lack."""
+
+
+def fill(
+    bag: Bag[Member],
+    members: range,
+    former: Sequence[Member],
+    out_of_bag: OutOfBag | None,
+    listener: Listener,
+) -> list[Member]:
+    """Make members on top of former ones, and have all of them answer, if `out_of_bag` wants to know."""
+    listener.expect(members.stop)
+    made = [*former, *(bag.grow(members, listener) if members else ())]
+    if out_of_bag is not None:
+        bag.answer(range(len(made)), made, out_of_bag)
+    return made
+
+
+def fill_until_settled(bag: Bag[Member], out_of_bag: OutOfBag, listener: Listener) -> list[Member]:
+    """Make members until the out-of-bag error stops falling."""
+    made: list[Member] = []
+    while len(made) < _MOST_MEMBERS and not _has_settled(out_of_bag.curve):
+        members = range(len(made), len(made) + _MEMBERS_BETWEEN_LOOKS)
+        listener.expect(members.stop)
+        more = bag.grow(members, listener)
+        bag.answer(members, more, out_of_bag)
+        made += more
+    return made
+
+
+def _has_settled(curve: Sequence[float]) -> bool:
+    """Whether the error, averaged over the last members, is hardly lower than over as many before them."""
+    n = _MEMBERS_BETWEEN_LOOKS
+    if len(curve) < 2 * n:
+        return False
+    before, now = np.mean(curve[-2 * n : -n]), np.mean(curve[-n:])
+    return bool(now >= before * (1 - _LEAST_PROGRESS))
+
+
+def _batches(members: range, n_threads: int, listener: Listener) -> Iterator[range]:
     """Cut members into batches: one if nobody listens, else some that take about as long as reports should.
 
     Cores wait for each other at the end of a batch, so batches should not be small.
     """
-    begin, size = 0, n_threads if listener.listens else n_members
-    while begin < n_members:
-        end = min(begin + size, n_members)
+    begin, size = members.start, n_threads if listener.listens else len(members)
+    while begin < members.stop:
+        batch = range(begin, min(begin + size, members.stop))
         started = time.monotonic()
-        yield range(begin, end)
+        yield batch
         seconds = max(time.monotonic() - started, 1e-6)
-        size = n_threads * max(1, int((end - begin) / n_threads * _SECONDS_BETWEEN_REPORTS / seconds))
-        begin = end
+        size = n_threads * max(1, int(len(batch) / n_threads * _SECONDS_BETWEEN_REPORTS / seconds))
+        begin = batch.stop

@@ -1,0 +1,474 @@
+"""Bagging of any estimator: `BaggingClassifier` and `BaggingRegressor`.
+
+Where the estimator is one of our trees, the members grow in one call on one encoded table, and give the
+answers that copies of the tree, fitted one by one on their samples, would give.
+"""
+
+import copy
+import numbers
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from hornbeam import _core
+from hornbeam.data.encode import encode
+from hornbeam.data.target import (
+    ClassTarget,
+    RegressionTarget,
+    class_weights,
+    read_classes,
+    read_numbers,
+    read_weights,
+)
+from hornbeam.estimators.answers import check_counts
+from hornbeam.estimators.bag import BagModel
+from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.oob_scores import score_of_classes, score_of_numbers
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.model import Ensemble
+from hornbeam.params import (
+    BaggingOptions,
+    VoteOptions,
+    fitted,
+    resolve_max_features,
+    resolve_random_key,
+    validate,
+)
+from hornbeam.recipes.bag import MemberFeatures, TreeBag
+from hornbeam.recipes.members import AnyBag, answers_of, seeds_of
+from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.sklearn_bases import BaseEstimator, ClassifierMixin, RegressorMixin
+from hornbeam.threads import resolve_n_jobs
+
+__all__ = ["BaggingClassifier", "BaggingRegressor"]
+
+FloatArray = npt.NDArray[np.float64]
+Target = ClassTarget | RegressionTarget
+Tree = DecisionTreeClassifier | DecisionTreeRegressor
+
+
+class _Bagging(BagModel, BaggingOptions):
+    """What bagging of classifiers and of regressors share.
+
+    `_grown` is the tree that members are copies of, with the columns of the fit and all trees in its model,
+    where they grew on one encoding; else it is None and `_fitted_members` holds the members.
+    """
+
+    n_features_in_: int = fitted()
+    feature_names_in_: npt.NDArray[np.object_] = fitted()
+    estimator_: Any = fitted()
+    _grown: Any = fitted()
+    _fitted_members: tuple[Any, ...] = fitted()
+    _features: MemberFeatures = fitted()
+
+    _tree: ClassVar[type[Tree]]
+
+    # --- Fitting -----------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
+        validate(self)
+        template = self._tree() if self.estimator is None else self.estimator
+        self._check_votes(template)
+        shared = type(template) is self._tree and self._shares_encoding(template)
+        if self._continues() and shared != (self._grown is not None):
+            raise ValueError("warm_start goes on with the estimator of the last fit; set warm_start=False.")
+        if shared:
+            return self._fit_trees(clone(template), X, y, sample_weight, groups)
+        return self._fit_any(template, X, y, sample_weight, groups)
+
+    def _check_votes(self, template: Any) -> None:
+        """Refuse members that cannot answer as they are asked."""
+
+    def _shares_encoding(self, tree: Any) -> bool:
+        """Whether trees that share one encoding of all rows equal trees that encode their own sample.
+
+        Fractions count the rows of the sample, bins follow from its values, pruning holds out some of its
+        rows, and its categories are what is seen. Classes of weight 0 are drawn, too. With features of its
+        own, a member numbers them anew, and random draws go by number.
+        """
+        by_share = [tree.min_samples_leaf, tree.min_samples_split]
+        if tree.max_bins is not None or tree.prune is not None or tree.unseen == "majority":
+            return False
+        if not all(isinstance(value, numbers.Integral) for value in by_share):
+            return False
+        class_weight = getattr(tree, "class_weight", None)
+        if isinstance(class_weight, Mapping) and 0 in class_weight.values():
+            return False
+        all_features = self.max_features == 1.0 and not isinstance(self.max_features, numbers.Integral)
+        if all_features and not self.bootstrap_features:
+            return True
+        plain = tree.monotonic_cst is None and tree.categorical_features in ("from_dtype", None)
+        return bool(plain and tree.splitter == "best" and tree.max_features is None)
+
+    def _member_features(self, n_features: int) -> MemberFeatures:
+        n_wanted = resolve_max_features(self.max_features, n_features)
+        if n_wanted == n_features and not self.bootstrap_features:
+            return MemberFeatures()
+        return MemberFeatures(n_wanted, self.bootstrap_features)
+
+    def _fit_trees(self, tree: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
+        """Grow all members on one encoding."""
+        training = tree._begin_fit(X, sample_weight)
+        target = self._read_target(y, training.n_rows_given, training.rows)
+        self._check_target(tree, target)
+        weights, balance = self._tree_weights(tree, target, training.weights)
+        n_threads = resolve_n_jobs(self.n_jobs)
+        members = self._members_to_add(training.table.n_rows)
+        encoded = encode(training.table, max_bins=None, n_threads=n_threads)
+        settings = tree._settings(
+            encoded, target, weights, criterion=tree.criterion, random_splits=tree.splitter == "random"
+        )
+        plan = self._make_plan(
+            rows_with_weight(encoded, weights),
+            encoded.n_rows,
+            groups=self._read_groups(groups, training.n_rows_given, training.rows),
+            strata=self._strata(target),
+            key=self._key_of_fit(),
+        )
+        features = self._member_features(encoded.n_features)
+
+        def keys_of(some: range) -> npt.NDArray[np.uint64]:
+            # What a copy of the tree would draw from its seed.
+            return np.array([resolve_random_key(int(s)) for s in seeds_of(plan.key, some)], dtype=np.uint64)
+
+        bag = TreeBag(
+            encoded=encoded,
+            target=target,
+            weights=weights,
+            settings=replace(settings, max_features=0) if features.n_wanted else settings,
+            plan=plan,
+            keys_of=keys_of,
+            features=features,
+            min_weight_fraction=tree.min_weight_fraction_leaf,
+            balance_classes=balance,
+            ccp_alpha=tree.ccp_alpha,
+            hard_votes=self._votes_are_hard(),
+            n_threads=n_threads,
+        )
+        out_of_bag = OutOfBag(target) if self._wants_out_of_bag() else None
+        former = self._grown._model.trees if self._continues() and self._grown is not None else ()
+        trees = tuple(self._fill(bag, members, former, out_of_bag))
+        warn_of_a_lone_leaf(trees[0], encoded)
+        kept = self._out_of_bag_facts(target, out_of_bag, training.n_rows_given, training.rows)
+        tree._remember_growth(training, target, settings, trees)
+        tree._pruning = None
+        self._remember_members(clone(tree), tree, tree, (), features)
+        self._remember_draws(plan, training.n_rows_given, training.rows, kept)
+        return target
+
+    def _fit_any(self, template: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
+        """Fit copies of an estimator one by one."""
+        columns = _Columns()
+        X = _checked_table(columns, X, reset=True)
+        n_given = X.shape[0]
+        weights = read_weights(sample_weight, n_given)
+        rows = None if weights is None or weights.all() else np.flatnonzero(weights)
+        target = self._read_target(y, n_given, rows)
+        labels = target.labels(0) if isinstance(target, ClassTarget) else target.values[:, 0]
+        if rows is not None and weights is not None:
+            weights, X = weights[rows], _safe_indexing(X, rows)
+        members = self._members_to_add(len(labels))
+        drawn_by_weight = weights is not None and not has_fit_parameter(template, "sample_weight")
+        if drawn_by_weight and not self.bootstrap:
+            raise ValueError(
+                f"{type(template).__name__} takes no sample_weight in fit, so rows are drawn in proportion "
+                "to their weight, which needs bootstrap=True."
+            )
+        plan = self._make_plan(
+            np.arange(len(labels), dtype=np.uint32),
+            len(labels),
+            groups=self._read_groups(groups, n_given, rows),
+            strata=self._strata(target),
+            weights=weights if drawn_by_weight else None,
+            key=self._key_of_fit(),
+        )
+        features = self._member_features(X.shape[1])
+        bag = AnyBag(
+            estimator=template,
+            X=X,
+            y=labels,
+            weights=None if drawn_by_weight else weights,
+            classes=target.classes[0] if isinstance(target, ClassTarget) else None,
+            plan=plan,
+            features=features,
+            n_features=X.shape[1],
+            hard_votes=self._votes_are_hard(),
+            n_threads=resolve_n_jobs(self.n_jobs),
+        )
+        out_of_bag = OutOfBag(target) if self._wants_out_of_bag() else None
+        former = self._fitted_members if self._continues() else ()
+        made = tuple(self._fill(bag, members, former, out_of_bag))
+        kept = self._out_of_bag_facts(target, out_of_bag, n_given, rows)
+        self._remember_members(clone(template), columns, None, made, features)
+        self._remember_draws(plan, n_given, rows, kept)
+        return target
+
+    def _remember_members(
+        self, template: Any, columns: Any, grown: Any, made: tuple[Any, ...], features: MemberFeatures
+    ) -> None:
+        """Store the members, and the columns that `columns` has noted."""
+        self.estimator_ = template
+        self._grown = grown
+        self._fitted_members = made
+        self._features = features
+        self.n_features_in_ = columns.n_features_in_
+        vars(self).pop("feature_names_in_", None)
+        if hasattr(columns, "feature_names_in_"):
+            self.feature_names_in_ = columns.feature_names_in_
+
+    # --- What classes and numbers differ in --------------------------------------------------------------
+
+    def _read_target(self, y: Any, n_rows: int, rows: Any) -> Target:
+        raise NotImplementedError
+
+    def _check_target(self, tree: Any, target: Any) -> None:
+        """Refuse targets that the tree's criterion does not take."""
+
+    def _strata(self, target: Any) -> npt.NDArray[np.int32] | None:
+        return None
+
+    def _tree_weights(
+        self, tree: Any, target: Any, weights: FloatArray | None
+    ) -> tuple[FloatArray | None, bool]:
+        return weights, False
+
+    def _votes_are_hard(self) -> bool:
+        return False
+
+    def _out_of_bag_facts(
+        self, target: Any, out_of_bag: OutOfBag | None, n_rows_given: int, rows: Any
+    ) -> dict[str, Any]:
+        if out_of_bag is None:
+            return {}
+        out_of_bag.warn_of_unanswered_rows()
+        return {"oob_curve_": np.array(out_of_bag.curve)}
+
+    # --- Members and answers -----------------------------------------------------------------------------
+
+    @property
+    def _n_members(self) -> int:
+        return len(self._fitted_members) if self._grown is None else len(self._grown._model.trees)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The members."""
+        check_is_fitted(self)
+        if self._grown is None:
+            return list(self._fitted_members)
+        return [self._tree_member(tree) for tree in self._grown._model.trees]
+
+    def _tree_member(self, tree: _core.Tree) -> Any:
+        member = copy.copy(self._grown)
+        member._model = replace(self._grown._model, trees=(tree,))
+        return member
+
+    @property
+    def estimators_features_(self) -> list[npt.NDArray[np.int32]]:
+        """The features that each member may use; drawn anew each time."""
+        check_is_fitted(self)
+        return [self._features_of(member) for member in range(self._n_members)]
+
+    def _features_of(self, member: int) -> npt.NDArray[np.int32]:
+        if not self._features.n_wanted:
+            return np.arange(self.n_features_in_, dtype=np.int32)
+        return self._features.of(self._plan, member, self.n_features_in_)
+
+    @property
+    def _model(self) -> Ensemble:
+        """The trees, where all members grew on one encoding."""
+        if self._grown is None:
+            raise AttributeError("the members are no trees on one encoding")
+        model: Ensemble = self._grown._model
+        return model
+
+    def _mean_answer(self, X: Any, classes: Any) -> FloatArray:
+        """Average what the members say: rows x classes, or rows x 1 for numbers."""
+        check_is_fitted(self)
+        if self._grown is not None:
+            return self._mean_of_trees(X)
+        X = _checked_table(self, X, reset=False)
+        total: Any = 0.0
+        for number, member in enumerate(self._fitted_members):
+            features = self._features_of(number) if self._features.n_wanted else None
+            total = total + answers_of(member, X, features, classes, hard_votes=self._votes_are_hard())
+        mean: FloatArray = total / len(self._fitted_members)
+        return mean
+
+    def _mean_of_trees(self, X: Any) -> FloatArray:
+        model: Ensemble = self._grown._model
+        table = model.read(X, estimator_name=type(self).__name__)
+        n_threads = resolve_n_jobs(self.n_jobs)
+        total = model.total(table, n_threads=n_threads, hard_votes=self._votes_are_hard())
+        return total[:, 0, :] / len(model.trees)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what X may hold: what the members take."""
+        tags = super().__sklearn_tags__()
+        template = self._tree() if self.estimator is None else self.estimator
+        inner = get_tags(template).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.allow_nan = inner.allow_nan
+        tags.input_tags.categorical = inner.categorical
+        tags.input_tags.string = inner.string
+        return tags
+
+
+class _Columns(BaseEstimator):
+    """Takes note of columns until a fit has gone well."""
+
+
+def _checked_table(columns: Any, X: Any, *, reset: bool) -> Any:
+    """Leave a data frame as it is, make other tables an array or a sparse matrix; check or note columns."""
+    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        validate_data(columns, X, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(
+        columns, X, reset=reset, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+    )
+
+
+class BaggingClassifier(ClassifierMixin, _Bagging, VoteOptions):
+    """Copies of a classifier, each fitted on a sample of the rows; they vote.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    estimator_ : estimator
+        What the members are copies of.
+    estimators_ : list of estimators
+        The members.
+    estimators_samples_, estimators_features_ : list of arrays
+        The rows and the columns of X that each member was fitted on.
+    oob_score_ : float
+        Accuracy, or the metric asked for, of each row's answer by the members that have not seen it.
+    oob_decision_function_ : array
+        The class shares of these answers; NaN for rows that every member has seen.
+    oob_curve_ : array
+        The share of wrong answers after each member.
+    """
+
+    _tree: ClassVar[type[Tree]] = DecisionTreeClassifier
+    classes_: npt.NDArray[Any] = fitted()
+    n_classes_: int = fitted()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Fit the members on rows X with labels y; rows of equal `groups` are drawn together."""
+        target: Any = self._fit(X, y, sample_weight, groups)
+        self.classes_ = target.classes[0]
+        self.n_classes_ = len(self.classes_)
+        if isinstance(self._grown, DecisionTreeClassifier):
+            self._grown._remember_classes(target)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the mean class shares of the members, or under hard voting the shares of their votes."""
+        check_is_fitted(self)
+        return self._mean_answer(X, self.classes_)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class with the largest share; the first of equals."""
+        shares = self.predict_proba(X)
+        labels: npt.NDArray[Any] = self.classes_[np.argmax(shares, axis=1)]
+        return labels
+
+    def _check_votes(self, template: Any) -> None:
+        if self.voting == "soft" and not hasattr(template, "predict_proba"):
+            raise ValueError(
+                f"voting='soft' averages class shares, but {type(template).__name__} has no predict_proba. "
+                "Use voting='hard', which counts predicted classes."
+            )
+
+    def _read_target(self, y: Any, n_rows: int, rows: Any) -> ClassTarget:
+        name = type(self).__name__
+        return read_classes(y, n_rows, rows=rows, multi_output=False, estimator_name=name)
+
+    def _strata(self, target: ClassTarget) -> npt.NDArray[np.int32] | None:
+        return target.codes[:, 0] if self.stratify else None
+
+    def _tree_weights(
+        self, tree: DecisionTreeClassifier, target: ClassTarget, weights: FloatArray | None
+    ) -> tuple[FloatArray | None, bool]:
+        if tree.class_weight == "balanced":  # in its own sample, as each copy would
+            return weights, True
+        factors = class_weights(tree.class_weight, target)
+        if factors is None:
+            return weights, False
+        return factors if weights is None else weights * factors, False
+
+    def _votes_are_hard(self) -> bool:
+        return self.voting == "hard"
+
+    def _out_of_bag_facts(
+        self, target: ClassTarget, out_of_bag: OutOfBag | None, n_rows_given: int, rows: Any
+    ) -> dict[str, Any]:
+        facts = super()._out_of_bag_facts(target, out_of_bag, n_rows_given, rows)
+        if out_of_bag is not None and self.oob_score is not False:
+            facts["oob_score_"] = score_of_classes(self.oob_score, target, out_of_bag)
+            answers = self._among_rows_given(out_of_bag.answers(), n_rows_given, rows)
+            facts["oob_decision_function_"] = answers[:, 0]
+        return facts
+
+
+class BaggingRegressor(RegressorMixin, _Bagging):
+    """Copies of a regressor, each fitted on a sample of the rows; their answers are averaged.
+
+    {parameters}
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        What the members are copies of.
+    estimators_ : list of estimators
+        The members.
+    estimators_samples_, estimators_features_ : list of arrays
+        The rows and the columns of X that each member was fitted on.
+    oob_score_ : float
+        R^2, or the metric asked for, of each row's answer by the members that have not seen it.
+    oob_prediction_ : array
+        These answers; NaN for rows that every member has seen.
+    oob_curve_ : array
+        The mean squared error of these answers after each member.
+    """
+
+    _tree: ClassVar[type[Tree]] = DecisionTreeRegressor
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Fit the members on rows X with targets y; rows of equal `groups` are drawn together."""
+        self._fit(X, y, sample_weight, groups)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the mean of what the members predict."""
+        return self._mean_answer(X, None)[:, 0]
+
+    def _read_target(self, y: Any, n_rows: int, rows: Any) -> RegressionTarget:
+        name = type(self).__name__
+        return read_numbers(y, n_rows, rows=rows, multi_output=False, estimator_name=name)
+
+    def _check_target(self, tree: DecisionTreeRegressor, target: RegressionTarget) -> None:
+        if tree.criterion == "poisson":
+            check_counts(target.values)
+
+    def _out_of_bag_facts(
+        self, target: RegressionTarget, out_of_bag: OutOfBag | None, n_rows_given: int, rows: Any
+    ) -> dict[str, Any]:
+        facts = super()._out_of_bag_facts(target, out_of_bag, n_rows_given, rows)
+        if out_of_bag is not None and self.oob_score is not False:
+            facts["oob_score_"] = score_of_numbers(self.oob_score, target, out_of_bag)
+            answers = self._among_rows_given(out_of_bag.answers(), n_rows_given, rows)
+            facts["oob_prediction_"] = answers[:, 0, 0]
+        return facts

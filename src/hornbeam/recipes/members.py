@@ -1,0 +1,141 @@
+"""Bags of any estimator: each member is a copy of one estimator, fitted on rows and columns of its own.
+
+A row that was drawn twice has weight 2 where the estimator takes weights, else it is given twice. Rows that
+have weights already keep them, or are drawn in proportion to them, accordingly. Members are fitted in
+threads; `joblib.parallel_config` chooses processes instead.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from hornbeam import _core
+from hornbeam.recipes.bag import BagPlan, MemberFeatures
+from hornbeam.recipes.listen import Listener
+from hornbeam.recipes.out_of_bag import OutOfBag
+
+__all__ = ["AnyBag", "answers_of", "seeds_of"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def seeds_of(key: int, members: range) -> npt.NDArray[np.uint32]:
+    """Return a seed per member, from which its random numbers follow."""
+    keys = _core.member_keys(key, members.start, len(members))
+    return (keys >> np.uint64(32)).astype(np.uint32)
+
+
+def answers_of(
+    member: Any, X: Any, features: npt.NDArray[np.int32] | None, classes: Any, *, hard_votes: bool
+) -> FloatArray:
+    """Ask a member: rows x classes, of all classes, or rows x 1 for numbers."""
+    X = X if features is None else _safe_indexing(X, features, axis=1)
+    if classes is None:
+        return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
+    if hard_votes:
+        votes: FloatArray = (np.asarray(member.predict(X))[:, np.newaxis] == classes).astype(np.float64)
+        return votes
+    shares = member.predict_proba(X)
+    if len(member.classes_) == len(classes):
+        return np.asarray(shares, dtype=np.float64)
+    everything = np.zeros((len(shares), len(classes)))  # a class that the sample lacks has no share
+    everything[:, np.searchsorted(classes, member.classes_)] = shares
+    return everything
+
+
+@dataclass(frozen=True, eq=False)
+class AnyBag:
+    """A bag of copies of an estimator; rows of X and y are those the plan numbers.
+
+    `classes` are those of a classifier, None for numbers.
+    """
+
+    estimator: Any
+    X: Any
+    y: npt.NDArray[Any]
+    weights: FloatArray | None
+    classes: npt.NDArray[Any] | None
+    plan: BagPlan
+    features: MemberFeatures
+    n_features: int
+    hard_votes: bool
+    n_threads: int
+
+    def grow(self, members: range, listener: Listener) -> list[Any]:
+        """Fit some members."""
+        work = (
+            joblib.delayed(self._fit_member)(member, seed)
+            for member, seed in zip(members, seeds_of(self.plan.key, members).tolist(), strict=True)
+        )
+        made = []
+        for model in joblib.Parallel(n_jobs=self.n_threads, prefer="threads", return_as="generator")(work):
+            made.append(model)
+            listener.done(members.start + len(made))
+        return made
+
+    def _fit_member(self, member: int, seed: int) -> Any:
+        model = with_seed(clone(self.estimator), seed)
+        times = self.plan.times(member)
+        rows = np.flatnonzero(times)
+        weights: Any = times[rows] if self.weights is None else times[rows] * self.weights[rows]
+        repeated = bool(np.any(times > 1))
+        options: dict[str, Any] = {}
+        if has_fit_parameter(model, "sample_weight"):
+            if repeated or self.weights is not None:
+                options["sample_weight"] = np.asarray(weights, dtype=np.float64)
+        else:
+            rows = np.repeat(rows, times[rows])
+        X = _safe_indexing(self.X, rows)
+        features = self.features_of(member)
+        X = X if features is None else _safe_indexing(X, features, axis=1)
+        try:
+            return model.fit(X, self.y[rows], **options)
+        except Exception as error:
+            self._raise_naming_the_member(member, model, rows, error)
+
+    def _raise_naming_the_member(
+        self, member: int, model: Any, rows: npt.NDArray[np.int64], error: Exception
+    ) -> NoReturn:
+        lacking = ""
+        if self.classes is not None and len(np.unique(self.y[rows])) < len(self.classes):
+            lacking = " Its sample lacks a class; stratify=True draws from every class."
+        kind = next((kind for kind in (ValueError, TypeError) if isinstance(error, kind)), RuntimeError)
+        raise kind(f"Member {member}, a {type(model).__name__}, failed to fit: {error}{lacking}") from error
+
+    def features_of(self, member: int) -> npt.NDArray[np.int32] | None:
+        """List the features of a member; None for all."""
+        if not self.features.n_wanted:
+            return None
+        return self.features.of(self.plan, member, self.n_features)
+
+    def answer(self, members: range, made: Sequence[Any], out_of_bag: OutOfBag) -> None:
+        """Ask members about the rows their samples lack."""
+        for member, model in zip(members, made, strict=True):
+            rows = self.plan.rows_left_out(member)
+            if len(rows) == 0:
+                out_of_bag.add(rows, np.zeros((0, *out_of_bag.sums.shape[1:])))
+                continue
+            values = answers_of(
+                model,
+                _safe_indexing(self.X, rows),
+                self.features_of(member),
+                self.classes,
+                hard_votes=self.hard_votes,
+            )
+            out_of_bag.add(rows, values[:, np.newaxis, :])
+
+
+def with_seed(model: Any, seed: int) -> Any:
+    """Give a seed to everything random in an estimator; several parts get different ones."""
+    random = sorted(
+        name for name in model.get_params(deep=True) if name.rpartition("__")[2] == "random_state"
+    )
+    seeds = [seed, *np.random.SeedSequence(seed).generate_state(len(random))]
+    return model.set_params(**{name: int(one) for name, one in zip(random, seeds, strict=False)})
