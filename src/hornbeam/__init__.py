@@ -8,6 +8,7 @@ from hornbeam._core import version as __version__
 from hornbeam.distill import Distilled, distill
 from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.density import DensityTree
+from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -29,6 +30,8 @@ __all__ = [
     "Distilled",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",

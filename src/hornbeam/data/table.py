@@ -99,6 +99,20 @@ class Table:
                 return column.name, row if self.row_numbers is None else int(self.row_numbers[row])
         return None
 
+    def take(self, rows: Rows) -> "Table":
+        """Keep some rows, given in ascending order; the categories stay those of the whole table."""
+        columns = tuple(
+            replace(
+                column,
+                values=column.values.take(rows)
+                if isinstance(column.values, SparseColumn)
+                else column.values[rows],
+            )
+            for column in self.columns
+        )
+        numbers = rows if self.row_numbers is None else self.row_numbers[rows]
+        return replace(self, n_rows=len(rows), columns=columns, row_numbers=numbers)
+
     def unseen_as_missing(self) -> "Table":
         """Return the table with categories that the fit has not seen turned into missing values."""
         columns = tuple(

@@ -31,6 +31,7 @@ __all__ = [
     "read_classes",
     "read_groups",
     "read_numbers",
+    "read_offset",
     "read_weights",
 ]
 
@@ -161,6 +162,21 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number; all of them are 0.")
     return weights
+
+
+def read_offset(
+    offset: Any, n_rows: int, n_scores: int, *, rows: Rows | None = None, name: str = "offset"
+) -> FloatArray | None:
+    """Read what is known of each row's score beforehand: rows x scores, finite; None stays None."""
+    if offset is None:
+        return None
+    columns, _ = _columns_of(offset, name)
+    if len(columns) != n_scores or len(columns[0]) != n_rows:
+        wanted = f"{n_rows} number(s)" if n_scores == 1 else f"{n_rows} rows and {n_scores} columns"
+        found = f"{len(columns[0]) if columns else 0} row(s) and {len(columns)} column(s)"
+        raise ValueError(f"{name} must have {wanted}, one per row of X and score; got {found}.")
+    numbers = np.stack([_read_floats(column, name) for column in columns], axis=1)
+    return numbers if rows is None else numbers[rows]
 
 
 def read_groups(groups: Any, n_rows: int, *, rows: Rows | None = None) -> CodeArray:

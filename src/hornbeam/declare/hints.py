@@ -14,7 +14,9 @@ __all__ = ["hint"]
 NAMES_ELSEWHERE: Mapping[str, str] = {
     foreign: ours
     for ours, names in {
+        "alpha": "quantile",
         "categorical_features": "cat_features categorical_feature enable_categorical",
+        "categorical_smoothing": "cat_smooth",
         "ccp_alpha": "cp",
         "class_weight": "class_weights auto_class_weights scale_pos_weight is_unbalance",
         "criterion": "split_criterion splitrule impurity",
@@ -34,6 +36,7 @@ NAMES_ELSEWHERE: Mapping[str, str] = {
         "feature_fraction_bynode num_candidate_attributes",
         "max_leaf_nodes": "num_leaves max_leaves",
         "max_samples": "sample_fraction sampsize",
+        "min_hessian_leaf": "min_child_weight min_sum_hessian_in_leaf",
         "min_impurity_decrease": "min_impurity_split",
         "min_samples_leaf": "min_child_samples min_data_in_leaf min_examples min_bucket minbucket nodesize",
         "min_samples_split": "min_node_size minsplit",
@@ -48,6 +51,7 @@ NAMES_ELSEWHERE: Mapping[str, str] = {
         "random_state": "seed random_seed",
         "scoring": "eval_metric",
         "subsample": "bagging_fraction",
+        "tweedie_power": "tweedie_variance_power",
         "validation_fraction": "validation_ratio",
     }.items()
     for foreign in names.split()

@@ -1,6 +1,7 @@
 """What all estimators made of our trees share: reading X and weights at fit, X at predict, a look inside."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam import _core
 from hornbeam.data.content import Rows
 from hornbeam.data.sources import open_source
-from hornbeam.data.table import Table, read_columns
-from hornbeam.data.target import read_weights
+from hornbeam.data.table import Schema, Table, read_columns
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_weights
 from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
 from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import DataWarning
 
-__all__ = ["Training", "TreeModel", "importances_of"]
+__all__ = ["Training", "TreeModel", "importances_of", "paths_through", "paths_to"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,23 @@ class TreeModel(ColumnOptions, RunOptions):
         table = self._model.read(X, estimator_name=type(self).__name__)
         return self._model.total(table, n_threads=resolve_n_jobs(self.n_jobs))
 
+    def _checked_monotonic(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[int, ...]:
+        """Return one direction per feature, empty if nothing is constrained; refuse what has no order."""
+        directions = self._monotonic_directions(schema.names)
+        if not directions:
+            return ()
+        if isinstance(target, ClassTarget) and any(len(classes) > 2 for classes in target.classes):
+            raise ValueError("Monotonicity constraints are not supported with multiclass classification.")
+        if target.n_outputs > 1:
+            raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
+        for name, kind, direction in zip(schema.names, schema.kinds, directions, strict=True):
+            if direction and kind == "categorical":
+                raise ValueError(
+                    f"monotonic_cst constrains {name!r}, a categorical column: its categories have no order. "
+                    "Use an ordered category, or direction 0."
+                )
+        return directions
+
     def _monotonic_directions(self, feature_names: tuple[str, ...]) -> tuple[int, ...]:
         """Spell `monotonic_cst` out as one direction per feature; empty if nothing is constrained."""
         given = self.monotonic_cst
@@ -123,6 +141,15 @@ def importances_of(tree: _core.Tree, n_features: int) -> npt.NDArray[np.float64]
     np.add.at(decrease, tree.feature[inner], tree.gain[inner])
     total = decrease.sum()
     return decrease / total if total > 0 else decrease
+
+
+def paths_through(
+    trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32]
+) -> tuple[sparse.csr_matrix, Any]:
+    """Mark the nodes that each row passes in all trees, side by side; and tell where each tree begins."""
+    paths = [paths_to(tree, leaves[:, position]) for position, tree in enumerate(trees)]
+    begins = np.cumsum([0, *(tree.node_count for tree in trees)])
+    return sparse.hstack(paths).tocsr(), begins
 
 
 def paths_to(tree: _core.Tree, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:

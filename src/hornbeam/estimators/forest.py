@@ -18,7 +18,7 @@ from hornbeam.data.table import Schema
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.bag import BagModel
-from hornbeam.estimators.base import Training, importances_of, paths_to
+from hornbeam.estimators.base import Training, importances_of, paths_through
 from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -66,7 +66,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
             encoded, target, weights, criterion=criterion, random_splits=self._random_splits
         )
         plan = self._make_plan(
-            rows_with_weight(encoded, weights),
+            rows_with_weight(encoded.n_rows, weights),
             encoded.n_rows,
             groups=self._read_groups(groups, training.n_rows_given, training.rows),
             strata=strata,
@@ -165,11 +165,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
         """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
-        leaves = self.apply(X)
-        trees = self._model.trees
-        paths = [paths_to(tree, leaves[:, position]) for position, tree in enumerate(trees)]
-        begins = np.cumsum([0, *(tree.node_count for tree in trees)])
-        return sparse.hstack(paths).tocsr(), begins
+        return paths_through(self._model.trees, self.apply(X))
 
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the mean of what the trees say about each row: rows x outputs x classes."""

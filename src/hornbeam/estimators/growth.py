@@ -21,7 +21,7 @@ from hornbeam.params import (
 from hornbeam.recipes.single import GrowthSettings
 from hornbeam.warnings import DataWarning
 
-__all__ = ["GrownModel", "rows_with_weight", "warn_of_a_lone_leaf"]
+__all__ = ["GrownModel", "rows_with_weight", "warn_of_a_lone_leaf", "warn_of_constant_columns"]
 
 
 class GrownModel(GrowthOptions, TreeModel):
@@ -71,20 +71,7 @@ class GrownModel(GrowthOptions, TreeModel):
                 f"Several outputs take numeric columns only, but {name!r} is categorical: its categories "
                 "have no order that is best for all outputs. Fit one tree per output, or encode the column."
             )
-        directions = self._monotonic_directions(encoded.schema.names)
-        if not directions:
-            return ()
-        if isinstance(target, ClassTarget) and any(len(classes) > 2 for classes in target.classes):
-            raise ValueError("Monotonicity constraints are not supported with multiclass classification.")
-        if target.n_outputs > 1:
-            raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
-        for name, kind, direction in zip(encoded.schema.names, encoded.schema.kinds, directions, strict=True):
-            if direction and kind == "categorical":
-                raise ValueError(
-                    f"monotonic_cst constrains {name!r}, a categorical column: its categories have no order. "
-                    "Use an ordered category, or direction 0."
-                )
-        return directions
+        return self._checked_monotonic(encoded.schema, target)
 
     def _random_key(self, settings: GrowthSettings, n_features: int, *, draws_rows: bool = False) -> int:
         """Draw the key of the fit, if anything is random in it: else numpy's generator is left alone.
@@ -131,10 +118,10 @@ class GrownModel(GrowthOptions, TreeModel):
         return ()
 
 
-def rows_with_weight(encoded: Encoded, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.uint32]:
+def rows_with_weight(n_rows: int, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.uint32]:
     """Leave out the rows of classes whose `class_weight` is 0; rows of weight 0 are gone already."""
     if weights is None or weights.all():
-        return encoded.all_rows()
+        return np.arange(n_rows, dtype=np.uint32)
     if not weights.any():
         raise ValueError("class_weight leaves no row with a weight above 0.")
     return np.flatnonzero(weights).astype(np.uint32)
@@ -142,11 +129,15 @@ def rows_with_weight(encoded: Encoded, weights: npt.NDArray[np.float64] | None) 
 
 def warn_of_a_lone_leaf(tree: _core.Tree, encoded: Encoded) -> None:
     """Warn if the first tree could not ask anything, since no column of X tells two rows apart."""
-    if tree.node_count > 1 or tree.impurity[0] == 0 or encoded.n_rows == 1:
-        return
+    if tree.node_count == 1 and tree.impurity[0] > 0 and encoded.n_rows > 1:
+        warn_of_constant_columns(encoded, stacklevel=6)
+
+
+def warn_of_constant_columns(encoded: Encoded, *, stacklevel: int) -> None:
+    """Warn if no column of X tells two rows apart."""
     if all(encoded.codes.is_constant(j) for j in range(encoded.n_features)):
         warnings.warn(
             "Every column of X is constant: the model is a single leaf that predicts the same for all rows.",
             DataWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )

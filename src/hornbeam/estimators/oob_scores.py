@@ -1,40 +1,16 @@
 """How good out-of-bag answers are: targets and answers in, a score by any metric of scikit-learn out."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
 from hornbeam.recipes.out_of_bag import OutOfBag
-from hornbeam.sklearn_bases import BaseEstimator, ClassifierMixin, RegressorMixin
 
 __all__ = ["score_of_classes", "score_of_numbers"]
 
 Metric = bool | str | Callable[..., float]
-
-
-class _Recorded(BaseEstimator):
-    """Answers what it was told to: lets scikit-learn's scorers judge answers that are there already."""
-
-    def __init__(self, predictions: Any, shares: Any = None, classes: Any = None) -> None:
-        self.predictions = predictions
-        self.shares = shares
-        self.classes_ = classes
-
-    def predict(self, X: Any) -> Any:
-        """Repeat the predictions."""
-        return self.predictions
-
-
-class _RecordedClasses(ClassifierMixin, _Recorded):
-    def predict_proba(self, X: Any) -> Any:
-        """Repeat the shares."""
-        return self.shares
-
-
-class _RecordedNumbers(RegressorMixin, _Recorded):
-    pass
 
 
 def score_of_classes(metric: Metric, target: ClassTarget, out_of_bag: OutOfBag) -> float:
@@ -56,7 +32,7 @@ def score_of_classes(metric: Metric, target: ClassTarget, out_of_bag: OutOfBag) 
         raise ValueError("oob_score takes a function or True for several outputs, not the name of a metric.")
     if callable(metric):
         return float(metric(labels[0], found[0]))
-    recorded = _RecordedClasses(found[0], sums[:, 0, : len(target.classes[0])], target.classes[0])
+    recorded = RecordedClasses(found[0], sums[:, 0, : len(target.classes[0])], target.classes[0])
     return float(metrics.get_scorer(metric)(recorded, labels[0].reshape(-1, 1), labels[0]))
 
 
@@ -74,4 +50,4 @@ def score_of_numbers(metric: Metric, target: RegressionTarget, out_of_bag: OutOf
         return float(metrics.r2_score(truth, found))
     if callable(metric):
         return float(metric(truth, found))
-    return float(metrics.get_scorer(metric)(_RecordedNumbers(found), truth.reshape(len(truth), -1), truth))
+    return float(metrics.get_scorer(metric)(RecordedNumbers(found), truth.reshape(len(truth), -1), truth))

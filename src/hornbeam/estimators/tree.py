@@ -57,7 +57,7 @@ class _DecisionTree(Prunable, TreeOptions):
             settings = settings_for(rows)
             return grow_tree(encoded, target, weights, settings, rows=rows, key=key, n_threads=n_threads)
 
-        rows = rows_with_weight(encoded, weights)
+        rows = rows_with_weight(encoded.n_rows, weights)
         settings = settings_for(rows)
         key = self._random_key(settings, encoded.n_features, draws_rows=self._draws_rows)
         data = GrowingData(encoded, target, weights, rows, key, grow)

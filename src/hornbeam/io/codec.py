@@ -18,6 +18,7 @@ from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.answers import ClassAnswers
 from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.density import DensityTree
+from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -26,6 +27,7 @@ from hornbeam.estimators.forest import (
 )
 from hornbeam.estimators.growth import GrownModel
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.io.boosting import read_boosting, write_boosting
 from hornbeam.io.draws import read_draws, write_draws
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
 from hornbeam.io.parameters import estimator_of, parameters_of
@@ -294,5 +296,7 @@ _CODECS: Mapping[str, Codec] = {
         Codec(ExtraTreesRegressor, _write_forest, _read_forest),
         Codec(BaggingClassifier, _write_bagging, _read_bagging),
         Codec(BaggingRegressor, _write_bagging, _read_bagging),
+        Codec(GradientBoostingClassifier, write_boosting, read_boosting),
+        Codec(GradientBoostingRegressor, write_boosting, read_boosting),
     )
 }

@@ -17,7 +17,7 @@ from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import EncodedRows
 
-__all__ = ["GrowingData", "HeldOut", "folds", "hold_out", "refuse_one_class"]
+__all__ = ["GrowingData", "HeldOut", "folds", "hold_out", "refuse_one_class", "taken"]
 
 RowArray = npt.NDArray[np.uint32]
 Target = ClassTarget | RegressionTarget
@@ -59,7 +59,7 @@ class GrowingData:
         """Return some of the rows, to judge a tree by that did not see them."""
         return HeldOut(
             EncodedRows(self.encoded.codes, rows),
-            _taken(self.target, rows),
+            taken(self.target, rows),
             None if self.weights is None else self.weights[rows],
         )
 
@@ -69,7 +69,8 @@ class GrowingData:
             yield self.grow(outside), self.held_out(inside)
 
 
-def _taken(target: Target, rows: RowArray) -> Target:
+def taken(target: Target, rows: npt.NDArray[Any]) -> Target:
+    """Keep the targets of some rows."""
     if isinstance(target, ClassTarget):
         return replace(target, codes=target.codes[rows])
     return replace(target, values=target.values[rows])

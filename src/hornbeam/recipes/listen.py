@@ -22,8 +22,8 @@ class Listener(Protocol):
     def expect(self, n_steps: int) -> None:
         """Take note of how many steps there will be; may be said again when more are needed."""
 
-    def done(self, n_steps: int) -> None:
-        """Take note of how many steps are done so far."""
+    def done(self, n_steps: int, note: str = "") -> None:
+        """Take note of how many steps are done so far, and of how it goes."""
 
 
 class Silence:
@@ -34,7 +34,7 @@ class Silence:
     def expect(self, n_steps: int) -> None:
         """Take no note."""
 
-    def done(self, n_steps: int) -> None:
+    def done(self, n_steps: int, note: str = "") -> None:
         """Take no note."""
 
 
@@ -61,17 +61,18 @@ class _Bar:
             TimeElapsedColumn(),
             TextColumn("remaining"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
         )
         self.progress = Progress(*columns)
-        self._task = self.progress.add_task(title, total=None)
+        self._task = self.progress.add_task(title, total=None, note="")
 
     def expect(self, n_steps: int) -> None:
         """Set the length of the bar."""
         self.progress.update(self._task, total=n_steps)
 
-    def done(self, n_steps: int) -> None:
+    def done(self, n_steps: int, note: str = "") -> None:
         """Move the bar."""
-        self.progress.update(self._task, completed=n_steps)
+        self.progress.update(self._task, completed=n_steps, note=note)
 
 
 @contextmanager

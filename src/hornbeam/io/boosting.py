@@ -1,0 +1,96 @@
+"""Gradient boosting, into a record and back: what its scores start from, what they stand for, its history."""
+
+from typing import Any
+
+import numpy as np
+
+from hornbeam.errors import ModelFormatError
+from hornbeam.estimators.boosting import GradientBoostingClassifier
+from hornbeam.io.ensemble import read_ensemble, write_ensemble
+from hornbeam.io.record import RecordReader, RecordWriter
+from hornbeam.io.schema import read_classes, write_classes
+from hornbeam.model import Ensemble
+from hornbeam.recipes.losses import LOSSES, Loss, named_loss
+
+__all__ = ["read_boosting", "write_boosting"]
+
+_HISTORIES = ("train_score", "validation_score")
+
+
+def write_boosting(model: Any, writer: RecordWriter) -> None:
+    """Put in what `fit` has set; the scores of the rounds only if they are wanted."""
+    if isinstance(model, GradientBoostingClassifier):
+        write_classes([model.classes_], writer)
+    loss: Loss = model._loss
+    writer.facts["loss"] = loss.name
+    writer.facts["loss_parameter"] = float(loss.parameter)
+    writer.facts["key"] = model._key
+    writer.facts["n_iter"] = model.n_iter_
+    writer.facts["best_iteration"] = model.best_iteration_
+    writer.put("baseline", model._baseline)
+    writer.put("missing_seen", np.array(model._missing_seen, dtype=np.bool_))
+    for name in _HISTORIES:
+        history = getattr(model, f"{name}_")
+        writer.put(name, history[:0] if writer.predict_only else history)
+    write_ensemble(model._model, writer)
+
+
+def read_boosting(model: Any, reader: RecordReader) -> None:
+    """Take out what was put in, checked."""
+    is_classifier = isinstance(model, GradientBoostingClassifier)
+    if is_classifier:
+        (model.classes_,) = _only_output(read_classes(reader))
+        model.n_classes_ = len(model.classes_)
+    ensemble = read_ensemble(reader)
+    model._model = ensemble
+    model._baseline = reader.take("baseline", np.float64, (None,))
+    model._loss = _read_loss(reader, ensemble, model.n_classes_ if is_classifier else 0)
+    if model._baseline.shape != (model._loss.n_scores,) or not np.isfinite(model._baseline).all():
+        raise ModelFormatError("the constants that scores start from are not one finite number per score")
+    _read_history(model, reader)
+    n_features = len(ensemble.schema.names)
+    model.n_features_in_ = n_features
+    if ensemble.schema.names_given:
+        model.feature_names_in_ = np.array(ensemble.schema.names, dtype=object)
+    model._missing_seen = tuple(reader.take("missing_seen", np.bool_, (n_features,)).tolist())
+
+
+def _only_output(classes: list[Any]) -> list[Any]:
+    if len(classes) != 1:
+        raise ModelFormatError(f"gradient boosting has one output; there are classes of {len(classes)}")
+    return classes
+
+
+def _read_loss(reader: RecordReader, ensemble: Ensemble, n_classes: int) -> Loss:
+    """Take out the loss; it must fit the classes and the trees."""
+    name, parameter = reader.fact("loss", str), reader.fact("loss_parameter", float)
+    of_classes = {1: {"only_class"}, 2: {"log_loss", "exponential"}}.get(n_classes, {"softmax"})
+    of_numbers = LOSSES.keys() - {"only_class", "log_loss", "exponential", "softmax"}
+    if name not in (of_classes if n_classes else of_numbers):
+        raise ModelFormatError(f"the loss {name[:80]!r} does not go with the targets of the model")
+    if not np.isfinite(parameter):
+        raise ModelFormatError("the parameter of the loss is not finite")
+    n_scores = n_classes if n_classes > 2 else 1
+    n_trees = len(ensemble.trees)
+    turns = np.zeros(n_trees, dtype=np.int32) if ensemble.adds_to is None else ensemble.adds_to
+    if not np.array_equal(turns, np.arange(n_trees) % n_scores) or n_trees % n_scores:
+        raise ModelFormatError("the trees do not take turns at the scores, round by round")
+    if any(tree.value.shape[1:] != (1, 1) for tree in ensemble.trees):
+        raise ModelFormatError("the trees of gradient boosting have one value per node")
+    return named_loss(name, parameter=parameter, n_scores=n_scores)
+
+
+def _read_history(model: Any, reader: RecordReader) -> None:
+    model._key = reader.fact("key", int)
+    model.n_iter_ = reader.fact("n_iter", int)
+    model.best_iteration_ = reader.fact("best_iteration", int)
+    n_kept = len(model._model.trees) // model._loss.n_scores
+    if not (0 < model.best_iteration_ <= model.n_iter_ and n_kept in (model.best_iteration_, model.n_iter_)):
+        raise ModelFormatError("the numbers of rounds do not go with the number of trees")
+    if not 0 <= model._key < 2**64:
+        raise ModelFormatError("the key of the random draws does not have 64 bits")
+    for name in _HISTORIES:
+        history = reader.take(name, np.float64, (None,))
+        if len(history) > model.n_iter_:
+            raise ModelFormatError(f"{name} has {len(history)} entries, with {model.n_iter_} rounds")
+        setattr(model, f"{name}_", history)

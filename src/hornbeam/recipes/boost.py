@@ -1,0 +1,259 @@
+"""Gradient boosting: round by round, trees that lower the loss of the scores so far.
+
+In come an encoded table, targets and settings; out go trees, `n_scores` of them per round, whose values are
+steps of the score, learning rate included. The loop is `Boosting.run`; what may end it early, and whoever
+wants to know how it goes, stands in `rounds.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arrays
+from hornbeam.recipes.bag import BagPlan, MemberFeatures
+from hornbeam.recipes.losses import Loss, OwnLoss
+from hornbeam.recipes.rounds import Watch, users_code
+from hornbeam.recipes.single import warn_of_refused_thread, warn_of_weightless_rows
+
+__all__ = ["BoostSettings", "BoostTarget", "Boosting", "RoundDraws", "turns"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# Derivatives have 31 bits beside the largest: what a lighter row adds is rounded away.
+_LEAST_WEIGHT = 2.0**-31
+# Targets and weights go into the core as float32; beyond these exponents they are scaled first.
+_USUAL_TARGETS = 60
+_USUAL_WEIGHTS = 30
+
+
+@dataclass(frozen=True)
+class BoostSettings:
+    """How the trees of a boosting fit grow, as the core takes it; 0 means no limit."""
+
+    learning_rate: float
+    best_first: bool
+    max_depth: int
+    max_leaf_nodes: int
+    min_samples_leaf: int
+    min_hessian_leaf: float
+    l1: float
+    l2: float
+    min_split_gain: float
+    max_features: int
+    monotonic: tuple[int, ...]
+    category_smoothing: float
+
+    def in_units(self, unit: float) -> "BoostSettings":
+        """Return the same settings for targets that are counted in units of `unit`."""
+        return replace(self, l1=self.l1 / unit, min_split_gain=self.min_split_gain / unit / unit)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundDraws:
+    """What each round draws: a share of the rows, and features for its trees."""
+
+    rows: BagPlan
+    features: MemberFeatures
+    n_features: int
+
+    @property
+    def key(self) -> int:
+        """The key that all draws follow from."""
+        return self.rows.key
+
+    def rows_of(self, number: int) -> npt.NDArray[np.uint32] | None:
+        """List the rows of a round in ascending order; None for all."""
+        if not self.rows.leaves_rows_out:
+            return None
+        return np.flatnonzero(self.rows.times(number)).astype(np.uint32)
+
+    def features_of(self, number: int) -> npt.NDArray[np.int8] | None:
+        """Mark the features of a round; None for all."""
+        if not self.features.n_wanted:
+            return None
+        marks = np.zeros(self.n_features, dtype=np.int8)
+        marks[self.features.of(self.rows, number, self.n_features)] = 1
+        return marks
+
+
+@dataclass(frozen=True, eq=False)
+class BoostTarget:
+    """Targets of a boosting fit, and the scores that it starts from.
+
+    The score of a row is `unit` times what the core counts, plus `shift`. For losses of differences the
+    constant and the offset are taken off the targets, which keeps all digits of those in float32.
+    """
+
+    loss: Loss
+    y: FloatArray
+    weights: FloatArray | None
+    baseline: FloatArray
+    offset: FloatArray | None
+    unit: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        loss: Loss,
+        y: FloatArray,
+        weights: FloatArray | None,
+        offset: FloatArray | None,
+        baseline: FloatArray | None = None,
+    ) -> "BoostTarget":
+        """Find the constant that scores start from, unless there is one already, and the unit."""
+        unit = _power_of_two(np.abs(y).max(), _USUAL_TARGETS) if loss.is_of_differences else 1.0
+        if baseline is None:
+            scaled = None if offset is None else offset / unit
+            baseline = loss.baseline(y / unit, weights, scaled) * unit
+        return cls(loss, y, weights, baseline, offset, unit)
+
+    @property
+    def start(self) -> FloatArray:
+        """The scores before the first round: rows x scores."""
+        constant: FloatArray = np.broadcast_to(self.baseline, (len(self.y), len(self.baseline)))
+        return constant if self.offset is None else constant + self.offset
+
+    @property
+    def shift(self) -> FloatArray | float:
+        """What the core does not count."""
+        return self.start if self.loss.is_of_differences else 0.0
+
+    def core_y(self) -> npt.NDArray[np.float32]:
+        """Return the targets as the core takes them."""
+        if not self.loss.is_of_differences:
+            return self.y.astype(np.float32)
+        return (self.y / self.unit - self.start[:, 0] / self.unit).astype(np.float32)
+
+    def core_weights(self) -> npt.NDArray[np.float32] | None:
+        """Return the weights as the core takes them; one warning if some are too small to count."""
+        if self.weights is None:
+            return None
+        largest = self.weights.max()
+        warn_of_weightless_rows(int(np.count_nonzero(self.weights < _LEAST_WEIGHT * largest)))
+        return (self.weights / _power_of_two(largest, _USUAL_WEIGHTS)).astype(np.float32)
+
+
+def _power_of_two(largest: float, usual: int) -> float:
+    """Return 1, or if the exponent of `largest` is beyond the usual ones the power of two just above it."""
+    exponent = int(np.frexp(largest)[1])
+    return 1.0 if largest == 0 or abs(exponent) <= usual else float(np.ldexp(1.0, min(exponent, 1023)))
+
+
+class Boosting:
+    """A boosting fit at work: the trees so far, and the scores they give the rows of the fit."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        target: BoostTarget,
+        settings: BoostSettings,
+        draws: RoundDraws,
+        *,
+        n_threads: int,
+        former: Sequence[_core.Tree] = (),
+    ) -> None:
+        self.trees = list(former)
+        self.target = target
+        self._encoded = encoded
+        self._draws = draws
+        self._n_threads = n_threads
+        self._y = target.core_y()
+        self._weights = target.core_weights()
+        own = isinstance(target.loss, OwnLoss)
+        self._booster = _core.Booster(
+            encoded.codes,
+            y=self._y,
+            weights=self._weights,
+            n_scores=target.loss.n_scores,
+            loss="" if own else _core_name(target.loss),
+            loss_parameter=target.loss.parameter,
+            n_threads=n_threads,
+            **_core_settings(settings.in_units(target.unit)),
+        )
+        self._booster.scores()[:] = self._scores_of_former().T
+
+    def run(self, rounds: range, watch: Watch) -> None:
+        """Add trees, round by round, until there are enough or somebody says so."""
+        for number in rounds:
+            if watch.before_round(number):
+                break
+            self._find_derivatives()
+            self.trees += self._grow(number)
+            if watch.after_round(number, self.trees):
+                break
+        warn_of_refused_thread("the trees were grown")
+
+    def _find_derivatives(self) -> None:
+        loss = self.target.loss
+        if not isinstance(loss, OwnLoss):
+            self._booster.compute_derivatives()
+            return
+        with users_code():
+            pair = loss.derivatives(self.target.y, self.scores())
+        weights = 1.0 if self._weights is None else self._weights[:, np.newaxis]
+        self._booster.gradients()[:] = (pair[0] * weights).T
+        self._booster.hessians()[:] = (pair[1] * weights).T
+
+    def _grow(self, number: int) -> list[_core.Tree]:
+        """Grow the trees of a round, one per score; all draw the same rows and features."""
+        rows, features = self._draws.rows_of(number), self._draws.features_of(number)
+        n_scores = self.target.loss.n_scores
+        keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
+        trees = [
+            self._in_units_of_y(self._booster.grow(score, rows, features, int(key)))
+            for score, key in enumerate(keys)
+        ]
+        if not all(np.isfinite(tree.value).all() for tree in trees):
+            raise ValueError(
+                f"The scores left the range of floating-point numbers in round {number + 1}. Rescale y, "
+                "lower learning_rate, or raise l2_regularization or min_hessian_leaf."
+            )
+        return trees
+
+    def _in_units_of_y(self, tree: _core.Tree) -> _core.Tree:
+        unit = self.target.unit
+        if unit == 1.0:
+            return tree
+        arrays = tree_to_arrays(tree)
+        scaled = {**arrays, "value": arrays["value"] * unit, "gain": arrays["gain"] * unit * unit}
+        return tree_from_arrays(scaled, self._encoded.schema)
+
+    def scores(self, rows: slice = slice(None)) -> FloatArray:
+        """Return the scores of rows of the fit: rows x scores."""
+        shift = self.target.shift
+        counted = self._booster.scores().T[rows] * self.target.unit
+        return counted + (shift if isinstance(shift, float) else shift[rows])
+
+    def _scores_of_former(self) -> FloatArray:
+        """Give every row what the trees of an earlier fit say, added in the same order as then."""
+        target = self.target
+        start = np.array(target.start, order="C")
+        if target.loss.is_of_differences:
+            start[:] = 0.0
+        if self.trees:
+            model = Ensemble(
+                tuple(self.trees),
+                self._encoded.schema,
+                adds_to=turns(len(self.trees), target.loss.n_scores),
+            )
+            rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
+            model.total(rows, n_threads=self._n_threads, onto=start[:, np.newaxis, :])
+        return start / target.unit
+
+
+def turns(n_trees: int, n_scores: int) -> npt.NDArray[np.int32] | None:
+    """Tell which score each tree adds to; None where there is one score."""
+    return None if n_scores == 1 else (np.arange(n_trees) % n_scores).astype(np.int32)
+
+
+def _core_name(loss: Loss) -> str:
+    return "squared_error" if loss.name == "only_class" else loss.name
+
+
+def _core_settings(settings: BoostSettings) -> dict[str, Any]:
+    return asdict(settings)

@@ -1,0 +1,149 @@
+"""What goes on between the rounds of boosting: scores are noted, early stopping, callbacks, the progress bar.
+
+A callback is a function called after every round, or an object with `before_round` or `after_round` or both.
+Each is given a `Round`; what returns True ends the fit, with the trees there are.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from hornbeam import _core
+from hornbeam.recipes.listen import Listener
+
+__all__ = ["EarlyStopping", "Round", "UserCodeError", "Watch", "users_code"]
+
+
+class UserCodeError(Exception):
+    """Code of the user (a callback, a loss, a scorer) has raised; the cause is what it raised.
+
+    It lets a fit keep the rounds that are done, and never leaves it: the user sees the original exception.
+    """
+
+
+@contextmanager
+def users_code() -> Iterator[None]:
+    """Mark exceptions that code of the user raises in the block."""
+    try:
+        yield
+    except Exception as error:
+        raise UserCodeError from error
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What a callback is told.
+
+    `number` counts rounds from 1, `n_rounds` is how many there will be at most. `train_score` and
+    `validation_score` are those after the round (before a round: after the one before), None if nobody asked
+    for them. `model()` makes a fitted estimator of the rounds that are done, to be kept, used or saved.
+    """
+
+    number: int
+    n_rounds: int
+    train_score: float | None
+    validation_score: float | None
+    model: Callable[[], Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Stop when so many rounds in a row were not better than the best before by more than `tol`."""
+
+    n_iter_no_change: int
+    tol: float
+
+
+@dataclass(eq=False)
+class Watch:
+    """Follows a fit from round to round.
+
+    The two functions return the score of the training and of the validation rows, the higher the better; the
+    second is told which trees are new. `model` makes an estimator of trees.
+    """
+
+    n_rounds: int
+    listener: Listener
+    model: Callable[[Sequence[_core.Tree]], Any]
+    callbacks: Sequence[Any] = ()
+    score_training: Callable[[], float] | None = None
+    score_validation: Callable[[Sequence[_core.Tree]], float] | None = None
+    stopping: EarlyStopping | None = None
+    train_scores: list[float] = field(default_factory=list)
+    validation_scores: list[float] = field(default_factory=list)
+    n_done: int = 0
+    best_round: int = 0
+    _trees: Sequence[_core.Tree] = ()
+    _n_trees_seen: int = 0
+    _best_score: float = -inf
+    _score_to_beat: float = -inf
+    _round_of_progress: int = 0
+
+    def __post_init__(self) -> None:
+        self.listener.expect(self.n_rounds)
+
+    def begin_after(self, trees: Sequence[_core.Tree], n_done: int) -> None:
+        """Take note of rounds of an earlier fit."""
+        self._trees, self._n_trees_seen = list(trees), len(trees)
+        self.n_done = self.best_round = self._round_of_progress = n_done
+        if trees and self.score_validation is not None:
+            self._best_score = self._score_to_beat = self.score_validation(trees)
+
+    def before_round(self, number: int) -> bool:
+        """Tell callbacks that a round begins; return whether the fit ends instead."""
+        return self._any_says_stop("before_round", number)
+
+    def after_round(self, number: int, trees: Sequence[_core.Tree]) -> bool:
+        """Note what a round has done; return whether the fit ends with it."""
+        with users_code():  # scorers and losses may be the user's
+            if self.score_training is not None:
+                self.train_scores.append(self.score_training())
+            if self.score_validation is not None:
+                self.validation_scores.append(self.score_validation(trees[self._n_trees_seen :]))
+        self._trees, self._n_trees_seen, self.n_done = list(trees), len(trees), number + 1
+        self._note_progress()
+        self.listener.done(self.n_done, self._score_in_words())
+        return self._any_says_stop("after_round", number) or self._has_stalled()
+
+    def _note_progress(self) -> None:
+        if not self.validation_scores:
+            self.best_round = self.n_done
+            return
+        last = self.validation_scores[-1]
+        if last > self._best_score:
+            self.best_round, self._best_score = self.n_done, last
+        # Progress too small to wait for still makes the better model.
+        if self.stopping is not None and last > self._score_to_beat + self.stopping.tol:
+            self._round_of_progress, self._score_to_beat = self.n_done, last
+
+    def _has_stalled(self) -> bool:
+        if self.stopping is None:
+            return False
+        return self.n_done - self._round_of_progress >= self.stopping.n_iter_no_change
+
+    def _score_in_words(self) -> str:
+        scores = self.validation_scores or self.train_scores
+        return f"score {scores[-1]:.5g}" if scores else ""
+
+    def _any_says_stop(self, moment: str, number: int) -> bool:
+        stops = False
+        for callback in self.callbacks:
+            function = getattr(callback, moment, None)
+            if function is None and moment == "after_round" and not hasattr(callback, "before_round"):
+                function = callback
+            if function is not None:
+                with users_code():
+                    stops = function(self._round(number)) is True or stops
+        return stops
+
+    def _round(self, number: int) -> Round:
+        trees = list(self._trees)
+        return Round(
+            number=number + 1,
+            n_rounds=self.n_rounds,
+            train_score=self.train_scores[-1] if self.train_scores else None,
+            validation_score=self.validation_scores[-1] if self.validation_scores else None,
+            model=lambda: self.model(trees),
+        )
