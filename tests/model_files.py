@@ -144,7 +144,15 @@ FOREST_SAMPLES = (
     "extra_trees_of_numbers",
 )
 BAGGING_SAMPLES = ("bagging", "bagging_of_columns", "bagging_of_forests", "bagging_of_numbers")
-SAMPLES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES
+BOOSTING_SAMPLES = (
+    "boosting",
+    "boosting_of_three",
+    "boosting_of_one",
+    "boosting_of_kinds",
+    "boosting_of_numbers",
+    "boosting_of_counts",
+)
+SAMPLES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES
 
 
 def fit_samples() -> dict[str, tuple[Any, Any]]:
@@ -178,6 +186,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         "density": (hb.DensityTree(cv=3, random_state=0, min_samples_leaf=2).fit(X), X),
         **fit_forests(X, noise, frame, hidden),
         **fit_bagging(X, colours),
+        **fit_boosting(X, noise, frame, hidden),
     }
 
 
@@ -214,6 +223,28 @@ def fit_bagging(X: np.ndarray, labels: np.ndarray) -> dict[str, tuple[Any, Any]]
         "bagging_of_columns": (hb.BaggingClassifier(binned, **few, **limit).fit(X, labels), X),
         "bagging_of_forests": (hb.BaggingRegressor(forest, **judged).fit(X, X[:, 0]), X),
         "bagging_of_numbers": (hb.BaggingRegressor(regression, **few, **limit).fit(X, X[:, 0]), X),
+    }
+
+
+def fit_boosting(
+    X: np.ndarray, classes: np.ndarray, frame: pd.DataFrame, hidden: np.ndarray
+) -> dict[str, tuple[Any, Any]]:
+    """Fit gradient boosting of every kind, by the names in BOOSTING_SAMPLES."""
+    limit: dict[str, Any] = {"n_estimators": 3, "max_leaf_nodes": 4, "random_state": 0, "n_jobs": 1}
+    limit["min_samples_leaf"] = 2
+    boosting, regression = hb.GradientBoostingClassifier, hb.GradientBoostingRegressor
+    stops = {"early_stopping": True, "validation_fraction": 0.5, "n_iter_no_change": 1}
+    tweedie = {"loss": "tweedie", "tweedie_power": 1.3, "subsample": 0.5}
+    return {
+        "boosting": (boosting(**limit, loss="exponential").fit(X, classes > 0), X),
+        "boosting_of_three": (boosting(**limit, **stops).fit(X, np.array(["a", "b", "c"])[classes]), X),
+        "boosting_of_one": (boosting(**limit).fit(X, np.zeros(24, dtype=int)), X),
+        "boosting_of_kinds": (
+            boosting(unseen="majority", categorical_smoothing=0.0, **limit).fit(frame, hidden),
+            frame,
+        ),
+        "boosting_of_numbers": (regression(**limit, loss="huber", alpha=0.7).fit(X, X[:, 0] * 1e200), X),
+        "boosting_of_counts": (regression(**limit, **tweedie).fit(X, classes), X),
     }
 
 

@@ -15,6 +15,7 @@ from hornbeam.data.content import Rows
 from hornbeam.data.sources import open_source
 from hornbeam.data.table import Schema, Table, read_columns
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_weights
+from hornbeam.inside.nodes import TreeReading
 from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
 from hornbeam.threads import resolve_n_jobs
@@ -41,6 +42,7 @@ class TreeModel(ColumnOptions, RunOptions):
 
     n_features_in_: int = fitted()
     feature_names_in_: npt.NDArray[np.object_] = fitted()
+    _missing_seen: tuple[bool, ...] = fitted()
     _model: Ensemble = fitted()
 
     def _begin_fit(self, X: Any, sample_weight: Any) -> Training:
@@ -65,12 +67,31 @@ class TreeModel(ColumnOptions, RunOptions):
         return Training(table, weights, source.n_rows, rows)
 
     def _remember_columns(self, table: Table) -> None:
-        """Store what scikit-learn's tools ask about the columns of the fit."""
+        """Store what scikit-learn's tools ask about the columns of the fit, and which of them have gaps."""
         self.n_features_in_ = len(table.columns)
         if table.feature_names is not None:
             self.feature_names_in_ = np.array(table.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        self._missing_seen = tuple(column.first_missing_row() is not None for column in table.columns)
+
+    def _reading(self, tree: _core.Tree) -> TreeReading:
+        """Give a tree the names that make it readable."""
+        return TreeReading(
+            tree=tree,
+            schema=self._model.schema,
+            classes=self._class_labels(),
+            unseen=self._model.unseen,
+            missing_seen=self._missing_seen,
+        )
+
+    def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:
+        """Return the classes of each output; nothing if the trees predict numbers."""
+        return ()
+
+    def _facts_beside_trees(self) -> dict[str, Any]:
+        """Return what a program needs besides the trees to predict as this model does, as plain values."""
+        return {}
 
     def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
         """Find the leaf of each row in each tree: one column per tree."""

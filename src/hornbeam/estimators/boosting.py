@@ -103,7 +103,6 @@ class _Boosting(TreeModel, BoostingOptions):
     _loss: Loss = fitted()
     _baseline: FloatArray = fitted()
     _key: int = fitted()
-    _missing_seen: tuple[bool, ...] = fitted()
 
     # --- Fitting -----------------------------------------------------------------------------------------
 
@@ -280,7 +279,6 @@ class _Boosting(TreeModel, BoostingOptions):
         self.best_iteration_ = best
         self._remember_scores(watch, goes_on=fit.goes_on)
         self._loss, self._baseline, self._key = loss, fit.target.baseline, fit.key
-        self._missing_seen = tuple(column.first_missing_row() is not None for column in fit.table.columns)
         self._model = Ensemble(
             trees=tuple(kept),
             schema=fit.table.schema,
@@ -440,6 +438,14 @@ class _Boosting(TreeModel, BoostingOptions):
             prediction=self._predictions(scores)[0],
         )
 
+    def _facts_beside_trees(self) -> dict[str, Any]:
+        n_scores = self._loss.n_scores
+        return {
+            "loss": self._loss.name,
+            "start": self._baseline.tolist(),
+            "adds_to": [position % n_scores for position in range(len(self._model.trees))],
+        }
+
     def _answers(self, scores: FloatArray) -> FloatArray:
         return self._loss.answers(scores)
 
@@ -541,6 +547,9 @@ class GradientBoostingClassifier(ClassifierMixin, _Boosting, ClassifierBoostingO
             self.classes_ = fit.given.classes[0]
             self.n_classes_ = len(self.classes_)
         return self
+
+    def _facts_beside_trees(self) -> dict[str, Any]:
+        return {**super()._facts_beside_trees(), "labels": self.classes_.tolist()}
 
     def _recorded(self, loss: Loss, scores: FloatArray, target: Any) -> RecordedClasses:
         shares = loss.answers(scores)

@@ -9,7 +9,6 @@ from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.base import Training, TreeModel
-from hornbeam.inside.nodes import TreeReading
 from hornbeam.model import Ensemble
 from hornbeam.params import (
     GrowthOptions,
@@ -29,7 +28,6 @@ class GrownModel(GrowthOptions, TreeModel):
 
     n_outputs_: int = fitted()
     max_features_: int = fitted()
-    _missing_seen: tuple[bool, ...] = fitted()
 
     def _settings(
         self,
@@ -93,29 +91,12 @@ class GrownModel(GrowthOptions, TreeModel):
         self._remember_columns(training.table)
         self.n_outputs_ = target.n_outputs
         self.max_features_ = settings.max_features
-        self._missing_seen = tuple(
-            column.first_missing_row() is not None for column in training.table.columns
-        )
         self._model = Ensemble(
             trees=trees,
             schema=training.table.schema,
             unseen=self.unseen,
             missing_allowed=self.missing != "error",
         )
-
-    def _reading(self, tree: _core.Tree) -> TreeReading:
-        """Give a tree the names that make it readable."""
-        return TreeReading(
-            tree=tree,
-            schema=self._model.schema,
-            classes=self._class_labels(),
-            unseen=self._model.unseen,
-            missing_seen=self._missing_seen,
-        )
-
-    def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:
-        """Return the classes of each output; nothing if the trees predict numbers."""
-        return ()
 
 
 def rows_with_weight(n_rows: int, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.uint32]:

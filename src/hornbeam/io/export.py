@@ -4,8 +4,7 @@ In comes a fitted estimator made of our trees; out goes a text, or a file that h
 model that is to come back is saved with `hornbeam.save`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,13 +27,16 @@ def export(model: Any, form: ExportFormat, path: Path | None = None) -> str:
     Returns the text and, if there is a path, puts it into that file, whole or not at all. Names, labels and
     categories are escaped, so that none of them can become a part of the language around it.
     """
-    writer = _WRITERS.get(form)
-    if writer is None:
+    if form not in get_args(ExportFormat):
         raise ValueError(f"form must be 'json', 'dot' or 'text'; got {shown(form)}.")
     check_is_fitted(model)
     if not hasattr(model, "_reading"):
         raise TypeError(f"export takes models made of hornbeam's trees; got {type(model).__name__}.")
-    text = writer(type(model).__name__, [model._reading(tree) for tree in model._model.trees])
+    name, readings = type(model).__name__, [model._reading(tree) for tree in model._model.trees]
+    if form == "json":
+        text = json_of(name, readings, model._facts_beside_trees())
+    else:
+        text = dot_of(name, readings) if form == "dot" else _text_of(name, readings)
     if path is not None:
         write_whole(text_of_path(path), [text.encode("utf-8")])
     return text
@@ -45,10 +47,3 @@ def _text_of(estimator: str, readings: list[TreeReading]) -> str:
         return rule_text(readings[0]) + "\n"
     parts = [f"tree {number}\n{rule_text(reading)}\n" for number, reading in enumerate(readings)]
     return f"{estimator} of {len(readings)} trees\n\n" + "\n".join(parts)
-
-
-_WRITERS: Mapping[str, Callable[[str, list[TreeReading]], str]] = {
-    "text": _text_of,
-    "json": json_of,
-    "dot": dot_of,
-}

@@ -6,10 +6,14 @@ a list of labels per output, empty where numbers are predicted; and `trees`, eac
 `feature` (a position), `children` (positions in the list) and `missing_child`, and either `threshold` (values
 up to it go to the first child; "inf" sends every known value there) or `categories`, for each category of
 the feature the number of its child. Nodes are flat, however deep a tree is.
+
+Trees of gradient boosting add up: `start` has the numbers that the scores begin with, `adds_to` the score
+that each tree adds to, `loss` what the scores mean (hornbeam.recipes.losses), `labels` the classes, if any.
 """
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from hornbeam._core import version
@@ -18,8 +22,8 @@ from hornbeam.inside.nodes import TreeReading
 __all__ = ["json_of"]
 
 
-def json_of(estimator: str, readings: list[TreeReading]) -> str:
-    """Write trees and what gives their numbers a meaning."""
+def json_of(estimator: str, readings: list[TreeReading], facts: Mapping[str, Any]) -> str:
+    """Write trees and what gives their numbers a meaning; `facts` are those of the whole model."""
     first = readings[0]
     document = {
         "made_by": f"hornbeam {version}",
@@ -32,6 +36,7 @@ def json_of(estimator: str, readings: list[TreeReading]) -> str:
         ],
         "unseen": first.unseen,
         "classes": first.labels,
+        **facts,
         "trees": [_nodes(reading) for reading in readings],
     }
     return json.dumps(document, allow_nan=False, indent=1) + "\n"

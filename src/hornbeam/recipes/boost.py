@@ -220,8 +220,10 @@ class Boosting:
         if unit == 1.0:
             return tree
         arrays = tree_to_arrays(tree)
-        scaled = {**arrays, "value": arrays["value"] * unit, "gain": arrays["gain"] * unit * unit}
-        return tree_from_arrays(scaled, self._encoded.schema)
+        with np.errstate(over="ignore"):  # steps are looked at later; gains, which are squares, are cut
+            arrays["value"] = arrays["value"] * unit
+            arrays["gain"] = np.minimum(arrays["gain"] * unit * unit, np.finfo(np.float64).max)
+        return tree_from_arrays(arrays, self._encoded.schema)
 
     def scores(self, rows: slice = slice(None)) -> FloatArray:
         """Return the scores of rows of the fit: rows x scores."""
