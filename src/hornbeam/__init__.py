@@ -7,8 +7,8 @@ from hornbeam import datasets
 from hornbeam._core import version as __version__
 from hornbeam.distill import Distilled, distill
 from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
-from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,

@@ -125,7 +125,7 @@ class _Bagging(BagModel, BaggingOptions):
             encoded, target, weights, criterion=tree.criterion, random_splits=tree.splitter == "random"
         )
         plan = self._make_plan(
-            rows_with_weight(encoded, weights),
+            rows_with_weight(encoded.n_rows, weights),
             encoded.n_rows,
             groups=self._read_groups(groups, training.n_rows_given, training.rows),
             strata=self._strata(target),

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.answers import ClassAnswers
 from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
-from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
