@@ -89,10 +89,6 @@ class TreeModel(ColumnOptions, RunOptions):
         """Return the classes of each output; nothing if the trees predict numbers."""
         return ()
 
-    def _facts_beside_trees(self) -> dict[str, Any]:
-        """Return what a program needs besides the trees to predict as this model does, as plain values."""
-        return {}
-
     def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
         """Find the leaf of each row in each tree: one column per tree."""
         check_is_fitted(self)

@@ -439,6 +439,7 @@ class _Boosting(TreeModel, BoostingOptions):
         )
 
     def _facts_beside_trees(self) -> dict[str, Any]:
+        """Return what a program needs besides the trees to predict as this model does, as plain values."""
         n_scores = self._loss.n_scores
         return {
             "loss": self._loss.name,

@@ -34,7 +34,7 @@ def export(model: Any, form: ExportFormat, path: Path | None = None) -> str:
         raise TypeError(f"export takes models made of hornbeam's trees; got {type(model).__name__}.")
     name, readings = type(model).__name__, [model._reading(tree) for tree in model._model.trees]
     if form == "json":
-        text = json_of(name, readings, model._facts_beside_trees())
+        text = json_of(name, readings, getattr(model, "_facts_beside_trees", dict)())
     else:
         text = dot_of(name, readings) if form == "dot" else _text_of(name, readings)
     if path is not None:
