@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kRowsPerTask = 1 << 14;   // a multiple of 64, so that tasks share no word of marks
 constexpr std::size_t kParallelRows = 1 << 15;  // rows below which a pass over them is not shared out
 constexpr std::size_t kParallelCells = 1 << 12;
+// Updates of histograms above which all threads work on one node.
+constexpr std::size_t kTeamUpdates = 2'000'000;
 // A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
 // follows the rows, not the number of leaves.
 constexpr std::size_t kKeepRows = 512;
@@ -200,13 +202,13 @@ void BoostGrower::open_root(Frontier& frontier) {
   NodeState& root = states_[0];
   if (!may_split(root, 0)) return;
   root.histogram = pool_.take(needs_wide(root));
-  builder_.add_rows(rows_of(root), pool_.at(root.histogram), *cancel_);
-  Search search = start_search(0, 0, 0);
-  for_features([&](int feature, Worker& worker) {
-    builder_.finish_feature(feature, pool_.at(root.histogram));
+  builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
+  Search search = start_search(root, 0, 0);
+  for_features(everyone(), [&](int feature, Worker& worker) {
+    builder_.finish_feature(feature, *root.histogram, everyone());
     search_feature(search, feature, worker);
   });
-  settle(frontier, search);
+  if (std::optional<OpenNode> open = settle(search, workers_[0])) frontier.push(std::move(*open));
 }
 
 // ---- one node
@@ -228,13 +230,13 @@ void BoostGrower::describe(NodeId id) {
 }
 
 // Moves the node's rows into the other list, those of branch 0 first; returns how many those are.
-std::size_t BoostGrower::partition(const NodeState& node, const Split& split) {
+std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Team team) {
   const Column& column = data_.column(split.feature);
   const std::uint8_t* codes = byte_codes(column);
   const std::span<const BoostEntry> rows = entries_of(node);
   const std::size_t pieces = n_tasks(rows.size());
-  const int n_threads = rows.size() < kParallelRows ? 1 : params_.n_threads;
-  std::vector<std::uint64_t>& marks = workers_[0].marks;
+  const int n_threads = rows.size() < kParallelRows ? 1 : team.size;
+  std::vector<std::uint64_t>& marks = first_of(team).marks;
   marks.resize((rows.size() + 63) / 64);
   std::vector<std::size_t> n_left(pieces + 1, 0);
   const auto piece = [&](std::size_t task) {
@@ -273,86 +275,125 @@ std::size_t BoostGrower::partition(const NodeState& node, const Split& split) {
   return n_left[pieces];
 }
 
-void BoostGrower::expand(Frontier& frontier, OpenNode& node) {
-  const NodeState parent = states_[static_cast<std::size_t>(node.id)];
-  const std::size_t n_left = partition(parent, node.split);
-  const NodeId first = work_.add(1);
-  work_.add(1);
-  states_.resize(static_cast<std::size_t>(first) + 2);
+// Prepares a node whose turn has come. A large one takes all threads; small ones do not keep them busy, so
+// the nodes that will probably be next are prepared beside it, one thread each. What that yields does not
+// depend on when.
+void BoostGrower::prepare_next(const OpenNode& node, const Frontier& frontier) {
+  const auto is_large = [&](const OpenNode& open) {
+    return state_of(open.id).n_rows() * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
+  };
+  std::vector<const OpenNode*> company{&node};
+  if (!is_large(node)) {
+    for (std::size_t i = 0; company.size() < workers_.size(); ++i) {
+      const OpenNode* other = frontier.soon(i);
+      if (other == nullptr || i >= 2 * workers_.size()) break;
+      if (!state_of(other->id).prepared && !is_large(*other)) company.push_back(other);
+    }
+  }
+  if (company.size() == 1) {
+    state_of(node.id).prepared = std::make_shared<Prepared>(prepare(node, state_of(node.id), everyone()));
+    return;
+  }
+  parallel_for(
+      company.size(), everyone().size,
+      [&](std::size_t i, int w) {
+        NodeState& state = state_of(company[i]->id);
+        state.prepared = std::make_shared<Prepared>(prepare(*company[i], state, Team{w, 1}));
+      },
+      cancel_);
+}
+
+BoostGrower::Prepared BoostGrower::prepare(const OpenNode& node, const NodeState& parent, Team team) {
+  const std::size_t n_left = partition(parent, node.split, team);
+  Prepared out;
   for (int b = 0; b < 2; ++b) {
-    NodeState& child = states_[static_cast<std::size_t>(first + b)];
+    NodeState& child = out.children[b];
     child.begin = b == 0 ? parent.begin : parent.begin + n_left;
     child.end = b == 0 ? parent.begin + n_left : parent.end;
     child.side = 1 - parent.side;
     child.lower = parent.lower;
     child.upper = parent.upper;
-    describe(first + b);
   }
-  NodeRecord& record = work_.nodes[static_cast<std::size_t>(node.id)];
-  record.first_child = first;
-  record.gain = node.gain;
-  record.missing_branch = node.split.missing_branch >= 0  ? node.split.missing_branch
-                          : 2 * n_left >= parent.n_rows() ? 0
-                                                          : 1;
-  record.split = static_cast<std::int32_t>(work_.splits.size());
-  const int small = 2 * n_left <= parent.n_rows() ? 0 : 1;
-  const NodeId small_id = first + small;
-  const NodeId large_id = first + 1 - small;
-  NodeState& smaller = states_[static_cast<std::size_t>(small_id)];
-  NodeState& larger = states_[static_cast<std::size_t>(large_id)];
-  const bool goes_on = !limit_reached() && may_split(larger, node.depth + 1);
-  if (goes_on || !params_.monotonic.empty()) {
-    sum_child(parent, node.split, states_[static_cast<std::size_t>(first)]);
-    states_[static_cast<std::size_t>(first) + 1].total = parent.total;
-    states_[static_cast<std::size_t>(first) + 1].total -= states_[static_cast<std::size_t>(first)].total;
+  sum_child(parent, node.split, out.children[0]);
+  out.children[1].total = parent.total;
+  out.children[1].total -= out.children[0].total;
+  if (!params_.monotonic.empty()) bound_children(node.split.feature, out.children);
+  const int smaller = 2 * n_left <= parent.n_rows() ? 0 : 1;
+  const auto n_leaves = static_cast<std::int64_t>(work_.nodes.size() + 1) / 2;
+  const bool last = params_.max_leaf_nodes > 0 && n_leaves + 1 >= params_.max_leaf_nodes;
+  if (!last && may_split(out.children[1 - smaller], node.depth + 1)) {
+    find_tests(node, parent, smaller, team, out);
+  } else {
+    pool_.give_back(parent.histogram);
   }
-  if (!params_.monotonic.empty()) bound_children(node.split.feature, first);
-  work_.splits.push_back(std::move(node.split));
-  if (!goes_on) {
-    if (parent.histogram != kNoHistogram) pool_.give_back(parent.histogram);
-    return;
-  }
-  Search searches[2] = {start_search(first, node.depth + 1, child_path(node.path, 0)),
-                        start_search(first + 1, node.depth + 1, child_path(node.path, 1))};
-  smaller.histogram = pool_.take(needs_wide(smaller));
-  builder_.add_rows(rows_of(smaller), pool_.at(smaller.histogram), *cancel_);
-  if (parent.histogram != kNoHistogram) {
-    const bool same_kind = pool_.at(parent.histogram).is_wide() == needs_wide(larger);
-    larger.histogram = same_kind ? parent.histogram : pool_.take(needs_wide(larger));
-    Histogram& whole = pool_.at(parent.histogram);
-    Histogram& part = pool_.at(smaller.histogram);
-    Histogram& rest = pool_.at(larger.histogram);
-    for_features([&](int feature, Worker& worker) {
-      builder_.finish_feature(feature, part);
-      builder_.subtract(feature, whole, part, rest);
+  return out;
+}
+
+// The smaller child is counted; the larger is what remains of the parent, whose histogram is used up.
+void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team,
+                             Prepared& out) {
+  NodeState& small = out.children[smaller];
+  NodeState& large = out.children[1 - smaller];
+  Search searches[2] = {start_search(out.children[0], node.depth + 1, child_path(node.path, 0)),
+                        start_search(out.children[1], node.depth + 1, child_path(node.path, 1))};
+  small.histogram = pool_.take(needs_wide(small));
+  builder_.add_rows(rows_of(small), *small.histogram, team, *cancel_);
+  if (parent.histogram != nullptr) {
+    const bool same_kind = parent.histogram->is_wide() == needs_wide(large);
+    large.histogram = same_kind ? parent.histogram : pool_.take(needs_wide(large));
+    for_features(team, [&](int feature, Worker& worker) {
+      builder_.finish_feature(feature, *small.histogram, team);
+      builder_.subtract(feature, *parent.histogram, *small.histogram, *large.histogram);
       for (Search& search : searches) search_feature(search, feature, worker);
     });
     if (!same_kind) pool_.give_back(parent.histogram);
   } else {
-    for_features([&](int feature, Worker& worker) {
-      builder_.finish_feature(feature, pool_.at(smaller.histogram));
-      search_feature(searches[small], feature, worker);
+    for_features(team, [&](int feature, Worker& worker) {
+      builder_.finish_feature(feature, *small.histogram, team);
+      search_feature(searches[smaller], feature, worker);
     });
-    larger.histogram = pool_.take(needs_wide(larger));
-    builder_.add_rows(rows_of(larger), pool_.at(larger.histogram), *cancel_);
-    for_features([&](int feature, Worker& worker) {
-      builder_.finish_feature(feature, pool_.at(larger.histogram));
-      search_feature(searches[1 - small], feature, worker);
+    large.histogram = pool_.take(needs_wide(large));
+    builder_.add_rows(rows_of(large), *large.histogram, team, *cancel_);
+    for_features(team, [&](int feature, Worker& worker) {
+      builder_.finish_feature(feature, *large.histogram, team);
+      search_feature(searches[1 - smaller], feature, worker);
     });
   }
-  for (Search& search : searches) settle(frontier, search);
+  for (int b = 0; b < 2; ++b) out.open[b] = settle(searches[b], first_of(team));
+}
+
+// Makes the prepared children nodes of the tree.
+void BoostGrower::carry_out(Frontier& frontier, OpenNode& node) {
+  const std::shared_ptr<Prepared> prepared = std::move(state_of(node.id).prepared);
+  const NodeId first = work_.add(1);
+  work_.add(1);
+  NodeRecord& record = work_.nodes[static_cast<std::size_t>(node.id)];
+  record.first_child = first;
+  record.gain = node.gain;
+  const bool left_is_larger = prepared->children[0].n_rows() >= prepared->children[1].n_rows();
+  record.missing_branch = node.split.missing_branch >= 0 ? node.split.missing_branch : left_is_larger ? 0 : 1;
+  record.split = static_cast<std::int32_t>(work_.splits.size());
+  work_.splits.push_back(std::move(node.split));
+  state_of(node.id).histogram = nullptr;  // its children have it
+  for (int b = 0; b < 2; ++b) {
+    states_.push_back(std::move(prepared->children[b]));
+    describe(first + b);
+    if (!prepared->open[b]) continue;
+    prepared->open[b]->id = first + b;
+    frontier.push(std::move(*prepared->open[b]));
+  }
 }
 
 // The sums of branch 0, from the cells of the tested feature or from the rows themselves.
-void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeState& left) {
-  if (parent.histogram == kNoHistogram) {
+void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeState& left) const {
+  if (parent.histogram == nullptr) {
     for (const BoostEntry entry : entries_of(left)) {
       const FixedPair pair = scale_.packed ? FixedPair{} : pairs_[row_of(entry)];
       left.total += scale_.packed ? widen(cell_of(entry)) : WideCell{pair.gradient, pair.hessian};
     }
     return;
   }
-  Histogram& histogram = pool_.at(parent.histogram);
+  Histogram& histogram = *parent.histogram;
   const std::vector<char> is_left = left_codes(data_.column(split.feature), split);
   for (Code code = 0; code < n_codes_[static_cast<std::size_t>(split.feature)]; ++code) {
     if (!is_left[code]) continue;
@@ -363,11 +404,11 @@ void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeSta
 
 // A test on a constrained feature keeps each side's values, now and further down, on its own side of the
 // middle.
-void BoostGrower::bound_children(FeatureId feature, NodeId first) {
+void BoostGrower::bound_children(FeatureId feature, NodeState* children) const {
   const int direction = params_.monotonic[static_cast<std::size_t>(feature)];
   if (direction == 0) return;
-  NodeState& left = states_[static_cast<std::size_t>(first)];
-  NodeState& right = states_[static_cast<std::size_t>(first) + 1];
+  NodeState& left = children[0];
+  NodeState& right = children[1];
   const double middle = (value_of(left) + value_of(right)) / 2;
   (direction > 0 ? left.upper : left.lower) = middle;
   (direction > 0 ? right.lower : right.upper) = middle;
@@ -383,19 +424,17 @@ double BoostGrower::value_of(const NodeState& node) const {
 
 // ---- the search for a test
 
-void BoostGrower::for_features(const std::function<void(int, Worker&)>& task) {
+void BoostGrower::for_features(Team team, const std::function<void(int, Worker&)>& task) {
   const int n_features = data_.n_features();
   const std::size_t cells = static_cast<std::size_t>(n_features) * kCellsPerFeature;
-  const bool alone = params_.n_threads <= 1 || cells < kParallelCells;
-  const int per_task = std::max(1, n_features / (4 * std::max(1, params_.n_threads)));
-  const std::size_t tasks = alone ? 1 : static_cast<std::size_t>((n_features + per_task - 1) / per_task);
-  const int step = alone ? n_features : per_task;
+  const bool alone = team.size == 1 || cells < kParallelCells;
+  const int step = alone ? n_features : std::max(1, n_features / (4 * team.size));
   parallel_for(
-      tasks, params_.n_threads,
+      static_cast<std::size_t>((n_features + step - 1) / step), team.size,
       [&](std::size_t index, int w) {
         const int begin = static_cast<int>(index) * step;
-        for (int f = begin; f < std::min(begin + step, n_features); ++f)
-          task(f, workers_[static_cast<std::size_t>(w)]);
+        Worker& worker = workers_[static_cast<std::size_t>(team.first + w)];
+        for (int f = begin; f < std::min(begin + step, n_features); ++f) task(f, worker);
       },
       cancel_);
 }
@@ -434,13 +473,11 @@ double BoostGrower::score_of(const NodeState& node) const {
   return size * size / (static_cast<double>(node.total.hessian) / scale_.hessian + params_.l2);
 }
 
-BoostGrower::Search BoostGrower::start_search(NodeId id, std::int32_t depth, std::uint64_t path) {
+BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const {
   Search search;
-  search.id = id;
-  search.open.id = id;
+  search.node = &node;
   search.open.depth = depth;
   search.open.path = path;
-  const NodeState& node = states_[static_cast<std::size_t>(id)];
   if (!may_split(node, depth)) return search;  // no cuts: it stays a leaf
   const auto n_features = static_cast<std::size_t>(data_.n_features());
   search.cuts.resize(n_features);
@@ -464,8 +501,8 @@ BoostGrower::Search BoostGrower::start_search(NodeId id, std::int32_t depth, std
 void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
   const auto f = static_cast<std::size_t>(feature);
   if (search.cuts.empty() || (!search.allowed.empty() && !search.allowed[f])) return;
-  const NodeState& node = states_[static_cast<std::size_t>(search.id)];
-  search.cuts[f] = worker.cuts.find(data_.column(feature), pool_.at(node.histogram), feature, terms_of(node),
+  const NodeState& node = *search.node;
+  search.cuts[f] = worker.cuts.find(data_.column(feature), *node.histogram, feature, terms_of(node),
                                     limits_of(node, feature));
 }
 
@@ -474,9 +511,9 @@ void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
 // counted.
 bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
   if (scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
-  const NodeState& node = states_[static_cast<std::size_t>(search.id)];
+  const NodeState& node = *search.node;
   const Column& column = data_.column(feature);
-  Histogram& histogram = pool_.at(node.histogram);
+  Histogram& histogram = *node.histogram;
   const BranchLimits limits = limits_of(node, feature);
   Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
   const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
@@ -493,11 +530,12 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
 }
 
 // Chooses among the features; a node without a test that gains stays a leaf.
-void BoostGrower::settle(Frontier& frontier, Search& search) {
-  NodeState& node = states_[static_cast<std::size_t>(search.id)];
-  const auto leave = [&] {
-    if (node.histogram != kNoHistogram) pool_.give_back(node.histogram);
-    node.histogram = kNoHistogram;
+std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
+  NodeState& node = *search.node;
+  const auto drop_histogram = [&] {
+    pool_.give_back(node.histogram);
+    node.histogram = nullptr;
+    return std::nullopt;
   };
   std::vector<char> verified(search.cuts.size(), 0);
   for (;;) {
@@ -505,24 +543,23 @@ void BoostGrower::settle(Frontier& frontier, Search& search) {
     for (std::size_t f = 0; f < search.cuts.size(); ++f) {
       if (search.cuts[f].found) best.offer(search.cuts[f].score, static_cast<int>(f));
     }
-    if (!best.found()) return leave();
+    if (!best.found()) return drop_histogram();
     const int feature = best.winner();
     if (!verified[static_cast<std::size_t>(feature)]) {
       verified[static_cast<std::size_t>(feature)] = 1;
-      if (!verify_rows(search, feature, workers_[0])) continue;
+      if (!verify_rows(search, feature, worker)) continue;
     }
     const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
     const double unit = 0.5 / (scale_.gradient * scale_.gradient);
     const double node_score = score_of(node);
     const double gain = (cut.score - node_score) * unit;
     if (!(gain > params_.min_split_gain) || !(cut.score - node_score > tie_slack(node_score, 0.0)))
-      return leave();
+      return drop_histogram();
     search.open.gain = gain;
-    search.open.split = workers_[0].cuts.to_split(data_.column(feature), pool_.at(node.histogram), feature,
-                                                  cut, limits_of(node, feature));
-    if (node.n_rows() < kKeepRows) leave();
-    frontier.push(std::move(search.open));
-    return;
+    search.open.split =
+        worker.cuts.to_split(data_.column(feature), *node.histogram, feature, cut, limits_of(node, feature));
+    if (node.n_rows() < kKeepRows) drop_histogram();
+    return std::move(search.open);
   }
 }
 
@@ -540,13 +577,17 @@ void BoostGrower::grow(const Derivatives& derivatives, std::span<const RowId> ro
   while (!limit_reached()) {
     std::optional<OpenNode> node = frontier.next();
     if (!node) break;
-    expand(frontier, *node);
+    if (!state_of(node->id).prepared) prepare_next(*node, frontier);
+    carry_out(frontier, *node);
   }
   for (NodeState& node : states_) {
-    if (node.histogram != kNoHistogram &&
-        work_.nodes[static_cast<std::size_t>(&node - states_.data())].split < 0) {
+    if (node.prepared) {  // its turn never came; the children have its histogram
+      for (NodeState& child : node.prepared->children) pool_.give_back(child.histogram);
+      node.prepared.reset();
+    } else {
       pool_.give_back(node.histogram);
     }
+    node.histogram = nullptr;
   }
   for (std::size_t id = 0; id < states_.size(); ++id) {
     if (work_.nodes[id].split < 0) leaves_.push_back({static_cast<NodeId>(id), entries_of(states_[id])});

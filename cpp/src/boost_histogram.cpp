@@ -17,10 +17,7 @@ constexpr std::size_t kRowsPerTask = 8192;
 }  // namespace
 
 HistogramBuilder::HistogramBuilder(const Tiles& tiles, std::span<const Code> n_codes, int n_threads)
-    : tiles_(tiles),
-      n_codes_(n_codes),
-      n_threads_(std::max(1, n_threads)),
-      workers_(static_cast<std::size_t>(n_threads_)) {}
+    : tiles_(tiles), n_codes_(n_codes), workers_(static_cast<std::size_t>(std::max(1, n_threads))) {}
 
 template <class Cell>
 void HistogramBuilder::clear(Cell* cells, int first_feature, int n_features) const {
@@ -121,36 +118,37 @@ void HistogramBuilder::add_slab_alone(const Slab& slab, const NodeRows& rows, Wo
   }
 }
 
-void HistogramBuilder::add_rows(const NodeRows& rows, Histogram& out, Cancel& cancel) {
-  for (Worker& worker : workers_) worker.used = false;
+void HistogramBuilder::add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel) {
+  const std::span<Worker> workers = members(team);
+  for (Worker& worker : workers) worker.used = false;
   const std::size_t n = rows.entries.size();
   const std::size_t n_slabs = tiles_.slabs().size();
-  const bool alone = n_threads_ == 1 || n * static_cast<std::size_t>(tiles_.n_features()) < kParallelUpdates;
-  if (alone || n_slabs >= 2 * static_cast<std::size_t>(n_threads_)) {
+  const bool alone = team.size == 1 || n * static_cast<std::size_t>(tiles_.n_features()) < kParallelUpdates;
+  if (alone || n_slabs >= 2 * workers.size()) {
     parallel_for(
-        n_slabs, alone ? 1 : n_threads_,
+        n_slabs, alone ? 1 : team.size,
         [&](std::size_t s, int w) {
-          add_slab_alone(tiles_.slabs()[s], rows, workers_[static_cast<std::size_t>(w)], out);
+          add_slab_alone(tiles_.slabs()[s], rows, workers[static_cast<std::size_t>(w)], out);
         },
         &cancel);
     return;
   }
   // As few pieces as threads while they are small, so that each thread's own sums are put together once.
-  const auto n_threads = static_cast<std::size_t>(n_threads_);
-  const std::size_t share = std::clamp((n + n_threads - 1) / n_threads, std::size_t{512}, kRowsPerTask);
-  parallel_for((n + share - 1) / share, n_threads_,
+  const std::size_t share =
+      std::clamp((n + workers.size() - 1) / workers.size(), std::size_t{512}, kRowsPerTask);
+  parallel_for((n + share - 1) / share, team.size,
                [&](std::size_t task, int w) {
                  add_chunk(rows, task * share, std::min((task + 1) * share, n),
-                           workers_[static_cast<std::size_t>(w)]);
+                           workers[static_cast<std::size_t>(w)]);
                },
                &cancel);
 }
 
-void HistogramBuilder::finish_feature(int feature, Histogram& out) {
+void HistogramBuilder::finish_feature(int feature, Histogram& out, Team team) {
   const std::size_t place = static_cast<std::size_t>(feature) * kCellsPerFeature;
   const std::size_t n = codes_of(feature);
   bool first = true;
-  for (Worker& worker : workers_) {
+  for (const Worker& worker : members(team)) {
     if (!worker.used) continue;
     if (!out.is_wide()) {
       const PackedCell* from = worker.packed.data() + place;

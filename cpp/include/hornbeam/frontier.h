@@ -59,6 +59,12 @@ class Frontier {
     return std::nullopt;
   }
 
+  // One of the nodes that will probably be next, for work ahead of time; nullptr if there are not so many.
+  const OpenNode* soon(std::size_t i) const {
+    if (i >= nodes_.size()) return nullptr;
+    return &nodes_[growth_ == Growth::kDepthFirst ? nodes_.size() - 1 - i : i].node;
+  }
+
  private:
   struct Waiting {
     OpenNode node;

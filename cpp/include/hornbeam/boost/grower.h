@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -73,18 +75,25 @@ class BoostGrower {
   }
 
  private:
-  static constexpr int kNoHistogram = -1;
+  struct Prepared;
 
   // What the grower knows about a node besides OpenNode.
   struct NodeState {
     std::size_t begin = 0;
     std::size_t end = 0;
     int side = 0;  // which of the two entry lists holds its rows
-    int histogram = kNoHistogram;
+    Histogram* histogram = nullptr;
     WideCell total{};
     double lower = -kInfinity;
     double upper = kInfinity;
+    std::shared_ptr<Prepared> prepared;
     std::size_t n_rows() const { return end - begin; }
+  };
+  // The outcome of a node's test, before the node's turn has come: its children, and their tests if they have
+  // any.
+  struct Prepared {
+    NodeState children[2];
+    std::optional<OpenNode> open[2];
   };
   struct Scale {
     bool packed = true;
@@ -102,13 +111,19 @@ class BoostGrower {
   Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
   void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
   void open_root(Frontier& frontier);
-  void expand(Frontier& frontier, OpenNode& node);
-  std::size_t partition(const NodeState& node, const Split& split);
+  void prepare_next(const OpenNode& node, const Frontier& frontier);
+  Prepared prepare(const OpenNode& node, const NodeState& parent, Team team);
+  void find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team, Prepared& out);
+  void carry_out(Frontier& frontier, OpenNode& node);
+  std::size_t partition(const NodeState& node, const Split& split, Team team);
   bool may_split(const NodeState& node, std::int32_t depth) const;
-  void sum_child(const NodeState& parent, const Split& split, NodeState& left);
-  void bound_children(FeatureId feature, NodeId first);
+  void sum_child(const NodeState& parent, const Split& split, NodeState& left) const;
+  void bound_children(FeatureId feature, NodeState* children) const;
   double value_of(const NodeState& node) const;
   void describe(NodeId id);
+  Team everyone() const { return {0, static_cast<int>(workers_.size())}; }
+  Worker& first_of(Team team) { return workers_[static_cast<std::size_t>(team.first)]; }
+  NodeState& state_of(NodeId id) { return states_[static_cast<std::size_t>(id)]; }
 
   std::span<const BoostEntry> entries_of(const NodeState& node) const {
     return {entries_[node.side].data() + node.begin, node.n_rows()};
@@ -119,21 +134,21 @@ class BoostGrower {
   bool needs_wide(const NodeState& node) const { return !scale_.packed || node.n_rows() > kMostPackedRows; }
   bool limit_reached() const;
 
-  // Finds the tests of nodes whose histograms are at hand and puts them into the frontier.
+  // The search for a node's test, once its histogram is at hand.
   struct Search {
-    NodeId id;
+    NodeState* node;
     OpenNode open;
     std::vector<char> allowed;  // per feature; empty for all
-    std::vector<Cut> cuts;      // per feature
+    std::vector<Cut> cuts;      // per feature; empty if the node must stay a leaf
   };
-  Search start_search(NodeId id, std::int32_t depth, std::uint64_t path);
+  Search start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const;
   void search_feature(Search& search, int feature, Worker& worker);
-  void settle(Frontier& frontier, Search& search);
+  std::optional<OpenNode> settle(Search& search, Worker& worker);
   bool verify_rows(Search& search, int feature, Worker& worker);
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;
   double score_of(const NodeState& node) const;
-  void for_features(const std::function<void(int, Worker&)>& task);
+  void for_features(Team team, const std::function<void(int, Worker&)>& task);
 
   const Dataset& data_;
   const Tiles& tiles_;

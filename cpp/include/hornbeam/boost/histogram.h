@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -32,29 +33,39 @@ class Histogram {
   Buffer<WideCell> wide_;
 };
 
-// Histograms that are no longer needed are used again.
+// Histograms that are no longer needed are used again. Several threads may take and give back.
 class HistogramPool {
  public:
   explicit HistogramPool(int n_features) : n_features_(n_features) {}
 
-  int take(bool wide) {
+  Histogram* take(bool wide) {
+    const std::lock_guard lock(mutex_);
     auto& free = wide ? free_wide_ : free_packed_;
-    if (free.empty()) {
-      all_.emplace_back(n_features_, wide);
-      return static_cast<int>(all_.size()) - 1;
-    }
-    const int index = free.back();
+    if (free.empty()) return &all_.emplace_back(n_features_, wide);
+    Histogram* histogram = free.back();
     free.pop_back();
-    return index;
+    return histogram;
   }
-  void give_back(int index) { (at(index).is_wide() ? free_wide_ : free_packed_).push_back(index); }
-  Histogram& at(int index) { return all_[static_cast<std::size_t>(index)]; }
+  // Takes nullptr for "none".
+  void give_back(Histogram* histogram) {
+    if (histogram == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    (histogram->is_wide() ? free_wide_ : free_packed_).push_back(histogram);
+  }
 
  private:
   int n_features_;
-  std::deque<Histogram> all_;  // references to its members stay valid
-  std::vector<int> free_packed_;
-  std::vector<int> free_wide_;
+  std::mutex mutex_;
+  std::deque<Histogram> all_;  // its members never move
+  std::vector<Histogram*> free_packed_;
+  std::vector<Histogram*> free_wide_;
+};
+
+// The threads that work on one node together: workers [first, first + size). Nodes worked on side by side
+// have teams of one.
+struct Team {
+  int first = 0;
+  int size = 1;
 };
 
 // The rows of a node and what they add. `pairs` is set in trees with wide cells and looked up by row; in
@@ -71,8 +82,8 @@ class HistogramBuilder {
   // Sums the rows into `out`, except that `finish_feature` must be called for every feature before it is
   // read: threads have sums of their own, which are put together feature by feature while something is done
   // with them.
-  void add_rows(const NodeRows& rows, Histogram& out, Cancel& cancel);
-  void finish_feature(int feature, Histogram& out);
+  void add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
+  void finish_feature(int feature, Histogram& out, Team team);
 
   // whole -= part, turned into what `out` holds. `out` may be `whole`.
   void subtract(int feature, Histogram& whole, Histogram& part, Histogram& out) const;
@@ -86,6 +97,10 @@ class HistogramBuilder {
     bool widened = false;         // some of them in `wide`
   };
 
+  std::span<Worker> members(Team team) {
+    return std::span(workers_).subspan(static_cast<std::size_t>(team.first),
+                                       static_cast<std::size_t>(team.size));
+  }
   std::size_t n_cells() const { return static_cast<std::size_t>(tiles_.n_features()) * kCellsPerFeature; }
   std::size_t codes_of(int feature) const { return n_codes_[static_cast<std::size_t>(feature)]; }
   template <class Cell>
@@ -98,7 +113,6 @@ class HistogramBuilder {
 
   const Tiles& tiles_;
   std::span<const Code> n_codes_;  // per feature, missing included
-  int n_threads_;
   std::vector<Worker> workers_;
 };
 
