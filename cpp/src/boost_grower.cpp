@@ -99,9 +99,9 @@ void mark_listed(const std::uint8_t* column, std::span<const BoostEntry> entries
 
 // Which codes go to branch 0.
 std::vector<char> left_codes(const Column& column, const Split& split) {
-  std::vector<char> is_left(kCellsPerFeature, split.missing_branch == 0 ? 1 : 0);
+  std::vector<char> is_left(kCellsPerFeature, 0);
+  is_left[column.missing_code()] = split.missing_branch == 0 ? 1 : 0;
   for (const Code code : split.left_categories) is_left[code] = 1;
-  for (const Code code : split.right_categories) is_left[code] = 0;
   if (column.kind == ColumnKind::kNumeric) {
     for (Code code = 0; code < column.n_codes; ++code) is_left[code] = code < split.first_right ? 1 : 0;
   }
@@ -529,6 +529,27 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
   return same;
 }
 
+// Rows whose derivatives all round to nothing leave no trace in the cells, but they are in the node and go
+// somewhere: to branch 1, like every code that a test does not name. The test must say so.
+void BoostGrower::name_all_codes(const NodeState& node, Split& split, Worker& worker) const {
+  const Column& column = data_.column(split.feature);
+  const bool is_categorical = column.kind == ColumnKind::kCategorical;
+  const bool missing_is_open = split.missing_branch < 0 && column.has_missing;
+  if (scale_.constant_hessian || !(is_categorical || missing_is_open)) return;
+  worker.rows_by_code.assign(kCellsPerFeature, 0);
+  const std::uint8_t* codes = byte_codes(column);
+  for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];
+  if (missing_is_open && worker.rows_by_code[column.missing_code()] > 0) split.missing_branch = 1;
+  if (!is_categorical) return;
+  std::vector<char> named(column.n_codes, 0);
+  for (const Code code : split.left_categories) named[code] = 1;
+  for (const Code code : split.right_categories) named[code] = 1;
+  for (Code code = 0; code < column.n_codes; ++code) {
+    if (!named[code] && worker.rows_by_code[code] > 0) split.right_categories.push_back(code);
+  }
+  std::sort(split.right_categories.begin(), split.right_categories.end());
+}
+
 // Chooses among the features; a node without a test that gains stays a leaf.
 std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
   NodeState& node = *search.node;
@@ -558,6 +579,7 @@ std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
     search.open.gain = gain;
     search.open.split =
         worker.cuts.to_split(data_.column(feature), *node.histogram, feature, cut, limits_of(node, feature));
+    name_all_codes(node, search.open.split, worker);
     if (node.n_rows() < kKeepRows) drop_histogram();
     return std::move(search.open);
   }

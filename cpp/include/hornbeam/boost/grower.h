@@ -145,6 +145,7 @@ class BoostGrower {
   void search_feature(Search& search, int feature, Worker& worker);
   std::optional<OpenNode> settle(Search& search, Worker& worker);
   bool verify_rows(Search& search, int feature, Worker& worker);
+  void name_all_codes(const NodeState& node, Split& split, Worker& worker) const;
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;
   double score_of(const NodeState& node) const;

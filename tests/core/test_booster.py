@@ -1,0 +1,106 @@
+"""The booster keeps its promises: scores are what its trees say, and threads do not matter."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam import _core
+
+LOSSES = ["log_loss", "squared_error", "poisson", "absolute_error"]
+
+
+def make_table(seed: int, n_rows: int) -> tuple[list[np.ndarray], _core.Dataset]:
+    """Three numeric columns, one of them with gaps and one of few values, and a categorical one with gaps."""
+    rng = np.random.default_rng(seed)
+    smooth = rng.normal(size=n_rows)
+    gappy = np.where(rng.random(n_rows) < 0.2, np.nan, rng.normal(size=n_rows))
+    few = rng.integers(0, 4, size=n_rows).astype(float)
+    kinds = rng.integers(-1, 6, size=n_rows).astype(np.int32)
+    columns: list[np.ndarray] = [smooth, gappy, few, kinds]
+    codes = _core.encode_table(n_rows, [(smooth,), (gappy,), (few,), (kinds, 6)], 255, 1)
+    return columns, codes
+
+
+def boost(
+    codes: _core.Dataset,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    loss: str,
+    n_threads: int,
+    rows: np.ndarray | None = None,
+    n_rounds: int = 8,
+) -> tuple[_core.Booster, list[_core.Tree]]:
+    """Run some rounds with small leaves, so that odd cases come up."""
+    options: dict[str, Any] = {
+        "n_scores": 1,
+        "loss": loss,
+        "loss_parameter": 0.0,
+        "learning_rate": 0.5,
+        "best_first": True,
+        "max_depth": 0,
+        "max_leaf_nodes": 12,
+        "min_samples_leaf": 2,
+        "min_hessian_leaf": 1e-3,
+        "l1": 0.0,
+        "l2": 0.1,
+        "min_split_gain": 0.0,
+        "max_features": 0,
+        "monotonic": [],
+        "category_smoothing": 1.0,
+    }
+    booster = _core.Booster(codes, y=y, weights=weights, n_threads=n_threads, **options)
+    booster.scores()[:] = 0.0
+    trees = []
+    for round_number in range(n_rounds):
+        booster.compute_derivatives()
+        trees.append(booster.grow(0, rows, None, round_number))
+    return booster, trees
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n_rows=st.integers(1, 300),
+    loss=st.sampled_from(LOSSES),
+    weighted=st.booleans(),
+    sampled=st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_scores_are_what_the_trees_say(
+    seed: int, n_rows: int, loss: str, weighted: bool, sampled: bool
+) -> None:
+    """Training moves rows about; prediction walks down: both must end in the same leaf."""
+    columns, codes = make_table(seed, n_rows)
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, size=n_rows).astype(np.float32)
+    # Weights over many powers of ten: some derivatives round to nothing.
+    weights = (10.0 ** rng.uniform(-12, 2, size=n_rows)).astype(np.float32) if weighted else None
+    rows = np.flatnonzero(rng.random(n_rows) < 0.6).astype(np.uint32) if sampled else None
+    if rows is not None and len(rows) == 0:
+        rows = None
+    booster, trees = boost(codes, y, weights, loss=loss, n_threads=1, rows=rows)
+    leaves = _core.Predictor(tuple(trees), None, False).leaves(columns, n_rows, 0, len(trees), 1)
+    said = np.zeros(n_rows)
+    for position, tree in enumerate(trees):
+        said += tree.value[leaves[:, position], 0, 0]
+    np.testing.assert_array_equal(booster.scores()[0], said)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_threads_do_not_change_a_bit(loss: str, weighted: bool) -> None:
+    """Enough rows that nodes are shared out, and more than packed cells may hold."""
+    n_rows = 70_000
+    _, codes = make_table(0, n_rows)
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, size=n_rows).astype(np.float32)
+    if loss == "log_loss":
+        y = np.minimum(y, 1)
+    weights = rng.uniform(0.5, 2, size=n_rows).astype(np.float32) if weighted else None
+    alone, _ = boost(codes, y, weights, loss=loss, n_threads=1, n_rounds=3)
+    for n_threads in (2, 4):
+        together, _ = boost(codes, y, weights, loss=loss, n_threads=n_threads, n_rounds=3)
+        np.testing.assert_array_equal(alone.scores(), together.scores())
