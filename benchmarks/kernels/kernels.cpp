@@ -17,6 +17,7 @@
 #include "hornbeam/partition.h"
 #include "hornbeam/predictor.h"
 #include "hornbeam/split.h"
+#include "hornbeam/subtree.h"
 
 namespace {
 
@@ -94,13 +95,12 @@ void measure_partition(std::mt19937_64& generator) {
 void measure_scores() {
   constexpr std::size_t kCandidates = 4096;
   constexpr int kRepeats = 200;
-  std::vector<std::int32_t> left(kCandidates);
-  std::vector<std::int32_t> ones(kCandidates);
+  static_assert(kCandidates % kScoreGroup == 0);
+  std::vector<TwoCounts> left(kCandidates);
   std::vector<double> sums(kCandidates);
   std::vector<double> weights(kCandidates);
   for (std::size_t i = 0; i < kCandidates; ++i) {
-    left[i] = static_cast<std::int32_t>(i + 1);
-    ones[i] = static_cast<std::int32_t>(i / 2);
+    left[i] = two_counts(static_cast<std::uint32_t>(i + 1), static_cast<std::uint32_t>(i / 2));
     sums[i] = static_cast<double>(i) - 2000.0;
     weights[i] = static_cast<double>(i + 1);
   }
@@ -113,12 +113,12 @@ void measure_scores() {
                    });
   };
   const double n = kCandidates;
-  report(std::string("score two-class gini, ") + k.name, repeated([&] {
-           k.gini_two_classes(left.data(), ones.data(), kCandidates, n + 1, n / 2, scores.data());
-         }),
+  const TwoCounts node = two_counts(kCandidates + 1, kCandidates / 2);
+  report(std::string("score two-class gini, ") + k.name,
+         repeated([&] { (void)k.gini_two_classes(left.data(), kCandidates, node, scores.data()); }),
          n * kRepeats, "candidate");
   report(std::string("score squared error, ") + k.name, repeated([&] {
-           k.two_squares(sums.data(), sums.data(), weights.data(), kCandidates, n + 1, scores.data());
+           (void)k.two_squares(sums.data(), sums.data(), weights.data(), kCandidates, n + 1, scores.data());
          }),
          n * kRepeats, "candidate");
   volatile double sink = 0;
@@ -126,36 +126,94 @@ void measure_scores() {
          repeated([&] { sink = k.largest(scores.data(), kCandidates); }), n * kRepeats, "candidate");
 }
 
+// A node of a table of 100,000 rows with one feature and two classes.
+struct OneFeatureNode {
+  static constexpr std::size_t kTableRows = 100'000;
+
+  OneFeatureNode(std::mt19937_64& generator, double step, std::size_t n_node)
+      : data(kTableRows), rows(kTableRows), classes(kTableRows) {
+    data.add(encode_numeric(view(normal_values(kTableRows, step, generator)), kTableRows, 0, poller()));
+    std::iota(rows.begin(), rows.end(), 0);
+    std::shuffle(rows.begin(), rows.end(), generator);
+    rows.resize(n_node);
+    std::sort(rows.begin(), rows.end());
+    for (auto& c : classes) c = static_cast<std::int32_t>(generator() & 1);
+    target = {1, {2}, classes, {}, {}};
+    for (const RowId row : rows) entries.push_back({row, CountStats::payload_of(target, row, 1)});
+  }
+  TestFinder<TwoClassScorer<GiniTerm>> finder() const {
+    TestFinder<TwoClassScorer<GiniTerm>> result(
+        TwoClassScorer<GiniTerm>(CountStats(target, {rows, {}}), static_cast<std::int64_t>(entries.size())));
+    std::vector<CountStats::Element> cell;
+    result.add_up(entries, cell);
+    result.load(entries, cell);
+    return result;
+  }
+  int repeats() const { return static_cast<int>(std::max<std::size_t>(1, 200'000 / entries.size())); }
+
+  Dataset data;
+  std::vector<RowId> rows;
+  std::vector<std::int32_t> classes;
+  Target target;
+  std::vector<Entry> entries;
+};
+
 // One feature of one node, from gathering its codes to its best test.
 void measure_find_split(std::mt19937_64& generator, double step, std::size_t n_node,
                         const std::string& what) {
-  constexpr std::size_t kTableRows = 100'000;
-  const Column column =
-      encode_numeric(view(normal_values(kTableRows, step, generator)), kTableRows, 0, poller());
-  std::vector<RowId> all(kTableRows);
-  std::iota(all.begin(), all.end(), 0);
-  std::shuffle(all.begin(), all.end(), generator);
-  std::vector<RowId> rows(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_node));
-  std::sort(rows.begin(), rows.end());
-  std::vector<std::int32_t> classes(kTableRows);
-  for (auto& c : classes) c = static_cast<std::int32_t>(generator() & 1);
-  const Target target{1, {2}, classes, {}, {}};
-  TestFinder<TwoClassScorer<GiniTerm>> finder(
-      TwoClassScorer<GiniTerm>(CountStats(target, {rows, {}}), static_cast<std::int64_t>(n_node)));
-  std::vector<Entry> entries;
-  for (const RowId row : rows) entries.push_back({row, CountStats::payload_of(target, row, 1)});
-  finder.load(entries);
-  const int repeats = static_cast<int>(std::max<std::size_t>(1, 200'000 / n_node));
+  const OneFeatureNode node(generator, step, n_node);
+  auto finder = node.finder();
+  const Column& column = node.data.column(0);
   report("best test of a feature, " + what,
          fastest([] {},
                  [&] {
-                   for (int r = 0; r < repeats; ++r) {
+                   for (int r = 0; r < node.repeats(); ++r) {
                      FirstBest<Split> best(0.0);
                      finder.gather(column);
                      finder.find_best(column, {}, best, 0);
                    }
                  }),
-         static_cast<double>(n_node) * repeats, "row");
+         static_cast<double>(n_node) * node.repeats(), "row");
+}
+
+// The same within a subtree, where the rows lie in order, and what keeping them in order costs.
+void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::string& what) {
+  OneFeatureNode node(generator, 0.0, n_node);
+  auto finder = node.finder();
+  const Column& column = node.data.column(0);
+  const FeatureId features[] = {0};
+  Subtree subtree;
+  const auto start = [&] { subtree.start(node.data, features, node.entries, 0, true, poller()); };
+  const auto count = static_cast<double>(n_node) * node.repeats();
+  report("order a feature of a subtree, " + what,
+         fastest([] {},
+                 [&] {
+                   for (int r = 0; r < node.repeats(); ++r) start();
+                 }),
+         count, "row");
+  report("best test of an ordered feature, " + what,
+         fastest(start,
+                 [&] {
+                   for (int r = 0; r < node.repeats(); ++r) {
+                     FirstBest<Split> best(0.0);
+                     finder.find_best(column, subtree.ordered_rows(0, 0, n_node), {}, best, 0);
+                   }
+                 }),
+         count, "row");
+  Split split;
+  split.feature = 0;
+  split.n_known_left = static_cast<std::uint32_t>(n_node / 2);
+  const auto part = [&] {
+    start();
+    (void)subtree.part_rows(node.entries, 0, column, split);
+  };
+  // Whether the keys have been parted already makes no difference to the time.
+  report("part an ordered feature, " + what,
+         fastest(part,
+                 [&] {
+                   for (int r = 0; r < node.repeats(); ++r) subtree.part_orders(0, n_node, n_node / 2);
+                 }),
+         count, "row");
 }
 
 void measure_walk(std::mt19937_64& generator) {
@@ -196,5 +254,9 @@ int main() {
   measure_find_split(generator, 0.0, 1'000, "1,000 rows, all distinct (sorts)");
   measure_find_split(generator, 0.0, 100, "100 rows, all distinct (sorts)");
   measure_find_split(generator, 0.0, 12, "12 rows, all distinct (sorts)");
+  measure_subtree(generator, 50'000, "50,000 rows");
+  measure_subtree(generator, 1'000, "1,000 rows");
+  measure_subtree(generator, 100, "100 rows");
+  measure_subtree(generator, 12, "12 rows");
   measure_walk(generator);
 }

@@ -10,11 +10,30 @@ namespace hornbeam::HORNBEAM_KERNELS {
 
 namespace {
 
-void gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
-                      double* __restrict scores) {
+constexpr std::size_t whole_groups(std::size_t n) {
+  return (n + kScoreGroup - 1) / kScoreGroup * kScoreGroup;
+}
+
+// One running maximum per lane: a single one would wait for itself. The order of comparison does not change a
+// maximum.
+double largest(const double* scores, std::size_t n) {
+  double best[kScoreGroup];
+  for (double& b : best) b = scores[0];
+  std::size_t i = 0;
+  for (; i + kScoreGroup <= n; i += kScoreGroup) {
+    for (std::size_t j = 0; j < kScoreGroup; ++j) best[j] = scores[i + j] > best[j] ? scores[i + j] : best[j];
+  }
+  for (; i < n; ++i) best[0] = std::max(best[0], scores[i]);
+  for (std::size_t j = 1; j < kScoreGroup; ++j) best[0] = std::max(best[0], best[j]);
+  return best[0];
+}
+
+double gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
+                        double* __restrict scores) {
   const double node_rows = rows_of(node);
   const double node_ones = ones_of(node);
-  for (std::size_t i = 0; i < n; ++i) {
+  const std::size_t end = whole_groups(n);
+  for (std::size_t i = 0; i < end; ++i) {
     const double l = rows_of(left[i]);
     const double l1 = ones_of(left[i]);
     const double l0 = l - l1;
@@ -23,27 +42,16 @@ void gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts
     const double r0 = r - r1;
     scores[i] = (l1 * l1 + l0 * l0) / l + (r1 * r1 + r0 * r0) / r;
   }
+  return largest(scores, end);
 }
 
-void two_squares(const double* __restrict left_sums, const double* __restrict right_sums,
-                 const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
-  for (std::size_t i = 0; i < n; ++i) {
+double two_squares(const double* __restrict left_sums, const double* __restrict right_sums,
+                   const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
+  const std::size_t end = whole_groups(n);
+  for (std::size_t i = 0; i < end; ++i) {
     scores[i] = left_sums[i] * left_sums[i] / left[i] + right_sums[i] * right_sums[i] / (node - left[i]);
   }
-}
-
-// Eight running maxima: a single one would wait for itself. The order of comparison does not change a
-// maximum.
-double largest(const double* scores, std::size_t n) {
-  double best[8];
-  for (double& b : best) b = scores[0];
-  std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (int j = 0; j < 8; ++j) best[j] = scores[i + j] > best[j] ? scores[i + j] : best[j];
-  }
-  for (; i < n; ++i) best[0] = std::max(best[0], scores[i]);
-  for (int j = 1; j < 8; ++j) best[0] = std::max(best[0], best[j]);
-  return best[0];
+  return largest(scores, end);
 }
 
 #if defined(__AVX512F__)

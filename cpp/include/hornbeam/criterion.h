@@ -42,8 +42,9 @@ concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, co
   { scorer.stats() } -> std::same_as<typename S::Stats&>;
   // `cell` is the whole node, now on the right; at most so many notes will be taken.
   { scorer.start(cell, std::size_t{}) } -> std::same_as<typename S::Walk>;
-  { scorer.best_note(walk) } -> std::same_as<BestNote>;  // the first best of the candidates the walk noted
-  { asked.cell_size() } -> std::same_as<int>;            // elements per cell
+  // The first best of the candidates the walk noted, if it beats that score.
+  { scorer.best_note(walk, double{}) } -> std::same_as<BestNote>;
+  { asked.cell_size() } -> std::same_as<int>;  // elements per cell
   { asked.is_empty(cell) } -> std::same_as<bool>;
   { asked.score_of_node(cell) } -> std::same_as<double>;  // of the node before any test
   { asked.order_of(cell) } -> std::same_as<double>;       // by which categories are sorted for subset tests

@@ -19,14 +19,19 @@ inline constexpr std::int32_t ones_of(TwoCounts counts) {
   return static_cast<std::int32_t>(counts >> 32);
 }
 
+// Candidates are scored in whole groups, so that the last few cost no loop of their own: notes and scores
+// have room up to the next multiple, and the last note is repeated there.
+inline constexpr std::size_t kScoreGroup = 8;
+
 struct Kernels {
   const char* name;
 
+  // Both score n >= 1 candidates and return the largest score.
   // Gini of two classes, from what is in branch 0 of each candidate and in the node.
-  void (*gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, double* scores);
+  double (*gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, double* scores);
   // left_sum^2 / left + right_sum^2 / (node - left).
-  void (*two_squares)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
-                      double node, double* scores);
+  double (*two_squares)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
+                        double node, double* scores);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
   // How many of 256 ascending edges (unused ones infinite, one at least) lie below each value; 0 for NaN.

@@ -17,13 +17,18 @@ inline double tie_slack(double score, double scale) {
   return std::max(std::abs(score), scale) * kTieSlack;
 }
 
-// Room for the notes of one walk; grows, never shrinks.
+// Room for the notes of one walk, in whole groups; grows, never shrinks.
 template <class T>
 class NoteRoom {
  public:
   T* start(std::size_t most_notes) {
-    if (values_.size() < most_notes) values_.resize(most_notes);
+    if (values_.size() < most_notes + kScoreGroup) values_.resize(most_notes + kScoreGroup);
     return values_.data();
+  }
+  // Fills the last group.
+  void repeat_last(std::size_t n_notes) {
+    std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(n_notes), kScoreGroup - 1,
+                values_[n_notes - 1]);
   }
   T* data() { return values_.data(); }
 
@@ -38,15 +43,19 @@ struct BestNote {
   bool found = false;
 };
 
-inline BestNote first_best(const double* scores, std::size_t n, double scale) {
+// Scores that do not beat `to_beat` need not be told apart: then nothing is found.
+inline BestNote first_best(const double* scores, double largest, double scale, double to_beat) {
   BestNote best;
-  if (n == 0) return best;
-  best.score = kernels().largest(scores, n);
-  if (best.score == -kInfinity) return best;  // nothing admissible
-  const double floor = best.score - tie_slack(best.score, scale);
+  best.score = largest;
+  if (!(largest > to_beat)) return best;  // -inf: nothing admissible
+  const double floor = largest - tie_slack(largest, scale);
   while (scores[best.index] < floor) ++best.index;
   best.found = true;
   return best;
+}
+
+inline BestNote first_best(const double* scores, std::size_t n, double scale, double to_beat = -kInfinity) {
+  return n == 0 ? BestNote{} : first_best(scores, kernels().largest(scores, n), scale, to_beat);
 }
 
 }  // namespace hornbeam

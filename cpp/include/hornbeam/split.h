@@ -212,8 +212,9 @@ class TestFinder {
   std::size_t n_missing_ = 0;
   std::vector<Element> missing_cell_;
 
-  NoteRoom<Code> places_;  // where the noted candidates lie
-  Buffer<Element> cells_;  // all zero between uses
+  double to_beat_ = -kInfinity;  // tests with a lower score, or this one, need not be found
+  NoteRoom<Code> places_;        // where the noted candidates lie
+  Buffer<Element> cells_;        // all zero between uses
   Buffer<std::uint64_t> keys_;
   Buffer<std::uint64_t> key_scratch_;
   std::uint64_t* sorted_ = nullptr;

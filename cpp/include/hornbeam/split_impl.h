@@ -114,7 +114,7 @@ typename TestFinder<S>::Walk TestFinder<S>::start_walk(bool missing_left, std::s
 
 template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::best_place(const Walk& walk, bool missing_left) {
-  const BestNote best = scorer_.best_note(walk);
+  const BestNote best = scorer_.best_note(walk, to_beat_);
   return best.found ? Found{best.score, places_.data()[best.index], missing_left, true} : Found{};
 }
 
@@ -446,6 +446,8 @@ void TestFinder<S>::find_best(const Column& column, const Limits& limits, FirstB
                               FeatureId feature) {
   if (n_missing_ > 0) compute_missing_cell();
   const bool categorical = column.kind == ColumnKind::kCategorical;
+  // Tests that are compared with others of the feature, by direction or by subset, must all be told apart.
+  to_beat_ = categorical || n_missing_ > 0 ? -kInfinity : best.score();
   const Found found = categorical ? find_subset(limits) : find_cut(limits);
   if (!found.any || (best.found() && !(found.score > best.score()))) return;
   Split split;
@@ -473,6 +475,7 @@ bool TestFinder<S>::find_best(const Column& column, OrderedRows rows, const Limi
       scorer_.stats().add(missing_cell_.data(), payload(place_of(rows.keys[rows.n - 1]) - rows.first));
     }
   }
+  to_beat_ = n_missing_ > 0 ? -kInfinity : best.score();
   const Found found = walk_both_ways([&](bool missing_left) {
     return walk_keys(PlacedKeys<Walk>{rows.keys, rows.n, step_at_place}, limits, missing_left);
   });
@@ -571,6 +574,7 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
   } else {
     draw_threshold(column, stream, split);
   }
+  to_beat_ = -kInfinity;
   Walk walk = start_walk(false, 2);
   const auto goes_left = [&](Code code) {
     if (code == missing_code_ && n_missing_ > 0) return split.missing_branch == 0;

@@ -157,7 +157,9 @@ class CountScorer : public CountCriterion<Term> {
     scale_ = this->tie_scale(node);
     return walk;
   }
-  BestNote best_note(const Walk& walk) { return first_best(scores_.data(), walk.n_notes(), scale_); }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
+  }
   bool is_empty(const Element* cell) const { return this->stats_.weight(cell) == 0; }
 
  private:
@@ -214,17 +216,19 @@ class TwoClassScorer : public CountCriterion<Term> {
     scale_ = this->tie_scale(node);
     return walk;
   }
-  BestNote best_note(const Walk& walk) {
-    score_notes(walk);
-    return first_best(scores_.data(), walk.n_notes_, scale_);
+  BestNote best_note(const Walk& walk, double to_beat) {
+    if (walk.n_notes_ == 0) return {};
+    return first_best(scores_.data(), score_notes(walk), scale_, to_beat);
   }
   bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
 
  private:
-  void score_notes(const Walk& walk) {
+  // Returns the largest score.
+  double score_notes(const Walk& walk) {
     double* scores = scores_.data();
     if constexpr (std::is_same_v<Term, GiniTerm>) {
-      kernels().gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores);
+      notes_.repeat_last(walk.n_notes_);
+      return kernels().gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores);
     } else {
       const Term& term = this->term_;
       for (std::size_t i = 0; i < walk.n_notes_; ++i) {
@@ -234,6 +238,7 @@ class TwoClassScorer : public CountCriterion<Term> {
         const std::int64_t r1 = ones_of(walk.node_) - l1;
         scores[i] = term.branch(term(l1) + term(l - l1), l) + term.branch(term(r1) + term(r - r1), r);
       }
+      return kernels().largest(scores, walk.n_notes_);
     }
   }
 

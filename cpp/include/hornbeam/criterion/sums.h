@@ -20,9 +20,10 @@ class SquaredErrorBranch {
   explicit SquaredErrorBranch(const SumStats& stats)
       : unit_(stats.sum_unit() * stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const { return sum * sum / weight; }
-  void score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
-             double node, double* scores) const {
-    kernels().two_squares(left_sums, right_sums, left, n, node, scores);
+  // Scores all candidates; returns the largest score.
+  double score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
+               double node, double* scores) const {
+    return kernels().two_squares(left_sums, right_sums, left, n, node, scores);
   }
   double unit() const { return unit_; }
 
@@ -38,11 +39,12 @@ class PoissonBranch {
   double operator()(double sum, double weight) const {
     return sum > 0 ? sum * ln_of(sum / weight * mean_unit_) : -kInfinity;
   }
-  void score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
-             double node, double* scores) const {
+  double score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
+               double node, double* scores) const {
     for (std::size_t i = 0; i < n; ++i) {
       scores[i] = (*this)(left_sums[i], left[i]) + (*this)(right_sums[i], node - left[i]);
     }
+    return kernels().largest(scores, n);
   }
   double unit() const { return sum_unit_; }
 
@@ -130,10 +132,13 @@ class SumScorer {
     scores_.start(most_notes);
     return walk;
   }
-  BestNote best_note(const Walk& walk) {
-    branch_.score(walk.left_sums_, walk.right_sums_, walk.left_weights_, walk.n_notes_,
-                  static_cast<double>(walk.node_weight_), scores_.data());
-    return first_best(scores_.data(), walk.n_notes_, 0.0);
+  BestNote best_note(const Walk& walk, double to_beat) {
+    if (walk.n_notes_ == 0) return {};
+    for (NoteRoom<double>* notes : {&left_sums_, &right_sums_, &left_weights_})
+      notes->repeat_last(walk.n_notes_);
+    const double largest = branch_.score(walk.left_sums_, walk.right_sums_, walk.left_weights_, walk.n_notes_,
+                                         static_cast<double>(walk.node_weight_), scores_.data());
+    return first_best(scores_.data(), largest, 0.0, to_beat);
   }
 
   bool is_empty(const Element* cell) const { return cell[SumStats::kRows] == 0; }

@@ -109,7 +109,9 @@ class VectorScorer {
     scale_ = tie_scale(node);
     return Walk(*this, scores_.start(most_notes));
   }
-  BestNote best_note(const Walk& walk) { return first_best(scores_.data(), walk.n_notes(), scale_); }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
+  }
 
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of(const Element* cell) const { return Criterion::branch(stats_, cell); }
