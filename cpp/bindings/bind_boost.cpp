@@ -37,7 +37,10 @@ class BoosterHandle {
       loss_ = Loss{kLosses.at(loss), parameter};
     }
     for (int f = 0; f < n_features_; ++f) {
-      if (data.column(f).n_codes > 255) throw nb::value_error("boosting takes columns of at most 255 codes");
+      const Column& column = data.column(f);
+      if (column.kind == ColumnKind::kNumeric && column.n_codes > 255) {
+        throw nb::value_error("boosting takes numeric columns of at most 255 codes");
+      }
     }
     booster_ = without_lock([&](Cancel& cancel) {
       return std::make_unique<Booster>(data, params, learning_rate, n_scores, span_of(y_), span_of(weights_),

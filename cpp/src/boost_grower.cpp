@@ -86,7 +86,8 @@ Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows,
   return all;
 }
 
-void mark_listed(const std::uint8_t* column, std::span<const BoostEntry> entries,
+template <class CodeType>
+void mark_listed(const CodeType* column, std::span<const BoostEntry> entries,
                  const std::vector<char>& is_left, std::uint64_t* marks) {
   for (std::size_t i = 0; i < entries.size(); i += 64) {
     std::uint64_t word = 0;
@@ -99,7 +100,7 @@ void mark_listed(const std::uint8_t* column, std::span<const BoostEntry> entries
 
 // Which codes go to branch 0.
 std::vector<char> left_codes(const Column& column, const Split& split) {
-  std::vector<char> is_left(kCellsPerFeature, 0);
+  std::vector<char> is_left(std::size_t{column.n_codes} + 1, 0);
   is_left[column.missing_code()] = split.missing_branch == 0 ? 1 : 0;
   for (const Code code : split.left_categories) is_left[code] = 1;
   if (column.kind == ColumnKind::kNumeric) {
@@ -110,18 +111,19 @@ std::vector<char> left_codes(const Column& column, const Split& split) {
 
 }  // namespace
 
-BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params)
+BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, std::span<const FeatureId> tiled,
+                         const BoostParams& params)
     : data_(data),
-      tiles_(tiles),
       params_(params),
-      n_codes_([&] {
-        std::vector<Code> n_codes;
-        for (int f = 0; f < data.n_features(); ++f) n_codes.push_back(data.column(f).n_codes + 1);
-        return n_codes;
-      }()),
+      place_(static_cast<std::size_t>(data.n_features()), kNoTile),
+      n_codes_(tiled.size()),
       builder_(tiles, n_codes_, params.n_threads),
-      pool_(data.n_features()),
+      pool_(tiles.n_features()),
       workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
+  for (std::size_t place = 0; place < tiled.size(); ++place) {
+    place_[static_cast<std::size_t>(tiled[place])] = static_cast<int>(place);
+    n_codes_[place] = data.column(tiled[place]).n_codes + 1;
+  }
   if (params_.max_leaf_nodes > 0 && params_.growth == Growth::kDepthFirst)
     params_.growth = Growth::kBestFirst;
 }
@@ -205,7 +207,9 @@ void BoostGrower::open_root(Frontier& frontier) {
   builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
   Search search = start_search(root, 0, 0);
   for_features(everyone(), [&](int feature, Worker& worker) {
-    builder_.finish_feature(feature, *root.histogram, everyone());
+    if (const int place = place_of(feature); place != kNoTile) {
+      builder_.finish_feature(place, *root.histogram, everyone());
+    }
     search_feature(search, feature, worker);
   });
   if (std::optional<OpenNode> open = settle(search, workers_[0])) frontier.push(std::move(*open));
@@ -232,7 +236,6 @@ void BoostGrower::describe(NodeId id) {
 // Moves the node's rows into the other list, those of branch 0 first; returns how many those are.
 std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Team team) {
   const Column& column = data_.column(split.feature);
-  const std::uint8_t* codes = byte_codes(column);
   const std::span<const BoostEntry> rows = entries_of(node);
   const std::size_t pieces = n_tasks(rows.size());
   const int n_threads = rows.size() < kParallelRows ? 1 : team.size;
@@ -251,9 +254,11 @@ std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Te
         const auto part = piece(task);
         std::uint64_t* words = marks.data() + task * kRowsPerTask / 64;
         if (listed) {
-          mark_listed(codes, part, is_left, words);
+          std::visit([&](const auto& codes) { mark_listed(codes.data(), part, is_left, words); },
+                     column.codes);
         } else {
-          boost_kernels().mark_left(codes, part.data(), part.size(), split.first_right, extra, words);
+          boost_kernels().mark_left(byte_codes(column), part.data(), part.size(), split.first_right, extra,
+                                    words);
         }
         std::size_t count = 0;
         for (std::size_t w = 0; w < (part.size() + 63) / 64; ++w) count += std::popcount(words[w]);
@@ -342,20 +347,26 @@ void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int 
     const bool same_kind = parent.histogram->is_wide() == needs_wide(large);
     large.histogram = same_kind ? parent.histogram : pool_.take(needs_wide(large));
     for_features(team, [&](int feature, Worker& worker) {
-      builder_.finish_feature(feature, *small.histogram, team);
-      builder_.subtract(feature, *parent.histogram, *small.histogram, *large.histogram);
+      if (const int place = place_of(feature); place != kNoTile) {
+        builder_.finish_feature(place, *small.histogram, team);
+        builder_.subtract(place, *parent.histogram, *small.histogram, *large.histogram);
+      }
       for (Search& search : searches) search_feature(search, feature, worker);
     });
     if (!same_kind) pool_.give_back(parent.histogram);
   } else {
     for_features(team, [&](int feature, Worker& worker) {
-      builder_.finish_feature(feature, *small.histogram, team);
+      if (const int place = place_of(feature); place != kNoTile) {
+        builder_.finish_feature(place, *small.histogram, team);
+      }
       search_feature(searches[smaller], feature, worker);
     });
     large.histogram = pool_.take(needs_wide(large));
     builder_.add_rows(rows_of(large), *large.histogram, team, *cancel_);
     for_features(team, [&](int feature, Worker& worker) {
-      builder_.finish_feature(feature, *large.histogram, team);
+      if (const int place = place_of(feature); place != kNoTile) {
+        builder_.finish_feature(place, *large.histogram, team);
+      }
       search_feature(searches[1 - smaller], feature, worker);
     });
   }
@@ -386,7 +397,8 @@ void BoostGrower::carry_out(Frontier& frontier, OpenNode& node) {
 
 // The sums of branch 0, from the cells of the tested feature or from the rows themselves.
 void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeState& left) const {
-  if (parent.histogram == nullptr) {
+  const int place = place_of(split.feature);
+  if (parent.histogram == nullptr || place == kNoTile) {
     for (const BoostEntry entry : entries_of(left)) {
       const FixedPair pair = scale_.packed ? FixedPair{} : pairs_[row_of(entry)];
       left.total += scale_.packed ? widen(cell_of(entry)) : WideCell{pair.gradient, pair.hessian};
@@ -395,10 +407,9 @@ void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeSta
   }
   Histogram& histogram = *parent.histogram;
   const std::vector<char> is_left = left_codes(data_.column(split.feature), split);
-  for (Code code = 0; code < n_codes_[static_cast<std::size_t>(split.feature)]; ++code) {
+  for (Code code = 0; code < n_codes_[static_cast<std::size_t>(place)]; ++code) {
     if (!is_left[code]) continue;
-    left.total += histogram.is_wide() ? histogram.wide(split.feature)[code]
-                                      : widen(histogram.packed(split.feature)[code]);
+    left.total += histogram.is_wide() ? histogram.wide(place)[code] : widen(histogram.packed(place)[code]);
   }
 }
 
@@ -502,28 +513,32 @@ void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
   const auto f = static_cast<std::size_t>(feature);
   if (search.cuts.empty() || (!search.allowed.empty() && !search.allowed[f])) return;
   const NodeState& node = *search.node;
-  search.cuts[f] = worker.cuts.find(data_.column(feature), *node.histogram, feature, terms_of(node),
-                                    limits_of(node, feature));
+  const Column& column = data_.column(feature);
+  const CutTerms terms = terms_of(node);
+  const BranchLimits limits = limits_of(node, feature);
+  const int place = place_of(feature);
+  search.cuts[f] = place == kNoTile ? worker.many.find(column, rows_of(node), terms, limits)
+                                    : worker.cuts.find(column, *node.histogram, place, terms, limits);
 }
 
 // Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the
 // rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must be
 // counted.
 bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
-  if (scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
+  const int place = place_of(feature);
+  if (place == kNoTile || scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
   const NodeState& node = *search.node;
   const Column& column = data_.column(feature);
   Histogram& histogram = *node.histogram;
   const BranchLimits limits = limits_of(node, feature);
   Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
   const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
-  const double left = worker.cuts.left_hessian(column, histogram, feature, cut, limits);
+  const double left = worker.cuts.left_hessian(column, histogram, place, cut, limits);
   if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
   worker.rows_by_code.assign(kCellsPerFeature, 0);
   const std::uint8_t* codes = byte_codes(column);
   for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];
-  const Cut counted =
-      worker.cuts.find(column, histogram, feature, terms_of(node), limits, worker.rows_by_code);
+  const Cut counted = worker.cuts.find(column, histogram, place, terms_of(node), limits, worker.rows_by_code);
   const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
   cut = counted;
   return same;
@@ -548,6 +563,17 @@ void BoostGrower::name_all_codes(const NodeState& node, Split& split, Worker& wo
     if (!named[code] && worker.rows_by_code[code] > 0) split.right_categories.push_back(code);
   }
   std::sort(split.right_categories.begin(), split.right_categories.end());
+}
+
+Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const {
+  const Column& column = data_.column(feature);
+  const BranchLimits limits = limits_of(node, feature);
+  const int place = place_of(feature);
+  if (place == kNoTile) return worker.many.to_split(column, feature, rows_of(node), cut, limits);
+  Split split = worker.cuts.to_split(column, *node.histogram, place, cut, limits);
+  split.feature = feature;
+  name_all_codes(node, split, worker);
+  return split;
 }
 
 // Chooses among the features; a node without a test that gains stays a leaf.
@@ -577,9 +603,7 @@ std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
     if (!(gain > params_.min_split_gain) || !(cut.score - node_score > tie_slack(node_score, 0.0)))
       return drop_histogram();
     search.open.gain = gain;
-    search.open.split =
-        worker.cuts.to_split(data_.column(feature), *node.histogram, feature, cut, limits_of(node, feature));
-    name_all_codes(node, search.open.split, worker);
+    search.open.split = split_of(node, feature, cut, worker);
     if (node.n_rows() < kKeepRows) drop_histogram();
     return std::move(search.open);
   }
@@ -623,7 +647,8 @@ NodeId BoostGrower::leaf_of(RowId row) const {
     if (record.split < 0) return id;
     const Split& split = work_.splits[static_cast<std::size_t>(record.split)];
     const Column& column = data_.column(split.feature);
-    const Code code = tiles_.code(row, split.feature);
+    const Code code =
+        std::visit([&](const auto& codes) { return static_cast<Code>(codes[row]); }, column.codes);
     bool right = code >= split.first_right;
     if (code == column.missing_code()) {
       right = record.missing_branch == 1;

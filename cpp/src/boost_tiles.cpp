@@ -41,12 +41,14 @@ const std::uint8_t* byte_codes(const Dataset& data, int feature) {
   return std::get<Buffer<std::uint8_t>>(data.column(feature).codes).data();
 }
 
-void fill_rows(const Dataset& data, Slab& slab, std::size_t begin, std::size_t end) {
+void fill_rows(const Dataset& data, std::span<const FeatureId> features, Slab& slab, std::size_t begin,
+               std::size_t end) {
   for (std::size_t block = begin; block < end; block += kRowsPerBlock) {
     const std::size_t block_end = std::min(block + kRowsPerBlock, end);
     for (const Tile& tile : slab.tiles) {
       for (int j = 0; j < tile.n_features; ++j) {
-        const std::uint8_t* column = byte_codes(data, tile.first_feature + j);
+        const std::uint8_t* column =
+            byte_codes(data, features[static_cast<std::size_t>(tile.first_feature + j)]);
         std::uint8_t* out = slab.codes.data() + tile.offset + static_cast<std::size_t>(j);
         for (std::size_t row = block; row < block_end; ++row) out[row * slab.row_bytes] = column[row];
       }
@@ -56,26 +58,19 @@ void fill_rows(const Dataset& data, Slab& slab, std::size_t begin, std::size_t e
 
 }  // namespace
 
-Tiles::Tiles(const Dataset& data, int n_threads, Cancel& cancel)
-    : n_features_(data.n_features()),
-      slabs_(lay_out(data.n_features())),
-      places_(static_cast<std::size_t>(data.n_features())) {
-  for (std::size_t s = 0; s < slabs_.size(); ++s) {
+Tiles::Tiles(const Dataset& data, std::span<const FeatureId> features, int n_threads, Cancel& cancel)
+    : n_features_(static_cast<int>(features.size())), slabs_(lay_out(n_features_)) {
+  for (Slab& slab : slabs_) {
     // The kernel reads a tile's 16 bytes at once, so unused ones must exist.
-    slabs_[s].codes = Buffer<std::uint8_t>(data.n_rows() * slabs_[s].row_bytes);
-    for (const Tile& tile : slabs_[s].tiles) {
-      for (int j = 0; j < tile.n_features; ++j) {
-        places_[static_cast<std::size_t>(tile.first_feature + j)] = {
-            s, tile.offset + static_cast<std::size_t>(j)};
-      }
-    }
+    slab.codes = Buffer<std::uint8_t>(data.n_rows() * slab.row_bytes);
   }
   const std::size_t n_chunks = (data.n_rows() + kRowsPerTask - 1) / kRowsPerTask;
   parallel_for(
       n_chunks * slabs_.size(), n_threads,
       [&](std::size_t task, int) {
         const std::size_t begin = task % n_chunks * kRowsPerTask;
-        fill_rows(data, slabs_[task / n_chunks], begin, std::min(begin + kRowsPerTask, data.n_rows()));
+        fill_rows(data, features, slabs_[task / n_chunks], begin,
+                  std::min(begin + kRowsPerTask, data.n_rows()));
       },
       &cancel);
 }

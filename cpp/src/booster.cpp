@@ -28,6 +28,14 @@ std::vector<Piece> in_pieces(const std::vector<LeafRows>& leaves) {
   return pieces;
 }
 
+std::vector<FeatureId> features_of_bytes(const Dataset& data) {
+  std::vector<FeatureId> features;
+  for (int f = 0; f < data.n_features(); ++f) {
+    if (std::holds_alternative<Buffer<std::uint8_t>>(data.column(f).codes)) features.push_back(f);
+  }
+  return features;
+}
+
 // A row that comes up soon: rows of a leaf lie all over the table, and what is needed of them can be asked
 // for.
 RowId row_ahead(std::span<const BoostEntry> entries, std::size_t i) {
@@ -50,8 +58,9 @@ Booster::Booster(const Dataset& data, const BoostParams& params, double learning
       n_scores_(n_scores),
       y_(y),
       weights_(weights),
-      tiles_(data, params.n_threads, cancel),
-      grower_(data, tiles_, params),
+      tiled_(features_of_bytes(data)),
+      tiles_(data, tiled_, params.n_threads, cancel),
+      grower_(data, tiles_, tiled_, params),
       scores_(data.n_rows() * static_cast<std::size_t>(n_scores)),
       gradients_(data.n_rows() * static_cast<std::size_t>(n_scores)),
       hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {}

@@ -13,14 +13,15 @@ LOSSES = ["log_loss", "squared_error", "poisson", "absolute_error"]
 
 
 def make_table(seed: int, n_rows: int) -> tuple[list[np.ndarray], _core.Dataset]:
-    """Three numeric columns, one of them with gaps and one of few values, and a categorical one with gaps."""
+    """Columns of every kind: smooth, with gaps, of few values, of a few categories and of many."""
     rng = np.random.default_rng(seed)
     smooth = rng.normal(size=n_rows)
     gappy = np.where(rng.random(n_rows) < 0.2, np.nan, rng.normal(size=n_rows))
     few = rng.integers(0, 4, size=n_rows).astype(float)
     kinds = rng.integers(-1, 6, size=n_rows).astype(np.int32)
-    columns: list[np.ndarray] = [smooth, gappy, few, kinds]
-    codes = _core.encode_table(n_rows, [(smooth,), (gappy,), (few,), (kinds, 6)], 255, 1)
+    many = rng.integers(-1, 400, size=n_rows).astype(np.int32)
+    columns: list[np.ndarray] = [smooth, gappy, few, kinds, many]
+    codes = _core.encode_table(n_rows, [(smooth,), (gappy,), (few,), (kinds, 6), (many, 400)], 255, 1)
     return columns, codes
 
 
@@ -104,3 +105,15 @@ def test_threads_do_not_change_a_bit(loss: str, weighted: bool) -> None:
     for n_threads in (2, 4):
         together, _ = boost(codes, y, weights, loss=loss, n_threads=n_threads, n_rounds=3)
         np.testing.assert_array_equal(alone.scores(), together.scores())
+
+
+def test_a_column_of_many_categories_alone_is_learned() -> None:
+    """No column fits a byte: there are no tiles, and the categories decide everything."""
+    rng = np.random.default_rng(3)
+    n_rows, n_categories = 30_000, 1_000
+    kinds = rng.integers(0, n_categories, size=n_rows).astype(np.int32)
+    effect = rng.normal(size=n_categories)
+    y = (effect[kinds] + 0.1 * rng.normal(size=n_rows)).astype(np.float32)
+    codes = _core.encode_table(n_rows, [(kinds, n_categories)], 255, 1)
+    booster, _ = boost(codes, y, None, loss="squared_error", n_threads=2, n_rounds=20)
+    assert np.mean((booster.scores()[0] - y) ** 2) < 0.02 * np.var(y)

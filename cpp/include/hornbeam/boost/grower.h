@@ -14,6 +14,7 @@
 #include "hornbeam/boost/cells.h"
 #include "hornbeam/boost/cuts.h"
 #include "hornbeam/boost/histogram.h"
+#include "hornbeam/boost/many_categories.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/branchwork.h"
 #include "hornbeam/cancel.h"
@@ -53,7 +54,9 @@ struct LeafRows {
 
 class BoostGrower {
  public:
-  BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params);
+  // `tiled` are the features that `tiles` holds; all others are categorical.
+  BoostGrower(const Dataset& data, const Tiles& tiles, std::span<const FeatureId> tiled,
+              const BoostParams& params);
 
   // Grows a tree on `rows` (ascending; empty for all) and the features marked in `features` (empty for all).
   // Random draws at nodes are functions of `key`.
@@ -104,6 +107,7 @@ class BoostGrower {
   };
   struct Worker {
     CutFinder cuts;
+    ManyCategories many;
     std::vector<std::uint64_t> marks;
     std::vector<std::uint32_t> rows_by_code;
   };
@@ -122,6 +126,7 @@ class BoostGrower {
   double value_of(const NodeState& node) const;
   void describe(NodeId id);
   Team everyone() const { return {0, static_cast<int>(workers_.size())}; }
+  int place_of(FeatureId feature) const { return place_[static_cast<std::size_t>(feature)]; }
   Worker& first_of(Team team) { return workers_[static_cast<std::size_t>(team.first)]; }
   NodeState& state_of(NodeId id) { return states_[static_cast<std::size_t>(id)]; }
 
@@ -145,6 +150,7 @@ class BoostGrower {
   void search_feature(Search& search, int feature, Worker& worker);
   std::optional<OpenNode> settle(Search& search, Worker& worker);
   bool verify_rows(Search& search, int feature, Worker& worker);
+  Split split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const;
   void name_all_codes(const NodeState& node, Split& split, Worker& worker) const;
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;
@@ -152,10 +158,11 @@ class BoostGrower {
   void for_features(Team team, const std::function<void(int, Worker&)>& task);
 
   const Dataset& data_;
-  const Tiles& tiles_;
   BoostParams params_;
   Cancel* cancel_ = nullptr;
-  std::vector<Code> n_codes_;  // per feature, missing included
+  static constexpr int kNoTile = -1;
+  std::vector<int> place_;     // per feature: its number among those in tiles, or kNoTile
+  std::vector<Code> n_codes_;  // per feature in tiles, missing included
   HistogramBuilder builder_;
   HistogramPool pool_;
   std::vector<Worker> workers_;

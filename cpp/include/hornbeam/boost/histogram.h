@@ -18,17 +18,18 @@ namespace hornbeam {
 // The cells of one node, [feature, code]; packed while the sums fit, else wide.
 class Histogram {
  public:
-  Histogram(int n_features, bool wide) {
+  Histogram(int n_features, bool wide) : is_wide_(wide) {
     const std::size_t n_cells = static_cast<std::size_t>(n_features) * kCellsPerFeature;
     (wide ? void(wide_ = Buffer<WideCell>(n_cells)) : void(packed_ = Buffer<PackedCell>(n_cells)));
   }
-  bool is_wide() const { return wide_.size() != 0; }
+  bool is_wide() const { return is_wide_; }
   PackedCell* packed(int feature) {
     return packed_.data() + static_cast<std::size_t>(feature) * kCellsPerFeature;
   }
   WideCell* wide(int feature) { return wide_.data() + static_cast<std::size_t>(feature) * kCellsPerFeature; }
 
  private:
+  bool is_wide_;
   Buffer<PackedCell> packed_;
   Buffer<WideCell> wide_;
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hornbeam/cancel.h"
@@ -18,6 +19,7 @@ namespace hornbeam {
 inline constexpr int kTileFeatures = 16;
 inline constexpr std::size_t kCellsPerFeature = 256;  // codes are bytes, "missing" included
 
+// Features are numbered by their place among those that have tiles.
 struct Tile {
   int first_feature = 0;
   int n_features = 0;
@@ -34,25 +36,15 @@ struct Slab {
 
 class Tiles {
  public:
-  // Every column of `data` has at most 256 codes, missing included.
-  Tiles(const Dataset& data, int n_threads, Cancel& cancel);
+  // `features` are columns of at most 256 codes, missing included.
+  Tiles(const Dataset& data, std::span<const FeatureId> features, int n_threads, Cancel& cancel);
 
   int n_features() const { return n_features_; }
   const std::vector<Slab>& slabs() const { return slabs_; }
-  // The code of one row in one feature; for the few rows that are looked up one by one.
-  std::uint8_t code(std::size_t row, FeatureId feature) const {
-    const Place& place = places_[static_cast<std::size_t>(feature)];
-    return slabs_[place.slab].row(row)[place.offset];
-  }
 
  private:
-  struct Place {
-    std::size_t slab;
-    std::size_t offset;
-  };
   int n_features_;
   std::vector<Slab> slabs_;
-  std::vector<Place> places_;
 };
 
 }  // namespace hornbeam
