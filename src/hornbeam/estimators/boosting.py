@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
 from hornbeam.data.encode import Encoded, encode
-from hornbeam.data.table import Schema, Table, shown
+from hornbeam.data.table import Table
 from hornbeam.data.target import (
     ClassTarget,
     RegressionTarget,
@@ -59,7 +59,6 @@ __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 FloatArray = npt.NDArray[np.float64]
 Target = ClassTarget | RegressionTarget
 
-_MOST_CATEGORIES = 255  # a code is a byte, and one is for missing values
 _MOST_JUDGED_ROWS = 100_000  # of the training rows; to judge them all would take longer than to learn
 
 
@@ -116,7 +115,6 @@ class _Boosting(TreeModel, BoostingOptions):
     ) -> None:
         n_threads = resolve_n_jobs(self.n_jobs)
         loss.check(given.y)
-        refuse_many_categories(given.table.schema)
         self._check_stopping(loss, validation)
         draws_something = self._draws_rounds(len(given.table.columns)) or self._sets_rows_aside(validation)
         key = self._key if self._continues() else resolve_random_key(self.random_state) * draws_something
@@ -674,17 +672,6 @@ class GradientBoostingRegressor(RegressorMixin, _Boosting, RegressorBoostingOpti
 
 
 # ------------------------------------------------------------------------------------------------------------
-
-
-def refuse_many_categories(schema: Schema) -> None:
-    """Raise if a column has more categories than there are codes for."""
-    for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
-        if kind == "categorical" and len(categories or ()) > _MOST_CATEGORIES:
-            raise ValueError(
-                f"Column {shown(name)} has {len(categories or ())} categories; boosting takes at most "
-                f"{_MOST_CATEGORIES} per column. Join rare ones, make the column an ordered category or "
-                "a number, or use a forest, which has no such limit."
-            )
 
 
 def numbers_of(target: Target) -> FloatArray:
