@@ -152,7 +152,9 @@ BOOSTING_SAMPLES = (
     "boosting_of_numbers",
     "boosting_of_counts",
 )
-SAMPLES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES
+NEIGHBOR_SAMPLES = ("neighbors", "neighbors_mixed", "neighbors_numbers")
+SAMPLES_OF_TREES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES
+SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES
 
 
 def fit_samples() -> dict[str, tuple[Any, Any]]:
@@ -187,6 +189,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         **fit_forests(X, noise, frame, hidden),
         **fit_bagging(X, colours),
         **fit_boosting(X, noise, frame, hidden),
+        **fit_neighbors(X, frame, colours, shades),
     }
 
 
@@ -248,10 +251,26 @@ def fit_boosting(
     }
 
 
+def fit_neighbors(X: Any, frame: pd.DataFrame, colours: Any, shades: Any) -> dict[str, tuple[Any, Any]]:
+    """Fit nearest neighbours: scaled, mixed columns, weights; nothing whose bits depend on `exp` or `pow`."""
+    classifier, regression = hb.KNeighborsClassifier, hb.KNeighborsRegressor
+    finite = frame.assign(size=frame["size"].where(frame["size"].abs() < 100))
+    two = np.stack([shades, shades[::-1]], axis=1) * 0.7
+    weights = np.arange(len(X)) % 3
+    return {
+        "neighbors": (
+            classifier(3, weights="inverse_square", scale="standard").fit(X.astype(np.float32), colours),
+            X,
+        ),
+        "neighbors_mixed": (classifier(4, metric="gower").fit(finite, shades), finite),
+        "neighbors_numbers": (regression(None, weights="distance").fit(X, two, sample_weight=weights), X),
+    }
+
+
 def trees_of(model: Any) -> tuple[Any, ...]:
-    """Return the trees of a model, those of its members one after the other."""
+    """Return the trees of a model, those of its members one after the other; none if it is made of others."""
     if hasattr(model, "_model"):
-        trees: tuple[Any, ...] = model._model.trees
+        trees: tuple[Any, ...] = getattr(model._model, "trees", ())
         return trees
     return tuple(tree for member in model.estimators_ for tree in trees_of(member))
 

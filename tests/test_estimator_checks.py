@@ -26,6 +26,10 @@ ESTIMATORS = [
     # The data of the checks are too small for leaves of 20 rows to learn anything.
     hb.GradientBoostingClassifier(20, min_samples_leaf=1),
     hb.GradientBoostingRegressor(20, min_samples_leaf=1),
+    hb.KNeighborsClassifier(),
+    hb.KNeighborsRegressor(),
+    hb.KNeighborsClassifier(n_neighbors=None, weights="gaussian", scale="standard"),
+    hb.KNeighborsRegressor(metric="gower", weights="inverse_square"),
 ]
 
 

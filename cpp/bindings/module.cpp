@@ -17,6 +17,7 @@ void bind_prune(nb::module_& module);
 void bind_density(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_boost(nb::module_& module);
+void bind_neighbors(nb::module_& module);
 void forget_running_calls();
 
 namespace {
@@ -65,6 +66,7 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_density(module);
   hornbeam::bindings::bind_forest(module);
   hornbeam::bindings::bind_boost(module);
+  hornbeam::bindings::bind_neighbors(module);
   namespace nb = nanobind;
   hornbeam::on_fork_in_child(hornbeam::bindings::forget_running_calls);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&hornbeam::bindings::stop_running_calls));

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "hornbeam/boost/kernels.h"
+#include "hornbeam/distances.h"
 #include "hornbeam/platform.h"
 
 namespace hornbeam {
@@ -11,15 +12,18 @@ namespace hornbeam {
 namespace baseline {
 extern const Kernels table;
 extern const BoostKernels boost_table;
+extern const DistanceKernels distance_table;
 }  // namespace baseline
 #if defined(HORNBEAM_X86)
 namespace avx2 {
 extern const Kernels table;
 extern const BoostKernels boost_table;
+extern const DistanceKernels distance_table;
 }  // namespace avx2
 namespace avx512 {
 extern const Kernels table;
 extern const BoostKernels boost_table;
+extern const DistanceKernels distance_table;
 }  // namespace avx512
 #endif
 
@@ -58,6 +62,11 @@ const Kernels& kernels() {
 
 const BoostKernels& boost_kernels() {
   static const BoostKernels& form = HORNBEAM_CHOSEN(boost_table);
+  return form;
+}
+
+const DistanceKernels& distance_kernels() {
+  static const DistanceKernels& form = HORNBEAM_CHOSEN(distance_table);
   return form;
 }
 

@@ -48,7 +48,9 @@ InstructionSet best_instruction_set() {
       __builtin_cpu_supports("avx512vbmi")) {
     return InstructionSet::kAvx512;
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return InstructionSet::kAvx2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+    return InstructionSet::kAvx2;
+  }
 #endif
   return InstructionSet::kBaseline;
 }

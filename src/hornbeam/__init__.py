@@ -15,6 +15,7 @@ from hornbeam.estimators.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.io import export, load, save
 
@@ -32,6 +33,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",

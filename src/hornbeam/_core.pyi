@@ -262,3 +262,32 @@ class Booster:
 
     def grow(self, score: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> Tree:
         """Grows the tree of one score and adds it to the scores of all rows."""
+
+class NeighborIndex:
+    """Points, ready to be searched for neighbours."""
+
+    def __init__(self, points: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], metric: str, parameters: Sequence[float], structure: str, n_threads: int) -> None:
+        """
+        structure: 'blocks' (any metric), 'panels' (euclidean) or 'tree' (not cosine, not gower).
+        """
+
+    @property
+    def n_points(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    def search(self, queries: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, n_threads: int) -> tuple:
+        """
+        The rows of the k nearest points of each query, nearest first, and their distances.
+        """
+
+    def all_distances(self, queries: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        The distances of all points to each query; only of an index of the structure 'blocks'.
+        """
+
+def first_unusable(matrix: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], limit: float, nan_allowed: bool, n_threads: int) -> int:
+    """
+    The flat place of the first number that is not finite or beyond +-limit; the size if there is none.
+    """

@@ -43,6 +43,7 @@ __all__ = [
     "BaggingOptions",
     "BoostingOptions",
     "Bounds",
+    "CategoryOptions",
     "Check",
     "ClassCriterionOptions",
     "ClassWeightOptions",
@@ -55,6 +56,7 @@ __all__ = [
     "EstimatorOptions",
     "ForestOptions",
     "GrowthOptions",
+    "NeighborOptions",
     "NumberCriterionOptions",
     "Option",
     "PruningOptions",
@@ -63,6 +65,7 @@ __all__ = [
     "RegressorTreeOptions",
     "RunOptions",
     "SampleClassWeightOptions",
+    "ThreadOptions",
     "TreeOptions",
     "ValidationOptions",
     "VoteOptions",
@@ -195,6 +198,14 @@ Splits = Annotated[
         fault=_splits_fault,
     ),
 ]
+WeightFunction = Annotated[
+    Callable[..., Any],
+    Check(
+        phrases=("a function of an array of distances",),
+        claims=lambda value: callable(value) and not isinstance(value, type),
+        fault=lambda value: None,
+    ),
+]
 
 
 def _metric_fault(value: object) -> str | None:
@@ -299,16 +310,21 @@ class GrowthOptions(Declared):
     )
 
 
-class ColumnOptions(Declared):
+class CategoryOptions(Declared):
+    """Which columns hold categories."""
+
+    categorical_features: Columns | Literal["from_dtype"] | None = option(
+        default="from_dtype",
+        help="Columns that hold categories; 'from_dtype' goes by the types of the columns, None means none.",
+    )
+
+
+class ColumnOptions(CategoryOptions):
     """How the columns of the table are read: order, categories, gaps, bins."""
 
     monotonic_cst: MonotonicDirections | None = option(
         default=None,
         help="Per feature: 1 if predictions may never fall as it grows, -1 if never rise, 0 if free.",
-    )
-    categorical_features: Columns | Literal["from_dtype"] | None = option(
-        default="from_dtype",
-        help="Columns that hold categories; 'from_dtype' goes by the types of the columns, None means none.",
     )
     categorical_split: Literal["subset"] = option(
         default="subset",
@@ -328,16 +344,21 @@ class ColumnOptions(Declared):
     )
 
 
-class RunOptions(Declared):
-    """What a run needs besides the data: a seed, which shapes the model, and threads, which never do."""
+class ThreadOptions(Declared):
+    """How many threads may work; the answer never depends on it."""
 
-    random_state: Seed | np.random.RandomState | None = option(
-        default=None, help="Seed of every random draw; the same whole number gives the same model again."
-    )
     n_jobs: Threads | None = option(
         default=None,
         help="Threads to use: -1 all usable cores, -2 all but one; None goes by HORNBEAM_NUM_THREADS, else "
         "by OMP_NUM_THREADS, else all usable cores.",
+    )
+
+
+class RunOptions(ThreadOptions):
+    """What a run needs besides the data: a seed, which shapes the model, and threads, which never do."""
+
+    random_state: Seed | np.random.RandomState | None = option(
+        default=None, help="Seed of every random draw; the same whole number gives the same model again."
     )
 
 
@@ -643,6 +664,42 @@ class RegressorBoostingOptions(BoostingOptions):
     )
     tweedie_power: Annotated[float, Bounds(low=1, high=2, low_open=True, high_open=True)] = option(
         default=1.5, help="Power of the variance of 'tweedie': near 1 like Poisson, near 2 like gamma."
+    )
+
+
+class NeighborOptions(CategoryOptions, ThreadOptions):
+    """What `KNeighborsClassifier` and `KNeighborsRegressor` take."""
+
+    n_neighbors: Count | None = option(
+        default=5,
+        kw_only=False,
+        help="How many of the nearest rows have a say; None means all rows, weighted by their distance.",
+    )
+    weights: Literal["uniform", "distance", "inverse_square", "gaussian"] | WeightFunction = option(
+        default="uniform",
+        help="What a neighbour at distance d counts: 1, 1/d, 1/d^2, exp(-d^2 / (2 bandwidth^2)), or what a "
+        "function makes of an array of distances.",
+    )
+    bandwidth: Annotated[float, Bounds(low=0, low_open=True)] | Literal["median"] = option(
+        default="median",
+        help="Width of the gaussian weights; 'median' takes the median distance between rows of the fit.",
+    )
+    metric: Literal["minkowski", "euclidean", "manhattan", "chebyshev", "cosine", "gower"] = option(
+        default="minkowski",
+        help="How distance is measured; 'gower' compares numbers, categories and missing values alike.",
+    )
+    p: Annotated[float, Bounds(low=1, high=64)] = option(
+        default=2,
+        help="Power of the metric 'minkowski': 1 is 'manhattan', 2 is 'euclidean', no limit is 'chebyshev'.",
+    )
+    scale: Literal["standard"] | None = option(
+        default=None,
+        help="'standard' gives every column the mean 0 and the standard deviation 1 first, so that units do "
+        "not matter; None takes columns as they are.",
+    )
+    algorithm: Literal["auto", "brute", "kd_tree"] = option(
+        default="auto",
+        help="How neighbours are found; it changes the time, never the answer. 'auto' takes what is faster.",
     )
 
 

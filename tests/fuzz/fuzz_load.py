@@ -60,17 +60,19 @@ def rows_for(model: Any) -> Any:
         numbers = np.zeros((4, model.n_features_in_))
         names = getattr(model, "feature_names_in_", None)
         return numbers if names is None else pd.DataFrame(numbers, columns=names)
-    schema, unseen = model._model.schema, model._model.unseen
-    gap = np.nan if model._model.missing_allowed else 0.0
+    schema, unseen = model._model.schema, getattr(model._model, "unseen", "missing")
+    measures = hasattr(model, "kneighbors")  # infinity is too far away for distances
+    missing_allowed = model.metric == "gower" if measures else model._model.missing_allowed
+    gap, far = np.nan if missing_allowed else 0.0, 1e3 if measures else np.inf
     columns = []
     for categories in schema.categories:
         if categories is None:
-            values: list[Any] = [gap, -np.inf, 0.5, np.inf]
+            values: list[Any] = [gap, -far, 0.5, far]
         else:
             known = list(categories[-3:]) or [None]
             new: Any = "never seen" if isinstance(known[0], str) else 12345.5
             values = [*(known * 3)[:3], known[0] if unseen == "error" else new]
-            if not model._model.missing_allowed:
+            if not missing_allowed:
                 values = [0 if value is None else value for value in values]
         column = np.empty(4, dtype=object)
         column[:] = values

@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from model_files import (
+    NEIGHBOR_SAMPLES,
     SAMPLES,
+    SAMPLES_OF_TREES,
     answers,
     frame_of_kinds,
     same_array,
@@ -30,6 +32,7 @@ from safetensors import safe_open
 import hornbeam as hb
 from hornbeam.data.table import Schema
 from hornbeam.model import Ensemble, tree_from_arrays
+from hornbeam.neighborhood import Neighborhood
 from hornbeam.params import estimators
 from hornbeam.warnings import DataWarning, UnseenCategoryWarning
 
@@ -314,7 +317,7 @@ def test_what_cannot_be_saved(samples: Samples, tmp_path: Path) -> None:
 # Without statistics
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", SAMPLES_OF_TREES)
 def test_predict_only_predicts_and_says_what_is_gone(name: str, samples: Samples, tmp_path: Path) -> None:
     model, X = samples(name)
     loaded = round_trip(model, tmp_path, predict_only=True)
@@ -334,6 +337,16 @@ def test_predict_only_predicts_and_says_what_is_gone(name: str, samples: Samples
         assert all(map(same_array, answers(other_way, X), answers(model, X)))
         with pytest.raises(AttributeError, match="predict_only=True"):
             _ = trees_of(other_way)[0].impurity
+
+
+@pytest.mark.parametrize("name", NEIGHBOR_SAMPLES)
+def test_predict_only_leaves_out_nothing_that_predicts(name: str, samples: Samples, tmp_path: Path) -> None:
+    """Neighbours are the training rows themselves: without them there is no answer."""
+    model, X = samples(name)
+    assert saved_bytes(model, tmp_path, predict_only=True) == saved_bytes(model, tmp_path)
+    loaded = round_trip(model, tmp_path, predict_only=True)
+    for one, other in zip(answers(loaded, X), answers(model, X), strict=True):
+        assert same_array(one, other)
 
 
 @pytest.mark.parametrize("name", ["kinds", "kinds_numbers"])
@@ -366,6 +379,16 @@ def test_the_codec_knows_every_field() -> None:
         "unseen",
         "missing_allowed",
         "adds_to",
+    ]
+    assert [field.name for field in dataclasses.fields(Neighborhood)] == [
+        "points",
+        "schema",
+        "metric",
+        "parameters",
+        "scaling",
+        "structure",
+        "weights",
+        "row_numbers",
     ]
     assert [field.name for field in dataclasses.fields(Schema)] == [
         "names",

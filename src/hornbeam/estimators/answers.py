@@ -1,7 +1,8 @@
 """Targets on their way in and answers on their way out: classes or numbers, one output or several.
 
 `ClassAnswers` and `NumberAnswers` are what classifiers and regressors made of our trees share, whatever
-recipe grows the trees. The answers follow from `_values`: what the trees say about each row.
+recipe grows the trees. The answers follow from `_values`: what the trees say about each row. `ClassVotes` is
+the part of it that every classifier shares, whatever it is made of: labels follow from `predict_proba`.
 """
 
 from typing import Any
@@ -18,32 +19,20 @@ from hornbeam.data.target import (
     read_numbers,
 )
 from hornbeam.estimators.base import Training, TreeModel
-from hornbeam.params import fitted
+from hornbeam.params import Declared, fitted
 from hornbeam.sklearn_bases import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-__all__ = ["ClassAnswers", "NumberAnswers", "check_counts"]
+__all__ = ["ClassAnswers", "ClassVotes", "NumberAnswers", "check_counts"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
-class ClassAnswers(ClassifierMixin, MultiOutputMixin, TreeModel):
-    """What classifiers made of our trees share."""
+class ClassVotes(ClassifierMixin, MultiOutputMixin, Declared):
+    """What all classifiers share: from the shares of the classes to labels."""
 
     n_outputs_: int = fitted()
     classes_: Any = fitted()
     n_classes_: Any = fitted()
-
-    def _read_classes(
-        self, training: Training, y: Any, class_weight: ClassWeight | None
-    ) -> tuple[ClassTarget, FloatArray | None]:
-        """Read the labels of the rows that count, and the weights after `class_weight`."""
-        name = type(self).__name__
-        target = read_classes(y, training.n_rows_given, rows=training.rows, estimator_name=name)
-        weights = training.weights
-        factors = class_weights(class_weight, target, weights)
-        if factors is not None:
-            weights = factors if weights is None else weights * factors
-        return target, weights
 
     def _remember_classes(self, target: ClassTarget) -> None:
         """Store the classes as scikit-learn's tools expect them."""
@@ -54,12 +43,6 @@ class ClassAnswers(ClassifierMixin, MultiOutputMixin, TreeModel):
     def _class_labels(self) -> tuple[npt.NDArray[Any], ...]:
         """Return the classes of each output."""
         return (self.classes_,) if self.n_outputs_ == 1 else tuple(self.classes_)
-
-    def _shares_of(self, values: FloatArray) -> Any:
-        """Cut rows x outputs x classes into what `predict_proba` returns."""
-        if self.n_outputs_ == 1:
-            return values[:, 0, : self.n_classes_]
-        return [values[:, k, :n] for k, n in enumerate(self.n_classes_)]
 
     def _labels_of(self, shares: Any) -> npt.NDArray[Any]:
         """Return the class with the largest share; the first of equals."""
@@ -73,7 +56,7 @@ class ClassAnswers(ClassifierMixin, MultiOutputMixin, TreeModel):
 
     def predict_proba(self, X: Any) -> Any:
         """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
-        return self._shares_of(self._values(X))
+        raise NotImplementedError
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of `predict_proba`."""
@@ -90,6 +73,32 @@ class ClassAnswers(ClassifierMixin, MultiOutputMixin, TreeModel):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+class ClassAnswers(ClassVotes, TreeModel):
+    """What classifiers made of our trees share."""
+
+    def _read_classes(
+        self, training: Training, y: Any, class_weight: ClassWeight | None
+    ) -> tuple[ClassTarget, FloatArray | None]:
+        """Read the labels of the rows that count, and the weights after `class_weight`."""
+        name = type(self).__name__
+        target = read_classes(y, training.n_rows_given, rows=training.rows, estimator_name=name)
+        weights = training.weights
+        factors = class_weights(class_weight, target, weights)
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        return target, weights
+
+    def _shares_of(self, values: FloatArray) -> Any:
+        """Cut rows x outputs x classes into what `predict_proba` returns."""
+        if self.n_outputs_ == 1:
+            return values[:, 0, : self.n_classes_]
+        return [values[:, k, :n] for k, n in enumerate(self.n_classes_)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
+        return self._shares_of(self._values(X))
 
 
 class NumberAnswers(RegressorMixin, MultiOutputMixin, TreeModel):

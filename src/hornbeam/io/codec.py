@@ -26,10 +26,17 @@ from hornbeam.estimators.forest import (
     RandomForestRegressor,
 )
 from hornbeam.estimators.growth import GrownModel
+from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.io.boosting import read_boosting, write_boosting
 from hornbeam.io.draws import read_draws, write_draws
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
+from hornbeam.io.neighbors import (
+    read_neighbor_classes,
+    read_neighbor_numbers,
+    write_neighbor_classes,
+    write_neighbor_numbers,
+)
 from hornbeam.io.parameters import estimator_of, parameters_of
 from hornbeam.io.pruning import read_pruning, write_pruning
 from hornbeam.io.record import RecordReader, RecordWriter
@@ -298,5 +305,7 @@ _CODECS: Mapping[str, Codec] = {
         Codec(BaggingRegressor, _write_bagging, _read_bagging),
         Codec(GradientBoostingClassifier, write_boosting, read_boosting),
         Codec(GradientBoostingRegressor, write_boosting, read_boosting),
+        Codec(KNeighborsClassifier, write_neighbor_classes, read_neighbor_classes),
+        Codec(KNeighborsRegressor, write_neighbor_numbers, read_neighbor_numbers),
     )
 }

@@ -1,0 +1,95 @@
+"""What neighbours count: distances come in, weights go out.
+
+Only ratios of weights matter, so those that grow without bound near a row are measured against the nearest
+neighbour: nothing overflows, and far from all rows nothing vanishes. A neighbour at distance 0 takes all the
+weight of 1/d and 1/d^2, shared with others there.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.declare.kinds import shown
+
+__all__ = ["Weights", "median_distance", "neighbor_weights", "portions"]
+
+FloatArray = npt.NDArray[np.float64]
+Weights = Literal["uniform", "distance", "inverse_square", "gaussian"] | Callable[..., Any]
+
+_MOST_ROWS_FOR_MEDIAN = 1000
+
+
+def neighbor_weights(weights: Weights, distances: FloatArray, bandwidth: float | None) -> FloatArray:
+    """Weigh the neighbours of each query: queries x neighbours, at least one positive weight per query."""
+    if not isinstance(weights, str):
+        return _called(weights, distances)
+    if weights == "uniform":
+        return np.ones_like(distances)
+    nearest = distances.min(axis=1, keepdims=True)
+    if weights == "gaussian":
+        assert bandwidth is not None
+        # exp(-d^2 / 2h^2) over that of the nearest; the square is taken apart so that it cannot overflow.
+        with np.errstate(over="ignore"):
+            excess = (distances - nearest) / bandwidth * ((distances + nearest) / bandwidth)
+        result: FloatArray = np.exp(-excess / 2)
+        return result
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(distances == 0, 1.0, nearest / distances)
+    return ratio if weights == "distance" else ratio * ratio
+
+
+def _called(function: Callable[..., Any], distances: FloatArray) -> FloatArray:
+    found = np.asarray(function(distances.copy()), dtype=np.float64)
+    if found.shape != distances.shape:
+        raise ValueError(
+            f"weights, a function, was given distances of shape {distances.shape} and returned an array of "
+            f"shape {found.shape}; it must return one weight per distance."
+        )
+    bad = ~(np.isfinite(found) & (found >= 0))
+    if bad.any():
+        row, column = map(int, np.argwhere(bad)[0])
+        raise ValueError(
+            f"weights, a function, returned {shown(float(found[row, column]))} for the distance "
+            f"{distances[row, column]}; weights must be finite and >= 0."
+        )
+    empty = ~found.any(axis=1)
+    if empty.any():
+        raise ValueError(
+            "weights, a function, returned 0 for all neighbours of a row, which leaves nothing to predict "
+            f"from; the nearest is at distance {distances[int(np.argmax(empty)), 0]}."
+        )
+    return found
+
+
+def portions(row_weights: FloatArray, n_neighbors: float) -> FloatArray:
+    """Count neighbours, nearest first, until their weights sum to `n_neighbors`; the last one in part."""
+    before = np.cumsum(row_weights, axis=1) - row_weights
+    return np.clip(n_neighbors - before, 0.0, row_weights)
+
+
+def median_distance(
+    distances: Callable[[npt.NDArray[np.intp]], FloatArray], n_rows: int, row_weights: FloatArray | None
+) -> float:
+    """Return the median distance between different rows; 1 if there are no two that differ.
+
+    `distances` measures those between some rows. Of many rows a thousand are asked, at even steps. A row of
+    weight 2 counts as two rows do.
+    """
+    rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _MOST_ROWS_FOR_MEDIAN)).astype(np.intp))
+    pairs = np.triu_indices(len(rows), k=1)
+    between = distances(rows)[pairs]
+    some = np.ones(len(rows)) if row_weights is None else row_weights[rows]
+    counts = some[pairs[0]] * some[pairs[1]]
+    apart = between > 0
+    return _weighted_median(between[apart], counts[apart]) if apart.any() else 1.0
+
+
+def _weighted_median(values: FloatArray, counts: FloatArray) -> float:
+    """Return the value with half of the weight below; the mean of two where the half is met exactly."""
+    order = np.argsort(values)
+    sums = np.cumsum(counts[order])
+    middle = int(np.searchsorted(sums, sums[-1] / 2))
+    following = middle + 1 if sums[middle] == sums[-1] / 2 else middle
+    return float((values[order[middle]] + values[order[following]]) / 2)
