@@ -207,7 +207,10 @@ def fit_forests(
         "forest": (forest(**judged, stratify=True, voting="hard").fit(X, classes), X),
         "forest_of_kinds": (forest(unseen="majority", **limit).fit(frame, hidden), frame),
         "forest_of_groups": (regression(**judged).fit(X, X[:, 0], groups=groups, sample_weight=some), X),
-        "forest_of_numbers": (regression(**judged).fit(X, X), X),
+        "forest_of_numbers": (
+            regression(**judged, keep=["oob", "leaf_rows", "in_bag"]).fit(X, X, sample_weight=some + 0.5),
+            X,
+        ),
         "extra_trees": (hb.ExtraTreesClassifier(**{**judged, "bootstrap": True}).fit(X, two), X),
         "extra_trees_of_numbers": (hb.ExtraTreesRegressor(**limit).fit(X, X[:, 1]), X),
     }
@@ -224,7 +227,7 @@ def fit_bagging(X: np.ndarray, labels: np.ndarray) -> dict[str, tuple[Any, Any]]
     return {
         "bagging": (hb.BaggingClassifier(tree, **judged).fit(X, labels), X),
         "bagging_of_columns": (hb.BaggingClassifier(binned, **few, **limit).fit(X, labels), X),
-        "bagging_of_forests": (hb.BaggingRegressor(forest, **judged).fit(X, X[:, 0]), X),
+        "bagging_of_forests": (hb.BaggingRegressor(forest, **limit).fit(X, X[:, 0]), X),
         "bagging_of_numbers": (hb.BaggingRegressor(regression, **few, **limit).fit(X, X[:, 0]), X),
     }
 

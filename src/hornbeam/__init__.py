@@ -5,6 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam import datasets
 from hornbeam._core import version as __version__
+from hornbeam.bootstrap import (
+    BiasVariance,
+    Bootstrap,
+    MemberCorrelation,
+    bias_variance,
+    bootstrap,
+    member_correlation,
+)
 from hornbeam.distill import Distilled, distill
 from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
@@ -25,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "BiasVariance",
+    "Bootstrap",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DensityTree",
@@ -35,13 +45,17 @@ __all__ = [
     "GradientBoostingRegressor",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
+    "MemberCorrelation",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "bias_variance",
+    "bootstrap",
     "datasets",
     "distill",
     "export",
     "load",
+    "member_correlation",
     "plot",
     "save",
 ]

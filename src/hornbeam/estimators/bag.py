@@ -30,7 +30,6 @@ _OPTIONAL = (
     "in_bag_",
     "_oob_errors",
     "_leaf_rows",
-    "_targets",
 )
 
 

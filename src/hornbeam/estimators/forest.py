@@ -9,22 +9,21 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.table import Schema
-from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
-from hornbeam.estimators.bag import BagModel
-from hornbeam.estimators.base import Training, importances_of, paths_through
-from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.base import Training
+from hornbeam.estimators.error_bars import ClassErrorBars, NumberErrorBars
+from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.insight import Insight
 from hornbeam.estimators.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.params import (
     ClassifierForestOptions,
-    ForestOptions,
     RegressorForestOptions,
     option,
     options_of,
@@ -43,7 +42,7 @@ __all__ = [
 DecisionTree = TypeVar("DecisionTree", DecisionTreeClassifier, DecisionTreeRegressor)
 
 
-class _Forest(BagModel, GrownModel, ForestOptions):
+class _Forest(Insight):
     """What the four kinds of forest share."""
 
     _random_splits: ClassVar[bool] = False
@@ -92,6 +91,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         trees = tuple(self._fill(bag, members, former, out_of_bag))
         warn_of_a_lone_leaf(trees[0], encoded)
         kept = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
+        kept |= self._kept(bag, trees, out_of_bag, training.n_rows_given, training.rows)
         self._remember_growth(training, target, settings, trees)
         self._remember_draws(plan, training.n_rows_given, training.rows, kept)
 
@@ -111,9 +111,6 @@ class _Forest(BagModel, GrownModel, ForestOptions):
                 "Give the same, or set warm_start=False."
             )
         return self._model.trees
-
-    def _votes_are_hard(self) -> bool:
-        return False
 
     def _out_of_bag_facts(self, training: Training, target: Any, out_of_bag: OutOfBag) -> dict[str, Any]:
         """Turn out-of-bag sums into the attributes that show them."""
@@ -147,26 +144,6 @@ class _Forest(BagModel, GrownModel, ForestOptions):
                 setattr(member, name, getattr(self, name))
         return member
 
-    @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """The share of each feature in the impurity decrease of a tree, averaged over trees that split."""
-        check_is_fitted(self)
-        splitting = [tree for tree in self._model.trees if tree.node_count > 1]
-        if not splitting:
-            return np.zeros(self.n_features_in_)
-        mean: npt.NDArray[np.float64] = np.mean(
-            [importances_of(tree, self.n_features_in_) for tree in splitting], axis=0
-        )
-        return mean / mean.sum() if mean.sum() > 0 else mean
-
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the leaf that each row falls into in each tree: rows x trees."""
-        return self._leaves(X)
-
-    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
-        """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
-        return paths_through(self._model.trees, self.apply(X))
-
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the mean of what the trees say about each row: rows x outputs x classes."""
         check_is_fitted(self)
@@ -177,7 +154,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         return total
 
 
-class _ForestClassifier(ClassAnswers, _Forest, ClassifierForestOptions):
+class _ForestClassifier(ClassAnswers, ClassErrorBars, _Forest, ClassifierForestOptions):
     """What the two forests that predict classes share."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
@@ -215,6 +192,12 @@ class _ForestClassifier(ClassAnswers, _Forest, ClassifierForestOptions):
             facts["oob_decision_function_"] = by_output if target.is_multi_output else by_output[0]
         return facts
 
+    def _target_of(self, y: Any, n_rows: int) -> ClassTarget:
+        target = read_classes(y, n_rows, estimator_name=type(self).__name__)
+        if not all(np.array_equal(*pair) for pair in zip(target.classes, self._class_labels(), strict=True)):
+            raise ValueError("y has other classes than the y of the fit.")
+        return target
+
     def _member(self, tree: _core.Tree) -> DecisionTreeClassifier:
         member = self._as_tree(DecisionTreeClassifier(), tree)
         if self.class_weight == "balanced_subsample":
@@ -223,7 +206,7 @@ class _ForestClassifier(ClassAnswers, _Forest, ClassifierForestOptions):
         return member
 
 
-class _ForestRegressor(NumberAnswers, _Forest, RegressorForestOptions):
+class _ForestRegressor(NumberAnswers, NumberErrorBars, _Forest, RegressorForestOptions):
     """What the two forests that predict numbers share."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
@@ -242,6 +225,9 @@ class _ForestRegressor(NumberAnswers, _Forest, RegressorForestOptions):
             answers = self._among_rows_given(out_of_bag.answers(), training.n_rows_given, training.rows)
             facts["oob_prediction_"] = answers[:, :, 0] if target.is_multi_output else answers[:, 0, 0]
         return facts
+
+    def _target_of(self, y: Any, n_rows: int) -> RegressionTarget:
+        return read_numbers(y, n_rows, estimator_name=type(self).__name__)
 
     def _member(self, tree: _core.Tree) -> DecisionTreeRegressor:
         return self._as_tree(DecisionTreeRegressor(), tree)

@@ -4,6 +4,7 @@ None of it is needed to predict, so a model saved with `predict_only=True` comes
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.bag import BagModel
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.recipes.bag import BagPlan
+from hornbeam.recipes.error_bars import LeafRows
 
 __all__ = ["read_draws", "write_draws"]
 
@@ -58,9 +60,18 @@ def _answers(bag: BagModel) -> dict[str, AnyArray]:
         "oob.curve": known.get("oob_curve_"),
         "oob.score": np.array([known["oob_score_"]]) if "oob_score_" in known else None,
         "oob.prediction": known.get("oob_prediction_"),
+        "oob.errors": known.get("_oob_errors"),
+        "in_bag": known.get("in_bag_"),
+        **_leaf_rows(known.get("_leaf_rows")),
         **{f"oob.shares.{k}": share for k, share in enumerate(by_output)},
     }
     return {name: array for name, array in parts.items() if array is not None}
+
+
+def _leaf_rows(kept: LeafRows | None) -> dict[str, AnyArray | None]:
+    if kept is None:
+        return {}
+    return {f"leaf_rows.{field.name}": getattr(kept, field.name) for field in fields(kept)}
 
 
 class _Parts:
@@ -100,7 +111,10 @@ def read_draws(bag: BagModel, reader: RecordReader, *, n_members: int, n_classes
     bag._plan = _read_plan(reader, parts, n_rows)
     bag._n_rows_given = n_given
     bag._rows_given = rows_given
-    vars(bag).update(_read_answers(parts, n_given, n_members, n_classes))
+    vars(bag).update(_read_answers(parts, n_given, n_rows, n_members, n_classes))
+    leaf_rows = _read_leaf_rows(bag, parts, n_rows, len(n_classes))
+    if leaf_rows is not None:
+        vars(bag)["_leaf_rows"] = leaf_rows
     parts.finish()
 
 
@@ -128,11 +142,15 @@ def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int) -> BagPlan:
     return plan
 
 
-def _read_answers(parts: _Parts, n_rows: int, n_members: int, n_classes: Sequence[int]) -> dict[str, Any]:
+def _read_answers(
+    parts: _Parts, n_rows: int, n_counted: int, n_members: int, n_classes: Sequence[int]
+) -> dict[str, Any]:
     several = len(n_classes) > 1
     found = {"oob_curve_": parts.take("oob.curve", np.float64, (n_members,))}
     score = parts.take("oob.score", np.float64, (1,))
     found["oob_score_"] = None if score is None else float(score[0])
+    found["_oob_errors"] = parts.take("oob.errors", np.float64, (n_counted, len(n_classes)))
+    found["in_bag_"] = parts.take("in_bag", np.uint32, (n_rows, n_members))
     if n_classes[0] == 0:
         shape = (n_rows, len(n_classes)) if several else (n_rows,)
         found["oob_prediction_"] = parts.take("oob.prediction", np.float64, shape)
@@ -141,3 +159,28 @@ def _read_answers(parts: _Parts, n_rows: int, n_members: int, n_classes: Sequenc
         if all(share is not None for share in shares):
             found["oob_decision_function_"] = shares if several else shares[0]
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _read_leaf_rows(bag: Any, parts: _Parts, n_rows: int, n_outputs: int) -> LeafRows | None:
+    rows = parts.take("leaf_rows.rows", np.uint32, (None,))
+    if rows is None:
+        return None
+    counts = [tree.node_count for tree in bag._model.trees]
+    tree_begin = parts.take("leaf_rows.tree_begin", np.int64, (len(counts) + 1,))
+    node_begin = parts.take("leaf_rows.node_begin", np.int64, (sum(counts) + len(counts),))
+    targets = parts.take("leaf_rows.targets", np.float64, (n_rows, n_outputs))
+    weights = parts.take("leaf_rows.weights", np.float64, (n_rows,))
+    if any(array is None for array in (tree_begin, node_begin, targets)) or (
+        len(rows) and int(rows.max()) >= n_rows
+    ):
+        raise ModelFormatError("the rows of the leaves are incomplete, or rows that are not there")
+    # Each tree has its rows, and each of its nodes some of them, one after the other.
+    by_tree = np.split(node_begin, np.cumsum(counts)[:-1] + np.arange(1, len(counts)))
+    sizes = np.diff(tree_begin)
+    sound = tree_begin[0] == 0 and tree_begin[-1] == len(rows) and sizes.min() >= 0
+    if not sound or any(
+        begin[0] != 0 or begin[-1] != size or np.any(np.diff(begin) < 0)
+        for begin, size in zip(by_tree, sizes, strict=True)
+    ):
+        raise ModelFormatError("the rows of the leaves do not lie one after the other")
+    return LeafRows(rows, tree_begin, node_begin, targets, weights)

@@ -1,0 +1,206 @@
+"""How sure a bag is: intervals, sets, standard errors and quantiles from what its members say.
+
+What a member says about a row comes in as an array of rows x members; who has seen which training row as an
+array of members x training rows.
+
+* Intervals: jackknife+-after-bootstrap (Kim, Xu, Barber 2020). Row i's own error and the answer to x both
+  come from the members that have not seen i.
+* Sets: the same idea for classes, whose error is 1 minus their share (Romano, Sesia, Candes 2020).
+* Standard errors: the infinitesimal jackknife (Wager, Hastie, Efron 2014), corrected for few members.
+* Quantiles: training targets, weighted by how often they share a leaf with x (Meinshausen 2006).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+
+__all__ = ["LeafRows", "conformal_sets", "jackknife_intervals", "jackknife_std", "leaf_quantiles"]
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_CELLS_AT_A_TIME = 2**22  # of tables that hold rows x training rows
+_ROUNDING = 1e-9  # sums of the same shares in another order
+
+
+def _stretches(n_rows: int, cells_per_row: int) -> Iterator[slice]:
+    step = max(1, _CELLS_AT_A_TIME // max(1, cells_per_row))
+    for begin in range(0, n_rows, step):
+        yield slice(begin, min(begin + step, n_rows))
+
+
+def _answers_without(said: FloatArray, left_out: BoolArray) -> FloatArray:
+    """Average, for every training row, the members that have not seen it: rows x training rows."""
+    weights = left_out / left_out.sum(axis=0)
+    answers: FloatArray = said @ weights
+    return answers
+
+
+def jackknife_intervals(
+    said: FloatArray, left_out: BoolArray, errors: FloatArray, alpha: float
+) -> FloatArray:
+    """Return intervals, rows x 2; `errors` are the out-of-bag errors of the training rows, not negative."""
+    n = len(errors)
+    low_rank, high_rank = int(np.floor(alpha * (n + 1))), int(np.ceil((1 - alpha) * (n + 1)))
+    intervals = np.empty((len(said), 2))
+    for rows in _stretches(len(said), n):
+        answers = _answers_without(said[rows], left_out)
+        intervals[rows, 0] = _smallest(answers - errors, low_rank)
+        intervals[rows, 1] = _smallest(answers + errors, high_rank)
+    return intervals
+
+
+def _smallest(values: FloatArray, rank: int) -> FloatArray | float:
+    """Return the value of a rank, from 1, in each row; beyond the ends it is infinite."""
+    if rank < 1:
+        return -np.inf
+    if rank > values.shape[1]:
+        return np.inf
+    ranked: FloatArray = np.partition(values, rank - 1, axis=1)[:, rank - 1]
+    return ranked
+
+
+def conformal_sets(
+    said: Sequence[FloatArray], left_out: BoolArray, errors: FloatArray, alpha: float
+) -> BoolArray:
+    """Tell which classes belong to each row's set: rows x classes; `said` has shares class by class."""
+    n = len(errors)
+    sets = np.empty((len(said[0]), len(said)), dtype=np.bool_)
+    for label, shares in enumerate(said):
+        for rows in _stretches(len(shares), n):
+            own = 1 - _answers_without(shares[rows], left_out)
+            n_better = np.count_nonzero(errors < own - _ROUNDING, axis=1)
+            sets[rows, label] = n_better < (1 - alpha) * (n + 1)
+    return sets
+
+
+def jackknife_std(
+    said: FloatArray, times: npt.NDArray[np.uint32], *, n_draws: int, with_replacement: bool
+) -> FloatArray:
+    """Return the standard error of the mean answer to each row; `times` is members x units drawn.
+
+    The square of what chance among the members adds is subtracted; what is left is at least 0.
+    """
+    n_members, n_units = times.shape
+    centred = said - said.mean(axis=1, keepdims=True)
+    drawn = times - times.mean(axis=0)
+    variance = np.empty(len(said))
+    for rows in _stretches(len(said), n_units):
+        covariances = centred[rows] @ drawn / n_members
+        variance[rows] = np.square(covariances).sum(axis=1)
+    spread = np.square(centred).mean(axis=1)
+    if with_replacement:
+        by_chance = n_draws * (1 - 1 / n_units) * spread / n_members
+    else:  # draws without replacement leave less to chance, and reach less far
+        share = n_draws / n_units
+        by_chance = n_units * share * (1 - share) * spread / n_members
+        scale = (n_units - 1) / n_units * (1 / (1 - share)) ** 2
+        variance, by_chance = variance * scale, by_chance * scale
+    deviation: FloatArray = np.sqrt(np.maximum(variance - by_chance, 0.0))
+    return deviation
+
+
+@dataclass(frozen=True, eq=False)
+class LeafRows:
+    """The training rows of every leaf of every tree, and their targets.
+
+    Those of tree t lie in `rows` from `tree_begin[t]` on, ordered by leaf; those of its node k begin
+    `node_begin[m + k]` further on, where the trees before it have m nodes, and one more each. `weights` are
+    those of the rows, None if all are alike.
+    """
+
+    rows: npt.NDArray[np.uint32]
+    tree_begin: npt.NDArray[np.int64]
+    node_begin: npt.NDArray[np.int64]
+    targets: FloatArray
+    weights: FloatArray | None
+
+    @staticmethod
+    def gathered(
+        members: Sequence[tuple[_core.Tree, npt.NDArray[np.uint32], npt.NDArray[np.int32]]],
+        targets: FloatArray,
+        weights: FloatArray | None,
+    ) -> "LeafRows":
+        """Gather the rows of each tree's sample, given with the leaf that each falls into."""
+        by_leaf = [rows[np.argsort(leaves, kind="stable")] for _, rows, leaves in members]
+        begins = [
+            np.searchsorted(np.sort(leaves), np.arange(tree.node_count + 1)) for tree, _, leaves in members
+        ]
+        return LeafRows(
+            rows=np.concatenate(by_leaf),
+            tree_begin=np.cumsum([0, *map(len, by_leaf)]),
+            node_begin=np.concatenate(begins).astype(np.int64),
+            targets=targets,
+            weights=weights,
+        )
+
+
+def leaf_quantiles(
+    kept: LeafRows,
+    leaves: npt.NDArray[np.int32],
+    node_counts: Sequence[int],
+    times: Sequence[npt.NDArray[np.uint32]],
+    quantiles: FloatArray,
+) -> FloatArray:
+    """Return quantiles of the targets that share leaves with each row: rows x outputs x quantiles.
+
+    `leaves` are those of the rows, rows x trees; `times` tells how often each tree saw each training row.
+    """
+    result = np.empty((len(leaves), kept.targets.shape[1], len(quantiles)))
+    per_row = max(1, len(kept.rows) // max(1, sum(node_counts) // 2))
+    for stretch in _stretches(len(leaves), per_row * 8):
+        owners, rows, weights = _neighbours(kept, leaves[stretch], node_counts, times)
+        for output in range(kept.targets.shape[1]):
+            values = kept.targets[rows, output]
+            result[stretch, output] = _weighted_quantiles(owners, values, weights, quantiles)
+    return result
+
+
+def _neighbours(
+    kept: LeafRows,
+    leaves: npt.NDArray[np.int32],
+    node_counts: Sequence[int],
+    times: Sequence[npt.NDArray[np.uint32]],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], FloatArray]:
+    """List who shares a leaf with whom: rows asked about, training rows, weights that sum to 1 per tree."""
+    owners, neighbours, weights = [], [], []
+    node = 0
+    for tree, n_nodes in enumerate(node_counts):
+        begin = kept.node_begin[node + leaves[:, tree]]
+        sizes = kept.node_begin[node + leaves[:, tree] + 1] - begin
+        ends = np.cumsum(sizes)
+        places = np.repeat(begin - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
+        rows = kept.rows[kept.tree_begin[tree] + places]
+        weight = times[tree][rows].astype(np.float64)
+        if kept.weights is not None:
+            weight *= kept.weights[rows]
+        owner = np.repeat(np.arange(len(leaves)), sizes)
+        weights.append(weight / np.bincount(owner, weight, minlength=len(leaves))[owner])
+        owners.append(owner)
+        neighbours.append(rows)
+        node += n_nodes + 1
+    return np.concatenate(owners), np.concatenate(neighbours), np.concatenate(weights)
+
+
+def _weighted_quantiles(
+    owners: npt.NDArray[np.int64], values: FloatArray, weights: FloatArray, quantiles: FloatArray
+) -> FloatArray:
+    """Return, for each owner, the smallest value up to which a share of the weight lies."""
+    order = np.lexsort((values, owners))
+    owners, values = owners[order], values[order]
+    cumulated = np.cumsum(weights[order])
+    last = np.flatnonzero(np.diff(owners, append=owners[-1] + 1))
+    first = np.concatenate([[0], last[:-1] + 1])
+    before = np.concatenate([[0.0], cumulated[last[:-1]]])
+    total = cumulated[last] - before
+    found = np.empty((len(last), len(quantiles)))
+    for position, quantile in enumerate(quantiles):
+        # A hair less, so that a share that is equal on paper is reached.
+        wanted = before + total * quantile * (1 - _ROUNDING)
+        places = np.clip(np.searchsorted(cumulated, wanted), first, last)
+        found[:, position] = values[places]
+    return found

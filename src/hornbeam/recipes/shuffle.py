@@ -1,0 +1,61 @@
+"""How much a tree's error grows if a column is shuffled among the rows it has not seen (Breiman 2001)."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.table import Column, SparseColumn, Table
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.model import Ensemble
+
+__all__ = ["error_growth"]
+
+
+def error_growth(
+    model: Ensemble,
+    table: Table,
+    rows: npt.NDArray[np.int64],
+    target: ClassTarget | RegressionTarget,
+    *,
+    key: tuple[int, int],
+    n_repeats: int,
+    n_threads: int,
+) -> npt.NDArray[np.float64]:
+    """Return, for each column, the growth of the error of a model of one tree on some rows.
+
+    The error is the share of wrong classes or the mean squared error, averaged over the outputs. Shuffles
+    follow from the key and the column's number.
+    """
+    columns = tuple(_some_rows(column, rows) for column in table.columns)
+    seen = Table(len(rows), columns, table.feature_names)
+    before = _error(model, seen, target, rows, n_threads)
+    growth = np.zeros(len(columns))
+    for feature in sorted(set(model.trees[0].feature.tolist()) - {-2}):
+        generator = np.random.default_rng((*key, feature))
+        for _ in range(n_repeats):
+            shuffled = _some_rows(columns[feature], generator.permutation(len(rows)))
+            other = Table(
+                len(rows), (*columns[:feature], shuffled, *columns[feature + 1 :]), table.feature_names
+            )
+            growth[feature] += _error(model, other, target, rows, n_threads) - before
+    return growth / n_repeats
+
+
+def _some_rows(column: Column, rows: npt.NDArray[np.int64]) -> Column:
+    values: Any = column.values
+    return replace(column, values=(values.to_dense() if isinstance(values, SparseColumn) else values)[rows])
+
+
+def _error(
+    model: Ensemble,
+    table: Table,
+    target: ClassTarget | RegressionTarget,
+    rows: npt.NDArray[np.int64],
+    n_threads: int,
+) -> float:
+    values = model.total(table, n_threads=n_threads)
+    if isinstance(target, ClassTarget):
+        return float(np.mean(values.argmax(axis=2) != target.codes[rows]))
+    return float(np.mean((values[:, :, 0] - target.values[rows]) ** 2))
