@@ -117,7 +117,7 @@ void bind_boost(nb::module_& module) {
              bool best_first, std::int32_t max_depth, std::int64_t max_leaf_nodes,
              std::int64_t min_samples_leaf, double min_hessian_leaf, double l1, double l2,
              double min_split_gain, std::int32_t max_features, std::vector<std::int8_t> monotonic,
-             double category_smoothing, int n_threads) {
+             std::vector<std::vector<FeatureId>> interactions, double category_smoothing, int n_threads) {
             BoostParams params;
             params.growth = best_first ? Growth::kBestFirst : Growth::kLevel;
             params.max_depth = max_depth;
@@ -129,6 +129,13 @@ void bind_boost(nb::module_& module) {
             params.min_split_gain = min_split_gain;
             params.max_features = max_features;
             params.monotonic = std::move(monotonic);
+            for (const auto& group : interactions) {
+              for (const FeatureId feature : group) {
+                if (feature < 0 || feature >= data.n_features())
+                  throw nb::value_error("there is no such feature");
+              }
+            }
+            params.interactions = std::move(interactions);
             params.category_smoothing = category_smoothing;
             params.n_threads = n_threads;
             new (self) BoosterHandle(data, std::move(y), std::move(weights), n_scores, learning_rate, params,
@@ -138,7 +145,9 @@ void bind_boost(nb::module_& module) {
           nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"), nb::arg("learning_rate"),
           nb::arg("best_first"), nb::arg("max_depth"), nb::arg("max_leaf_nodes"), nb::arg("min_samples_leaf"),
           nb::arg("min_hessian_leaf"), nb::arg("l1"), nb::arg("l2"), nb::arg("min_split_gain"),
-          nb::arg("max_features"), nb::arg("monotonic"), nb::arg("category_smoothing"), nb::arg("n_threads"))
+          nb::arg("max_features"), nb::arg("monotonic"),
+          nb::arg("interactions") = std::vector<std::vector<FeatureId>>(), nb::arg("category_smoothing"),
+          nb::arg("n_threads"))
       .def("scores", &BoosterHandle::scores,
            "The scores of all rows, [score, row]: the booster's own memory.")
       .def("gradients", &BoosterHandle::gradients,

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "hornbeam/boost/kernels.h"
 #include "hornbeam/notes.h"
@@ -195,6 +196,8 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   NodeState root;
   root.end = n;
   for (const WideCell& sum : sums) root.total += sum;
+  root.groups.resize(params_.interactions.size());
+  std::iota(root.groups.begin(), root.groups.end(), std::size_t{0});
   states_.assign(1, root);
 }
 
@@ -318,6 +321,7 @@ BoostGrower::Prepared BoostGrower::prepare(const OpenNode& node, const NodeState
     child.side = 1 - parent.side;
     child.lower = parent.lower;
     child.upper = parent.upper;
+    child.groups = groups_with(node.split.feature, parent.groups);
   }
   sum_child(parent, node.split, out.children[0]);
   out.children[1].total = parent.total;
@@ -393,6 +397,17 @@ void BoostGrower::carry_out(Frontier& frontier, OpenNode& node) {
     prepared->open[b]->id = first + b;
     frontier.push(std::move(*prepared->open[b]));
   }
+}
+
+std::vector<std::size_t> BoostGrower::groups_with(FeatureId feature,
+                                                  const std::vector<std::size_t>& groups) const {
+  std::vector<std::size_t> remaining;
+  for (const std::size_t group : groups) {
+    if (std::ranges::find(params_.interactions[group], feature) != params_.interactions[group].end()) {
+      remaining.push_back(group);
+    }
+  }
+  return remaining;
 }
 
 // The sums of branch 0, from the cells of the tested feature or from the rows themselves.
@@ -493,6 +508,15 @@ BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t dept
   const auto n_features = static_cast<std::size_t>(data_.n_features());
   search.cuts.resize(n_features);
   if (!features_.empty()) search.allowed.assign(features_.begin(), features_.end());
+  if (!params_.interactions.empty()) {
+    std::vector<char> together(n_features, 0);
+    for (const std::size_t group : node.groups) {
+      for (const FeatureId feature : params_.interactions[group])
+        together[static_cast<std::size_t>(feature)] = 1;
+    }
+    for (std::size_t f = 0; f < n_features && !search.allowed.empty(); ++f) together[f] &= search.allowed[f];
+    search.allowed = std::move(together);
+  }
   if (params_.max_features > 0 && params_.max_features < data_.n_features()) {
     std::vector<FeatureId> pool;
     for (int f = 0; f < data_.n_features(); ++f) {

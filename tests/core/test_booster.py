@@ -34,6 +34,7 @@ def boost(
     n_threads: int,
     rows: np.ndarray | None = None,
     n_rounds: int = 8,
+    interactions: list[list[int]] | None = None,
 ) -> tuple[_core.Booster, list[_core.Tree]]:
     """Run some rounds with small leaves, so that odd cases come up."""
     options: dict[str, Any] = {
@@ -52,6 +53,7 @@ def boost(
         "max_features": 0,
         "monotonic": [],
         "category_smoothing": 1.0,
+        "interactions": interactions or [],
     }
     booster = _core.Booster(codes, y=y, weights=weights, n_threads=n_threads, **options)
     booster.scores()[:] = 0.0
@@ -117,3 +119,21 @@ def test_a_column_of_many_categories_alone_is_learned() -> None:
     codes = _core.encode_table(n_rows, [(kinds, n_categories)], 255, 1)
     booster, _ = boost(codes, y, None, loss="squared_error", n_threads=2, n_rounds=20)
     assert np.mean((booster.scores()[0] - y) ** 2) < 0.02 * np.var(y)
+
+
+def test_features_of_different_groups_do_not_meet_on_a_path() -> None:
+    """Groups {0, 1} and {2, 3, 4}: every path stays within one of them."""
+    _, codes = make_table(0, 2_000)
+    y = np.random.default_rng(0).normal(size=2_000).astype(np.float32)
+    groups = [[0, 1], [2, 3, 4]]
+    _, trees = boost(codes, y, None, loss="squared_error", n_threads=2, interactions=groups)
+    used = set()
+    for tree in trees:
+        for leaf in np.flatnonzero(tree.feature < 0):
+            path, node = set(), tree.parent[leaf]
+            while node >= 0:
+                path.add(int(tree.feature[node]))
+                node = tree.parent[node]
+            assert any(path <= set(group) for group in groups)
+            used |= path
+    assert len(used) > 2

@@ -35,7 +35,9 @@ struct BoostParams {
   double min_split_gain = 0.0;
   std::int32_t max_features = 0;       // features tried per node
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
-  double category_smoothing = 10.0;    // hessian added to every category's when they are put in order
+  // Groups of features that may occur on one path together; empty for all.
+  std::vector<std::vector<FeatureId>> interactions;
+  double category_smoothing = 10.0;  // hessian added to every category's when they are put in order
   int n_threads = 1;
 };
 
@@ -89,6 +91,7 @@ class BoostGrower {
     WideCell total{};
     double lower = -kInfinity;
     double upper = kInfinity;
+    std::vector<std::size_t> groups;  // of `interactions`: those that hold every feature tested above
     std::shared_ptr<Prepared> prepared;
     std::size_t n_rows() const { return end - begin; }
   };
@@ -124,6 +127,7 @@ class BoostGrower {
   void sum_child(const NodeState& parent, const Split& split, NodeState& left) const;
   void bound_children(FeatureId feature, NodeState* children) const;
   double value_of(const NodeState& node) const;
+  std::vector<std::size_t> groups_with(FeatureId feature, const std::vector<std::size_t>& groups) const;
   void describe(NodeId id);
   Team everyone() const { return {0, static_cast<int>(workers_.size())}; }
   int place_of(FeatureId feature) const { return place_[static_cast<std::size_t>(feature)]; }
