@@ -142,6 +142,16 @@ def _columns_fault(value: Iterable[Any]) -> str | None:
     return f"The list holds {shown(odd[0])}." if odd else None
 
 
+def _groups_fault(value: Iterable[Any]) -> str | None:
+    for group in value:
+        if not _is_list(group) or len(list(group)) == 0:
+            return f"{shown(group)} is not a list of columns."
+        fault = _columns_fault(group)
+        if fault:
+            return fault
+    return None
+
+
 ClassWeights = Annotated[
     Mapping[Any, float] | Sequence[Mapping[Any, float]],
     Check(
@@ -164,6 +174,14 @@ Columns = Annotated[
         phrases=("a list of column names", "of column indices >= 0", "of one truth value per column"),
         claims=_is_list,
         fault=_columns_fault,
+    ),
+]
+InteractionGroups = Annotated[
+    Sequence[Sequence[str] | Sequence[int]],
+    Check(
+        phrases=("a list of groups, each a list of column names or of column indices >= 0",),
+        claims=_is_list,
+        fault=_groups_fault,
     ),
 ]
 Threads = Annotated[
@@ -608,6 +626,11 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     )
     feature_sampling: Literal["node", "tree"] = option(
         default="node", help="Draw max_features anew for each split, or once for each round."
+    )
+    interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = option(
+        default=None,
+        help="Groups of columns that may be tested on one path together, columns not named being one more "
+        "group; 'pairwise' allows any two, 'no_interactions' a single one, None all.",
     )
     categorical_smoothing: NonNegative = option(
         default=10.0,

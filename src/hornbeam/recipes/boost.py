@@ -46,6 +46,7 @@ class BoostSettings:
     min_split_gain: float
     max_features: int
     monotonic: tuple[int, ...]
+    interactions: tuple[tuple[int, ...], ...]
     category_smoothing: float
 
     def in_units(self, unit: float) -> "BoostSettings":
