@@ -1,0 +1,234 @@
+"""Trees of the boosting engine against a naive twin in float64: splits, gains, leaf values, limits."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.boosting import Precision, Terms, allowed_splits
+
+from hornbeam import _core
+from hornbeam.data.encode import encode
+from hornbeam.data.table import read_table
+from hornbeam.estimators.base import paths_to
+from hornbeam.model import Ensemble
+
+PACKED_BITS, WIDE_BITS = 15, 30
+RATE = 0.3
+
+
+@dataclasses.dataclass
+class Problem:
+    """A table of numbers and categories with gaps, and derivatives."""
+
+    frame: pd.DataFrame
+    gradients: np.ndarray
+    hessians: np.ndarray
+    terms: Terms
+
+    @property
+    def is_category(self):
+        return [name.startswith("kind") for name in self.frame.columns]
+
+    @property
+    def columns(self):
+        return [
+            (column.cat.codes if categorical else column).to_numpy(np.float64)
+            for (_, column), categorical in zip(self.frame.items(), self.is_category, strict=True)
+        ]
+
+
+GAPS = st.booleans()
+SPREADS = st.sampled_from([0.0, 1.0])
+
+
+@st.composite
+def problems(draw, gaps=GAPS, spread=SPREADS):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows = draw(st.integers(2, 120))
+    frame = {}
+    for j in range(draw(st.integers(1, 4))):
+        if draw(st.booleans()):
+            values = rng.integers(0, draw(st.integers(1, 12)), n_rows).astype(np.float64)
+            frame[f"number{j}"] = np.where(rng.random(n_rows) < 0.2, np.nan, values) if draw(gaps) else values
+        else:
+            texts = np.array(list("abcdefghijkl"))[rng.integers(0, draw(st.integers(1, 12)), n_rows)]
+            absent = (rng.random(n_rows) < 0.2) & draw(gaps)
+            frame[f"kind{j}"] = pd.Categorical(np.where(absent, None, texts))
+    gradients = rng.normal(size=n_rows) * np.exp(draw(spread) * rng.normal(size=n_rows))
+    hessians = rng.uniform(0.05, 1.0, n_rows)
+    terms = Terms(
+        l1=draw(st.sampled_from([0.0, 0.5])),
+        l2=draw(st.sampled_from([0.0, 1.0])),
+        min_samples_leaf=draw(st.sampled_from([1, 2, 5])),
+        smoothing=draw(st.sampled_from([0.0, 10.0])),
+    )
+    as_float32 = (derivative.astype(np.float32).astype(np.float64) for derivative in (gradients, hessians))
+    return Problem(pd.DataFrame(frame), *as_float32, terms)
+
+
+def grown(problem, *, wide=False, rows=None, n_threads=1, **limits):
+    """Grow one tree on given derivatives; weights, even of 1, make its cells wide."""
+    encoded = encode(read_table(problem.frame), max_bins=255, n_threads=1)
+    n_rows = len(problem.frame)
+    options = {"best_first": True, "max_depth": 0, "max_leaf_nodes": 0, "monotonic": []} | limits
+    booster = _core.Booster(
+        encoded.codes,
+        y=np.zeros(n_rows, dtype=np.float32),
+        weights=np.ones(n_rows, dtype=np.float32) if wide else None,
+        n_scores=1,
+        loss="",
+        loss_parameter=0.0,
+        learning_rate=RATE,
+        min_samples_leaf=problem.terms.min_samples_leaf,
+        min_hessian_leaf=problem.terms.min_hessian_leaf,
+        l1=problem.terms.l1,
+        l2=problem.terms.l2,
+        min_split_gain=0.0,
+        max_features=0,
+        category_smoothing=problem.terms.smoothing,
+        n_threads=n_threads,
+        **options,
+    )
+    booster.scores()[:] = 0
+    booster.gradients()[0] = problem.gradients
+    booster.hessians()[0] = problem.hessians
+    tree = booster.grow(0, rows, None, 0)
+    leaves = Ensemble((tree,), encoded.schema).leaves(read_table(problem.frame), n_threads=1)[:, 0]
+    np.testing.assert_array_equal(booster.scores()[0], tree.value[leaves, 0, 0])
+    return tree, leaves
+
+
+def check(problem, tree, leaves, *, bits, may_stop=False):
+    """Demand of every node what the naive twin finds, up to the precision of fixed point."""
+    g, h, terms = problem.gradients, problem.hessians, problem.terms
+    precision = Precision.of(g, h, bits)
+    paths = paths_to(tree, leaves).toarray().astype(bool)
+    for node in range(tree.node_count):
+        rows = paths[:, node]
+        assert tree.n_node_samples[node] == np.count_nonzero(rows)
+        splits = allowed_splits(
+            [c[rows] for c in problem.columns], problem.is_category, g[rows], h[rows], terms
+        )
+        gains = [
+            (terms.gain(g[rows], h[rows], left), precision.bound(g[rows], h[rows], left, terms))
+            for left in splits
+        ]
+        if tree.first_child[node] < 0 or tree.n_branches[node] == 0:
+            step = terms.value(g[rows], h[rows])
+            size = np.abs(g[rows]).sum() / (h[rows].sum() + terms.l2)
+            assert abs(tree.value[node, 0, 0] - RATE * step) <= RATE * 1e-6 * size
+            if not may_stop:
+                assert all(gain <= bound for gain, bound in gains)
+            continue
+        left = paths[rows, tree.first_child[node]]
+        assert min(np.count_nonzero(left), np.count_nonzero(~left)) >= terms.min_samples_leaf
+        own = terms.gain(g[rows], h[rows], left)
+        slack = precision.bound(g[rows], h[rows], left, terms)
+        assert abs(tree.gain[node] - own) <= slack
+        # A category may move by its own rounding in the order, so sets near the best are allowed, too.
+        assert all(own >= gain - 2 * (slack + bound) for gain, bound in gains)
+
+
+@settings(max_examples=60)
+@given(problems(), st.booleans(), st.booleans())
+def test_every_split_is_the_best_there_is(problem, wide, best_first):
+    tree, leaves = grown(problem, wide=wide, best_first=best_first)
+    check(problem, tree, leaves, bits=WIDE_BITS if wide else PACKED_BITS)
+
+
+@settings(max_examples=30)
+@given(problems(), st.integers(2, 6), st.integers(1, 3), st.booleans())
+def test_limits_are_never_exceeded(problem, max_leaf_nodes, max_depth, best_first):
+    tree, leaves = grown(
+        problem, wide=True, max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, best_first=best_first
+    )
+    assert tree.n_leaves <= max_leaf_nodes
+    assert tree.max_depth <= max_depth
+    check(problem, tree, leaves, bits=WIDE_BITS, may_stop=True)
+
+
+@settings(max_examples=30)
+@given(problems(spread=st.just(8.0)))
+def test_gradients_of_very_different_size_get_wide_cells(problem):
+    sizes = np.abs(problem.gradients)
+    tree, leaves = grown(problem)
+    bits = PACKED_BITS if sizes.max() <= 128 * sizes.mean() else WIDE_BITS
+    check(problem, tree, leaves, bits=bits)
+
+
+@settings(max_examples=20)
+@given(problems())
+def test_the_best_node_is_split_first(problem):
+    whole, _ = grown(problem, wide=True)
+    gains = []
+    for n_leaves in range(2, whole.n_leaves + 1):
+        tree, _ = grown(problem, wide=True, max_leaf_nodes=n_leaves)
+        assert tree.n_leaves == n_leaves
+        gains.append(tree.gain.sum())
+    steps = np.diff([0.0, *gains])
+    # What a split gains is known when its parent is split: it may be followed by a better one below it only.
+    assert all(step > 0 for step in steps)
+
+
+@settings(max_examples=25)
+@given(problems(), st.data())
+def test_a_sample_of_rows_gives_the_tree_of_those_rows(problem, data):
+    n_rows = len(problem.frame)
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, n_rows - 1), min_size=1))), dtype=np.uint32)
+    tree, leaves = grown(problem, wide=True, rows=rows)
+    for node in np.unique(leaves[rows]):
+        inside = rows[leaves[rows] == node]
+        step = problem.terms.value(problem.gradients[inside], problem.hessians[inside])
+        size = np.abs(problem.gradients[inside]).sum() / (problem.hessians[inside].sum() + problem.terms.l2)
+        assert abs(tree.value[node, 0, 0] - RATE * step) <= RATE * 1e-6 * size
+    assert tree.n_node_samples[0] == len(rows)
+
+
+@settings(max_examples=40)
+@given(problems(), st.data())
+def test_constrained_trees_never_go_the_wrong_way(problem, data):
+    names = list(problem.frame.columns)
+    directions = [0 if name.startswith("kind") else data.draw(st.sampled_from([-1, 0, 1])) for name in names]
+    tree, _ = grown(problem, wide=True, monotonic=directions)
+    encoded_model = Ensemble((tree,), read_table(problem.frame).schema)
+    for name, direction in zip(names, directions, strict=True):
+        if not direction:
+            continue
+        values = np.sort(problem.frame[name].dropna().unique())
+        answers = []
+        for value in values:
+            moved = problem.frame.assign(**{name: value})
+            table = encoded_model.read(moved, estimator_name="test")
+            answers.append(tree.value[encoded_model.leaves(table, n_threads=1)[:, 0], 0, 0])
+        steps = np.diff(np.array(answers), axis=0) * direction
+        assert (steps >= -1e-7).all()
+
+
+def test_large_nodes_are_the_same_with_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    n_rows = 200_000
+    frame = pd.DataFrame({f"number{j}": rng.normal(size=n_rows).round(2) for j in range(5)})
+    problem = Problem(frame, rng.normal(size=n_rows), rng.uniform(0.1, 1, n_rows), Terms(min_samples_leaf=20))
+    arrays = [grown(problem, max_leaf_nodes=31, n_threads=n)[0] for n in (1, 2)]
+    for name in ("feature", "threshold", "value", "gain", "n_node_samples"):
+        np.testing.assert_array_equal(getattr(arrays[0], name), getattr(arrays[1], name))
+
+
+def test_bad_arguments_are_refused():
+    encoded = encode(read_table(np.arange(6.0).reshape(3, 2)), max_bins=255, n_threads=1)
+    known = dict.fromkeys(("loss_parameter", "min_hessian_leaf", "l1", "l2", "min_split_gain"), 0.0)
+    options = {
+        "n_scores": 1, "learning_rate": 0.1, "best_first": True, "max_depth": 0, "max_leaf_nodes": 31,
+        "min_samples_leaf": 1, "max_features": 0, "monotonic": [], "category_smoothing": 10.0, "n_threads": 1,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="one element per row"):
+        _core.Booster(
+            encoded.codes, y=np.zeros(2, dtype=np.float32), weights=None, loss="", **known, **options
+        )
+    with pytest.raises(ValueError, match="does not know hinge"):
+        _core.Booster(
+            encoded.codes, y=np.zeros(3, dtype=np.float32), weights=None, loss="hinge", **known, **options
+        )
