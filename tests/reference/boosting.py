@@ -47,8 +47,14 @@ class Precision:
 
     @classmethod
     def of(cls, gradients, hessians, bits):
-        """The step for the largest of all rows; twice as coarse as it must be, never finer than it is."""
-        return cls(*(4 * np.abs(derivative).max() * 2.0**-bits for derivative in (gradients, hessians)))
+        """The powers of two with which the largest of all rows has so many bits."""
+        return cls(_step(np.abs(gradients).max(), bits), _step(hessians.max(), bits))
+
+    def rounded(self, gradients, hessians):
+        """Derivatives as the core adds them up."""
+        return np.rint(gradients / self.gradient) * self.gradient, np.rint(
+            hessians / self.hessian
+        ) * self.hessian
 
     def bound(self, gradients, hessians, left, terms):
         """Bound the error of a gain: each part's sums are off by at most half a step per row."""
@@ -61,6 +67,11 @@ class Precision:
             least = max(0.0, gradient - off_gradient) ** 2 / (hessian + off_hessian + terms.l2)
             error += most - least
         return error / 2 + 1e-9
+
+
+def _step(largest, bits):
+    exponent = np.frexp(largest)[1] - bits
+    return 2.0 ** (exponent + (np.rint(largest / 2.0**exponent) >= 2**bits))
 
 
 def splits_of_numbers(values) -> Iterator[np.ndarray]:
@@ -87,11 +98,16 @@ def splits_of_categories(codes, gradients, hessians, smoothing) -> Iterator[np.n
             yield left | missing
 
 
-def allowed_splits(columns, is_category, gradients, hessians, terms) -> Iterator[np.ndarray]:
-    """Every split of some rows, over all columns, that leaves enough rows and hessian on both sides."""
+def allowed_splits(columns, is_category, gradients, hessians, terms, precision) -> Iterator[np.ndarray]:
+    """Every split of some rows, over all columns, that leaves enough rows and hessian on both sides.
+
+    Categories are put in order as the core does it: of two that rounding makes equal, either may be first,
+    and the sets between them differ by more than rounding.
+    """
+    rounded = precision.rounded(gradients, hessians)
     for values, categorical in zip(columns, is_category, strict=True):
         if categorical:
-            candidates = splits_of_categories(values.astype(int), gradients, hessians, terms.smoothing)
+            candidates = splits_of_categories(values.astype(int), *rounded, terms.smoothing)
         else:
             candidates = splits_of_numbers(values)
         for left in candidates:

@@ -7,7 +7,7 @@ wants to know how it goes, stands in `rounds.py`.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -174,7 +174,7 @@ class Boosting:
             loss="" if own else _core_name(target.loss),
             loss_parameter=target.loss.parameter,
             n_threads=n_threads,
-            **_core_settings(settings.in_units(target.unit)),
+            **asdict(settings.in_units(target.unit)),
         )
         self._booster.scores()[:] = self._scores_of_former().T
 
@@ -193,6 +193,8 @@ class Boosting:
         loss = self.target.loss
         if not isinstance(loss, OwnLoss):
             self._booster.compute_derivatives()
+            if loss.is_steep and not np.isfinite(self._booster.gradients()).all():
+                _refuse_runaway_scores()
             return
         with users_code():
             pair = loss.derivatives(self.target.y, self.scores())
@@ -205,24 +207,20 @@ class Boosting:
         rows, features = self._draws.rows_of(number), self._draws.features_of(number)
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
-        trees = [
-            self._in_units_of_y(self._booster.grow(score, rows, features, int(key)))
-            for score, key in enumerate(keys)
-        ]
-        if not all(np.isfinite(tree.value).all() for tree in trees):
-            raise ValueError(
-                f"The scores left the range of floating-point numbers in round {number + 1}. Rescale y, "
-                "lower learning_rate, or raise l2_regularization or min_hessian_leaf."
-            )
-        return trees
+        trees = [self._booster.grow(score, rows, features, int(key)) for score, key in enumerate(keys)]
+        with np.errstate(over="ignore"):
+            finite = all(np.isfinite(tree.value * self.target.unit).all() for tree in trees)
+        if not finite:
+            _refuse_runaway_scores()
+        return [self._in_units_of_y(tree) for tree in trees]
 
     def _in_units_of_y(self, tree: _core.Tree) -> _core.Tree:
         unit = self.target.unit
         if unit == 1.0:
             return tree
         arrays = tree_to_arrays(tree)
-        with np.errstate(over="ignore"):  # steps are looked at later; gains, which are squares, are cut
-            arrays["value"] = arrays["value"] * unit
+        arrays["value"] = arrays["value"] * unit
+        with np.errstate(over="ignore"):  # gains are squares
             arrays["gain"] = np.minimum(arrays["gain"] * unit * unit, np.finfo(np.float64).max)
         return tree_from_arrays(arrays, self._encoded.schema)
 
@@ -249,6 +247,13 @@ class Boosting:
         return start / target.unit
 
 
+def _refuse_runaway_scores() -> NoReturn:
+    raise ValueError(
+        "The scores or their derivatives have left the range of floating-point numbers. Rescale y, give "
+        "smaller offsets, lower learning_rate, or raise l2_regularization or min_hessian_leaf."
+    )
+
+
 def turns(n_trees: int, n_scores: int) -> npt.NDArray[np.int32] | None:
     """Tell which score each tree adds to; None where there is one score."""
     return None if n_scores == 1 else (np.arange(n_trees) % n_scores).astype(np.int32)
@@ -256,7 +261,3 @@ def turns(n_trees: int, n_scores: int) -> npt.NDArray[np.int32] | None:
 
 def _core_name(loss: Loss) -> str:
     return "squared_error" if loss.name == "only_class" else loss.name
-
-
-def _core_settings(settings: BoostSettings) -> dict[str, Any]:
-    return asdict(settings)

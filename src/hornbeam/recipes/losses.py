@@ -22,6 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 # A class without any weight has a prior of 0, whose logarithm no score can be; it gets this one instead.
 _LEAST_PRIOR = 1e-12
+_LARGEST_TARGET = 2.0**90  # of losses whose targets go into the core as they are, in float32
 
 
 class OwnLossError(ValueError):
@@ -38,6 +39,8 @@ class Loss:
     name: ClassVar[str] = ""
     # It depends on y - score alone, so that a shift of the scores is a shift of the targets.
     is_of_differences: ClassVar[bool] = False
+    # Its derivatives grow exponentially with the score, beyond all numbers in the end.
+    is_steep: ClassVar[bool] = False
 
     def check(self, y: FloatArray) -> None:
         """Raise ValueError for a target that the loss cannot take."""
@@ -123,6 +126,7 @@ class Quantile(_DifferenceLoss):
 
 class _LogLinkLoss(Loss):
     zero_allowed: ClassVar[bool] = True
+    is_steep: ClassVar[bool] = True
 
     def check(self, y: FloatArray) -> None:
         allowed = y >= 0 if self.zero_allowed else y > 0
@@ -133,10 +137,12 @@ class _LogLinkLoss(Loss):
                 f"Some value(s) of y are not allowed for loss={self.name!r}, which takes targets {limit}: "
                 f"row {row} holds {y[row]}. Use another loss, or drop such rows."
             )
-        if y.max() > np.finfo(np.float32).max / 2**40:
-            row = int(np.argmax(y))
+        beyond = (y > _LARGEST_TARGET) | ((y > 0) & (y < 1 / _LARGEST_TARGET))
+        if beyond.any():
+            row = int(np.argmax(beyond))
             raise ValueError(
-                f"y is too large for loss={self.name!r}: row {row} holds {y[row]}. Count in larger units."
+                f"y is too large or too small for loss={self.name!r}: row {row} holds {y[row]}. Count in "
+                "other units."
             )
         if not y.any():
             raise ValueError(
@@ -153,8 +159,8 @@ class Poisson(_LogLinkLoss):
     name: ClassVar[str] = "poisson"
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
-        exposure = 1.0 if offset is None else np.average(np.exp(offset[:, 0]), weights=weights)
-        return np.log([np.average(y, weights=weights) / exposure])
+        exposure = 0.0 if offset is None else _log_mean_exp(offset[:, 0], weights)
+        return np.log([np.average(y, weights=weights)]) - exposure
 
     def row_losses(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         return np.exp(scores[:, 0]) - y * scores[:, 0]
@@ -167,8 +173,8 @@ class Gamma(_LogLinkLoss):
     zero_allowed: ClassVar[bool] = False
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
-        ratios = y if offset is None else y * np.exp(-offset[:, 0])
-        return np.log([np.average(ratios, weights=weights)])
+        given = 0.0 if offset is None else offset[:, 0]
+        return np.array([_log_mean_exp(np.log(y) - given, weights)])
 
     def row_losses(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         return scores[:, 0] + y * np.exp(-scores[:, 0])
@@ -182,8 +188,9 @@ class Tweedie(_LogLinkLoss):
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
         power = self.parameter
         given = np.zeros(len(y)) if offset is None else offset[:, 0]
-        claims = np.average(y * np.exp((1 - power) * given), weights=weights)
-        return np.log([claims / np.average(np.exp((2 - power) * given), weights=weights)])
+        shares = y if weights is None else y * weights
+        claims = _log_mean_exp((1 - power) * given, shares) + np.log(np.average(y, weights=weights))
+        return np.array([claims - _log_mean_exp((2 - power) * given, weights)])
 
     def row_losses(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         power, score = self.parameter, scores[:, 0]
@@ -227,13 +234,16 @@ class Exponential(Loss):
     """e^(-score) for the second class, e^score for the first: AdaBoost's; the score is half the logit."""
 
     name: ClassVar[str] = "exponential"
+    is_steep: ClassVar[bool] = True
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
+        logit_of_share: float = logit(_within_priors(np.average(y, weights=weights)))
+        if offset is None or not 0 < np.average(y, weights=weights) < 1:
+            return np.array([0.5 * logit_of_share])
         weights = np.ones(len(y)) if weights is None else weights
-        given = np.zeros(len(y)) if offset is None else offset[:, 0]
-        second = np.sum(weights * y * np.exp(-given))
-        first = np.sum(weights * (1 - y) * np.exp(given))
-        return np.array([0.5 * logit(_within_priors(second / (first + second)))])
+        second = _log_mean_exp(-offset[:, 0], weights * y)
+        first = _log_mean_exp(offset[:, 0], weights * (1 - y))
+        return np.array([0.5 * (logit_of_share + second - first)])
 
     def row_losses(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         return np.exp(np.where(y > 0, -scores[:, 0], scores[:, 0]))
@@ -312,6 +322,8 @@ class OwnLoss(Loss):
             self._checked(array, what, scores)
             for array, what in zip(pair, ("gradient", "hessian"), strict=True)
         )
+        if not hessian.any(axis=0).all():
+            raise OwnLossError("loss: the hessian of every row is 0; it must be above 0 somewhere.")
         if hessian.min() < 0:
             row = int(np.argmin(hessian.min(axis=1)))
             raise OwnLossError(
@@ -403,6 +415,12 @@ def weighted_quantile(values: FloatArray, weights: FloatArray | None, alpha: flo
     if place > 0 and sums[place - 1] == wanted:
         return (float(values[order[place - 1]]) + upper) / 2
     return upper
+
+
+def _log_mean_exp(exponents: FloatArray, weights: FloatArray | None) -> float:
+    """Return the logarithm of the weighted mean of e^exponent, however large these are."""
+    most = exponents.max()
+    return float(most + np.log(np.average(np.exp(exponents - most), weights=weights)))
 
 
 def _within_priors(shares: Any) -> Any:
