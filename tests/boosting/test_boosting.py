@@ -288,9 +288,17 @@ def test_categories_and_gaps():
     y = np.isin(town, ["b", "e", "g"]) * 2.0 + frame["size"].isna()
     model = hb.GradientBoostingRegressor(100, max_leaf_nodes=4).fit(frame, y)
     assert np.abs(model.predict(frame) - y).max() < 0.05
-    with pytest.raises(ValueError, match=r"Column 'town' has 300 categories; boosting takes at most 255"):
-        frame["town"] = pd.Categorical([f"t{i % 300}" for i in range(600)])
-        hb.GradientBoostingRegressor().fit(frame, y)
+    unknown = pd.DataFrame({"town": pd.Categorical(["z"]), "size": [0.0]})
+    with pytest.warns(hb_warnings.UnseenCategoryWarning):
+        model.predict(unknown)
+
+
+def test_more_categories_than_a_byte_holds():
+    town = np.arange(6000) % 300
+    frame = pd.DataFrame({"town": pd.Categorical([f"t{i}" for i in town])})
+    y = (town * 7919 % 300 > 150) * 1.0
+    model = hb.GradientBoostingRegressor(50, min_samples_leaf=5).fit(frame, y)
+    assert np.abs(model.predict(frame) - y).max() < 0.05
 
 
 @pytest.mark.parametrize("target", [np.zeros(30, dtype=int), ["only"] * 30])
