@@ -159,7 +159,8 @@ def test_bad_values_raise_with_class_parameter_and_value(
 
 
 @pytest.mark.parametrize(
-    ("cls", "choices"), [(DemoClassifier, ("gini", "entropy")), (DemoRegressor, ("squared_error", "poisson"))]
+    ("cls", "choices"),
+    [(DemoClassifier, ("gini", "entropy", "accuracy")), (DemoRegressor, ("squared_error", "poisson"))],
 )
 def test_criterion_belongs_to_the_task(cls: type[Declared], choices: tuple[str, ...]) -> None:
     assert options_of(cls)["criterion"].choices == choices

@@ -1,8 +1,7 @@
 """The worked numbers of the textbooks, through the public estimators.
 
-The numbers are typed in as the textbooks give them, with four digits. Multiway splits and the criterion
-"accuracy" are not part of the library yet: what needs them is checked on the table, with the formula written
-out here.
+The numbers are typed in as the textbooks give them, with four digits. Multiway splits are not part of the
+library yet: what needs them is checked on the table, with the formula written out here.
 """
 
 import itertools
@@ -115,9 +114,12 @@ def test_courses_accuracy_of_each_root_split():
     assert max(Counter(table.y.tolist()).values()) / len(table.y) == 0.60
     expected = {"easy": 0.60, "AI": 0.75, "systems": 0.90, "theory": 0.70, "morning": 0.65}
     for name, values in table.columns.items():
-        tree = stump(values, table.y)
+        tree = stump(values, table.y, criterion="accuracy")
         X = np.array(values, dtype=object)[:, None]
         assert (name, tree.score(X, table.y)) == (name, pytest.approx(expected[name]))
+        assert (name, 1 - impurity_after(tree)) == (name, pytest.approx(expected[name]))
+    chosen = hb.DecisionTreeClassifier(criterion="accuracy", max_depth=1).fit(table.frame(), table.y)
+    assert chosen.to_frame()["feature"].iloc[0] == "systems"
 
 
 def test_courses_inside_systems_entropy_tells_apart_what_accuracy_cannot():
@@ -158,12 +160,17 @@ def test_cricket_class_is_chosen():
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "gini", "bits"),
-    [((8, 2), (2, 8), 0.32, 0.7219), ((6, 4), (1, 9), 0.33, 0.7200), ((6, 4), (0, 10), 0.24, 0.4855)],
+    ("left", "right", "wrong", "gini", "bits"),
+    [
+        ((8, 2), (2, 8), 0.20, 0.32, 0.7219),
+        ((6, 4), (1, 9), 0.25, 0.33, 0.7200),
+        ((6, 4), (0, 10), 0.20, 0.24, 0.4855),
+    ],
 )
-def test_splits_of_twenty_points(left, right, gini, bits):
+def test_splits_of_twenty_points(left, right, wrong, gini, bits):
     column = ["left"] * sum(left) + ["right"] * sum(right)
     y = ["+"] * left[0] + ["-"] * left[1] + ["+"] * right[0] + ["-"] * right[1]
+    assert impurity_after(stump(column, y, criterion="accuracy")) == approx(wrong)
     assert impurity_after(stump(column, y, criterion="gini")) == approx(gini)
     assert impurity_after(stump(column, y, criterion="entropy")) == approx(bits)
 
@@ -192,7 +199,7 @@ def test_entropy_of_known_distributions(labels, bits):
 # --- 6. Greed --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "accuracy"])
 def test_xor_gains_nothing_and_is_learned(criterion):
     table = datasets.xor()
     for values in table.columns.values():

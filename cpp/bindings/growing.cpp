@@ -17,6 +17,7 @@ Enum choice(const std::map<std::string, Enum>& names, nb::handle name) {
 // Criterion names; adding a criterion adds a line here.
 const std::map<std::string, Criterion> kCriteria = {{"gini", Criterion::kGini},
                                                     {"entropy", Criterion::kEntropy},
+                                                    {"accuracy", Criterion::kAccuracy},
                                                     {"squared_error", Criterion::kSquaredError},
                                                     {"poisson", Criterion::kPoisson}};
 const std::map<std::string, Growth> kGrowths = {

@@ -7,6 +7,19 @@
 
 namespace hornbeam {
 
+namespace {
+
+double class_impurity(Criterion criterion, std::span<const double> shares) {
+  if (criterion == Criterion::kAccuracy) return 1 - *std::ranges::max_element(shares);
+  double impurity = 0.0;
+  for (const double share : shares) {
+    impurity += criterion == Criterion::kEntropy ? -x_log2_x(share) : share * (1 - share);
+  }
+  return impurity;
+}
+
+}  // namespace
+
 NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
                       double* value, int n_values) {
   NodeFacts facts;
@@ -17,19 +30,17 @@ NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const
     channel += weights.size();
     double total = 0.0;
     for (const double w : weights) total += w;
-    double impurity = 0.0;
     int present = 0;
     double* shares = value + static_cast<std::ptrdiff_t>(o) * n_values;
     std::fill_n(shares, n_values, 0.0);
     for (std::size_t k = 0; k < weights.size(); ++k) {
-      const double share = weights[k] / total;
-      shares[k] = share;
+      shares[k] = weights[k] / total;
       present += weights[k] > 0;
-      impurity += criterion == Criterion::kEntropy ? -x_log2_x(share) : share * (1 - share);
     }
     facts.pure &= present <= 1;
     facts.weight = total;
-    facts.impurity += (present <= 1 ? 0.0 : impurity) / target.n_outputs;
+    const double impurity = present <= 1 ? 0.0 : class_impurity(criterion, {shares, weights.size()});
+    facts.impurity += impurity / target.n_outputs;
   }
   return facts;
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "hornbeam/branchwork.h"
+#include "hornbeam/criterion/accuracy.h"
 #include "hornbeam/criterion/counts.h"
 #include "hornbeam/criterion/sums.h"
 #include "hornbeam/criterion/vectors.h"
@@ -489,12 +490,17 @@ GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& 
   const auto with = [&](auto scorer) {
     return grow_with(data, target, sample, params, cancel, std::move(scorer));
   };
-  if (can_count(target, sample, params)) {
+  const Criterion criterion = params.criterion;
+  const bool two_classes = target.is_classification() && target.n_classes[0] == 2;
+  // Terms of single classes do not tell the majority of three.
+  const bool counts_suffice = criterion != Criterion::kAccuracy || two_classes;
+  if (counts_suffice && can_count(target, sample, params)) {
     std::int64_t total = 0;
     for (std::size_t i = 0; i < sample.rows.size(); ++i) total += sample.times(i);
     CountStats stats(target, sample);
-    const bool gini = params.criterion == Criterion::kGini;
-    if (target.n_classes[0] == 2) {
+    if (criterion == Criterion::kAccuracy) return with(TwoClassScorer<TwoClassAccuracyTerm>(stats, total));
+    const bool gini = criterion == Criterion::kGini;
+    if (two_classes) {
       return gini ? with(TwoClassScorer<GiniTerm>(stats, total))
                   : with(TwoClassScorer<EntropyTerm>(stats, total));
     }
@@ -502,7 +508,8 @@ GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& 
   }
   if (target.is_classification()) {
     VectorStats stats(target, sample);
-    if (params.criterion == Criterion::kGini) return with(VectorScorer<VectorGini>(std::move(stats)));
+    if (criterion == Criterion::kGini) return with(VectorScorer<VectorGini>(std::move(stats)));
+    if (criterion == Criterion::kAccuracy) return with(VectorScorer<VectorAccuracy>(std::move(stats)));
     return with(VectorScorer<VectorEntropy>(std::move(stats)));
   }
   if (target.n_outputs > 1) return with(VectorScorer<VectorSquaredError>(VectorStats(target, sample)));

@@ -383,9 +383,10 @@ class RunOptions(ThreadOptions):
 class ClassCriterionOptions(Declared):
     """What the splits of a classifier lower."""
 
-    criterion: Literal["gini", "entropy"] = option(
+    criterion: Literal["gini", "entropy", "accuracy"] = option(
         default="gini",
-        help="Impurity that splits lower: the Gini index or the entropy of the classes in a node.",
+        help="Impurity that splits lower: Gini index or entropy of the classes in a node, or the share of "
+        "rows outside its largest class.",
     )
 
 

@@ -13,7 +13,7 @@ from hornbeam import _core
 
 GROWTH = {"depth": "depth_first", "level": "level", "best": "best_first"}
 CRITERIA = {
-    "classes": ("gini", "entropy"),
+    "classes": ("gini", "entropy", "accuracy"),
     "numbers": ("squared_error",),
     "counts": ("poisson", "squared_error"),
 }
@@ -239,7 +239,7 @@ def test_growing_from_compacted_subtrees_changes_nothing(case, drawn):
         assert same_bits(grow_with(table, rules, subtree_rows=subtree_rows, **drawn), node_by_node)
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "accuracy", "squared_error", "poisson"])
 @pytest.mark.parametrize("max_features", [0, 2])
 @pytest.mark.parametrize("random_splits", [False, True])
 def test_larger_subtrees_change_nothing(criterion, max_features, random_splits):
@@ -252,7 +252,7 @@ def test_larger_subtrees_change_nothing(criterion, max_features, random_splits):
     numbers[rng.random(n) < 0.1, 2] = np.nan
     numbers[:, 3] = np.round(numbers[:, 3])
     columns = [*numbers.T, rng.integers(-1, 12, size=n)]
-    is_class = criterion in ("gini", "entropy")
+    is_class = criterion in ("gini", "entropy", "accuracy")
     y = np.digitize(signal, [-1, 1]) if is_class else np.round(np.exp(signal / 2), 2)
     data = encode(columns)
 

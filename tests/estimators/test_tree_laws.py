@@ -73,7 +73,9 @@ def kept_rows(table: Table) -> Table:
 
 
 @settings(max_examples=100)
-@given(tables("classes"), st.sampled_from(["gini", "entropy"]), st.sampled_from(["best", "random"]))
+@given(
+    tables("classes"), st.sampled_from(["gini", "entropy", "accuracy"]), st.sampled_from(["best", "random"])
+)
 def test_the_training_error_is_the_share_of_contradictory_rows(table, criterion, splitter):
     model = hb.DecisionTreeClassifier(criterion=criterion, splitter=splitter, random_state=0)
     model.fit(frame_of(table.columns), table.y, sample_weight=table.weights)
@@ -142,13 +144,14 @@ def test_every_boolean_function_is_learned_within_its_number_of_bits(n_bits, spl
         for criterion, target in {
             "gini": y,
             "entropy": y,
+            "accuracy": y,
             "squared_error": y,
             "poisson": y + 1,  # a leaf with mean 0 has no Poisson likelihood, so such splits are refused
         }.items():
             tree = grow(
                 data,
                 target,
-                n_classes=2 if criterion in ("gini", "entropy") else None,
+                n_classes=2 if criterion in ("gini", "entropy", "accuracy") else None,
                 criterion=criterion,
                 random_splits=splitter == "random",
                 key=number,

@@ -23,8 +23,8 @@ def mixed_rows(draw):
     if draw(st.booleans()):
         frame.loc[generator.random(n) < 0.2, "size"] = np.nan
         frame.loc[generator.random(n) < 0.2, "colour"] = None
-    kind = draw(st.sampled_from(["gini", "entropy", "squared_error", "poisson"]))
-    if kind in ("gini", "entropy"):
+    kind = draw(st.sampled_from(["gini", "entropy", "accuracy", "squared_error", "poisson"]))
+    if kind in ("gini", "entropy", "accuracy"):
         y = generator.integers(0, draw(st.integers(2, 3)), n)
         model = hb.DecisionTreeClassifier(criterion=kind)
     else:

@@ -9,7 +9,7 @@
 
 namespace hornbeam {
 
-enum class Criterion : std::uint8_t { kGini, kEntropy, kSquaredError, kPoisson };
+enum class Criterion : std::uint8_t { kGini, kEntropy, kAccuracy, kSquaredError, kPoisson };
 
 struct NodeFacts {
   double weight = 0.0;
