@@ -4,7 +4,6 @@ A `TreeReading` is what rules, frames, explanations, drawings and exports are ma
 members are our trees. Nothing here recurses: a tree may be 100,000 levels deep.
 """
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -174,11 +173,20 @@ class TreeReading:
     def _features_in_full(self) -> frozenset[int]:
         """The features with thresholds that look alike when they are written short."""
         inner = self.tree.feature >= 0
-        tests = zip(self.tree.feature[inner].tolist(), self.tree.threshold[inner].tolist(), strict=True)
+        features, thresholds = self.tree.feature[inner], self.tree.threshold[inner]
+        order = np.lexsort((thresholds, features))
+        features, thresholds = features[order], thresholds[order]
+        lower, higher = thresholds[:-1], thresholds[1:]
+        with np.errstate(
+            invalid="ignore", over="ignore"
+        ):  # infinite ones have no distance, some too large a one
+            gap = higher - lower
+        # Only neighbours that a short form cannot part may look alike; there are few, if any.
+        close = (features[:-1] == features[1:]) & (gap > 0) & (gap <= words.NOISE * 4 * np.abs(higher))
         return frozenset(
-            feature
-            for (feature, threshold), (next_feature, higher) in itertools.pairwise(sorted(set(tests)))
-            if feature == next_feature and words.number(threshold) == words.number(higher)
+            int(features[at])
+            for at in np.flatnonzero(close)
+            if words.number(float(lower[at])) == words.number(float(higher[at]))
         )
 
     # --- Answers -----------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ LONGEST_NAME = 60
 MOST_CATEGORIES = 12
 MOST_SHARES = 4
 
+# A short form of a number differs from it by less than this share of it.
+NOISE = 2.0**-50
+
 # What a reader could take for a part of the sentence around a name.
 _AMBIGUOUS = re.compile(r"""^$|^\s|\s$|[,{}'"]|\s(?:and|or|then)\s""")
 
@@ -52,7 +55,7 @@ def number(value: float, *, all_digits: bool = False) -> str:
     """
     exact = repr(float(value)).removesuffix(".0")
     short = f"{value:.15g}"
-    is_noise = len(short) < len(exact) - 3 and math.isclose(float(short), value, rel_tol=2.0**-50)
+    is_noise = len(short) < len(exact) - 3 and math.isclose(float(short), value, rel_tol=NOISE)
     return short if is_noise and not all_digits else exact
 
 
