@@ -10,6 +10,7 @@ namespace hornbeam {
 namespace {
 
 constexpr double kLeastVolume = 1e-280;
+constexpr double kTie = 1 + 0x1p-40;  // scores this close are equal on paper, and the first one wins
 
 struct Box {
   std::vector<double> low;
@@ -93,7 +94,7 @@ class DensityGrower {
     Cut best;
     if (is_full || n < params_.min_samples_split || n < 2 * params_.min_samples_leaf) return best;
     // A cut that leaves the density as it is scores w^2; it is none.
-    best.score = tree_.weight[node] * tree_.weight[node] * (1 + 0x1p-40);
+    best.score = tree_.weight[node] * tree_.weight[node];
     for (FeatureId feature = 0; feature < static_cast<FeatureId>(columns_.size()); ++feature) {
       try_feature(node, feature, best);
       poller_.poll(8 * (end - begin));
@@ -123,7 +124,7 @@ class DensityGrower {
       if (std::min(share, 1 - share) * boxes_[node].volume < kLeastVolume) continue;
       const double right = tree_.weight[node] - left;
       const double score = left * left / share + right * right / (1 - share);
-      if (score > best.score) best = {score, feature, threshold, share};
+      if (score > best.score * kTie) best = {score, feature, threshold, share};
     }
   }
 

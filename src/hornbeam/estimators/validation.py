@@ -1,6 +1,6 @@
 """Validation data of a fit, as the user gives them: `X_val`, `y_val`, `sample_weight_val`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,8 @@ def read_rows(
     """Read rows with targets for a fitted model; errors call the target `y`."""
     table = model.read(given.X, estimator_name=estimator_name)
     weights = read_weights(given.sample_weight, table.n_rows)
-    held_target = _read_target(given.y, table.n_rows, target, estimator_name, y)
+    rows = None if weights is None or weights.all() else np.flatnonzero(weights)
+    held_target = _read_target(given.y, table.n_rows, rows, target, estimator_name=estimator_name, y=y)
     if isinstance(held_target, ClassTarget):
         factors = class_weights(class_weight, held_target, weights)
         if factors is not None:
@@ -92,12 +93,29 @@ def read_rows(
 
 
 def _read_target(
-    given: Any, n_rows: int, target: ClassTarget | RegressionTarget, estimator_name: str, y: str
+    given: Any,
+    n_rows: int,
+    rows: npt.NDArray[np.int64] | None,
+    target: ClassTarget | RegressionTarget,
+    *,
+    estimator_name: str,
+    y: str,
 ) -> ClassTarget | RegressionTarget:
+    """Read targets like those of the fit; rows without weight may hold anything, and stand for nothing."""
     if isinstance(target, ClassTarget):
-        labels = read_classes(given, n_rows, estimator_name=estimator_name, name=y)
-        return in_classes_of(labels, target, name=y)
-    numbers = read_numbers(given, n_rows, estimator_name=estimator_name, name=y)
+        labels = read_classes(given, n_rows, rows=rows, estimator_name=estimator_name, name=y)
+        known = in_classes_of(labels, target, name=y)
+        return replace(known, codes=_in_place(known.codes, rows, n_rows))
+    numbers = read_numbers(given, n_rows, rows=rows, estimator_name=estimator_name, name=y)
     if numbers.n_outputs != target.n_outputs:
         raise ValueError(f"{y} has {numbers.n_outputs} output(s), but the fit had {target.n_outputs}.")
-    return numbers
+    return replace(numbers, values=_in_place(numbers.values, rows, n_rows))
+
+
+def _in_place(values: npt.NDArray[Any], rows: npt.NDArray[np.int64] | None, n_rows: int) -> Any:
+    """Put the targets of some rows where these rows are; the others get 0."""
+    if rows is None:
+        return values
+    spread = np.zeros((n_rows, values.shape[1]), dtype=values.dtype)
+    spread[rows] = values
+    return spread

@@ -177,9 +177,7 @@ class TreeReading:
         order = np.lexsort((thresholds, features))
         features, thresholds = features[order], thresholds[order]
         lower, higher = thresholds[:-1], thresholds[1:]
-        with np.errstate(
-            invalid="ignore", over="ignore"
-        ):  # infinite ones have no distance, some too large a one
+        with np.errstate(invalid="ignore", over="ignore"):  # thresholds may be infinite, or nearly
             gap = higher - lower
         # Only neighbours that a short form cannot part may look alike; there are few, if any.
         close = (features[:-1] == features[1:]) & (gap > 0) & (gap <= words.NOISE * 4 * np.abs(higher))
