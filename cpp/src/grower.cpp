@@ -289,8 +289,10 @@ class Grower {
   // Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
   bool try_features(const OpenNode& node, const Limits& limits, Worker<S>& worker, FirstBest<Split>& best) {
     const std::vector<FeatureId>& drawn = worker.drawn;
+    // A subtree is one thread's: only that thread has its features in order.
     const bool alone = params_.n_threads <= 1 || &worker != workers_[0].get() || growing_pieces_ ||
-                       drawn.size() < 2 || node.n_rows() * drawn.size() < kParallelWork;
+                       worker.subtree.started() || drawn.size() < 2 ||
+                       node.n_rows() * drawn.size() < kParallelWork;
     if (alone) {
       bool informative = false;
       for (const FeatureId feature : drawn) informative |= try_feature(node, limits, worker, feature, best);

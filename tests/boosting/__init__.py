@@ -1,0 +1,1 @@
+"""Tests of gradient boosting, from the engine to the estimators."""
