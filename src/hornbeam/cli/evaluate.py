@@ -1,0 +1,79 @@
+"""`hornbeam evaluate`: a model and rows with known answers come in, scores beside the baseline's go out."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from sklearn.base import is_classifier
+
+from hornbeam.cli.fit import Target, target_values
+from hornbeam.cli.mistakes import Mistake
+from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns
+from hornbeam.cli.outputs import AsJson, print_json
+from hornbeam.cli.scores import baseline_for, scores_of
+from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_table, take_column
+from hornbeam.inside.words import named, printable
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: ModelFile,
+    data: Data,
+    *,
+    target: Target,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", metavar="FILE", help="The rows the model was fitted on, to set beside DATA."),
+    ] = None,
+    json: AsJson = False,
+    separator: Separator = ",",
+    na: Missing = None,
+) -> None:
+    """Score a model on rows with known answers, beside a guess that needs no model.
+
+    The guess is made from the training rows where --train names them, else from DATA itself.
+    """
+    fitted = load_model(model)
+    form = format_for(fitted, TableFormat(separator, na or ()))
+    parts = {"train": train, "test": data} if train is not None else {"data": data}
+    rows = {part: _rows(fitted, path, target, form) for part, path in parts.items()}
+    baseline = baseline_for(fitted, next(iter(rows.values()))[1])
+    scores = {
+        part: {"rows": len(y), "baseline": scores_of(baseline, X, y), "model": scores_of(fitted, X, y)}
+        for part, (X, y) in rows.items()
+    }
+    if json:
+        print_json({"estimator": type(fitted).__name__, "target": target, **scores})
+    else:
+        _print_scores(type(fitted).__name__, scores)
+
+
+def _rows(model: Any, path: str, target: str, form: TableFormat) -> tuple[Any, Any]:
+    """Read rows and their answers, the answers being of the type that the model gives."""
+    texts = {target} if is_classifier(model) and model.classes_.dtype.kind in "OUT" else set()
+    kept = TableFormat(form.separator, form.missing, frozenset(form.text_columns) | texts)
+    X, column = take_column(read_table(path, kept), target, flag="--target")
+    if X.num_rows == 0:
+        raise Mistake(f"{printable(path, None)} has no rows: there is nothing to score.")
+    y = target_values(column, target)
+    if not is_classifier(model) and y.dtype.kind not in "iuf":
+        raise Mistake(f"The model predicts numbers, but {named(target)} holds text, such as {named(y[0])}.")
+    if is_classifier(model) and (y.dtype.kind in "iuf") != (model.classes_.dtype.kind in "iuf"):
+        raise Mistake(
+            f"The model predicts classes such as {named(model.classes_[0])}, but {named(target)} holds "
+            f"values such as {named(y[0])}."
+        )
+    return model_columns(model, X), y
+
+
+def _print_scores(name: str, scores: dict[str, Any]) -> None:
+    table = Table("", box=None, header_style="bold", padding=(0, 3, 0, 0))
+    for part, found in scores.items():
+        table.add_column(f"baseline, {part}", justify="right", style="dim")
+        table.add_column(f"{name}, {part} ({found['rows']} rows)", justify="right")
+    for metric in next(iter(scores.values()))["model"]:
+        cells = [part[who].get(metric) for part in scores.values() for who in ("baseline", "model")]
+        table.add_row(metric, *("" if cell is None else f"{cell:.4g}" for cell in cells))
+    Console(highlight=False).print(table)

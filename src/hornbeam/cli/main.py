@@ -1,0 +1,140 @@
+"""The command `hornbeam`: its verbs, and what the outside world learns of how it went.
+
+Exit codes: 0; 1 for a mistake in the data or the files; 2 for a wrong call; 130 after Ctrl-C, 141 when
+whoever reads the output has gone, 143 after a request to end. What went wrong is one line on standard error,
+never a traceback; a bug of ours keeps its traceback, for the report.
+"""
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import hornbeam as hb
+from hornbeam.cli import demo, evaluate, export, fit, predict, show
+from hornbeam.cli.mistakes import Mistake
+from hornbeam.declare.hints import NAMES_ELSEWHERE
+from hornbeam.inside.words import printable
+from hornbeam.warnings import HornbeamWarning
+
+__all__ = ["main", "run"]
+
+MISTAKE, WRONG_CALL, INTERRUPTED, CLOSED_PIPE, TERMINATED = 1, 2, 130, 141, 143
+
+# The base of what the parser raises; typer has moved it about, its heir BadParameter is where it always was.
+WrongCall: Any = typer.BadParameter.__base__
+
+
+class Verbs(TyperGroup):
+    """The verbs; keeps the parser from answering Ctrl-C and closed pipes in its own way."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise SystemExit(CLOSED_PIPE) from None
+
+
+app = typer.Typer(
+    name="hornbeam",
+    cls=Verbs,
+    help="Decision trees and everything built from them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.main)
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
+app.command("show")(show.show)
+app.command("export")(export.export)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hornbeam {hb.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def verbs(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Decision trees and everything built from them."""
+
+
+def main() -> None:
+    """Run the command line and end the process."""
+    signal.signal(signal.SIGTERM, _end_in_good_order)
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = CLOSED_PIPE
+    if code == CLOSED_PIPE:  # nothing more can be said; the interpreter must not try when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _end_in_good_order(*_: Any) -> None:
+    raise SystemExit(TERMINATED)  # so that temporary files are removed on the way out
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one verb and return the exit code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", HornbeamWarning)
+        warnings.showwarning = _show_warning
+        try:
+            code = app(args=list(arguments), prog_name="hornbeam", standalone_mode=False)
+        except WrongCall as error:
+            return _complain(_about_call(error), WRONG_CALL)
+        except (Mistake, ValueError, OSError, MemoryError, ModuleNotFoundError) as error:
+            return _complain(_about(error), MISTAKE)
+        except SystemExit as error:
+            return error.code if isinstance(error.code, int) else _complain(str(error.code), MISTAKE)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(f"hornbeam: {_one_line(sentence)}", file=sys.stderr)
+    return code
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"hornbeam: warning: {_one_line(str(message))}", file=sys.stderr)
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()), limit=None)
+
+
+def _about(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    return str(error) or type(error).__name__
+
+
+def _about_call(error: Any) -> str:
+    """Say what is wrong with a call; a flag that another library has is translated."""
+    unknown = str(getattr(error, "option_name", ""))
+    name = unknown.removeprefix("--").replace("-", "_")
+    if type(error).__name__ == "NoSuchOption" and name in NAMES_ELSEWHERE:
+        return f"No such option: {unknown}. Here it is called --{NAMES_ELSEWHERE[name].replace('_', '-')}."
+    return str(error.format_message())
+
+
+if __name__ == "__main__":
+    main()
