@@ -1,5 +1,6 @@
 """The verbs of the command line: what they write and print, for people and for programs."""
 
+import gzip
 import io
 import json
 import os
@@ -29,7 +30,7 @@ def waiting(tmp_path):
 @pytest.fixture
 def waiting_model(waiting, capsys):
     path = waiting.with_name("model.hornbeam")
-    flags = ["--method", "tree", "--criterion", "entropy", "--categorical-split", "multiway"]
+    flags = ["--method", "tree", "--criterion", "entropy"]
     assert run(["fit", str(waiting), "--target", "WillWait", *flags, "--out", str(path)]) == 0
     capsys.readouterr()
     return path
@@ -37,12 +38,10 @@ def waiting_model(waiting, capsys):
 
 def test_fit_keeps_none_as_a_value_and_grows_the_tree_of_the_api(waiting_model):
     table = restaurant()
-    expected = hb.DecisionTreeClassifier(criterion="entropy", categorical_split="multiway").fit(
-        table.frame(), table.y
-    )
+    expected = hb.DecisionTreeClassifier(criterion="entropy").fit(table.frame(), table.y)
     rules = hb.load(waiting_model).rules()
     assert rules == expected.rules()
-    assert "Patrons = None -> No" in rules
+    assert "Patrons in {Full, None}" in rules
 
 
 def test_fit_names_the_model_after_the_data_and_reports_as_json(waiting, capsys):
@@ -98,6 +97,13 @@ def test_parquet_gives_the_answers_of_csv(waiting, waiting_model, capsys):
     from_csv = capsys.readouterr().out
     assert run(["predict", str(waiting_model), str(parquet)]) == 0
     assert capsys.readouterr().out == from_csv
+
+
+def test_compressed_csv_is_read_as_it_is(waiting, waiting_model, capsys):
+    packed = waiting.with_name("packed.csv.gz")
+    packed.write_bytes(gzip.compress(waiting.read_bytes()))
+    assert run(["predict", str(waiting_model), str(packed)]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == restaurant().y.tolist()
 
 
 def test_predicting_no_rows_gives_the_header(waiting, waiting_model, capsys):

@@ -9,6 +9,7 @@ too many cells are refused rather than filled up.
 """
 
 import csv
+import gzip
 import io
 import itertools
 import sys
@@ -62,21 +63,23 @@ class TableFormat:
 def read_table(path: str, form: TableFormat) -> Any:
     """Read a whole table."""
     arrow = require("pyarrow", purpose="Reading tables")
-    names, batches = _raw_batches(path, form)
-    tables = [arrow.Table.from_batches([batch]) for batch in batches]
+    with _opened(path) as stream:
+        names, batches = _raw_batches(path, stream, form)
+        tables = [arrow.Table.from_batches([batch]) for batch in batches]
     return _typed(arrow.concat_tables(tables) if tables else _empty(names), form)
 
 
 def read_batches(path: str, form: TableFormat) -> Iterator[Any]:
     """Go through a table a few thousand rows at a time; at least one table comes, be it empty."""
     arrow = require("pyarrow", purpose="Reading tables")
-    names, batches = _raw_batches(path, form)
-    first = next(batches, None)
-    if first is None:
-        yield _empty(names)
-        return
-    for batch in itertools.chain([first], batches):
-        yield _typed(arrow.Table.from_batches([batch]), form)
+    with _opened(path) as stream:
+        names, batches = _raw_batches(path, stream, form)
+        first = next(batches, None)
+        if first is None:
+            yield _empty(names)
+            return
+        for batch in itertools.chain([first], batches):
+            yield _typed(arrow.Table.from_batches([batch]), form)
 
 
 def take_column(table: Any, name: str, *, flag: str) -> tuple[Any, Any]:
@@ -100,34 +103,37 @@ def _columns_there(name: str, table: Any) -> str:
 # --- Files ------------------------------------------------------------------------------------------------
 
 
-def _raw_batches(path: str, form: TableFormat) -> tuple[list[str], Iterator[Any]]:
-    """Open a table of either format: its column names, and its batches, CSV cells still being text."""
-    stream = _open(path)
-    # A copy of the first bytes is enough to tell the formats apart; standard input cannot be rewound.
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    """Open a file to read, decompressed; standard input is not ours to close."""
+    if path == STANDARD:
+        standard: Any = sys.stdin.buffer
+        yield standard if hasattr(standard, "peek") else io.BufferedReader(standard)
+        return
+    with open(path, "rb") as file:
+        if path.endswith(".gz"):
+            with gzip.open(file) as unpacked, io.BufferedReader(unpacked) as stream:
+                yield stream
+        else:
+            yield file
+
+
+def _raw_batches(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator[Any]]:
+    """Read either format: the column names, and the batches, in which CSV cells are still text."""
+    # A look at the first bytes tells the formats apart; standard input cannot be rewound.
     if stream.peek(len(PARQUET_MARK))[: len(PARQUET_MARK)] == PARQUET_MARK:
         return _parquet(path, stream)
     return _csv(path, stream, form)
 
 
-def _open(path: str) -> io.BufferedReader:
-    if path == STANDARD:
-        raw: Any = sys.stdin.buffer
-        return raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-    if path.endswith(".gz"):
-        arrow = require("pyarrow", purpose="Reading compressed tables")
-        opened: Any = arrow.input_stream(path, compression="gzip")
-        return io.BufferedReader(opened)
-    return open(path, "rb")
-
-
-def _parquet(path: str, stream: io.BufferedReader) -> tuple[list[str], Iterator[Any]]:
+def _parquet(path: str, stream: Any) -> tuple[list[str], Iterator[Any]]:
     parquet = require("pyarrow.parquet", purpose="Reading Parquet")
     with _blaming(path):
         file = parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
     return file.schema_arrow.names, _guarded(path, file.iter_batches())
 
 
-def _csv(path: str, stream: io.BufferedReader, form: TableFormat) -> tuple[list[str], Iterator[Any]]:
+def _csv(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator[Any]]:
     arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
     arrow = require("pyarrow", purpose="Reading CSV")
     names = _header(path, stream, form)
@@ -163,7 +169,7 @@ def _csv(path: str, stream: io.BufferedReader, form: TableFormat) -> tuple[list[
     return names, batches()
 
 
-def _header(path: str, stream: io.BufferedReader, form: TableFormat) -> list[str]:
+def _header(path: str, stream: Any, form: TableFormat) -> list[str]:
     """Take the first line, which may go over several where a name in quotes holds a line break."""
     line = stream.readline(LONGEST_LINE)
     while line.count(b'"') % 2 and len(line) < LONGEST_LINE and (more := stream.readline(LONGEST_LINE)):
