@@ -1,4 +1,4 @@
-"""Few rows and many columns: nodes whose features could be shared out, inside subtrees that are one thread's."""
+"""Few rows, many columns: features that could be shared out, in subtrees that are one thread's."""
 
 import numpy as np
 import pytest

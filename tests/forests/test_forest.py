@@ -40,12 +40,11 @@ def test_worked_number_8() -> None:
     assert np.mean(votes.sum(axis=1) > 50) == pytest.approx(0.9729, abs=0.005)
 
 
+@pytest.mark.filterwarnings("ignore::hornbeam.warnings.ThreadsWarning")  # fewer cores than threads
 @pytest.mark.parametrize("forest", FORESTS)
 def test_the_same_bits_for_any_number_of_threads(forest: Any) -> None:
     X, y = problem()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer cores than threads
-        models = [forest(5, random_state=3, n_jobs=n).fit(X, y) for n in (1, 2, 4, 8)]
+    models = [forest(5, random_state=3, n_jobs=n).fit(X, y) for n in (1, 2, 4, 8)]
     assert all(same_trees(models[0], other) for other in models[1:])
     assert all(np.array_equal(models[0].predict(X), other.predict(X)) for other in models[1:])
 
