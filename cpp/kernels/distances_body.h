@@ -154,7 +154,7 @@ void gower(const PointBlock& block, const double* query, const double* ranges, d
 
 extern const DistanceKernels distance_table;
 const DistanceKernels distance_table = {kTileQueries,      kPanelPoints, scan_panel,
-                                   squared_euclidean, manhattan,    chebyshev,
-                                   minkowski,         cosine,       gower};
+                                        squared_euclidean, manhattan,    chebyshev,
+                                        minkowski,         cosine,       gower};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS
