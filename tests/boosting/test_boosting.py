@@ -589,6 +589,19 @@ def test_parameters_out_of_range(options, words):
         hb.GradientBoostingRegressor(**options).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("cls", "twin"),
+    [(BOTH[0], HistGradientBoostingClassifier), (BOTH[1], HistGradientBoostingRegressor)],
+)
+def test_defaults_equal_scikit_learns_but_for_two(cls, twin):
+    ours, theirs = cls().get_params(), twin().get_params()
+    assert ours["n_estimators"] == theirs.pop("max_iter")
+    assert theirs.pop("early_stopping") == "auto"
+    assert ours["early_stopping"] is False
+    assert theirs.pop("quantile", None) is None  # alpha, here
+    assert {name: ours[name] for name in theirs} == theirs
+
+
 def test_names_of_other_libraries_are_known():
     with pytest.raises(TypeError, match="Here it is called 'n_estimators'"):
         hb.GradientBoostingClassifier(max_iter=10)
