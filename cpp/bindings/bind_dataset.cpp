@@ -124,6 +124,10 @@ void bind_dataset(nb::module_& module) {
           [](const Dataset& data, FeatureId feature) { return data.column(feature).is_constant(); },
           nb::arg("feature"), "Whether all rows agree, missing values counting as one value.")
       .def(
+          "has_missing",
+          [](const Dataset& data, FeatureId feature) { return data.column(feature).has_missing; },
+          nb::arg("feature"), "Whether some row has no value.")
+      .def(
           "is_binned", [](const Dataset& data, FeatureId feature) { return data.column(feature).binned; },
           nb::arg("feature"));
   module.def("encode_table", &encode_table, nb::arg("n_rows"), nb::arg("columns"), nb::arg("max_bins"),

@@ -33,6 +33,9 @@ class Dataset:
     def is_constant(self, feature: int) -> bool:
         """Whether all rows agree, missing values counting as one value."""
 
+    def has_missing(self, feature: int) -> bool:
+        """Whether some row has no value."""
+
     def is_binned(self, feature: int) -> bool: ...
 
 def encode_table(n_rows: int, columns: list, max_bins: int, n_threads: int) -> Dataset:

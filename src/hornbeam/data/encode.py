@@ -33,6 +33,10 @@ class Encoded:
         """Number of columns."""
         return self.codes.n_features
 
+    def columns_with_gaps(self) -> tuple[bool, ...]:
+        """Tell of each column whether some row has no value in it."""
+        return tuple(self.codes.has_missing(feature) for feature in range(self.n_features))
+
     def all_rows(self) -> npt.NDArray[np.uint32]:
         """Number the rows: the view that holds everything."""
         return np.arange(self.n_rows, dtype=np.uint32)

@@ -66,14 +66,14 @@ class TreeModel(ColumnOptions, RunOptions):
             )
         return Training(table, weights, source.n_rows, rows)
 
-    def _remember_columns(self, table: Table) -> None:
+    def _remember_columns(self, table: Table, missing_seen: tuple[bool, ...]) -> None:
         """Store what scikit-learn's tools ask about the columns of the fit, and which of them have gaps."""
         self.n_features_in_ = len(table.columns)
         if table.feature_names is not None:
             self.feature_names_in_ = np.array(table.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._missing_seen = tuple(column.first_missing_row() is not None for column in table.columns)
+        self._missing_seen = missing_seen
 
     def _reading(self, tree: _core.Tree) -> TreeReading:
         """Give a tree the names that make it readable."""

@@ -129,7 +129,7 @@ class _Boosting(TreeModel, BoostingOptions):
         if self.feature_sampling == "tree":
             settings = replace(settings, max_features=0)
         boosting = Boosting(encoded, target, settings, draws, n_threads=n_threads, former=former)
-        fit = _Fit(given.table, given.target, target, key, goes_on=bool(former))
+        fit = _Fit(given.table, given.target, target, encoded.columns_with_gaps(), key, goes_on=bool(former))
         n_former = len(former) // loss.n_scores
         fault: BaseException | None = None
         with listening(self.verbose, type(self).__name__) as listener:
@@ -274,7 +274,7 @@ class _Boosting(TreeModel, BoostingOptions):
         n_rounds = len(trees) // loss.n_scores
         best = n_rounds if watch is None else min(watch.best_round, n_rounds)
         kept = trees[: best * loss.n_scores] if self.early_stopping else trees
-        self._remember_columns(fit.table)
+        self._remember_columns(fit.table, fit.missing_seen)
         self.n_iter_ = n_rounds
         self.best_iteration_ = best
         self._remember_scores(watch, goes_on=fit.goes_on)
@@ -461,6 +461,7 @@ class _Fit:
     table: Table
     given: Target
     target: BoostTarget
+    missing_seen: tuple[bool, ...]
     key: int
     goes_on: bool
 

@@ -88,7 +88,10 @@ class GrownModel(GrowthOptions, TreeModel):
         trees: tuple[_core.Tree, ...],
     ) -> None:
         """Store what a fit has made; called when nothing can fail any more."""
-        self._remember_columns(training.table)
+        columns = training.table.columns
+        self._remember_columns(
+            training.table, tuple(column.first_missing_row() is not None for column in columns)
+        )
         self.n_outputs_ = target.n_outputs
         self.max_features_ = settings.max_features
         self._model = Ensemble(
