@@ -14,7 +14,15 @@ PredictPath path_named(const std::string& name) {
   if (name == "fastest") return PredictPath::kFastest;
   if (name == "plain") return PredictPath::kPlain;
   if (name == "compact") return PredictPath::kCompact;
+  if (name == "sliced") return PredictPath::kSliced;
   throw nb::value_error("no such path");
+}
+
+InstructionSet instructions_named(const std::string& name) {
+  if (name == "baseline") return InstructionSet::kBaseline;
+  if (name == "avx2") return InstructionSet::kAvx2;
+  if (name == "avx512") return InstructionSet::kAvx512;
+  throw nb::value_error("no such set of instructions");
 }
 
 TreeRange checked_range(const Predictor& predictor, std::size_t begin, std::size_t end) {
@@ -71,7 +79,7 @@ void bind_predict(nb::module_& module) {
           "__init__",
           [](Predictor* self, nb::typed<nb::tuple, Tree, nb::ellipsis> trees,
              const std::optional<Array1<std::int32_t>>& adds_to, bool unseen_to_majority,
-             const std::string& path) {
+             const std::string& path, const std::string& instructions) {
             std::vector<const Tree*> found;
             for (nb::handle tree : trees) found.push_back(&nb::cast<const Tree&>(tree));
             const auto columns = span_of(adds_to);
@@ -79,9 +87,10 @@ void bind_predict(nb::module_& module) {
                                  unseen_to_majority ? Unseen::kMajority : Unseen::kMissing, path_named(path));
           },
           nb::keep_alive<1, 2>(), nb::arg("trees"), nb::arg("adds_to").none(), nb::arg("unseen_to_majority"),
-          nb::arg("path") = "fastest",
+          nb::arg("path") = "fastest", nb::arg("instructions") = "avx512",
           "`adds_to` names, for trees of one value, the column of the score that each tree adds to.\n\n"
-          "`path` is for tests: \"fastest\", \"plain\" or \"compact\" where it can hold the trees.")
+          "`path` is for tests: \"fastest\", \"plain\", \"compact\" or \"sliced\" where that can hold "
+          "the trees; so is `instructions`, the widest set to use: \"baseline\", \"avx2\" or \"avx512\".")
       .def_prop_ro("n_trees", &Predictor::n_trees)
       .def_prop_ro("n_outputs", &Predictor::n_outputs)
       .def_prop_ro("n_values", &Predictor::n_values, "Columns of the score, per output.")

@@ -1,11 +1,13 @@
 #include "hornbeam/kernels.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include "hornbeam/boost/kernels.h"
 #include "hornbeam/distances.h"
 #include "hornbeam/platform.h"
+#include "hornbeam/predict/kernels.h"
 
 namespace hornbeam {
 
@@ -13,17 +15,20 @@ namespace baseline {
 extern const Kernels table;
 extern const BoostKernels boost_table;
 extern const DistanceKernels distance_table;
+extern const predict::PredictKernels predict_table;
 }  // namespace baseline
 #if defined(HORNBEAM_X86)
 namespace avx2 {
 extern const Kernels table;
 extern const BoostKernels boost_table;
 extern const DistanceKernels distance_table;
+extern const predict::PredictKernels predict_table;
 }  // namespace avx2
 namespace avx512 {
 extern const Kernels table;
 extern const BoostKernels boost_table;
 extern const DistanceKernels distance_table;
+extern const predict::PredictKernels predict_table;
 }  // namespace avx512
 #endif
 
@@ -41,33 +46,38 @@ InstructionSet choose() {
 
 // One of three forms of the same thing.
 template <class Form>
-const Form& chosen(const Form& baseline, [[maybe_unused]] const Form& avx2,
-                   [[maybe_unused]] const Form& avx512) {
-  static const InstructionSet set = choose();
+const Form& chosen(const Form& baseline, const Form& avx2, const Form& avx512,
+                   InstructionSet at_most = InstructionSet::kAvx512) {
+  static const InstructionSet best = choose();
+  const InstructionSet set = std::min(best, at_most);
   return set == InstructionSet::kAvx512 ? avx512 : set == InstructionSet::kAvx2 ? avx2 : baseline;
 }
 
 }  // namespace
 
 #if defined(HORNBEAM_X86)
-#define HORNBEAM_CHOSEN(table) chosen(baseline::table, avx2::table, avx512::table)
+#define HORNBEAM_FORMS(table) baseline::table, avx2::table, avx512::table
 #else
-#define HORNBEAM_CHOSEN(table) chosen(baseline::table, baseline::table, baseline::table)
+#define HORNBEAM_FORMS(table) baseline::table, baseline::table, baseline::table
 #endif
 
 const Kernels& kernels() {
-  static const Kernels& form = HORNBEAM_CHOSEN(table);
+  static const Kernels& form = chosen(HORNBEAM_FORMS(table));
   return form;
 }
 
 const BoostKernels& boost_kernels() {
-  static const BoostKernels& form = HORNBEAM_CHOSEN(boost_table);
+  static const BoostKernels& form = chosen(HORNBEAM_FORMS(boost_table));
   return form;
 }
 
 const DistanceKernels& distance_kernels() {
-  static const DistanceKernels& form = HORNBEAM_CHOSEN(distance_table);
+  static const DistanceKernels& form = chosen(HORNBEAM_FORMS(distance_table));
   return form;
+}
+
+const predict::PredictKernels& predict::predict_kernels(InstructionSet at_most) {
+  return chosen(HORNBEAM_FORMS(predict_table), at_most);
 }
 
 }  // namespace hornbeam

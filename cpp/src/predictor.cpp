@@ -9,6 +9,7 @@
 #include "hornbeam/parallel.h"
 #include "hornbeam/predict/compact.h"
 #include "hornbeam/predict/plain.h"
+#include "hornbeam/predict/sliced.h"
 
 namespace hornbeam {
 
@@ -20,6 +21,8 @@ using predict::DoubleForm;
 using predict::PlainWalk;
 using predict::RowKeys;
 using predict::SingleForm;
+using predict::SlicedTrees;
+using predict::SlicedWork;
 
 std::vector<FeatureId> tested_features(std::span<const Tree* const> trees) {
   std::vector<bool> is_tested;
@@ -70,8 +73,12 @@ void add_votes(std::span<const NodeId> leaves, const ValuesOf& values_of, std::s
 Predictor::~Predictor() = default;
 
 Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> adds_to, Unseen unseen,
-                     PredictPath path)
-    : trees_(std::move(trees)), adds_to_(std::move(adds_to)), unseen_(unseen), path_(path) {
+                     PredictPath path, InstructionSet instructions)
+    : trees_(std::move(trees)),
+      adds_to_(std::move(adds_to)),
+      unseen_(unseen),
+      path_(path),
+      instructions_(instructions) {
   if (trees_.empty()) throw std::invalid_argument("a predictor needs a tree");
   if (!adds_to_.empty() && adds_to_.size() != trees_.size())
     throw std::invalid_argument("adds_to must name a column of the score for each tree");
@@ -85,6 +92,7 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
   features_ = tested_features(trees_);
   single_can_hold_ = CompactTrees<SingleForm>::can_hold(trees_, features_.size());
   double_can_hold_ = CompactTrees<DoubleForm>::can_hold(trees_, features_.size());
+  sliced_may_hold_ = SlicedTrees::may_hold(trees_, features_);
   for (const Tree* tree : trees_)
     nodes_per_tree_ += static_cast<double>(tree->n_nodes()) / static_cast<double>(trees_.size());
   if (adds_to_.empty()) return;
@@ -247,6 +255,36 @@ void Predictor::visit_leaves(const RowSource& rows, TreeRange range, int n_threa
   visit_few_rows<DoubleForm>(rows, range, visit);
 }
 
+const SlicedTrees* Predictor::sliced(std::size_t n_rows, TreeRange range, const Counting& counting) const {
+  constexpr std::size_t kFewestRows = 48;  // with fewer, most of a block is empty
+  constexpr std::size_t kFewestTrees = 4;  // with fewer, coding the rows takes longer than walking
+  constexpr std::size_t kMostScores = 8;   // each is another pass over rows and trees
+  const bool may_use = path_ == PredictPath::kFastest || path_ == PredictPath::kSliced;
+  if (!may_use || !sliced_may_hold_ || counting.hard_votes || score_size() > kMostScores) return nullptr;
+  if (path_ == PredictPath::kFastest && (n_rows < kFewestRows || range.size() < kFewestTrees)) return nullptr;
+  const SlicedTrees& made = sliced_.get_or_make([&] { return SlicedTrees(trees_, features_, unseen_); });
+  return made.fits() ? &made : nullptr;
+}
+
+void Predictor::add_sliced(const SlicedTrees& sliced, const RowSource& rows, TreeRange range,
+                           const Counting& counting, int n_threads, Cancel& cancel,
+                           std::span<double> scores) const {
+  const predict::PredictKernels& kernels = predict::predict_kernels(instructions_);
+  std::vector<CancelPoller> pollers = make_pollers(cancel, n_threads);
+  std::vector<SlicedWork> work;
+  for (std::size_t w = 0; w < pollers.size(); ++w) work.emplace_back(sliced, kernels, score_size());
+  for_blocks(rows.n_rows(), predict::kSliceRows, n_threads, cancel,
+             [&](std::size_t w, std::size_t begin, std::size_t end) {
+               double* block_scores = scores.data() + begin * score_size();
+               work[w].load(rows, begin, end);
+               work[w].begin_sums(block_scores);
+               for (std::size_t t = range.begin; t < range.end; ++t)
+                 work[w].add_tree(sliced.trees()[t], counting.weight(t), first_score(t));
+               work[w].end_sums(block_scores);
+               pollers[w].poll((end - begin) * range.size());
+             });
+}
+
 void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                        std::span<NodeId> leaves) const {
   visit_leaves(rows, range, n_threads, cancel,
@@ -258,6 +296,8 @@ void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Ca
 
 void Predictor::add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads,
                     Cancel& cancel, std::span<double> scores) const {
+  if (const SlicedTrees* sliced = this->sliced(rows.n_rows(), range, counting))
+    return add_sliced(*sliced, rows, range, counting, n_threads, cancel, scores);
   const std::size_t n_said = trees_[0]->value_size();
   const auto n_classes = static_cast<std::size_t>(trees_[0]->n_values);
   const std::size_t size = score_size();
@@ -265,7 +305,7 @@ void Predictor::add(const RowSource& rows, TreeRange range, const Counting& coun
       rows, range, n_threads, cancel,
       [&](std::size_t tree, std::size_t first, std::span<const NodeId> found, const auto& values_of) {
         const double weight = counting.weight(tree);
-        double* score = scores.data() + first * size + (adds_to_.empty() ? 0 : adds_to_[tree]);
+        double* score = scores.data() + first * size + first_score(tree);
         if (counting.hard_votes)
           add_votes(found, values_of, n_said, n_classes, weight, score, size);
         else

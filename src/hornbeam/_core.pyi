@@ -137,11 +137,11 @@ def grow_tree(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classe
 class Predictor:
     """Answers of many trees for many rows."""
 
-    def __init__(self, trees: tuple[Tree, ...], adds_to: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unseen_to_majority: bool, path: str = 'fastest') -> None:
+    def __init__(self, trees: tuple[Tree, ...], adds_to: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unseen_to_majority: bool, path: str = 'fastest', instructions: str = 'avx512') -> None:
         """
         `adds_to` names, for trees of one value, the column of the score that each tree adds to.
 
-        `path` is for tests: "fastest", "plain" or "compact" where it can hold the trees.
+        `path` is for tests: "fastest", "plain", "compact" or "sliced" where that can hold the trees; so is `instructions`, the widest set to use: "baseline", "avx2" or "avx512".
         """
 
     @property

@@ -38,7 +38,18 @@ def assert_as_slow_walk(
             assert scores.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("path", ["fastest", "plain", "compact"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("fastest", "avx512"),
+        ("plain", "baseline"),
+        ("compact", "baseline"),
+        ("sliced", "baseline"),
+        ("sliced", "avx2"),
+        ("sliced", "avx512"),
+    ],
+    ids="-".join,
+)
 @given(
     models(),
     st.sampled_from(ROW_COUNTS),
@@ -50,7 +61,7 @@ def assert_as_slow_walk(
 @settings(max_examples=200, deadline=None)
 def test_every_answer_is_that_of_the_slow_walk(path, model, n_rows, seed, gaps, majority, dtype):
     columns = random_rows(model, seed, n_rows, gaps=gaps, dtype=dtype)
-    predictor = _core.Predictor(model.trees, model.adds_to, majority, path)
+    predictor = _core.Predictor(model.trees, model.adds_to, majority, *path)
     assert_as_slow_walk(predictor, model, columns, majority=majority, seed=seed)
 
 

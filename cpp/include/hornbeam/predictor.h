@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hornbeam/cancel.h"
+#include "hornbeam/platform.h"
 #include "hornbeam/predict/lazy.h"
 #include "hornbeam/predict/rows.h"
 #include "hornbeam/tree.h"
@@ -41,10 +42,11 @@ struct SingleForm;
 struct DoubleForm;
 template <class Form>
 class CompactTrees;
+class SlicedTrees;
 }  // namespace predict
 
 // How the answers are computed. They do not depend on it; tests and measurements may ask for one.
-enum class PredictPath : std::uint8_t { kFastest, kPlain, kCompact };
+enum class PredictPath : std::uint8_t { kFastest, kPlain, kCompact, kSliced };
 
 class Predictor {
  public:
@@ -52,7 +54,7 @@ class Predictor {
   // adds it to the column of the score that `adds_to` names for it (boosting of several classes). The trees
   // belong to the caller and outlive the predictor.
   Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> adds_to, Unseen unseen,
-            PredictPath path = PredictPath::kFastest);
+            PredictPath path = PredictPath::kFastest, InstructionSet instructions = InstructionSet::kAvx512);
   ~Predictor();
 
   std::size_t n_trees() const { return trees_.size(); }
@@ -79,6 +81,14 @@ class Predictor {
   template <class Form>
   const predict::CompactTrees<Form>& compact(int n_threads) const;
 
+  // The sliced form of the trees, if it can hold them and suits the rows; else null.
+  const predict::SlicedTrees* sliced(std::size_t n_rows, TreeRange range, const Counting& counting) const;
+  void add_sliced(const predict::SlicedTrees& sliced, const RowSource& rows, TreeRange range,
+                  const Counting& counting, int n_threads, Cancel& cancel, std::span<double> scores) const;
+  std::size_t first_score(std::size_t tree) const {
+    return adds_to_.empty() ? 0 : static_cast<std::size_t>(adds_to_[tree]);
+  }
+
   // Calls visit(tree, first row, leaves of the rows, where the values of a leaf are), for some rows after the
   // other and in the order of the trees.
   template <class Visit>
@@ -100,14 +110,17 @@ class Predictor {
   std::size_t n_values_ = 1;
   std::vector<FeatureId> features_;
   PredictPath path_;
+  InstructionSet instructions_;  // at most
   double nodes_per_tree_ = 0;
   bool single_can_hold_ = false;
   bool double_can_hold_ = false;
+  bool sliced_may_hold_ = false;
 
   // What follows from the trees and is made when it pays. Predicting changes nothing else.
   mutable std::atomic<std::size_t> rows_seen_{0};
   predict::Lazy<predict::CompactTrees<predict::SingleForm>> single_;
   predict::Lazy<predict::CompactTrees<predict::DoubleForm>> double_;
+  predict::Lazy<predict::SlicedTrees> sliced_;
 };
 
 }  // namespace hornbeam

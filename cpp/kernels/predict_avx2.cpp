@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS avx2
+#include "predict_body.h"

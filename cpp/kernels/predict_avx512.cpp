@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS avx512
+#include "predict_body.h"

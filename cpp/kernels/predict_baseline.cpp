@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS baseline
+#include "predict_body.h"
