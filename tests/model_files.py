@@ -153,7 +153,8 @@ BOOSTING_SAMPLES = (
     "boosting_of_counts",
 )
 NEIGHBOR_SAMPLES = ("neighbors", "neighbors_mixed", "neighbors_numbers")
-SAMPLES_OF_TREES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES
+ADABOOST_SAMPLES = ("adaboost", "adaboost_of_kinds", "adaboost_of_trees", "adaboost_of_numbers")
+SAMPLES_OF_TREES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES + ADABOOST_SAMPLES
 SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES
 
 
@@ -190,6 +191,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         **fit_bagging(X, colours),
         **fit_boosting(X, noise, frame, hidden),
         **fit_neighbors(X, frame, colours, shades),
+        **fit_adaboost(X, noise, frame, hidden),
     }
 
 
@@ -267,6 +269,24 @@ def fit_neighbors(X: Any, frame: pd.DataFrame, colours: Any, shades: Any) -> dic
         ),
         "neighbors_mixed": (classifier(4, metric="gower").fit(finite, shades), finite),
         "neighbors_numbers": (regression(None, weights="distance").fit(X, two, sample_weight=weights), X),
+    }
+
+
+def fit_adaboost(
+    X: np.ndarray, classes: np.ndarray, frame: pd.DataFrame, hidden: np.ndarray
+) -> dict[str, tuple[Any, Any]]:
+    """Fit AdaBoost of every kind, by the names in ADABOOST_SAMPLES."""
+    tree = hb.DecisionTreeClassifier(max_leaf_nodes=3, unseen="majority")
+    few: dict[str, Any] = {"n_estimators": 3, "n_jobs": 1}
+    labels = np.array(["red", "green", "blue"])[classes]
+    return {
+        "adaboost": (hb.AdaBoostClassifier(**few, keep_weights=True).fit(X, labels), X),
+        "adaboost_of_kinds": (hb.AdaBoostClassifier(**few).fit(frame, hidden), frame),
+        "adaboost_of_trees": (
+            hb.AdaBoostClassifier(tree, **few, resample=True, random_state=0).fit(frame, hidden),
+            frame,
+        ),
+        "adaboost_of_numbers": (hb.AdaBoostRegressor(**few, loss="square").fit(X, X[:, 0] * X[:, 1]), X),
     }
 
 

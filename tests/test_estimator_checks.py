@@ -30,6 +30,8 @@ ESTIMATORS = [
     hb.KNeighborsRegressor(),
     hb.KNeighborsClassifier(n_neighbors=None, weights="gaussian", scale="standard"),
     hb.KNeighborsRegressor(metric="gower", weights="inverse_square"),
+    hb.AdaBoostClassifier(**FEW),
+    hb.AdaBoostRegressor(**FEW),
 ]
 
 

@@ -227,6 +227,18 @@ def test_greed_makes_the_multiplexer_larger_than_need_be():
     assert tree.get_n_leaves() > leaves_of_the_best_tree
 
 
+# --- 7. Ten points, three boosted stumps -----------------------------------------------------------------
+
+
+def test_three_boosted_stumps_tell_the_ten_points_apart():
+    points = datasets.ten_points()
+    model = hb.AdaBoostClassifier(n_estimators=3).fit(points.X, points.y)
+    assert model.estimator_errors_.tolist() == [approx(error) for error in (0.3, 0.2143, 0.1364)]
+    assert model.estimator_weights_.tolist() == [approx(beta) for beta in (0.4236, 0.6496, 0.9229)]
+    assert [int((stump.predict(points.X) != points.y).sum()) for stump in model.estimators_] == [3, 3, 3]
+    assert np.array_equal(model.predict(points.X), points.y)
+
+
 # --- 11. Cars --------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from hornbeam.bootstrap import (
     member_correlation,
 )
 from hornbeam.distill import Distilled, distill
+from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.density import DensityTree
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from hornbeam import plot
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "BiasVariance",

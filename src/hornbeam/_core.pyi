@@ -294,3 +294,15 @@ def first_unusable(matrix: Annotated[NDArray, dict(shape=(None, None), order='C'
     """
     The flat place of the first number that is not finite or beyond +-limit; the size if there is none.
     """
+
+class StumpSearch:
+    """
+    Finds the stump of least weighted error of one data set, under many weights.
+    """
+
+    def __init__(self, data: Dataset, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, n_threads: int) -> None: ...
+
+    def best(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple:
+        """
+        The tree; for every row whether it is wrong; and how many rows weigh too little to count.
+        """

@@ -39,6 +39,9 @@ from hornbeam.declare import (
 from hornbeam.declare.kinds import Flag, Instance, Kind, RealNumber, WholeNumber, shown
 
 __all__ = [
+    "AdaBoostClassifierOptions",
+    "AdaBoostOptions",
+    "AdaBoostRegressorOptions",
     "BagOptions",
     "BaggingOptions",
     "BoostingOptions",
@@ -724,6 +727,46 @@ class NeighborOptions(CategoryOptions, ThreadOptions):
     algorithm: Literal["auto", "brute", "kd_tree"] = option(
         default="auto",
         help="How neighbours are found; it changes the time, never the answer. 'auto' takes what is faster.",
+    )
+
+
+class AdaBoostOptions(RunOptions):
+    """How members are boosted."""
+
+    estimator: Learner | None = option(
+        default=None,
+        help="What is boosted: any estimator whose fit takes sample_weight, or any at all with "
+        "resample=True; None is a decision tree.",
+        kw_only=False,
+    )
+    n_estimators: Count = option(
+        default=50,
+        help="Most rounds; boosting stops earlier at a member without error or no better than chance.",
+        kw_only=False,
+    )
+    learning_rate: Annotated[float, Bounds(low=0, low_open=True)] = option(
+        default=1.0, help="Factor on the weight of each member; smaller ones need more rounds."
+    )
+    resample: bool = option(
+        default=False, help="Fit members to rows drawn by the weights, in place of weighted rows."
+    )
+    keep_weights: bool = option(
+        default=False, help="Keep the weights of all rows in every round, as sample_weights_."
+    )
+    verbose: Annotated[int, Bounds(low=0)] = option(
+        default=0, help="1 shows a progress bar with the remaining time; 0 prints nothing."
+    )
+
+
+class AdaBoostClassifierOptions(AdaBoostOptions):
+    """What `AdaBoostClassifier` takes."""
+
+
+class AdaBoostRegressorOptions(AdaBoostOptions):
+    """What `AdaBoostRegressor` takes."""
+
+    loss: Literal["linear", "square", "exponential"] = option(
+        default="linear", help="How the distance from the target, beside the largest, counts as an error."
     )
 
 

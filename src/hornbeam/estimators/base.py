@@ -21,7 +21,7 @@ from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
 from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import DataWarning
 
-__all__ = ["Training", "TreeModel", "importances_of", "paths_through", "paths_to"]
+__all__ = ["Training", "TreeModel", "importances_of", "paths_through", "paths_to", "read_training"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,20 +51,7 @@ class TreeModel(ColumnOptions, RunOptions):
         Nothing is stored on the estimator yet: a fit that fails or is interrupted leaves it as it was.
         """
         validate(self)
-        source = open_source(X, type(self).__name__)
-        weights = read_weights(sample_weight, source.n_rows)
-        rows = None
-        if weights is not None and not weights.all():
-            rows = np.flatnonzero(weights)
-            weights = weights[rows]
-        table = read_columns(source, categorical_features=self.categorical_features, rows=rows)
-        if self.missing == "error":
-            refuse_missing(table, type(self).__name__)
-        if table.n_rows == 1:
-            warnings.warn(
-                "X has a single row: the model can only repeat its target.", DataWarning, stacklevel=3
-            )
-        return Training(table, weights, source.n_rows, rows)
+        return read_training(self, X, sample_weight, estimator_name=type(self).__name__)
 
     def _remember_columns(self, table: Table, missing_seen: tuple[bool, ...]) -> None:
         """Store what scikit-learn's tools ask about the columns of the fit, and which of them have gaps."""
@@ -149,6 +136,29 @@ class TreeModel(ColumnOptions, RunOptions):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def read_training(
+    columns: ColumnOptions, X: Any, sample_weight: Any, *, estimator_name: str, stacklevel: int = 4
+) -> Training:
+    """Read X as `columns` says, and the weights; leave out rows without weight.
+
+    `columns` are the options of the estimator itself, or of the member that it is made of.
+    """
+    source = open_source(X, estimator_name)
+    weights = read_weights(sample_weight, source.n_rows)
+    rows = None
+    if weights is not None and not weights.all():
+        rows = np.flatnonzero(weights)
+        weights = weights[rows]
+    table = read_columns(source, categorical_features=columns.categorical_features, rows=rows)
+    if columns.missing == "error":
+        refuse_missing(table, estimator_name)
+    if table.n_rows == 1:
+        warnings.warn(
+            "X has a single row: the model can only repeat its target.", DataWarning, stacklevel=stacklevel
+        )
+    return Training(table, weights, source.n_rows, rows)
 
 
 def importances_of(tree: _core.Tree, n_features: int) -> npt.NDArray[np.float64]:

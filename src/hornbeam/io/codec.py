@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import ModelFormatError
+from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hornbeam.estimators.answers import ClassAnswers
 from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
+from hornbeam.estimators.boosted import OtherMembers, TreeMembers
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
@@ -28,6 +30,7 @@ from hornbeam.estimators.forest import (
 from hornbeam.estimators.growth import GrownModel
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.io.adaboost import read_rounds, write_rounds
 from hornbeam.io.boosting import read_boosting, write_boosting
 from hornbeam.io.draws import read_draws, write_draws
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
@@ -290,6 +293,65 @@ def _read_members(bag: BaggingClassifier | BaggingRegressor, reader: RecordReade
 
 
 # ------------------------------------------------------------------------------------------------------------
+# AdaBoost: trees in one ensemble, or members that are estimators of hornbeam, as children
+
+
+def _write_adaboost(model: Any, writer: RecordWriter) -> None:
+    if isinstance(model, AdaBoostClassifier):
+        write_classes([model.classes_], writer)
+    write_rounds(model, writer)
+    members = model._members
+    writer.facts["members"] = 0 if isinstance(members, TreeMembers) else len(members.fitted)
+    if isinstance(members, TreeMembers):
+        writer.put("missing_seen", np.array(members.missing_seen, dtype=np.bool_))
+        write_ensemble(members.model, writer)
+        return
+    for number, member in enumerate(members.fitted):
+        write_child(f"members.{number}", member, writer)
+
+
+def _read_adaboost(model: Any, reader: RecordReader) -> None:
+    classes = read_classes(reader) if isinstance(model, AdaBoostClassifier) else None
+    if classes is not None and len(classes) != 1:
+        raise ModelFormatError(f"AdaBoost has one output, not {len(classes)}")
+    n_rounds = read_rounds(model, reader)
+    n_members = reader.fact("members", int)
+    if n_members:
+        model._members = _read_other_members(n_members, reader)
+        names, names_given = model._members.names, model._members.names_given
+    else:
+        model._members = _read_tree_members(model, classes[0] if classes else None, reader)
+        n_members = len(model._members.model.trees)
+        names, names_given = model._members.model.schema.names, model._members.model.schema.names_given
+    if n_members != n_rounds:
+        raise ModelFormatError(f"there are {n_members} members, but the weights of {n_rounds}")
+    model.n_features_in_ = len(names)
+    if names_given:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    if classes is not None:
+        model.classes_, model.n_classes_ = classes[0], len(classes[0])
+
+
+def _read_tree_members(model: Any, classes: Any, reader: RecordReader) -> TreeMembers:
+    ensemble = read_ensemble(reader)
+    shape = (1, 1 if classes is None else len(classes))
+    if (ensemble.trees[0].n_outputs, ensemble.trees[0].n_values) != shape:
+        raise ModelFormatError("the values of the trees do not have one entry per class, or are not numbers")
+    seen = reader.take("missing_seen", np.bool_, (len(ensemble.schema.names),))
+    tree = model._default_estimator() if model.estimator is None else model.estimator
+    return TreeMembers(ensemble, tree, classes, tuple(seen.tolist()))
+
+
+def _read_other_members(n_members: int, reader: RecordReader) -> OtherMembers:
+    fitted: tuple[Any, ...] = tuple(read_child(f"members.{number}", reader) for number in range(n_members))
+    if len({member.n_features_in_ for member in fitted}) > 1:
+        raise ModelFormatError("the members were fitted on tables of different widths")
+    names_given = hasattr(fitted[0], "feature_names_in_")
+    names = fitted[0].feature_names_in_ if names_given else [f"x{j}" for j in range(fitted[0].n_features_in_)]
+    return OtherMembers(fitted, tuple(names), names_given)
+
+
+# ------------------------------------------------------------------------------------------------------------
 
 _CODECS: Mapping[str, Codec] = {
     codec.estimator.__name__: codec
@@ -307,5 +369,7 @@ _CODECS: Mapping[str, Codec] = {
         Codec(GradientBoostingRegressor, write_boosting, read_boosting),
         Codec(KNeighborsClassifier, write_neighbor_classes, read_neighbor_classes),
         Codec(KNeighborsRegressor, write_neighbor_numbers, read_neighbor_numbers),
+        Codec(AdaBoostClassifier, _write_adaboost, _read_adaboost),
+        Codec(AdaBoostRegressor, _write_adaboost, _read_adaboost),
     )
 }

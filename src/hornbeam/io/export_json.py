@@ -9,6 +9,7 @@ the feature the number of its child. Nodes are flat, however deep a tree is.
 
 Trees of gradient boosting add up: `start` has the numbers that the scores begin with, `adds_to` the score
 that each tree adds to, `loss` what the scores mean (hornbeam.recipes.losses), `labels` the classes, if any.
+Trees of AdaBoost vote: `weights` has what the vote of each tree weighs, or its number in a weighted median.
 """
 
 import json

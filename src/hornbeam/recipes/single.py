@@ -57,8 +57,12 @@ def grow_tree(
     rows: npt.NDArray[np.uint32],
     key: int,
     n_threads: int,
+    warn_of_weightless: bool = True,
 ) -> _core.Tree:
-    """Grow one tree on some rows; weights must be positive there."""
+    """Grow one tree on some rows; weights must be positive there.
+
+    `warn_of_weightless` is for the weights of users; a recipe that makes its own may let rows fade.
+    """
     if settings.min_impurity_decrease == 0:  # a limit of which only growing can tell what it leaves
         refuse_hopeless_tree(encoded, target, most_leaves=settings.most_leaves(len(rows)))
     tree: _core.Tree
@@ -75,7 +79,8 @@ def grow_tree(
         n_threads=n_threads,
         **vars(settings),
     )
-    warn_of_weightless_rows(n_weightless)
+    if warn_of_weightless:
+        warn_of_weightless_rows(n_weightless)
     warn_of_refused_thread("the tree was grown")
     return tree
 

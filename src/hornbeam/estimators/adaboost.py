@@ -1,0 +1,490 @@
+"""AdaBoost: `AdaBoostClassifier` and `AdaBoostRegressor`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam import _core
+from hornbeam.data.content import Rows
+from hornbeam.data.encode import encode
+from hornbeam.data.names import feature_names_of
+from hornbeam.data.sources import open_source
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers, read_weights
+from hornbeam.estimators.base import read_training
+from hornbeam.estimators.boosted import Members, TreeMembers
+from hornbeam.estimators.learners import (
+    Learner,
+    OtherLearner,
+    StumpLearner,
+    TreeGround,
+    TreeLearner,
+    is_plain_stump,
+    refuse_without_weights,
+)
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.inside.nodes import TreeReading
+from hornbeam.model import Ensemble
+from hornbeam.params import (
+    AdaBoostClassifierOptions,
+    AdaBoostOptions,
+    AdaBoostRegressorOptions,
+    fitted,
+    resolve_random_key,
+    validate,
+)
+from hornbeam.recipes.adaboost import (
+    Boosted,
+    Rounds,
+    StopReason,
+    boost_classes,
+    boost_numbers,
+    starting_weights,
+    votes_of,
+    weighted_median,
+)
+from hornbeam.recipes.listen import Listener, listening
+from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
+from hornbeam.threads import resolve_n_jobs
+
+__all__ = ["AdaBoostClassifier", "AdaBoostRegressor"]
+
+FloatArray = npt.NDArray[np.float64]
+AnyArray = npt.NDArray[Any]
+Target = ClassTarget | RegressionTarget
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What a fit was given, read: the rows that count, their targets and weights, and a learner on them."""
+
+    learner: Learner
+    target: Target
+    weights: FloatArray | None
+    rows: Rows | None
+    n_rows_given: int
+    feature_names: list[str] | None
+    n_features: int
+    key: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that count."""
+        return self.n_rows_given if self.rows is None else len(self.rows)
+
+
+class _AdaBoost(AdaBoostOptions):
+    """What the two kinds of AdaBoost share."""
+
+    n_features_in_: int = fitted()
+    feature_names_in_: npt.NDArray[np.object_] = fitted()
+    estimator_errors_: FloatArray = fitted()
+    estimator_weights_: FloatArray = fitted()
+    sample_weights_: FloatArray = fitted()
+    stop_reason_: StopReason = fitted()
+    _members: Members = fitted()
+
+    # --- Reading -----------------------------------------------------------------------------------------
+
+    def _default_estimator(self) -> Any:
+        raise NotImplementedError
+
+    def _check_kind(self, estimator: Any) -> None:
+        """Raise if an estimator predicts something else than this one."""
+        raise NotImplementedError
+
+    def _read_target(self, y: Any, n_rows: int, rows: Rows | None) -> Target:
+        raise NotImplementedError
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> _Given:
+        """Check everything a fit is given, and choose how members are fitted."""
+        validate(self)
+        if self.estimator is None:
+            return self._read_for_trees(self._default_estimator(), X, y, sample_weight)
+        self._check_kind(self.estimator)
+        if type(self.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor):
+            validate(self.estimator)
+            if self.estimator.prune is None:
+                return self._read_for_trees(clone(self.estimator), X, y, sample_weight)
+        return self._read_for_others(X, y, sample_weight)
+
+    def _read_for_trees(self, tree: Any, X: Any, y: Any, sample_weight: Any) -> _Given:
+        n_threads = resolve_n_jobs(self.n_jobs)
+        name = type(self).__name__
+        training = read_training(tree, X, sample_weight, estimator_name=name, stacklevel=6)
+        target = self._read_target(y, training.n_rows_given, training.rows)
+        encoded = encode(training.table, max_bins=tree.max_bins, n_threads=n_threads)
+        missing_seen = tuple(column.first_missing_row() is not None for column in training.table.columns)
+        ground = TreeGround(tree, encoded, target, missing_seen)
+        # What is not random leaves numpy's generator alone: its lock may not survive a fork.
+        is_random = self.resample or tree.splitter == "random" or tree.max_features is not None
+        key = resolve_random_key(self.random_state) if is_random else 0
+        learner: Learner = TreeLearner(ground, key, n_threads)
+        if isinstance(target, ClassTarget) and is_plain_stump(tree):
+            codes, n_classes = target.codes.ravel(), len(target.classes[0])
+            learner = StumpLearner(
+                ground, _core.StumpSearch(encoded.codes, codes, n_classes, n_threads), n_threads
+            )
+        return _Given(
+            learner=learner,
+            target=target,
+            weights=training.weights,
+            rows=training.rows,
+            n_rows_given=training.n_rows_given,
+            feature_names=training.table.feature_names,
+            n_features=encoded.n_features,
+            key=key,
+        )
+
+    def _read_for_others(self, X: Any, y: Any, sample_weight: Any) -> _Given:
+        name = type(self).__name__
+        if not self.resample:
+            refuse_without_weights(self.estimator, name)
+        source = open_source(X, name)
+        weights = read_weights(sample_weight, source.n_rows)
+        container = source.container.tocsr() if sparse.issparse(source.container) else source.container
+        rows = None
+        if weights is not None and not weights.all():
+            rows = np.flatnonzero(weights)
+            weights = weights[rows]
+            container = _safe_indexing(container, rows)
+        target = self._read_target(y, source.n_rows, rows)
+        feature_names = feature_names_of(source.container)
+        key = resolve_random_key(self.random_state)
+        learner = OtherLearner(
+            estimator=self.estimator,
+            X=container,
+            y=target.labels(0) if isinstance(target, ClassTarget) else target.values[:, 0],
+            feature_names=tuple(feature_names or (f"x{j}" for j in range(source.n_columns))),
+            names_given=feature_names is not None,
+            predicts_numbers=isinstance(target, RegressionTarget),
+            resample=self.resample,
+            key=key,
+        )
+        return _Given(
+            learner=learner,
+            target=target,
+            weights=weights,
+            rows=rows,
+            n_rows_given=source.n_rows,
+            feature_names=feature_names,
+            n_features=source.n_columns,
+            key=key,
+        )
+
+    # --- Fitting -----------------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> _Given:
+        given = self._read(X, y, sample_weight)
+        rounds = Rounds(
+            n_rounds=self.n_estimators,
+            learning_rate=self.learning_rate,
+            resample=self.resample,
+            keep_weights=self.keep_weights,
+            key=given.key,
+        )
+        with listening(self.verbose, type(self).__name__) as listener:
+            boosted = self._boost(given, starting_weights(given.weights, given.n_rows), rounds, listener)
+        self._remember(given, boosted)
+        return given
+
+    def _boost(self, given: _Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
+        raise NotImplementedError
+
+    def _remember(self, given: _Given, boosted: Boosted) -> None:
+        """Store what a fit has made; called when nothing can fail any more."""
+        self._members = given.learner.gather(boosted.members)
+        self.estimator_errors_ = np.array(boosted.errors)
+        self.estimator_weights_ = np.array(boosted.weights)
+        self.stop_reason_ = boosted.stop_reason
+        self.n_features_in_ = given.n_features
+        for name in ("feature_names_in_", "sample_weights_"):  # of a fit before
+            vars(self).pop(name, None)
+        if given.feature_names is not None:
+            self.feature_names_in_ = np.array(given.feature_names, dtype=object)
+        if self.keep_weights:
+            self.sample_weights_ = np.zeros((len(boosted.members), given.n_rows_given))
+            columns = slice(None) if given.rows is None else given.rows
+            self.sample_weights_[:, columns] = boosted.sample_weights
+
+    # --- Members -----------------------------------------------------------------------------------------
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The members, in the order of the rounds."""
+        check_is_fitted(self)
+        return self._members.estimators()
+
+    @property
+    def estimator_(self) -> Any:
+        """What was boosted: `estimator`, or the default."""
+        check_is_fitted(self)
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    @property
+    def _model(self) -> Ensemble:
+        """The trees, if the members are trees."""
+        return self._trees.model
+
+    @property
+    def _trees(self) -> TreeMembers:
+        if not isinstance(self._members, TreeMembers):
+            raise AttributeError(f"the members of this {type(self).__name__} are not trees of hornbeam")
+        return self._members
+
+    def _reading(self, tree: _core.Tree) -> TreeReading:
+        """Give a tree the names that make it readable."""
+        return self._trees.reading(tree)
+
+    def _facts_beside_trees(self) -> dict[str, Any]:
+        """Return what an export needs besides the trees."""
+        return {"weights": votes_of(self.estimator_weights_).tolist()}
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The mean of the members' importances, by their weights in the vote."""
+        check_is_fitted(self)
+        importances = np.array(self._members.importances(self.n_features_in_))
+        votes = votes_of(self.estimator_weights_)
+        return np.average(importances, axis=0, weights=votes if votes.any() else None)
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the leaf of each row in each member, if these are trees: rows x members."""
+        check_is_fitted(self)
+        rows = self._model.read(X, estimator_name=type(self).__name__)
+        return self._model.leaves(rows, n_threads=resolve_n_jobs(self.n_jobs))
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._members.read(X, estimator_name=type(self).__name__)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what X may hold: what the members take."""
+        tags = super().__sklearn_tags__()
+        member = self._default_estimator() if self.estimator is None else self.estimator
+        if hasattr(member, "__sklearn_tags__") and not isinstance(member, type):
+            tags.input_tags = get_tags(member).input_tags
+        return tags
+
+
+class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
+    """AdaBoost for classes: each member is fitted to what those before it get wrong, and they vote.
+
+    The default member is the stump of least weighted error. For more than two classes this is SAMME.
+
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    n_classes_ : int
+        How many there are.
+    estimators_ : list
+        The members.
+    estimator_errors_ : array
+        The weighted error of each member in its round.
+    estimator_weights_ : array
+        The weight of each member in the vote (beta); infinite for one without error, which decides alone.
+    sample_weights_ : array
+        The weights of all rows in every round, with sum 1: members x rows; with keep_weights=True.
+    stop_reason_ : str
+        Why there are no more members: "n_estimators", "no_error" (of the last member) or
+        "no_better_than_chance" (as the next one would be).
+    feature_importances_ : array
+        The importances that members give to the features, averaged by their weights.
+    """
+
+    classes_: AnyArray = fitted()
+    n_classes_: int = fitted()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Boost members on rows X with labels y, starting from equal weights or from `sample_weight`."""
+        given = self._fit(X, y, sample_weight)
+        assert isinstance(given.target, ClassTarget)
+        self.classes_ = given.target.classes[0]
+        self.n_classes_ = len(self.classes_)
+        return self
+
+    def _default_estimator(self) -> DecisionTreeClassifier:
+        stump: dict[str, Any] = {"criterion": "accuracy", "max_depth": 1}
+        return DecisionTreeClassifier(**stump)
+
+    def _check_kind(self, estimator: Any) -> None:
+        if not is_classifier(estimator):
+            raise ValueError(
+                f"{type(self).__name__}: estimator must be a classifier; {type(estimator).__name__} is not."
+            )
+
+    def _read_target(self, y: Any, n_rows: int, rows: Rows | None) -> Target:
+        name = type(self).__name__
+        return read_classes(y, n_rows, rows=rows, multi_output=False, estimator_name=name)
+
+    def _boost(self, given: _Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
+        assert isinstance(given.target, ClassTarget)
+        return boost_classes(given.learner, weights, len(given.target.classes[0]), rounds, listener)
+
+    # --- Answers -----------------------------------------------------------------------------------------
+
+    def _votes(self, X: Any) -> FloatArray:
+        return self._votes_of(self._rows(X), range(len(self.estimator_weights_)))
+
+    def _votes_of(self, rows: Any, members: range) -> FloatArray:
+        return self._members.votes(
+            rows,
+            votes_of(self.estimator_weights_),
+            self.classes_,
+            members=members,
+            n_threads=resolve_n_jobs(self.n_jobs),
+        )
+
+    def _staged_votes(self, X: Any) -> Iterator[FloatArray]:
+        rows = self._rows(X)
+        total: FloatArray = np.zeros((1, self.n_classes_))
+        for number, weight in enumerate(self.estimator_weights_):
+            said = self._members.votes(
+                rows,
+                np.where(np.isinf(self.estimator_weights_), 1.0, self.estimator_weights_),
+                self.classes_,
+                members=range(number, number + 1),
+                n_threads=resolve_n_jobs(self.n_jobs),
+            )
+            total = said if np.isinf(weight) else total + said
+            yield total
+
+    def _scores_of(self, votes: FloatArray) -> FloatArray:
+        return votes[:, 1] - votes[:, 0] if self.n_classes_ == 2 else votes
+
+    def _shares_of(self, votes: FloatArray, *, is_certain: bool) -> FloatArray:
+        """Turn votes into class shares: the softmax of twice the votes, as exponential loss has it."""
+        if is_certain:
+            return votes
+        shares = np.exp(2 * (votes - votes.max(axis=1, keepdims=True)))
+        shares /= shares.sum(axis=1, keepdims=True)
+        return np.asarray(shares)
+
+    def _labels_of(self, votes: FloatArray) -> AnyArray:
+        labels: AnyArray = self.classes_[np.argmax(votes, axis=1)]
+        return labels
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the sum of the weights of the members that vote for each class: rows x classes.
+
+        For two classes, one number: the weights for the second class minus those for the first.
+        """
+        return self._scores_of(self._votes(X))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the class with most weight behind it; the first of equals."""
+        return self._labels_of(self._votes(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class shares, rows x classes: proportional to e to the power of twice a class's votes.
+
+        With two classes and F the decision function that is 1 / (1 + e^-2F), the share at which F has the
+        least exponential loss. Many rounds make it too sure of itself; see `CalibratedClassifierCV`.
+        """
+        return self._shares_of(self._votes(X), is_certain=self._is_certain)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def _is_certain(self) -> bool:
+        return bool(np.isinf(self.estimator_weights_[-1]))
+
+    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
+        """Yield `decision_function` after each round."""
+        for votes in self._staged_votes(X):
+            yield self._scores_of(votes)
+
+    def staged_predict(self, X: Any) -> Iterator[AnyArray]:
+        """Yield `predict` after each round."""
+        for votes in self._staged_votes(X):
+            yield self._labels_of(votes)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+        """Yield `predict_proba` after each round."""
+        for votes, weight in zip(self._staged_votes(X), self.estimator_weights_, strict=True):
+            yield self._shares_of(votes, is_certain=bool(np.isinf(weight)))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield the accuracy after each round."""
+        for labels in self.staged_predict(X):
+            yield float(accuracy_score(y, labels, sample_weight=sample_weight))
+
+
+class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
+    """AdaBoost for numbers (R2): each member is fitted to where the last was far off; their median counts.
+
+    The default member is a tree of depth 3.
+
+    {parameters}
+
+    Attributes
+    ----------
+    estimators_ : list
+        The members.
+    estimator_errors_ : array
+        The weighted mean loss of each member in its round.
+    estimator_weights_ : array
+        The weight of each member in the median; infinite for one without error, which decides alone.
+    sample_weights_ : array
+        The weights of all rows in every round, with sum 1: members x rows; with keep_weights=True.
+    stop_reason_ : str
+        Why there are no more members: "n_estimators", "no_error" (of the last member) or
+        "no_better_than_chance" (as the next one would be: its mean loss is 1/2 or more).
+    feature_importances_ : array
+        The importances that members give to the features, averaged by their weights.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Boost members on rows X with targets y, starting from equal weights or from `sample_weight`."""
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _default_estimator(self) -> DecisionTreeRegressor:
+        return DecisionTreeRegressor(max_depth=3)
+
+    def _check_kind(self, estimator: Any) -> None:
+        if not is_regressor(estimator):
+            raise ValueError(
+                f"{type(self).__name__}: estimator must be a regressor; {type(estimator).__name__} is not."
+            )
+
+    def _read_target(self, y: Any, n_rows: int, rows: Rows | None) -> Target:
+        name = type(self).__name__
+        return read_numbers(y, n_rows, rows=rows, multi_output=False, estimator_name=name)
+
+    def _boost(self, given: _Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
+        assert isinstance(given.target, RegressionTarget)
+        targets = given.target.values[:, 0]
+        return boost_numbers(given.learner, weights, targets, rounds, listener, loss=self.loss)
+
+    def _predictions(self, X: Any) -> FloatArray:
+        rows = self._rows(X)
+        return self._members.predictions(rows, n_threads=resolve_n_jobs(self.n_jobs))
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the weighted median of what the members predict."""
+        return weighted_median(self._predictions(X), votes_of(self.estimator_weights_))
+
+    def staged_predict(self, X: Any) -> Iterator[FloatArray]:
+        """Yield `predict` after each round."""
+        predictions = self._predictions(X)
+        for end in range(1, predictions.shape[1] + 1):
+            yield weighted_median(predictions[:, :end], votes_of(self.estimator_weights_[:end]))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield R^2 after each round."""
+        for numbers in self.staged_predict(X):
+            yield float(r2_score(y, numbers, sample_weight=sample_weight))

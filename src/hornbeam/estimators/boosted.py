@@ -1,0 +1,169 @@
+"""The members of an ensemble that AdaBoost has fitted: trees of ours, or estimators of any kind.
+
+Both kinds say the same: votes for classes, or a prediction per member. Trees live in one `Ensemble`, so that
+they are predicted together and saved as one.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils.validation import _num_samples
+
+from hornbeam import _core
+from hornbeam.data.names import check_names_and_width
+from hornbeam.data.sources import open_source
+from hornbeam.data.table import Table
+from hornbeam.estimators.base import importances_of
+from hornbeam.inside.nodes import TreeReading
+from hornbeam.model import Ensemble
+from hornbeam.params import resolve_max_features
+
+__all__ = ["Members", "OtherMembers", "TreeMembers", "one_answer_per_row"]
+
+FloatArray = npt.NDArray[np.float64]
+AnyArray = npt.NDArray[Any]
+
+
+class Members(Protocol):
+    """Members that have been fitted, in the order of the rounds."""
+
+    def read(self, X: Any, *, estimator_name: str) -> Any:
+        """Check a table to predict; what comes back is what the other methods take for rows."""
+
+    def votes(
+        self, rows: Any, weights: FloatArray, classes: AnyArray, *, members: range, n_threads: int
+    ) -> FloatArray:
+        """Add up the weights of some members, for each row under the class they predict: rows x classes."""
+
+    def predictions(self, rows: Any, *, n_threads: int) -> FloatArray:
+        """Return the number that each member predicts: rows x members."""
+
+    def estimators(self) -> list[Any]:
+        """Return the members as fitted estimators."""
+
+    def importances(self, n_features: int) -> list[FloatArray]:
+        """Return the importances of the features, as each member sees them."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMembers:
+    """Trees of ours. `tree` has the parameters they were grown with, `classes` are empty for numbers."""
+
+    model: Ensemble
+    tree: Any
+    classes: AnyArray | None
+    missing_seen: tuple[bool, ...]
+
+    def read(self, X: Any, *, estimator_name: str) -> Table:
+        """Read a table as the trees do."""
+        return self.model.read(X, estimator_name=estimator_name)
+
+    def votes(
+        self, rows: Table, weights: FloatArray, classes: AnyArray, *, members: range, n_threads: int
+    ) -> FloatArray:
+        """Add up the weights of some members, for each row under the class they predict: rows x classes."""
+        total = self.model.total(
+            rows,
+            n_threads=n_threads,
+            begin=members.start,
+            end=members.stop,
+            weights=weights,
+            hard_votes=True,
+        )
+        return total[:, 0, :]
+
+    def predictions(self, rows: Table, *, n_threads: int) -> FloatArray:
+        """Return the number that each member predicts: rows x members."""
+        leaves = self.model.leaves(rows, n_threads=n_threads)
+        said = [tree.value[:, 0, 0][leaves[:, t]] for t, tree in enumerate(self.model.trees)]
+        return np.stack(said, axis=1)
+
+    def estimators(self) -> list[Any]:
+        """Return the members as fitted decision trees, made anew each time."""
+        return [self._estimator(tree) for tree in self.model.trees]
+
+    def reading(self, tree: _core.Tree) -> TreeReading:
+        """Give a tree the names that make it readable."""
+        return TreeReading(
+            tree=tree,
+            schema=self.model.schema,
+            classes=() if self.classes is None else (self.classes,),
+            unseen=self.model.unseen,
+            missing_seen=self.missing_seen,
+        )
+
+    def _estimator(self, tree: _core.Tree) -> Any:
+        member: Any = clone(self.tree)
+        schema = self.model.schema
+        member._model = replace(self.model, trees=(tree,))
+        member._pruning = None
+        member._missing_seen = self.missing_seen
+        member.n_outputs_ = 1
+        member.n_features_in_ = len(schema.names)
+        member.max_features_ = resolve_max_features(member.max_features, len(schema.names))
+        if schema.names_given:
+            member.feature_names_in_ = np.array(schema.names, dtype=object)
+        if self.classes is not None:
+            member.classes_, member.n_classes_ = self.classes, len(self.classes)
+        return member
+
+    def importances(self, n_features: int) -> list[FloatArray]:
+        """Return the shares of the features in the impurity decrease of each tree."""
+        return [importances_of(tree, n_features) for tree in self.model.trees]
+
+
+@dataclass(frozen=True, eq=False)
+class OtherMembers:
+    """Fitted estimators of any kind, and the columns they were fitted on."""
+
+    fitted: tuple[Any, ...]
+    names: tuple[str, ...]
+    names_given: bool
+
+    def read(self, X: Any, *, estimator_name: str) -> Any:
+        """Check the names and the number of columns; the members look at what is in them."""
+        container = open_source(X, estimator_name).container
+        check_names_and_width(
+            container, self.names, names_given=self.names_given, estimator_name=estimator_name
+        )
+        return container
+
+    def votes(
+        self, rows: Any, weights: FloatArray, classes: AnyArray, *, members: range, n_threads: int
+    ) -> FloatArray:
+        """Add up the weights of some members, for each row under the class they predict: rows x classes."""
+        n_rows = _num_samples(rows)
+        total = np.zeros((n_rows, len(classes)))
+        for number in members:
+            answers = one_answer_per_row(self.fitted[number], rows, n_rows)
+            total[np.arange(n_rows), np.searchsorted(classes, answers)] += weights[number]
+        return total
+
+    def predictions(self, rows: Any, *, n_threads: int) -> FloatArray:
+        """Return the number that each member predicts: rows x members."""
+        n_rows = _num_samples(rows)
+        return np.stack([one_answer_per_row(member, rows, n_rows) for member in self.fitted], axis=1).astype(
+            np.float64
+        )
+
+    def estimators(self) -> list[Any]:
+        """Return the members."""
+        return list(self.fitted)
+
+    def importances(self, n_features: int) -> list[FloatArray]:
+        """Return what each member says of the importance of the features."""
+        return [np.asarray(member.feature_importances_) for member in self.fitted]
+
+
+def one_answer_per_row(member: Any, X: Any, n_rows: int) -> AnyArray:
+    """Ask a fitted estimator of any kind for one answer per row."""
+    answers = np.asarray(member.predict(X))
+    if answers.shape != (n_rows,):
+        raise ValueError(
+            f"The predictions of {type(member).__name__} have shape {answers.shape}; AdaBoost needs one for "
+            f"each of the {n_rows} rows."
+        )
+    return answers

@@ -1,0 +1,219 @@
+"""What AdaBoost fits its members with: our stumps and trees on one shared encoding, or any estimator.
+
+A learner fits one member after the other to changing weights (see `hornbeam.recipes.adaboost`) and makes them
+into `Members` at the end. Whichever learner there is for an estimator, the members are the same: they only
+differ in how much is done once for all rounds.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.data.target import ClassTarget, RegressionTarget, class_weights
+from hornbeam.estimators.boosted import Members, OtherMembers, TreeMembers, one_answer_per_row
+from hornbeam.estimators.growth import warn_of_a_lone_leaf
+from hornbeam.estimators.tree import DecisionTreeClassifier
+from hornbeam.model import EncodedRows, Ensemble
+from hornbeam.params import resolve_random_key
+from hornbeam.recipes.members import seeds_of, with_seed
+from hornbeam.recipes.single import grow_tree, warn_of_weightless_rows
+
+__all__ = [
+    "Learner",
+    "OtherLearner",
+    "StumpLearner",
+    "TreeGround",
+    "TreeLearner",
+    "is_plain_stump",
+    "refuse_without_weights",
+]
+
+FloatArray = npt.NDArray[np.float64]
+AnyArray = npt.NDArray[Any]
+
+
+class Learner(Protocol):
+    """Fits members, and puts them together."""
+
+    def fit(self, weights: FloatArray, member: int) -> tuple[Any, AnyArray]:
+        """Fit a member; for each row tell whether it is wrong or, of numbers, what it predicts."""
+
+    def gather(self, members: list[Any]) -> Members:
+        """Put members together that this learner has fitted."""
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Our trees
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGround:
+    """What trees grow on: a table, encoded once for all rounds. `tree` has their parameters, unfitted."""
+
+    tree: Any
+    encoded: Encoded
+    target: ClassTarget | RegressionTarget
+    missing_seen: tuple[bool, ...]
+
+    def members(self, trees: list[_core.Tree]) -> TreeMembers:
+        """Put trees together that were grown here."""
+        model = Ensemble(
+            trees=tuple(trees),
+            schema=self.encoded.schema,
+            unseen=self.tree.unseen,
+            missing_allowed=self.tree.missing != "error",
+        )
+        classes = self.target.classes[0] if isinstance(self.target, ClassTarget) else None
+        return TreeMembers(model, self.tree, classes, self.missing_seen)
+
+
+# What leaves a tree of depth 1 free to take the test of least error, whatever the rows.
+_FREE_STUMP = {
+    "criterion": "accuracy",
+    "splitter": "best",
+    "max_depth": 1,
+    "min_samples_split": 2,
+    "min_samples_leaf": 1,
+    "min_weight_fraction_leaf": 0.0,
+    "max_features": None,
+    "max_leaf_nodes": None,
+    "max_nodes": None,
+    "min_impurity_decrease": 0.0,
+    "ccp_alpha": 0.0,
+    "prune": None,
+    "monotonic_cst": None,
+    "class_weight": None,
+}
+
+
+def is_plain_stump(tree: Any) -> bool:
+    """Whether a tree is the stump of least weighted error, for which there is a search of its own."""
+    options = tree.get_params(deep=False)
+    same = (_same(options.get(name), value) for name, value in _FREE_STUMP.items())
+    return isinstance(tree, DecisionTreeClassifier) and all(same)
+
+
+def _same(given: Any, value: Any) -> bool:
+    return type(given) is type(value) and bool(given == value)
+
+
+@dataclass(frozen=True, eq=False)
+class StumpLearner:
+    """The stump of least weighted error; the columns are sorted once for all rounds."""
+
+    ground: TreeGround
+    search: _core.StumpSearch
+    n_threads: int
+
+    def fit(self, weights: FloatArray, member: int) -> tuple[_core.Tree, AnyArray]:
+        """Find the best stump; for each row tell whether it is wrong."""
+        tree, wrong, n_weightless = self.search.best(weights, self.n_threads)
+        if member == 0:
+            warn_of_weightless_rows(n_weightless)
+        return tree, wrong.view(np.bool_)
+
+    def gather(self, members: list[_core.Tree]) -> Members:
+        """Put stumps together."""
+        warn_of_a_lone_leaf(members[0], self.ground.encoded)
+        return self.ground.members(members)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLearner:
+    """A decision tree of ours, as its parameters say."""
+
+    ground: TreeGround
+    key: int
+    n_threads: int
+
+    def fit(self, weights: FloatArray, member: int) -> tuple[_core.Tree, AnyArray]:
+        """Grow a tree; for each row tell whether it is wrong or, of numbers, what it predicts."""
+        tree = self._grow(weights, member)
+        encoded, target = self.ground.encoded, self.ground.target
+        rows = EncodedRows(encoded.codes, encoded.all_rows())
+        leaves = self.ground.members([tree]).model.leaves(rows, n_threads=self.n_threads)[:, 0]
+        if isinstance(target, RegressionTarget):
+            return tree, tree.value[:, 0, 0][leaves]
+        answers = np.argmax(tree.value[:, 0, :], axis=1)[leaves]
+        return tree, answers != target.codes[:, 0]
+
+    def _grow(self, weights: FloatArray, member: int) -> _core.Tree:
+        options, encoded, target = self.ground.tree, self.ground.encoded, self.ground.target
+        if isinstance(target, ClassTarget):
+            factors = class_weights(options.class_weight, target, weights)
+            weights = weights if factors is None else weights * factors
+        rows = np.flatnonzero(weights).astype(np.uint32)
+        random_splits = options.splitter == "random"
+        settings = options._settings(
+            encoded, target, weights, criterion=options.criterion, random_splits=random_splits, rows=rows
+        )
+        is_random = random_splits or settings.max_features < encoded.n_features
+        tree = grow_tree(
+            encoded,
+            target,
+            weights,
+            settings,
+            rows=rows,
+            key=resolve_random_key(_seed_of(self.key, member)) if is_random else 0,
+            n_threads=self.n_threads,
+            warn_of_weightless=member == 0,
+        )
+        return _core.prune_cost_complexity(tree, options.ccp_alpha) if options.ccp_alpha > 0 else tree
+
+    def gather(self, members: list[_core.Tree]) -> Members:
+        """Put trees together."""
+        warn_of_a_lone_leaf(members[0], self.ground.encoded)
+        return self.ground.members(members)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Any estimator
+
+
+@dataclass(frozen=True, eq=False)
+class OtherLearner:
+    """An estimator of any kind; with `resample` weights are how often each row is given to it."""
+
+    estimator: Any
+    X: Any
+    y: AnyArray
+    feature_names: tuple[str, ...]
+    names_given: bool
+    predicts_numbers: bool
+    resample: bool
+    key: int
+
+    def fit(self, weights: FloatArray, member: int) -> tuple[Any, AnyArray]:
+        """Fit a clone; for each row tell whether it is wrong or, of numbers, what it predicts."""
+        fitted = with_seed(clone(self.estimator), _seed_of(self.key, member))
+        if self.resample:
+            rows = np.repeat(np.arange(len(weights)), weights.astype(np.int64))
+            fitted.fit(_safe_indexing(self.X, rows), self.y[rows])
+        else:
+            fitted.fit(self.X, self.y, sample_weight=weights)
+        answers = one_answer_per_row(fitted, self.X, len(self.y))
+        return fitted, answers if self.predicts_numbers else answers != self.y
+
+    def gather(self, members: list[Any]) -> Members:
+        """Put fitted estimators together."""
+        return OtherMembers(tuple(members), self.feature_names, self.names_given)
+
+
+def _seed_of(key: int, member: int) -> int:
+    return int(seeds_of(key, range(member, member + 1))[0])
+
+
+def refuse_without_weights(estimator: Any, name: str) -> None:
+    """Raise if an estimator cannot be fitted to weighted rows."""
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            f"{name}: the fit of {type(estimator).__name__} does not take sample_weight. Give an estimator "
+            "that does, or set resample=True: members are then fitted to rows drawn by the weights."
+        )
