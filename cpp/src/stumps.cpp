@@ -7,7 +7,9 @@
 #include <type_traits>
 
 #include "hornbeam/branchwork.h"
+#include "hornbeam/criterion/accuracy.h"
 #include "hornbeam/criterion/vectors.h"
+#include "hornbeam/facts.h"
 #include "hornbeam/parallel.h"
 
 namespace hornbeam {
@@ -16,15 +18,6 @@ namespace {
 
 constexpr std::uint32_t kCutFollows = std::uint32_t{1} << 31;  // row numbers are below 2^31
 constexpr std::uint32_t kRow = kCutFollows - 1;
-
-// The weight of rows that a branch gets right by saying its heaviest class.
-struct Accuracy {
-  static double branch(const VectorStats& stats, const std::int64_t* cell) {
-    return static_cast<double>(*std::max_element(cell + stats.offset(0), cell + stats.offset(1)));
-  }
-  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
-  static double unit(const VectorStats& stats) { return stats.weight_unit(); }
-};
 
 std::int64_t heaviest(std::span<const std::int64_t> cell) {
   return *std::max_element(cell.begin(), cell.end());
@@ -111,10 +104,10 @@ struct StumpSearch::Workspace {
 // Categories are parted as everywhere else. One per thread and round.
 class StumpSearch::CategorySearch {
  public:
-  using Finder = TestFinder<VectorScorer<Accuracy>>;
+  using Finder = TestFinder<VectorScorer<VectorAccuracy>>;
 
   CategorySearch(const VectorStats& stats, std::span<const Entry> entries, double unit)
-      : finder_(VectorScorer<Accuracy>(stats)), unit_(unit) {
+      : finder_(VectorScorer<VectorAccuracy>(stats)), unit_(unit) {
     std::vector<std::int64_t> cell;
     finder_.add_up(entries, cell);
     finder_.load(entries, cell);
@@ -181,7 +174,8 @@ void StumpSearch::sort_columns(int n_threads, Cancel& cancel) {
 // ---- a round's weights
 
 void StumpSearch::weigh(std::span<const double> weights) {
-  const double common = common_weight(weights);
+  // As the grower: equal weights of two classes are counted.
+  const double common = n_classes_ == 2 ? common_weight(weights) : 0.0;
   counting_ = common != 0;
   double scale = 1.0;
   if (!counting_) {
@@ -425,21 +419,19 @@ Stump StumpSearch::best(std::span<const double> weights, int n_threads, Cancel& 
 
 namespace {
 
-// What a node says about its classes, as the grower writes it down.
+// Writes down what a node says about its classes, as the grower does.
 void describe(Branchwork& part, NodeId id, std::span<const std::int64_t> cell, std::int64_t n_samples,
               double unit) {
-  NodeRecord& record = part.nodes[static_cast<std::size_t>(id)];
+  const auto n_classes = static_cast<int>(cell.size());
+  std::vector<double> weights(cell.begin(), cell.end());
+  for (double& weight : weights) weight *= unit;
+  const Target target{1, {n_classes}, {}, {}, {}};
   double* shares = &part.values[static_cast<std::size_t>(id) * cell.size()];
-  double total = 0.0;
-  int present = 0;
-  for (const std::int64_t weight : cell) {
-    total += static_cast<double>(weight) * unit;
-    present += weight > 0;
-  }
-  for (std::size_t k = 0; k < cell.size(); ++k) shares[k] = static_cast<double>(cell[k]) * unit / total;
+  const NodeFacts facts = class_facts(Criterion::kAccuracy, target, weights, shares, n_classes);
+  NodeRecord& record = part.nodes[static_cast<std::size_t>(id)];
   record.n_samples = n_samples;
-  record.weight = total;
-  record.impurity = present <= 1 ? 0.0 : 1 - *std::max_element(shares, shares + cell.size());
+  record.weight = facts.weight;
+  record.impurity = facts.impurity;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ from reference import naive
 from reference.naive import Rules
 from reference.tables import Table, tables
 
-from core.growing import encode, same_bits
+from core.growing import encode, grow, same_bits
 from core.test_grower import compare
 from hornbeam import _core
 
@@ -38,6 +38,17 @@ def _as_predicted(columns: list[np.ndarray]) -> list[np.ndarray]:
     return [
         column.astype(np.int32) if np.issubdtype(column.dtype, np.integer) else column for column in columns
     ]
+
+
+@settings(max_examples=300)
+@given(tables("classes"))
+def test_the_stump_is_bit_for_bit_the_growers_tree_of_depth_1(table: Table) -> None:
+    weights = weights_of(table)
+    tree, _, _ = search_of(table.columns, table.y, table.n_classes).best(weights, 1)
+    grown = grow(
+        table.columns, table.y, weights, n_classes=table.n_classes, criterion="accuracy", max_depth=1
+    )
+    assert same_bits(tree, grown)
 
 
 @settings(max_examples=200)

@@ -204,6 +204,7 @@ def test_test_error_may_fall_after_training_error_is_zero() -> None:
 
 
 TREES: list[Any] = [
+    hb.DecisionTreeClassifier(max_depth=1, criterion="accuracy"),
     hb.DecisionTreeClassifier(max_depth=2),
     hb.DecisionTreeClassifier(max_depth=3, min_samples_leaf=0.05, class_weight="balanced"),
     hb.DecisionTreeClassifier(max_depth=3, max_features=2, splitter="random", criterion="entropy"),

@@ -76,7 +76,7 @@ class StumpSearch {
   std::size_t n_rows_counting_ = 0;
   std::int64_t n_weightless_ = 0;
   double unit_ = 1.0;
-  bool counting_ = false;  // all weights are equal: a row weighs 1 unit
+  bool counting_ = false;  // a row weighs 1 unit
 };
 
 }  // namespace hornbeam

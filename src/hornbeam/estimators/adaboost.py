@@ -314,8 +314,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return self
 
     def _default_estimator(self) -> DecisionTreeClassifier:
-        stump: dict[str, Any] = {"criterion": "accuracy", "max_depth": 1}
-        return DecisionTreeClassifier(**stump)
+        return DecisionTreeClassifier(criterion="accuracy", max_depth=1)
 
     def _check_kind(self, estimator: Any) -> None:
         if not is_classifier(estimator):
