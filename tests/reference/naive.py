@@ -402,7 +402,9 @@ def near_ties(node: Node, slack: float = 1e-9, *, trust_ties: bool = False) -> b
     """True where a different partition of the rows comes within `slack` of the best one.
 
     The slack is relative to the size of the terms that make up the scores. A split that the monotonic
-    constraint allows or refuses by a hair counts as a rival too. False where no split was looked for.
+    constraint allows or refuses by a hair counts as a rival too, and a best one that parts categories of
+    nearly equal means is in doubt itself: in another order it is no candidate. False where no split was
+    looked for.
 
     With `trust_ties` a rival well inside the tie tolerance does not count, because the tie rule settles it.
     That holds where every implementation adds up exactly: class counts with integer weights.
@@ -417,7 +419,8 @@ def near_ties(node: Node, slack: float = 1e-9, *, trust_ties: bool = False) -> b
     rivals = [c for c in plausible if c.score >= floor and c.partition != winner.partition]
     if trust_ties:
         rivals = [c for c in rivals if abs(c.score - winner.score) > abs(winner.score) * TIE / 4]
-    return bool(rivals) or winner.margin <= margin
+    depends_on_order = any(c.shadow and c.partition == winner.partition for c in node.candidates)
+    return bool(rivals) or depends_on_order or winner.margin <= margin
 
 
 def near_order(node: Node, slack: float = 1e-9) -> bool:
