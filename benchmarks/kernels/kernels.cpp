@@ -117,6 +117,10 @@ void measure_scores() {
   report(std::string("score two-class gini, ") + k.name,
          repeated([&] { (void)k.gini_two_classes(left.data(), kCandidates, node, scores.data()); }),
          n * kRepeats, "candidate");
+  std::vector<float> rough(kCandidates);
+  report(std::string("score two-class gini roughly, ") + k.name,
+         repeated([&] { (void)k.rough_gini_two_classes(left.data(), kCandidates, node, rough.data()); }),
+         n * kRepeats, "candidate");
   report(std::string("score squared error, ") + k.name, repeated([&] {
            (void)k.two_squares(sums.data(), sums.data(), weights.data(), kCandidates, n + 1, scores.data());
          }),

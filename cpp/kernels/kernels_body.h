@@ -1,5 +1,6 @@
 // The bodies of kernels.h; included once per instruction set, inside a namespace that HORNBEAM_KERNELS names.
 #include <algorithm>
+#include <bit>
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
@@ -14,18 +15,31 @@ constexpr std::size_t whole_groups(std::size_t n) {
   return (n + kScoreGroup - 1) / kScoreGroup * kScoreGroup;
 }
 
-// One running maximum per lane: a single one would wait for itself. The order of comparison does not change a
+// Eight running maxima: a single one would wait for itself. The order of comparison does not change a
 // maximum.
 double largest(const double* scores, std::size_t n) {
-  double best[kScoreGroup];
+  constexpr std::size_t kLanes = 8;
+  double best[kLanes];
   for (double& b : best) b = scores[0];
   std::size_t i = 0;
-  for (; i + kScoreGroup <= n; i += kScoreGroup) {
-    for (std::size_t j = 0; j < kScoreGroup; ++j) best[j] = scores[i + j] > best[j] ? scores[i + j] : best[j];
+  for (; i + kLanes <= n; i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) best[j] = scores[i + j] > best[j] ? scores[i + j] : best[j];
   }
   for (; i < n; ++i) best[0] = std::max(best[0], scores[i]);
-  for (std::size_t j = 1; j < kScoreGroup; ++j) best[0] = std::max(best[0], best[j]);
+  for (std::size_t j = 1; j < kLanes; ++j) best[0] = std::max(best[0], best[j]);
   return best[0];
+}
+
+// Of counts that Real holds exactly.
+template <class Real>
+Real gini(TwoCounts left, Real node_rows, Real node_ones) {
+  const auto l = static_cast<Real>(rows_of(left));
+  const auto l1 = static_cast<Real>(ones_of(left));
+  const Real l0 = l - l1;
+  const Real r = node_rows - l;
+  const Real r1 = node_ones - l1;
+  const Real r0 = r - r1;
+  return (l1 * l1 + l0 * l0) / l + (r1 * r1 + r0 * r0) / r;
 }
 
 double gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
@@ -33,16 +47,22 @@ double gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCoun
   const double node_rows = rows_of(node);
   const double node_ones = ones_of(node);
   const std::size_t end = whole_groups(n);
-  for (std::size_t i = 0; i < end; ++i) {
-    const double l = rows_of(left[i]);
-    const double l1 = ones_of(left[i]);
-    const double l0 = l - l1;
-    const double r = node_rows - l;
-    const double r1 = node_ones - l1;
-    const double r0 = r - r1;
-    scores[i] = (l1 * l1 + l0 * l0) / l + (r1 * r1 + r0 * r0) / r;
-  }
+  for (std::size_t i = 0; i < end; ++i) scores[i] = gini(left[i], node_rows, node_ones);
   return largest(scores, end);
+}
+
+float rough_gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
+                             float* __restrict scores) {
+  const auto node_rows = static_cast<float>(rows_of(node));
+  const auto node_ones = static_cast<float>(ones_of(node));
+  const std::size_t end = whole_groups(n);
+  // Positive numbers are in the order of their bits, and a maximum of integers is a vector instruction.
+  std::int32_t largest_bits = 0;
+  for (std::size_t i = 0; i < end; ++i) {
+    scores[i] = gini(left[i], node_rows, node_ones);
+    largest_bits = std::max(largest_bits, std::bit_cast<std::int32_t>(scores[i]));
+  }
+  return std::bit_cast<float>(largest_bits);
 }
 
 double two_squares(const double* __restrict left_sums, const double* __restrict right_sums,
@@ -96,6 +116,7 @@ void count_below(const double* values, std::size_t n, const double* edges, std::
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {HORNBEAM_KERNELS_NAME, gini_two_classes, two_squares, largest, count_below};
+const Kernels table = {HORNBEAM_KERNELS_NAME, gini_two_classes, rough_gini_two_classes,
+                       two_squares,           largest,          count_below};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS
