@@ -57,7 +57,7 @@ def load(path: Path) -> Any:
         try:
             return read_model(file, size)
         except ModelFormatError as error:
-            raise ModelFormatError(f"{shown(place)}: {error}") from None
+            raise ModelFormatError(f"{shown(place, limit=4096)}: {error}") from None
 
 
 def read_model(file: BinaryIO, size: int) -> Declared:
