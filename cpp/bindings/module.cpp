@@ -19,6 +19,7 @@ void bind_forest(nb::module_& module);
 void bind_boost(nb::module_& module);
 void bind_neighbors(nb::module_& module);
 void bind_stumps(nb::module_& module);
+void bind_significance(nb::module_& module);
 void forget_running_calls();
 
 namespace {
@@ -69,6 +70,7 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_boost(module);
   hornbeam::bindings::bind_neighbors(module);
   hornbeam::bindings::bind_stumps(module);
+  hornbeam::bindings::bind_significance(module);
   namespace nb = nanobind;
   hornbeam::on_fork_in_child(hornbeam::bindings::forget_running_calls);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&hornbeam::bindings::stop_running_calls));

@@ -306,3 +306,9 @@ class StumpSearch:
         """
         The tree; for every row whether it is wrong; and how many rows weigh too little to count.
         """
+
+def chi2_log_sf(statistic: float, dof: float) -> float:
+    """ln P(X >= statistic) for a chi-square X."""
+
+def f_log_sf(f: float, d1: float, d2: float) -> float:
+    """ln P(X >= f) for an X with the F distribution."""
