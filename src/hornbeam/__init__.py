@@ -30,6 +30,8 @@ from hornbeam.io import export, load, save
 
 if TYPE_CHECKING:
     from hornbeam import plot
+    from hornbeam.selection.compare import Comparison, compare
+    from hornbeam.selection.tune import Tuned, tune
 
 __all__ = [
     "AdaBoostClassifier",
@@ -38,6 +40,7 @@ __all__ = [
     "BaggingRegressor",
     "BiasVariance",
     "Bootstrap",
+    "Comparison",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DensityTree",
@@ -51,9 +54,11 @@ __all__ = [
     "MemberCorrelation",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "Tuned",
     "__version__",
     "bias_variance",
     "bootstrap",
+    "compare",
     "datasets",
     "distill",
     "export",
@@ -61,11 +66,22 @@ __all__ = [
     "member_correlation",
     "plot",
     "save",
+    "tune",
 ]
+
+# What a fit does not need, and where it is.
+_LATER = {
+    "Comparison": "hornbeam.selection.compare",
+    "Tuned": "hornbeam.selection.tune",
+    "compare": "hornbeam.selection.compare",
+    "tune": "hornbeam.selection.tune",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import what a fit does not need when it is first asked for: `import hornbeam` stays quick."""
     if name == "plot":
         return importlib.import_module("hornbeam.plot")
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")

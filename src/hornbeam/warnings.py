@@ -4,6 +4,7 @@ Each is given at most once per fit, and says what was seen and what was done abo
 """
 
 __all__ = [
+    "CandidateWarning",
     "DataWarning",
     "HornbeamWarning",
     "OutOfBagWarning",
@@ -25,6 +26,10 @@ class ThreadsWarning(HornbeamWarning):
 
 class DataWarning(HornbeamWarning):
     """The data allow a fit but little learning: constant columns, a single row, nearly unique identifiers."""
+
+
+class CandidateWarning(HornbeamWarning):
+    """Some of the settings that a search was to try could not be fitted."""
 
 
 class WarmStartWarning(HornbeamWarning):

@@ -4,23 +4,20 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from hornbeam.cli.methods import Method, Task, estimator_for, with_option_flags
+from hornbeam.cli.methods import Method, estimator_for, with_option_flags
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
 from hornbeam.cli.scores import baseline_for, scores_of
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_table, take_column
+from hornbeam.data.task import Task, task_of
 from hornbeam.inside.words import count, named, printable
 from hornbeam.io.native import packed
 
-__all__ = ["Target", "fit", "target_values", "task_of"]
+__all__ = ["Target", "fit", "target_values"]
 
 Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="The column to predict.")]
-
-# A whole-numbered target with at most so many values is taken as one of classes.
-MOST_NUMBERED_CLASSES = 20
 
 
 @with_option_flags
@@ -86,15 +83,6 @@ def target_values(column: Any, name: str) -> Any:
         )
     values = column.to_numpy(zero_copy_only=False)
     return values.astype(str) if values.dtype == object else values
-
-
-def task_of(y: Any) -> Task:
-    """Decide what kind of target this is: texts, truth values and a few whole numbers are classes."""
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    if y.dtype.kind == "f" and not np.array_equal(y, np.floor(y)):
-        return "regression"
-    return "classification" if len(np.unique(y)) <= MOST_NUMBERED_CLASSES else "regression"
 
 
 def _place(data: str, out: str | None) -> str:

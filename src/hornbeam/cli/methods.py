@@ -9,18 +9,17 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 import hornbeam as hb
+from hornbeam.data.task import Task
 from hornbeam.declare import Declared, Option, options_of
 from hornbeam.declare.kinds import Choice, Flag, did_you_mean, joined
 from hornbeam.inside.words import printable
 
-__all__ = ["Method", "Task", "estimator_for", "known_methods", "with_option_flags"]
-
-Task = Literal["classification", "regression"]
+__all__ = ["Method", "estimator_for", "known_methods", "with_option_flags"]
 
 # Name at the command line -> what the names of its two estimators begin with.
 STEMS = {

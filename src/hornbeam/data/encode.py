@@ -43,7 +43,19 @@ class Encoded:
 
 
 def encode(table: Table, *, max_bins: int | None, n_threads: int) -> Encoded:
-    """Encode a table: exactly, by the rank of each distinct value, or into at most `max_bins` bins."""
+    """Encode a table: exactly, by the rank of each distinct value, or into at most `max_bins` bins.
+
+    A table that several fits share is encoded once.
+    """
+    if table.encodings is None:
+        return _encode(table, max_bins, n_threads)
+    if max_bins not in table.encodings:
+        table.encodings[max_bins] = _encode(table, max_bins, n_threads)
+    encoded: Encoded = table.encodings[max_bins]
+    return encoded
+
+
+def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
     columns: list[tuple[Any, ...]] = []
     for column in table.columns:
         if isinstance(column.values, SparseColumn):

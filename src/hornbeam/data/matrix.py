@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hornbeam.data.content import MISSING, Rows
 from hornbeam.data.names import check_names_and_width
-from hornbeam.data.sources import Source, open_source
+from hornbeam.data.sources import Source, labelled, open_source
 from hornbeam.data.table import (
     CategoricalFeatures,
     Kind,
@@ -64,9 +64,9 @@ def read_matrix_as(X: Any, schema: Schema, *, estimator_name: str) -> FloatMatri
 
 def _plain_floats(source: Source) -> FloatMatrix | None:
     """Return the array that X is, if it is one of floats."""
-    array = source.container
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+    if not isinstance(labelled(source), np.ndarray) or labelled(source).dtype.kind != "f":
         return None
+    array = source.container
     if array.dtype.itemsize <= 4:
         return np.ascontiguousarray(array, dtype=np.float32)
     return np.ascontiguousarray(array, dtype=np.float64)

@@ -4,7 +4,8 @@
 is not copied, and nothing of the user's is ever written to.
 """
 
-from typing import Any, NoReturn, Protocol
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -16,7 +17,10 @@ from hornbeam.data.families import refuse_complex
 from hornbeam.data.names import refuse_duplicate_names
 from hornbeam.data.readers import read_array, read_series, readable
 
-__all__ = ["Source", "open_source", "unmasked"]
+__all__ = ["OpenSource", "Source", "labelled", "open_source", "unmasked"]
+
+
+Kept = TypeVar("Kept")
 
 
 class Source(Protocol):
@@ -28,6 +32,31 @@ class Source(Protocol):
 
     def read(self, j: int, name: str) -> Content:
         """Read column j; `name` is what messages call it."""
+
+
+class OpenSource:
+    """A source that estimators are given as X; it keeps what fits have made of it.
+
+    `labelled` has its names and width at no cost, where `container` may have to be made first.
+    """
+
+    labelled: Any
+    container: Any
+    n_rows: int
+    n_columns: int
+
+    def read(self, j: int, name: str) -> Content:
+        """Read column j; `name` is what messages call it."""
+        raise NotImplementedError
+
+    def kept(self, key: Any, make: Callable[[], Kept]) -> Kept:
+        """Return what was made under this key before, or make it."""
+        raise NotImplementedError
+
+
+def labelled(source: Source) -> Any:
+    """Return what has the names and the width of a source."""
+    return source.labelled if isinstance(source, OpenSource) else source.container
 
 
 def open_source(X: Any, estimator_name: str) -> Source:
@@ -44,6 +73,8 @@ def open_source(X: Any, estimator_name: str) -> Source:
 
 
 def _source_of(X: Any, estimator_name: str) -> Source:
+    if isinstance(X, OpenSource):
+        return X
     if sparse.issparse(X):
         return _SparseSource(X)
     try:

@@ -29,7 +29,7 @@ from hornbeam.data.column import (
 from hornbeam.data.content import MISSING, UNSEEN, Rows, SparseColumn, count_merged, labels_of_texts
 from hornbeam.data.families import value_family
 from hornbeam.data.names import check_names_and_width, feature_names_of, forced_columns
-from hornbeam.data.sources import Source, open_source, unmasked
+from hornbeam.data.sources import OpenSource, Source, labelled, open_source, unmasked
 from hornbeam.data.wording import shown
 
 __all__ = [
@@ -73,6 +73,7 @@ class Table:
 
     `feature_names` is None where the user gave no names. `n_unseen` counts, by column name, the rows whose
     category the fit has not seen. `row_numbers` are the rows of X that the table has, if it has not all.
+    `encodings` are there where several fits share the table: what was made of it, by the number of bins.
     """
 
     n_rows: int
@@ -80,6 +81,7 @@ class Table:
     feature_names: list[str] | None
     n_unseen: Mapping[str, int] = field(default_factory=dict)
     row_numbers: Rows | None = None
+    encodings: dict[int | None, Any] | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -111,7 +113,7 @@ class Table:
             for column in self.columns
         )
         numbers = rows if self.row_numbers is None else self.row_numbers[rows]
-        return replace(self, n_rows=len(rows), columns=columns, row_numbers=numbers)
+        return replace(self, n_rows=len(rows), columns=columns, row_numbers=numbers, encodings=None)
 
     def unseen_as_missing(self) -> "Table":
         """Return the table with categories that the fit has not seen turned into missing values."""
@@ -121,7 +123,7 @@ class Table:
             else column
             for column in self.columns
         )
-        return replace(self, columns=columns, n_unseen={})
+        return replace(self, columns=columns, n_unseen={}, encodings=None)
 
 
 def read_table(
@@ -145,8 +147,22 @@ def read_columns(
     n_rows = source.n_rows if rows is None else len(rows)
     if n_rows > _MOST_ROWS:
         raise ValueError(f"X has {n_rows} rows; a fit takes at most {_MOST_ROWS}. Fit on a sample of them.")
-    feature_names = feature_names_of(source.container)
+    feature_names = feature_names_of(labelled(source))
     forced = forced_columns(categorical_features, feature_names, source.n_columns)
+    if rows is not None or not isinstance(source, OpenSource):
+        return _read_some(source, rows, n_rows, feature_names, forced)
+    return source.kept(
+        forced, lambda: replace(_read_some(source, None, n_rows, feature_names, forced), encodings={})
+    )
+
+
+def _read_some(
+    source: Source,
+    rows: Rows | None,
+    n_rows: int,
+    feature_names: list[str] | None,
+    forced: frozenset[int],
+) -> Table:
     columns = []
     merged: dict[str, int] = {}
     for j, name in enumerate(feature_names or [f"x{j}" for j in range(source.n_columns)]):
@@ -170,7 +186,7 @@ def read_table_as(
     """
     source = open_source(X, estimator_name)
     check_names_and_width(
-        source.container, schema.names, names_given=schema.names_given, estimator_name=estimator_name
+        labelled(source), schema.names, names_given=schema.names_given, estimator_name=estimator_name
     )
     columns = []
     n_unseen: dict[str, int] = {}

@@ -5,6 +5,7 @@ is shown or saved: that is left to the caller. matplotlib is imported when somet
 """
 
 from hornbeam.plot.boundary import boundary
+from hornbeam.plot.comparison import comparison
 from hornbeam.plot.curves import learning_curve, validation_curve
 from hornbeam.plot.importance import importance
 from hornbeam.plot.impurities import impurities
@@ -13,6 +14,7 @@ from hornbeam.plot.tree import tree
 
 __all__ = [
     "boundary",
+    "comparison",
     "importance",
     "impurities",
     "learning_curve",

@@ -1,0 +1,22 @@
+"""What a target asks for: classes to choose from, or numbers."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+__all__ = ["MOST_NUMBERED_CLASSES", "Task", "task_of"]
+
+Task = Literal["classification", "regression"]
+
+# A whole-numbered target with at most so many values is taken as one of classes.
+MOST_NUMBERED_CLASSES = 20
+
+
+def task_of(y: Any) -> Task:
+    """Decide what kind of target this is: texts, truth values and a few whole numbers are classes."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "iuf":
+        return "classification"
+    if values.dtype.kind == "f" and not np.array_equal(values, np.floor(values)):
+        return "regression"
+    return "classification" if len(np.unique(values)) <= MOST_NUMBERED_CLASSES else "regression"

@@ -1,0 +1,14 @@
+"""Choosing between models by rows they have not seen: `compare` over the whole family, `tune` over a grid.
+
+folds.py       one table, read once; the rows of each fold, as all candidates get them
+metrics.py     how answers are judged, also on bootstrap samples of the rows
+trials.py      one candidate on one fold: fitted, timed, asked
+linear.py      the linear model beside the trees, for any table
+grids.py       the few parameters that matter, their usual values, and which of two is simpler
+family.py      the members of a comparison
+contest.py     the comparison itself: defaults, nested searches, a stack of the best, within a time budget
+error_bars.py  how sure a score is, and a difference of two
+verdict.py     what the numbers say, in words
+compare.py     `hb.compare`: what goes in and what comes out
+tune.py        `hb.tune`, likewise
+"""

@@ -1,0 +1,261 @@
+"""The comparison itself: every member on the same folds, in rounds that a time budget may cut short.
+
+1. Each member has its turn with its default parameters, on all folds.
+2. Members with parameters that matter search them inside the training rows of each fold, by cross-validation
+   in there; the rows of the judge are never seen. A search counts when all folds have had theirs.
+3. In each fold, the members that did best inside its training rows are stacked.
+
+The clock is asked before every fit. What is not finished when the time is up does not count: a member without
+all folds is left out, a member without a full search keeps its defaults. A member that fails is left out,
+with the reason; the others go on.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hornbeam.data.task import Task
+from hornbeam.recipes.listen import Listener
+from hornbeam.selection.family import STACK, Member, stack_of
+from hornbeam.selection.folds import Fold, Folded, random_splitter
+from hornbeam.selection.metrics import Metric
+from hornbeam.selection.trials import Candidate, Trial, run_trial
+
+__all__ = ["Clock", "Contest", "Entry"]
+
+_STACKED = 3  # members of a stack
+_LEAST_STACKED = 2
+_FITS_OF_A_STACK = 6  # of each of its members: on five parts, and on all rows
+
+
+class OutOfTimeError(Exception):
+    """The time budget is spent."""
+
+
+class Clock:
+    """How much of a time budget is left; None never ends. It does not go back when clocks are set."""
+
+    def __init__(self, budget: float | None) -> None:
+        self._end = math.inf if budget is None else time.monotonic() + budget
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self._end - time.monotonic()
+
+    def check(self) -> None:
+        """Raise if the time is up."""
+        if self.left <= 0:
+            raise OutOfTimeError
+
+
+@dataclass(eq=False)
+class Entry:
+    """A member and how it did: a trial per fold, and the settings used there."""
+
+    member: Member
+    trials: list[Trial] = field(default_factory=list)
+    settings: list[Mapping[str, Any]] = field(default_factory=list)
+    searched: bool = False
+    failure: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the member."""
+        return self.member.name
+
+    @property
+    def seconds(self) -> float:
+        """Mean seconds of a fold."""
+        return float(np.mean([trial.fit_seconds + trial.predict_seconds for trial in self.trials]))
+
+    @property
+    def usual_settings(self) -> Mapping[str, Any]:
+        """The settings that most folds have chosen; of equals, those nearest to the default."""
+        known = list(self.member.settings)
+        votes = Counter(known.index(settings) for settings in self.settings)
+        return known[min(votes, key=lambda place: (-votes[place], place))]
+
+
+@dataclass(eq=False)
+class Contest:
+    """What a comparison works with; `run` fills `entries`."""
+
+    data: Folded
+    task: Task
+    members: list[Member]
+    metric: Metric
+    clock: Clock
+    listener: Listener
+    inner_cv: Any
+    seed: int
+    wants_search: bool
+    wants_stack: bool
+    entries: list[Entry] = field(default_factory=list)
+    _steps_done: int = 0
+    _inner_scores: dict[tuple[str, int, int], float] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Go through the rounds."""
+        searched = [m for m in self.members if self.wants_search and len(m.settings) > 1]
+        n_turns = len(self.members) + len(searched) + self.wants_stack
+        self.listener.expect(n_turns * len(self.data.folds))
+        for member in self.members:
+            entry = Entry(member)
+            self.entries.append(entry)
+            self._turn(entry)
+        waiting = [entry for entry in self._finished() if entry.member in searched]
+        waiting.sort(key=lambda entry: entry.seconds)
+        while waiting:
+            # What a search leaves of its share of the time goes to those after it.
+            share = self.clock.left / (len(waiting) + self.wants_stack)
+            self._search(waiting.pop(0), share)
+        if self.wants_stack:
+            self._stack()
+
+    def _finished(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.failure is None]
+
+    def candidate(self, member: Member, settings: Mapping[str, Any]) -> Candidate:
+        """Return a member with some settings."""
+        return Candidate(member.template, settings, self.seed)
+
+    # --- Defaults ----------------------------------------------------------------------------------------
+
+    def _turn(self, entry: Entry) -> None:
+        default = entry.member.settings[0]
+        for fold in self.data.folds:
+            try:
+                self.clock.check()
+                trial = run_trial(self.candidate(entry.member, default), fold, measure_size=not entry.trials)
+            except OutOfTimeError:
+                entry.failure = "the time budget was spent before its turn was over"
+                return
+            except Exception as error:
+                entry.failure = _failure(error, fold)
+                return
+            entry.trials.append(trial)
+            entry.settings.append(default)
+            self._done(entry.name, fold)
+
+    def _done(self, name: str, fold: Fold) -> None:
+        self._steps_done += 1
+        self.listener.done(self._steps_done, name)
+        if not self.data.keeps_rows:
+            fold.forget()
+
+    # --- Nested searches ---------------------------------------------------------------------------------
+
+    def _search(self, entry: Entry, seconds: float) -> None:
+        """Search the settings of a member, as many as its share of the time allows."""
+        folds = self.data.folds
+        n_inner = len(self._inner(folds[0]).splits)
+        per_setting = entry.seconds * n_inner * len(folds)
+        most = len(entry.member.settings)
+        n_settings = most if math.isinf(seconds) else min(most, int(seconds / max(per_setting, 1e-9)))
+        if n_settings < 2:
+            return
+        try:
+            chosen = []
+            for fold in folds:
+                chosen.append(self._best_inside(entry.member, fold, n_settings))
+                self._done(f"searching {entry.name}", fold)
+            trials = [self._again(entry, fold, place) for fold, place in zip(folds, chosen, strict=True)]
+        except Exception:  # no time, or a setting that fails on all rows of a fold: the defaults stand
+            return
+        entry.trials = trials
+        entry.settings = [entry.member.settings[place] for place in chosen]
+        entry.searched = True
+
+    def _again(self, entry: Entry, fold: Fold, place: int) -> Trial:
+        if place == 0:  # the default, which has had its turn
+            return entry.trials[fold.number - 1]
+        self.clock.check()
+        candidate = self.candidate(entry.member, entry.member.settings[place])
+        return run_trial(candidate, fold, measure_size=fold.number == 1)
+
+    def _best_inside(self, member: Member, fold: Fold, n_settings: int) -> int:
+        scores = [self._inner_score(member, fold, place) for place in range(n_settings)]
+        return int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
+
+    def _inner(self, fold: Fold) -> Folded:
+        return fold.inner(self._inner_splitter)
+
+    def _inner_splitter(self, fold: Fold) -> Any:
+        if not isinstance(self.inner_cv, int):
+            return self.inner_cv
+        grouped = self.data.groups is not None
+        return random_splitter(self.inner_cv, fold.y_fit, task=self.task, grouped=grouped, seed=self.seed)
+
+    def _inner_score(self, member: Member, fold: Fold, place: int) -> float:
+        """Judge a setting inside the training rows of a fold; the more the better, NaN if it fails."""
+        key = (member.name, fold.number, place)
+        if key not in self._inner_scores:
+            scores = []
+            for inner in self._inner(fold).folds:
+                self.clock.check()
+                try:
+                    trial = run_trial(self.candidate(member, member.settings[place]), inner)
+                except Exception:
+                    scores.append(math.nan)
+                    break
+                scores.append(self.metric.of(inner.truth, trial.answers))
+            self._inner_scores[key] = self.metric.sign() * float(np.mean(scores))
+        return self._inner_scores[key]
+
+    # --- The stack ---------------------------------------------------------------------------------------
+
+    def _stack(self) -> None:
+        """Stack, in each fold, the members that did best inside its training rows."""
+        able = [entry for entry in self._finished() if entry.member.can_be_stacked]
+        if len(able) < _LEAST_STACKED:
+            return
+        entry = Entry(Member(STACK, stack_of(self.task, [])))
+        seen: Counter[str] = Counter()
+        longest = sum(sorted(one.seconds for one in able)[-_STACKED:]) * _FITS_OF_A_STACK
+        try:
+            if longest * len(self.data.folds) > self.clock.left:
+                raise OutOfTimeError
+            for fold in self.data.folds:
+                best = self._best_of(able, fold)
+                seen.update(one.name for one in best)
+                self.clock.check()
+                entry.trials.append(self._stack_trial(best, fold, measure_size=not entry.trials))
+                entry.settings.append({})
+                self._done(STACK, fold)
+        except OutOfTimeError:
+            entry.failure = "the time budget was spent before its turn was over"
+        except Exception as error:
+            entry.failure = _failure(error, self.data.folds[len(entry.trials)])
+        else:
+            usual = sorted(able, key=lambda one: (-seen[one.name], one.name))[:_STACKED]
+            pairs = [(one.name, self.candidate(one.member, one.usual_settings).made()) for one in usual]
+            entry.member = Member(STACK, stack_of(self.task, pairs))
+        self.entries.append(entry)
+
+    def _best_of(self, able: list[Entry], fold: Fold) -> list[Entry]:
+        def score(entry: Entry) -> float:
+            settings = entry.settings[fold.number - 1]
+            place = list(entry.member.settings).index(settings)
+            found = self._inner_score(entry.member, fold, place)
+            return -math.inf if math.isnan(found) else found
+
+        return sorted(able, key=score, reverse=True)[:_STACKED]
+
+    def _stack_trial(self, best: list[Entry], fold: Fold, *, measure_size: bool) -> Trial:
+        pairs = [
+            (entry.name, self.candidate(entry.member, entry.settings[fold.number - 1]).made())
+            for entry in best
+        ]
+        candidate = Candidate(stack_of(self.task, pairs), seed=self.seed)
+        return run_trial(candidate, fold, measure_size=measure_size)
+
+
+def _failure(error: Exception, fold: Fold) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__} in fold {fold.number}: {text}"

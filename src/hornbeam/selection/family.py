@@ -1,0 +1,138 @@
+"""The members of a comparison: from the guess that needs no columns to the ensembles, and what users add."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hornbeam.data.table import Table
+from hornbeam.data.task import Task
+from hornbeam.declare.kinds import did_you_mean, joined, shown
+from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
+from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hornbeam.estimators.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.selection.grids import defaults_first
+from hornbeam.selection.linear import linear_model
+
+__all__ = ["BASELINE", "LINEAR", "NAMES", "STACK", "Member", "choose_family", "stack_of"]
+
+BASELINE, LINEAR, STACK = "baseline", "linear", "stacking"
+
+# In the order of how easily they are understood: of equals, the verdict recommends the first.
+NAMES = (
+    *(BASELINE, LINEAR, "pruned-tree", "tree", "neighbors"),
+    *("adaboost", "boosting", "forest", "extra-trees", "bagging", STACK),
+)
+# What has no parameter worth a search, or finds it by itself.
+_NOT_SEARCHED = frozenset({BASELINE, "tree", "pruned-tree", "bagging", STACK})
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A name, an estimator or a function that fits, and the settings to search, the default first."""
+
+    name: str
+    template: Any
+    settings: Sequence[Mapping[str, Any]] = ({},)
+    added: bool = False
+
+    @property
+    def can_be_stacked(self) -> bool:
+        """Whether a stack may have this as a member."""
+        return hasattr(self.template, "fit") and self.name not in (BASELINE, "tree", STACK)
+
+
+def choose_family(
+    task: Task, table: Table, methods: Iterable[str] | None, add: Mapping[str, Any] | None
+) -> tuple[list[Member], bool]:
+    """Return the members that were asked for, those of the user last, and whether a stack is wanted."""
+    wanted = _wanted(methods)
+    estimators = _of_classes(table) if task == "classification" else _of_numbers(table)
+    members = [
+        Member(name, template, ({},) if name in _NOT_SEARCHED else defaults_first(template))
+        for name, template in estimators.items()
+        if name in wanted
+    ]
+    return [*members, *_added(add or {})], STACK in wanted and stack_of(task, []) is not None
+
+
+def _wanted(methods: Iterable[str] | None) -> list[str]:
+    if methods is None:
+        return list(NAMES)
+    if isinstance(methods, str):
+        raise ValueError(f"methods takes a list of names, such as [{methods!r}].")
+    folded = {name.replace("-", ""): name for name in NAMES}
+    chosen = [BASELINE]  # every result is shown against it
+    for given in methods:
+        name = folded.get(str(given).casefold().replace("-", "").replace("_", "").replace(" ", ""))
+        if name is None:
+            nearest = did_you_mean(str(given), NAMES) or f"There are {joined(NAMES, 'and')}."
+            raise ValueError(f"methods names {shown(given)}, which is no method of a comparison. {nearest}")
+        chosen.append(name)
+    return chosen
+
+
+def _added(add: Mapping[str, Any]) -> Iterable[Member]:
+    if not isinstance(add, Mapping):
+        raise TypeError(f"add takes a dict from names to estimators or functions; got {shown(add)}.")
+    for name, template in add.items():
+        if name in NAMES:
+            raise ValueError(f"add: {name!r} is a method of its own; choose another name.")
+        if isinstance(template, type) or not (hasattr(template, "fit") or callable(template)):
+            raise TypeError(f"add: {name!r} must be an estimator or a function; got {shown(template)}.")
+        yield Member(str(name), template, added=True)
+
+
+def _of_classes(table: Table) -> dict[str, Any]:
+    from sklearn.dummy import DummyClassifier  # noqa: PLC0415
+
+    return {
+        BASELINE: DummyClassifier(strategy="prior"),
+        LINEAR: linear_model("classification"),
+        "tree": DecisionTreeClassifier(),
+        "pruned-tree": DecisionTreeClassifier(prune="cost_complexity"),
+        "neighbors": KNeighborsClassifier(**_distances(table)),
+        "adaboost": AdaBoostClassifier(),
+        "boosting": GradientBoostingClassifier(),
+        "forest": RandomForestClassifier(),
+        "extra-trees": ExtraTreesClassifier(),
+        "bagging": BaggingClassifier(n_estimators=50),
+    }
+
+
+def _of_numbers(table: Table) -> dict[str, Any]:
+    from sklearn.dummy import DummyRegressor  # noqa: PLC0415
+
+    return {
+        BASELINE: DummyRegressor(),
+        LINEAR: linear_model("regression"),
+        "tree": DecisionTreeRegressor(),
+        "pruned-tree": DecisionTreeRegressor(prune="cost_complexity"),
+        "neighbors": KNeighborsRegressor(**_distances(table)),
+        "adaboost": AdaBoostRegressor(),
+        "boosting": GradientBoostingRegressor(),
+        "forest": RandomForestRegressor(),
+        "extra-trees": ExtraTreesRegressor(),
+        "bagging": BaggingRegressor(n_estimators=50),
+    }
+
+
+def _distances(table: Table) -> dict[str, Any]:
+    """Measure distances so that units do not matter; categories and gaps need Gower's."""
+    plain = all(column.kind == "numeric" for column in table.columns) and table.first_missing() is None
+    return {"scale": "standard"} if plain else {"metric": "gower"}
+
+
+def stack_of(task: Task, members: Sequence[tuple[str, Any]]) -> Any:
+    """Return a stack of some members; None if this version has no stacking."""
+    import hornbeam as hb  # noqa: PLC0415 - its names may lack stacking
+
+    kind = getattr(hb, "StackingClassifier" if task == "classification" else "StackingRegressor", None)
+    return None if kind is None else kind(levels=[list(members)])

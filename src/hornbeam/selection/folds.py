@@ -1,0 +1,175 @@
+"""The rows of a comparison: one table and its target, and the folds in which they are used.
+
+In come X, y and a splitter; out go `Fold`s, each with rows to fit on and rows to be judged by, the same for
+every candidate. Estimators that read tables as hornbeam does get shared rows (see `hornbeam.data.shared`);
+all others get a copy in the container that the user gave.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.content import Rows
+from hornbeam.data.shared import SharedTable, TableRows
+from hornbeam.data.target import read_classes, read_numbers
+from hornbeam.data.task import Task
+from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
+from hornbeam.estimators.base import TreeModel
+from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.selection.linear import Design
+from hornbeam.selection.metrics import Truth
+
+__all__ = ["Fold", "Folded", "random_splitter", "shares_reading"]
+
+AnyArray = npt.NDArray[Any]
+
+# Rows of folds stay in memory, read and encoded, while all of them together have at most so many cells.
+_MOST_CELLS_KEPT = 100_000_000
+
+
+@dataclass(eq=False)
+class Folded:
+    """A table, its target, and the folds of both; `groups` stay together where the splitter says so."""
+
+    table: SharedTable
+    y: AnyArray
+    classes: AnyArray | None
+    splits: list[tuple[Rows, Rows]]
+    groups: AnyArray | None = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, splitter: Any, *, task: Task, groups: Any, reader: str) -> "Folded":
+        """Read a table and its target, and split them."""
+        table = SharedTable(X, reader=reader)
+        classes: AnyArray | None = None
+        if task == "classification":
+            labels = read_classes(y, table.n_rows, multi_output=False, estimator_name=reader)
+            values, classes = labels.labels(0), labels.classes[0]
+        else:
+            values = read_numbers(y, table.n_rows, multi_output=False, estimator_name=reader).values[:, 0]
+        groups = None if groups is None else np.asarray(groups)
+        splits = list(_splits(splitter, values, groups))
+        return cls(table, values, classes, splits, groups)
+
+    @cached_property
+    def folds(self) -> list["Fold"]:
+        """The folds, in the order of the splitter."""
+        return [Fold(self, fit, judge, number) for number, (fit, judge) in enumerate(self.splits, start=1)]
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether what was read and encoded of a fold may stay in memory for the next candidate."""
+        cells = sum(len(fit) for fit, _ in self.splits) * self.table.n_columns
+        return 3 * cells <= _MOST_CELLS_KEPT  # with the folds of a search inside
+
+    def truth(self, rows: Rows) -> Truth:
+        """Return the right answers for some rows."""
+        return Truth(self.y[rows], self.classes)
+
+
+class Fold:
+    """Rows to fit on and rows to be judged by; `number` counts from 1."""
+
+    def __init__(self, data: Folded, fit_rows: Rows, judge_rows: Rows, number: int) -> None:
+        self.data = data
+        self.fit_rows = fit_rows
+        self.judge_rows = judge_rows
+        self.number = number
+        self._dealt: dict[str, TableRows] = {}
+        self._inner: Folded | None = None
+
+    @property
+    def y_fit(self) -> AnyArray:
+        """The target of the rows to fit on."""
+        return self.data.y[self.fit_rows]
+
+    @property
+    def truth(self) -> Truth:
+        """The right answers for the rows to be judged by."""
+        return self.data.truth(self.judge_rows)
+
+    def X_fit(self, estimator: Any) -> Any:  # noqa: N802 - X, as everywhere
+        """Return the rows to fit on, as an estimator takes them."""
+        return self._for(estimator, "fit", self.fit_rows)
+
+    def X_judge(self, estimator: Any) -> Any:  # noqa: N802
+        """Return the rows to be judged by, as an estimator takes them."""
+        return self._for(estimator, "judge", self.judge_rows)
+
+    def _for(self, estimator: Any, which: str, rows: Rows) -> Any:
+        if which not in self._dealt:
+            self._dealt[which] = self.data.table.rows(rows)
+        dealt = self._dealt[which]
+        return dealt if shares_reading(estimator) else dealt.container
+
+    def forget(self) -> None:
+        """Let go of what was read and encoded."""
+        self._dealt.clear()
+        self._inner = None
+
+    def inner(self, splitter_for: Callable[["Fold"], Any]) -> Folded:
+        """Split the rows to fit on once more: what is searched in there never sees the rows of the judge."""
+        if self._inner is None:
+            rows, data = self.fit_rows, self.data
+            groups = None if data.groups is None else data.groups[rows]
+            pairs = _splits(splitter_for(self), data.y[rows], groups)
+            splits = [(rows[fit], rows[judge]) for fit, judge in pairs]
+            self._inner = Folded(data.table, data.y, data.classes, splits, data.groups)
+        return self._inner
+
+
+def _splits(splitter: Any, y: AnyArray, groups: AnyArray | None) -> Iterator[tuple[Rows, Rows]]:
+    pairs = splitter
+    if hasattr(splitter, "split"):
+        with warnings.catch_warnings():
+            # A class that some fold lacks costs its rows and nothing else: no reason to warn.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            pairs = list(splitter.split(np.zeros((len(y), 1)), y, groups))
+    for number, pair in enumerate(pairs, start=1):
+        fit, judge = (_row_numbers(rows, len(y)) for rows in pair)
+        if not (len(fit) and len(judge)):
+            raise ValueError(
+                f"cv: fold {number} has {len(fit)} row(s) to fit on and {len(judge)} to be judged by."
+            )
+        yield fit, judge
+
+
+def _row_numbers(rows: Any, n_rows: int) -> Rows:
+    numbers = np.asarray(rows)
+    if numbers.dtype == np.bool_:
+        return np.flatnonzero(numbers)
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < n_rows):
+        raise ValueError(f"cv names row {numbers.max()}, but there are {n_rows} rows, numbered from 0.")
+    return numbers.astype(np.intp)
+
+
+def random_splitter(n_folds: int, y: AnyArray, *, task: Task, grouped: bool, seed: int) -> Any:
+    """Return a splitter of scikit-learn that shuffles; classes keep their shares where they can."""
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold  # noqa: PLC0415
+
+    if grouped:
+        return GroupKFold(n_folds)
+    if task == "classification" and np.unique(y, return_counts=True)[1].max() >= n_folds:
+        return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    return KFold(n_folds, shuffle=True, random_state=seed)
+
+
+def shares_reading(estimator: Any) -> bool:
+    """Whether an estimator reads tables as hornbeam does, and so takes rows that are read already."""
+    if isinstance(estimator, BaggingClassifier | BaggingRegressor):
+        return estimator.estimator is None
+    if isinstance(estimator, AdaBoostClassifier | AdaBoostRegressor):
+        return estimator.estimator is None or (
+            type(estimator.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor)
+            and estimator.estimator.prune is None
+        )
+    if hasattr(estimator, "steps"):  # a pipeline is what its first step is
+        return bool(estimator.steps) and shares_reading(estimator.steps[0][1])
+    return isinstance(estimator, TreeModel | Design | KNeighborsClassifier | KNeighborsRegressor)

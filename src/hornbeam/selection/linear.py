@@ -1,0 +1,115 @@
+"""The linear model beside the trees: any table in, numbers that a linear model can weigh out.
+
+`Design` fills gaps with the median and marks them in a column of their own, gives numbers mean 0 and standard
+deviation 1, and makes a column of each of the more frequent categories. The models behind it are
+scikit-learn's: logistic regression for classes, ridge regression for numbers.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam.data.encode import core_column
+from hornbeam.data.sources import open_source
+from hornbeam.data.table import Column, SparseColumn, Table, read_columns, read_table_as
+from hornbeam.data.task import Task
+
+__all__ = ["Design", "linear_model"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# Categories beyond the most frequent ones share the place of what is not marked.
+_MOST_CATEGORIES = 100
+
+
+def linear_model(task: Task) -> Any:
+    """Return a pipeline that fits a linear model to any table."""
+    from sklearn.linear_model import LogisticRegression, Ridge  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+
+    model = LogisticRegression(max_iter=1000) if task == "classification" else Ridge()
+    return make_pipeline(Design(), model)
+
+
+class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns a table into a matrix for linear models."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn medians, scales and categories."""
+        source = open_source(X, type(self).__name__)
+        table = read_columns(source, categorical_features="from_dtype")
+        self.schema_ = table.schema
+        self.n_features_in_ = len(table.columns)
+        self.numbers_ = [_Scale.of(_numbers(column)) for column in table.columns if _is_number(column)]
+        self.categories_ = [_frequent(column) for column in table.columns if not _is_number(column)]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the matrix: dense, or sparse where there are categories."""
+        check_is_fitted(self)
+        table = read_table_as(X, self.schema_, estimator_name=type(self).__name__)
+        numeric = [_numbers(column) for column in table.columns if _is_number(column)]
+        blocks: list[Any] = [
+            scale.apply(values) for scale, values in zip(self.numbers_, numeric, strict=True)
+        ]
+        dense = np.column_stack(blocks) if blocks else np.zeros((table.n_rows, 0))
+        marks = self._marks(table)
+        return dense if not marks else sparse.hstack([sparse.csr_array(dense), *marks]).tocsr()
+
+    def _marks(self, table: Table) -> list[Any]:
+        categorical = [column for column in table.columns if not _is_number(column)]
+        return [
+            sparse.csr_array((np.asarray(column.values)[:, np.newaxis] == kept).astype(np.float64))
+            for column, kept in zip(categorical, self.categories_, strict=True)
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that any table will do."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class _Scale:
+    """What a column of numbers is filled and scaled with."""
+
+    def __init__(self, middle: float, mean: float, deviation: float, *, has_gaps: bool) -> None:
+        self.middle, self.mean, self.deviation, self.has_gaps = middle, mean, deviation, has_gaps
+
+    @classmethod
+    def of(cls, values: FloatArray) -> "_Scale":
+        gaps = np.isnan(values)
+        known = values[~gaps]
+        if not len(known):
+            return cls(0.0, 0.0, 1.0, has_gaps=False)
+        filled = np.where(gaps, np.median(known), values)
+        deviation = float(filled.std())
+        return cls(float(np.median(known)), float(filled.mean()), deviation or 1.0, has_gaps=bool(gaps.any()))
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Fill and scale; a second column marks the gaps, if the fit met any."""
+        gaps = np.isnan(values)
+        scaled = (np.where(gaps, self.middle, values) - self.mean) / self.deviation
+        return np.column_stack([scaled, gaps]) if self.has_gaps else scaled[:, np.newaxis]
+
+
+def _is_number(column: Column) -> bool:
+    return column.kind != "categorical"
+
+
+def _numbers(column: Column) -> FloatArray:
+    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    return core_column(column.kind, values).astype(np.float64)
+
+
+def _frequent(column: Column) -> npt.NDArray[np.int64]:
+    codes = np.asarray(column.values)
+    counts = np.bincount(codes[codes >= 0], minlength=len(column.categories or ()))
+    return np.sort(np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES])

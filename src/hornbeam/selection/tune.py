@@ -1,0 +1,283 @@
+"""`hb.tune`: an estimator and a grid in, the cross-validated score of every setting out.
+
+The folds and the scores are those of scikit-learn's GridSearchCV. What differs is the work: each fold is read
+and encoded once for all settings, where the estimator reads tables as hornbeam does. Beside the best setting
+there is the simplest one within a standard error of it (Breiman et al. 1984, section 3.4.3).
+"""
+
+import io
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+from sklearn.base import is_classifier
+
+from hornbeam.declare.kinds import shown
+from hornbeam.inside.words import printable
+from hornbeam.recipes.listen import listening
+from hornbeam.selection.folds import Fold, Folded
+from hornbeam.selection.frames import as_frame
+from hornbeam.selection.grids import candidates_of, default_grid, simplicity
+from hornbeam.selection.trials import Candidate
+from hornbeam.warnings import CandidateWarning
+
+__all__ = ["Tuned", "tune"]
+
+FloatArray = npt.NDArray[np.float64]
+Choice = Literal["best", "one_standard_error"]
+
+
+def tune(
+    estimator: Any,
+    grid: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    choose: Choice = "best",
+    train_scores: bool = False,
+    verbose: int = 0,
+) -> "Tuned":
+    """Try every setting of a grid by cross-validation; GridSearchCV's results on one encoding per fold.
+
+    `grid` maps parameters to values, may be a list of such dicts, and None takes the usual ones of the method
+    (`hornbeam.selection.grids`). `cv` and `scoring` are scikit-learn's: a number of folds, a splitter or
+    splits; the name of a scorer or one of your own. `choose` says which setting `best_estimator_` is refitted
+    with on all rows: the best, or the simplest within one standard error of it. `train_scores` adds the
+    scores on the training rows.
+    """
+    from sklearn.metrics import check_scoring  # noqa: PLC0415
+    from sklearn.model_selection import check_cv  # noqa: PLC0415
+
+    if choose not in ("best", "one_standard_error"):
+        raise ValueError(f"choose must be 'best' or 'one_standard_error'; got {shown(choose)}.")
+    settings = candidates_of(default_grid(estimator) if grid is None else grid)
+    scorer = check_scoring(estimator, scoring=scoring)
+    of_classes = is_classifier(estimator)
+    splitter = check_cv(cv, y, classifier=of_classes)
+    data = Folded.of(
+        X, y, splitter, task="classification" if of_classes else "regression", groups=groups, reader="tune"
+    )
+    marks = _Marks(len(settings), len(data.folds), with_training=train_scores)
+    with listening(verbose, "tuning") as listener:
+        listener.expect(len(settings) * len(data.folds))
+        for fold in data.folds:
+            for place, setting in enumerate(settings):
+                marks.note(place, fold, Candidate(estimator, setting), scorer)
+                listener.done((fold.number - 1) * len(settings) + place + 1)
+            fold.forget()
+    marks.complain(settings)
+    results = marks.results(settings)
+    best = int(np.argmin(results["rank_test_score"]))
+    simple = _simplest_close(settings, results, best, len(data.folds))
+    chosen = best if choose == "best" else simple
+    return Tuned(
+        settings=settings,
+        cv_results_=results,
+        best_index_=best,
+        one_standard_error_index_=simple,
+        chosen_index_=chosen,
+        best_estimator_=Candidate(estimator, settings[chosen]).fitted(X, data.y),
+        errors=marks.errors,
+        n_folds=len(data.folds),
+    )
+
+
+class _Marks:
+    """Scores and seconds of every setting in every fold; NaN where a setting failed."""
+
+    def __init__(self, n_settings: int, n_folds: int, *, with_training: bool) -> None:
+        self.with_training = with_training
+        self.errors: dict[int, str] = {}
+        shape = (n_settings, n_folds)
+        self.test, self.train = np.full(shape, np.nan), np.full(shape, np.nan)
+        self.fit_seconds, self.score_seconds = np.zeros(shape), np.zeros(shape)
+
+    def note(self, place: int, fold: Fold, candidate: Candidate, scorer: Any) -> None:
+        """Fit and score a setting on a fold."""
+        template, at = candidate.template, (place, fold.number - 1)
+        X_fit, X_judge = fold.X_fit(template), fold.X_judge(template)
+        start = time.perf_counter()
+        try:
+            model = candidate.fitted(X_fit, fold.y_fit)
+            fitted = time.perf_counter()
+            self.test[at] = scorer(model, X_judge, fold.truth.y)
+            self.fit_seconds[at] = fitted - start
+            self.score_seconds[at] = time.perf_counter() - fitted
+            if self.with_training:
+                self.train[at] = scorer(model, X_fit, fold.y_fit)
+        except Exception as error:
+            text = " ".join(str(error).split())
+            self.errors.setdefault(place, f"{type(error).__name__} in fold {fold.number}: {text}")
+
+    def complain(self, settings: Sequence[Mapping[str, Any]]) -> None:
+        """Warn of settings that failed; raise if all have."""
+        if not self.errors:
+            return
+        place, why = next(iter(self.errors.items()))
+        text = f"{len(self.errors)} of {len(settings)} settings failed, first {settings[place]}: {why}"
+        if len(self.errors) == len(settings):
+            raise ValueError(f"tune: {text}")
+        warnings.warn(text, CandidateWarning, stacklevel=3)
+
+    def results(self, settings: list[dict[str, Any]]) -> dict[str, Any]:
+        """Lay the results out under the names that GridSearchCV gives them."""
+        results: dict[str, Any] = {}
+        for name, seconds in (("fit", self.fit_seconds), ("score", self.score_seconds)):
+            results |= {f"mean_{name}_time": seconds.mean(axis=1), f"std_{name}_time": seconds.std(axis=1)}
+        for name in sorted({name for setting in settings for name in setting}):
+            results[f"param_{name}"] = _column(settings, name)
+        results["params"] = settings
+        results |= self._scores("test", self.test)
+        worst = np.where(np.isnan(results["mean_test_score"]), -np.inf, results["mean_test_score"])
+        results["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
+        if self.with_training:
+            results |= self._scores("train", self.train)
+        return results
+
+    def _scores(self, which: str, scores: FloatArray) -> dict[str, Any]:
+        folds = {f"split{k}_{which}_score": scores[:, k] for k in range(scores.shape[1])}
+        return {
+            **folds,
+            f"mean_{which}_score": scores.mean(axis=1),
+            f"std_{which}_score": scores.std(axis=1),
+        }
+
+
+def _column(settings: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """Return the values of a parameter, masked where a setting does not have it."""
+    column = np.ma.MaskedArray(np.empty(len(settings), dtype=object), mask=True)
+    for place, setting in enumerate(settings):
+        if name in setting:
+            column[place] = setting[name]
+    return column
+
+
+def _simplest_close(
+    settings: Sequence[Mapping[str, Any]], results: Mapping[str, Any], best: int, n_folds: int
+) -> int:
+    """Find the simplest setting within one standard error of the best; of equally simple ones the better."""
+    means = results["mean_test_score"]
+    spread = np.array([results[f"split{k}_test_score"][best] for k in range(n_folds)])
+    limit = means[best] - (spread.std(ddof=1) / np.sqrt(n_folds) if n_folds > 1 else 0.0)
+    ranks = simplicity(settings)
+    close = [place for place in range(len(settings)) if means[place] >= limit or place == best]
+    return min(close, key=lambda place: (ranks[place], -means[place], place))
+
+
+# --- The result --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """Every setting with its scores. `cv_results_` has the keys of scikit-learn's GridSearchCV.
+
+    `best_params_` and `best_score_` are those of the best setting, `one_standard_error_params_` those of the
+    simplest setting within one standard error of it. `best_estimator_` is refitted on all rows with the one
+    that was asked for. `errors` says, by position, which settings failed.
+    """
+
+    settings: Sequence[Mapping[str, Any]] = field(repr=False)
+    cv_results_: Mapping[str, Any] = field(repr=False)
+    best_index_: int
+    one_standard_error_index_: int
+    chosen_index_: int
+    best_estimator_: Any = field(repr=False)
+    errors: Mapping[int, str]
+    n_folds: int
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """The setting with the best mean score."""
+        return dict(self.settings[self.best_index_])
+
+    @property
+    def best_score_(self) -> float:
+        """Its mean score."""
+        return float(self.cv_results_["mean_test_score"][self.best_index_])
+
+    @property
+    def one_standard_error_params_(self) -> dict[str, Any]:
+        """The simplest setting within one standard error of the best."""
+        return dict(self.settings[self.one_standard_error_index_])
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """The standard error of each mean score, from its spread over the folds."""
+        scores = np.array([self.cv_results_[f"split{k}_test_score"] for k in range(self.n_folds)])
+        if self.n_folds < 2:
+            return np.full(len(self.settings), np.nan)
+        errors: FloatArray = scores.std(axis=0, ddof=1) / np.sqrt(self.n_folds)
+        return errors
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """A dict per setting, the best first."""
+        order = np.argsort(self.cv_results_["rank_test_score"], kind="stable")
+        return [
+            {
+                **{name: _plain(value) for name, value in self.settings[place].items()},
+                "score": float(self.cv_results_["mean_test_score"][place]),
+                "standard error": float(self.standard_errors[place]),
+                "fit seconds": float(self.cv_results_["mean_fit_time"][place]),
+                "choice": self._choice(int(place)),
+            }
+            for place in order
+        ]
+
+    def _choice(self, place: int) -> str:
+        marks = {self.best_index_: "best", self.one_standard_error_index_: "one standard error"}
+        if self.best_index_ == self.one_standard_error_index_ == place:
+            return "best, and the simplest within one standard error"
+        return marks.get(place, "")
+
+    @property
+    def frame(self) -> Any:
+        """The settings as a data frame of pandas or polars, whichever is there; else the records."""
+        return as_frame(self.records)
+
+    def plot(self, parameter: str | None = None, *, ax: Any = None) -> Any:
+        """Draw the scores against a parameter; return the axes."""
+        from hornbeam.plot import validation_curve  # noqa: PLC0415 - matplotlib is for those who draw
+
+        return validation_curve(self, param_name=parameter, ax=ax)
+
+    def __rich__(self) -> Any:
+        """Show the settings in a terminal."""
+        from rich.table import Table  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        names = sorted({name for setting in self.settings for name in setting})
+        titles = [*names, "score", "±", "fit s", ""]
+        table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+        for title in titles:
+            table.add_column(title, justify="left" if title == "" else "right")
+        for record in self.records:
+            cells = [printable(record[name]) if name in record else "" for name in names]
+            numbers = [f"{record['score']:.4g}", f"{record['standard error']:.2g}"]
+            table.add_row(
+                *(Text(cell) for cell in (*cells, *numbers, f"{record['fit seconds']:.3g}", record["choice"]))
+            )
+        return table
+
+    def __str__(self) -> str:
+        from rich.console import Console  # noqa: PLC0415
+
+        text = io.StringIO()
+        Console(file=text, width=120, highlight=False, color_system=None).print(self)
+        return "\n".join(line.rstrip() for line in text.getvalue().rstrip().splitlines())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _plain(value: Any) -> Any:
+    """Keep what a cell of a data frame can hold, and name the rest."""
+    return value if value is None or isinstance(value, bool | int | float | str) else shown(value)

@@ -1,0 +1,103 @@
+"""What the numbers of a comparison say, in words.
+
+A difference counts when it is larger than two of its standard errors (see `error_bars.py`); below that, the
+folds might have shown it by chance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.inside.words import named
+from hornbeam.selection.error_bars import Scores
+from hornbeam.selection.family import BASELINE, LINEAR, NAMES
+from hornbeam.selection.metrics import Metric
+
+__all__ = ["Standing", "standing_of", "verdict"]
+
+_STANDARD_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Who is best, and who cannot be told from it: positions among the members, the best first."""
+
+    best: int
+    within_noise: tuple[int, ...]
+    beats_baseline: bool
+
+
+def standing_of(names: Sequence[str], metric: Metric, scores: Scores) -> Standing:
+    """Rank the members by the metric that decides."""
+    values = metric.sign() * scores.values[:, 0]
+    order = [int(m) for m in np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")]
+    best = order[0]
+    close = tuple(m for m in order[1:] if not _is_better(scores, best, m))
+    baseline = names.index(BASELINE) if BASELINE in names else None
+    beats = baseline is not None and best != baseline and _is_better(scores, best, baseline)
+    return Standing(best, close, beats)
+
+
+def _is_better(scores: Scores, one: int, other: int) -> bool:
+    """Whether the difference of two members is more than noise."""
+    difference, error = scores.difference(one, other)
+    return abs(difference) > _STANDARD_ERRORS * error
+
+
+def verdict(names: Sequence[str], metric: Metric, scores: Scores, left_out: Sequence[str]) -> str:
+    """Say who wins, whether that is more than noise, and whether something simpler would do."""
+    standing = standing_of(names, metric, scores)
+    sentences = [_winner(names, metric, scores, standing.best)]
+    if BASELINE in names and not standing.beats_baseline:
+        sentences.append(
+            "That is no better than the baseline beyond noise: these columns tell little about the target, "
+            "or there are too few rows to see it."
+        )
+    elif standing.within_noise:
+        close = [names[m] for m in standing.within_noise if names[m] != BASELINE]
+        listed = ", ".join(map(named, close))
+        sentences.append(f"Within noise of it (two standard errors of the difference): {listed}.")
+        sentences += _something_simpler(names, standing)
+    elif names[standing.best] != LINEAR:
+        sentences.append("No other method comes within noise of it.")
+    if standing.beats_baseline:
+        sentences += _about_linear(names, metric, scores, standing)
+    if left_out:
+        sentences.append(f"Not in the ranking: {', '.join(map(named, left_out))}.")
+    return " ".join(sentences)
+
+
+def _winner(names: Sequence[str], metric: Metric, scores: Scores, best: int) -> str:
+    error = _largest(scores.spread_over_folds[best, 0], scores.spread_over_rows[best, 0])
+    sentence = f"Best is {named(names[best])}: {metric.name} {scores.values[best, 0]:.4g} ± {error:.2g}"
+    if BASELINE in names and names[best] != BASELINE:
+        sentence += f" (baseline {scores.values[names.index(BASELINE), 0]:.4g})"
+    return sentence + "."
+
+
+def _largest(*errors: float) -> float:
+    return max((error for error in errors if not np.isnan(error)), default=float("nan"))
+
+
+def _something_simpler(names: Sequence[str], standing: Standing) -> list[str]:
+    """Recommend the simplest of those within noise, if that is another than the best and not linear."""
+    known = [names[m] for m in (standing.best, *standing.within_noise) if names[m] in NAMES[1:]]
+    if not known:
+        return []
+    simplest = min(known, key=NAMES.index)
+    if simplest in (LINEAR, names[standing.best]):
+        return []
+    return [f"The simplest of these is {named(simplest)}."]
+
+
+def _about_linear(names: Sequence[str], metric: Metric, scores: Scores, standing: Standing) -> list[str]:
+    if LINEAR not in names:
+        return []
+    linear = names.index(LINEAR)
+    if standing.best == linear:
+        return ["The relation looks linear: no tree and no ensemble does better than the linear model."]
+    if linear in standing.within_noise:
+        return ["The linear model is enough: what the best has over it is within noise."]
+    difference, _ = scores.difference(standing.best, linear)
+    return [f"The linear model is {abs(difference):.3g} behind: the relation is not linear."]
