@@ -6,7 +6,9 @@ namespace hornbeam::bindings {
 
 namespace {
 
+// Written to: bound with `noconvert`, because sums in a converted copy would be lost.
 using Scores = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using StageScores = nb::ndarray<double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Columns = std::vector<AnyColumn>;
 using Rows = Array1<RowId>;
 
@@ -41,21 +43,46 @@ void check_rows(const Dataset& data, std::span<const RowId> rows) {
     if (row >= data.n_rows()) throw nb::index_error("a row lies outside the data set");
 }
 
+// Runs work(cancel) without Python's lock, if it is long enough for other threads to care. For a few rows it
+// is not: whoever gives the lock away may wait 5 ms to have it back.
+template <class Work>
+void run(std::size_t n_rows, Work&& work) {
+  constexpr std::size_t kFewRows = 8;
+  if (n_rows <= kFewRows) {
+    const DefaultFloatingPoint floating_point;
+    Cancel cancel;
+    work(cancel);
+    return;
+  }
+  without_lock([&](Cancel& cancel) {
+    work(cancel);
+    return 0;
+  });
+}
+
 nb::ndarray<nb::numpy, NodeId, nb::ndim<2>> leaves_of(const Predictor& predictor, const RowSource& rows,
                                                       TreeRange range, int n_threads) {
   check_width(predictor, rows.n_features());
   std::vector<NodeId> leaves(rows.n_rows() * range.size());
-  without_lock([&](Cancel& cancel) {
-    predictor.leaves(rows, range, n_threads, cancel, leaves);
-    return 0;
-  });
+  run(rows.n_rows(), [&](Cancel& cancel) { predictor.leaves(rows, range, n_threads, cancel, leaves); });
   auto* owned = new std::vector<NodeId>(std::move(leaves));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<NodeId>*>(p); });
   return {owned->data(), {rows.n_rows(), range.size()}, owner};
 }
 
+Stages checked_stages(const Predictor& predictor, TreeRange range, std::size_t n_rows,
+                      std::optional<StageScores>& stages) {
+  if (!stages) return {};
+  const std::size_t n_stages = stages->shape(0);
+  if (n_stages == 0 || range.size() % n_stages != 0 || stages->shape(1) != n_rows ||
+      stages->shape(2) != predictor.n_outputs() || stages->shape(3) != predictor.n_values())
+    throw nb::value_error("stages must have the shape (stages, rows, outputs, values)");
+  return {range.size() / n_stages, {stages->data(), stages->size()}};
+}
+
 void add_scores(const Predictor& predictor, const RowSource& rows, TreeRange range, Scores& scores,
-                const std::optional<Array1<double>>& weights, bool hard_votes, int n_threads) {
+                const std::optional<Array1<double>>& weights, bool hard_votes, int n_threads,
+                std::optional<StageScores>& stages) {
   check_width(predictor, rows.n_features());
   if (scores.shape(0) != rows.n_rows() || scores.shape(1) != predictor.n_outputs() ||
       scores.shape(2) != predictor.n_values())
@@ -64,10 +91,9 @@ void add_scores(const Predictor& predictor, const RowSource& rows, TreeRange ran
     throw nb::value_error("weights must have an entry per tree");
   const Counting counting{hard_votes, span_of(weights)};
   const std::span<double> target(scores.data(), scores.size());
-  without_lock([&](Cancel& cancel) {
-    predictor.add(rows, range, counting, n_threads, cancel, target);
-    return 0;
-  });
+  const Stages on_the_way = checked_stages(predictor, range, rows.n_rows(), stages);
+  run(rows.n_rows(),
+      [&](Cancel& cancel) { predictor.add(rows, range, counting, n_threads, cancel, target, on_the_way); });
 }
 
 }  // namespace
@@ -107,6 +133,15 @@ void bind_predict(nb::module_& module) {
           nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"), nb::arg("n_threads"),
           "The leaf of every row in every tree from `begin` to `end`.")
       .def(
+          "leaves_of_array",
+          [](const Predictor& self, const AnyTable& array, std::size_t begin, std::size_t end,
+             int n_threads) {
+            const TableView table = view_of(array);
+            return leaves_of(self, TableRows(table), checked_range(self, begin, end), n_threads);
+          },
+          nb::arg("array"), nb::arg("begin"), nb::arg("end"), nb::arg("n_threads"),
+          "The same for the rows of a 2-D array of numbers.")
+      .def(
           "leaves_of_encoded",
           [](const Predictor& self, const Dataset& data, const Rows& rows, std::size_t begin, std::size_t end,
              int n_threads) {
@@ -120,24 +155,40 @@ void bind_predict(nb::module_& module) {
           "add",
           [](const Predictor& self, const Columns& columns, std::size_t n_rows, std::size_t begin,
              std::size_t end, Scores scores, const std::optional<Array1<double>>& weights, bool hard_votes,
-             int n_threads) {
+             int n_threads, std::optional<StageScores> stages) {
             const TableView table = view_of(columns, n_rows);
             add_scores(self, TableRows(table), checked_range(self, begin, end), scores, weights, hard_votes,
-                       n_threads);
+                       n_threads, stages);
           },
-          nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"), nb::arg("scores"),
+          nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert(),
           nb::arg("weights").none(), nb::arg("hard_votes"), nb::arg("n_threads"),
-          "Adds what the trees say to scores[row, output, value], one tree after the other, in float64.")
+          nb::arg("stages").none().noconvert() = nb::none(),
+          "Adds what the trees say to scores[row, output, value], one tree after the other, in float64.\n\n"
+          "`stages` takes the scores on the way: [stage, row, output, value], after equal numbers of trees.")
+      .def(
+          "add_array",
+          [](const Predictor& self, const AnyTable& array, std::size_t begin, std::size_t end, Scores scores,
+             const std::optional<Array1<double>>& weights, bool hard_votes, int n_threads,
+             std::optional<StageScores> stages) {
+            const TableView table = view_of(array);
+            add_scores(self, TableRows(table), checked_range(self, begin, end), scores, weights, hard_votes,
+                       n_threads, stages);
+          },
+          nb::arg("array"), nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert(), nb::arg("weights").none(),
+          nb::arg("hard_votes"), nb::arg("n_threads"), nb::arg("stages").none().noconvert() = nb::none(),
+          "The same for the rows of a 2-D array of numbers.")
       .def(
           "add_encoded",
           [](const Predictor& self, const Dataset& data, const Rows& rows, std::size_t begin, std::size_t end,
-             Scores scores, const std::optional<Array1<double>>& weights, bool hard_votes, int n_threads) {
+             Scores scores, const std::optional<Array1<double>>& weights, bool hard_votes, int n_threads,
+             std::optional<StageScores> stages) {
             check_rows(data, span_of(rows));
             add_scores(self, EncodedRows(data, span_of(rows)), checked_range(self, begin, end), scores,
-                       weights, hard_votes, n_threads);
+                       weights, hard_votes, n_threads, stages);
           },
-          nb::arg("data"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("scores"),
+          nb::arg("data"), nb::arg("rows"), nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert(),
           nb::arg("weights").none(), nb::arg("hard_votes"), nb::arg("n_threads"),
+          nb::arg("stages").none().noconvert() = nb::none(),
           "The same for rows of the data set that the trees were grown on.");
 
   module.def(

@@ -209,10 +209,13 @@ class SlicedTrees::TreeSlicer {
 };
 
 bool SlicedTrees::may_hold(std::span<const Tree* const> trees, std::span<const FeatureId> features) {
-  return !features.empty() && std::all_of(trees.begin(), trees.end(), [](const Tree* tree) {
-    return tree->n_nodes() < 2 * kMostLeaves &&
-           std::all_of(tree->n_branches.begin(), tree->n_branches.end(), [](auto n) { return n <= 2; });
-  });
+  constexpr std::size_t kMostFeatures = 1024;  // their codes should stay in the second-nearest cache
+  return !features.empty() && features.size() <= kMostFeatures &&
+         std::all_of(trees.begin(), trees.end(), [](const Tree* tree) {
+           return tree->n_nodes() < 2 * kMostLeaves &&
+                  std::all_of(
+                      tree->n_branches.begin(), tree->n_branches.end(), [](auto n) { return n <= 2; });
+         });
 }
 
 SlicedTrees::SlicedTrees(std::span<const Tree* const> trees, std::span<const FeatureId> features,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <stdexcept>
 #include <type_traits>
 
@@ -112,6 +111,12 @@ bool Predictor::should_compact(std::size_t n_rows) const {
   return static_cast<double>(seen) >= kRowsPerNode * nodes_per_tree_;
 }
 
+// Whether the values of some rows seem to be float32 numbers.
+bool Predictor::seem_single(const RowSource& rows) const {
+  return std::all_of(features_.begin(), features_.end(),
+                     [&](FeatureId feature) { return rows.seems_single(feature); });
+}
+
 template <class Form>
 const CompactTrees<Form>& Predictor::compact(int n_threads) const {
   const auto make = [&] { return CompactTrees<Form>(trees_, features_, unseen_, n_threads); };
@@ -207,9 +212,7 @@ void Predictor::visit_plain(const RowSource& rows, TreeRange range, int n_thread
 template <class Visit>
 void Predictor::visit_compact(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                               Visit&& visit) const {
-  const bool try_single =
-      single_can_hold_ && std::all_of(features_.begin(), features_.end(),
-                                      [&](FeatureId feature) { return rows.seems_single(feature); });
+  const bool try_single = single_can_hold_ && seem_single(rows);
   const std::size_t block_rows =
       compact_block_rows(rows.n_rows(), features_.size(), nodes_per_tree_, n_threads);
   if (try_single)
@@ -251,7 +254,9 @@ void Predictor::visit_leaves(const RowSource& rows, TreeRange range, int n_threa
   constexpr std::size_t kFewRows = predict::kLanes / 2;
   if (!should_compact(rows.n_rows())) return visit_plain(rows, range, n_threads, cancel, visit);
   if (rows.n_rows() > kFewRows) return visit_compact(rows, range, n_threads, cancel, visit);
-  if (single_can_hold_ && visit_few_rows<SingleForm>(rows, range, visit)) return;
+  const bool try_single =
+      single_can_hold_ && (single_.get() != nullptr || (double_.get() == nullptr && seem_single(rows)));
+  if (try_single && visit_few_rows<SingleForm>(rows, range, visit)) return;
   visit_few_rows<DoubleForm>(rows, range, visit);
 }
 
@@ -267,8 +272,8 @@ const SlicedTrees* Predictor::sliced(std::size_t n_rows, TreeRange range, const 
 }
 
 void Predictor::add_sliced(const SlicedTrees& sliced, const RowSource& rows, TreeRange range,
-                           const Counting& counting, int n_threads, Cancel& cancel,
-                           std::span<double> scores) const {
+                           const Counting& counting, int n_threads, Cancel& cancel, std::span<double> scores,
+                           const Stages& stages) const {
   const predict::PredictKernels& kernels = predict::predict_kernels(instructions_);
   std::vector<CancelPoller> pollers = make_pollers(cancel, n_threads);
   std::vector<SlicedWork> work;
@@ -278,8 +283,11 @@ void Predictor::add_sliced(const SlicedTrees& sliced, const RowSource& rows, Tre
                double* block_scores = scores.data() + begin * score_size();
                work[w].load(rows, begin, end);
                work[w].begin_sums(block_scores);
-               for (std::size_t t = range.begin; t < range.end; ++t)
+               for (std::size_t t = range.begin; t < range.end; ++t) {
                  work[w].add_tree(sliced.trees()[t], counting.weight(t), first_score(t));
+                 if (double* stage = stage_after(t, range, stages, rows.n_rows(), begin))
+                   work[w].end_sums(stage);
+               }
                work[w].end_sums(block_scores);
                pollers[w].poll((end - begin) * range.size());
              });
@@ -295,9 +303,9 @@ void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Ca
 }
 
 void Predictor::add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads,
-                    Cancel& cancel, std::span<double> scores) const {
+                    Cancel& cancel, std::span<double> scores, const Stages& stages) const {
   if (const SlicedTrees* sliced = this->sliced(rows.n_rows(), range, counting))
-    return add_sliced(*sliced, rows, range, counting, n_threads, cancel, scores);
+    return add_sliced(*sliced, rows, range, counting, n_threads, cancel, scores, stages);
   const std::size_t n_said = trees_[0]->value_size();
   const auto n_classes = static_cast<std::size_t>(trees_[0]->n_values);
   const std::size_t size = score_size();
@@ -310,6 +318,8 @@ void Predictor::add(const RowSource& rows, TreeRange range, const Counting& coun
           add_votes(found, values_of, n_said, n_classes, weight, score, size);
         else
           add_values(found, values_of, n_said, weight, score, size);
+        if (double* stage = stage_after(tree, range, stages, rows.n_rows(), first))
+          std::copy_n(scores.data() + first * size, found.size() * size, stage);
       });
 }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import prediction
 
 from hornbeam import _core
-from predict.random_models import Model, models, random_model, random_rows
+from predict.random_models import Model, models, random_model, random_rows, random_tree, tree_shape
 
 ROW_COUNTS = [1, 2, 7, 16, 63, 64, 65, 130]
 
@@ -65,17 +65,36 @@ def test_every_answer_is_that_of_the_slow_walk(path, model, n_rows, seed, gaps, 
     assert_as_slow_walk(predictor, model, columns, majority=majority, seed=seed)
 
 
-def test_stages_and_threads_give_the_bits_of_one_sum():
+@pytest.mark.parametrize("path", ["fastest", "compact", "plain"])
+def test_stages_and_threads_give_the_bits_of_one_sum(path):
     model = random_model(1, n_trees=7, most_leaves=40, value_shape=(1, 3), n_thresholds=50, kinds="mixed")
     columns = random_rows(model, 2, 3000, gaps=True)
-    predictor = _core.Predictor(model.trees, None, False)
+    predictor = _core.Predictor(model.trees, None, False, path)
     whole = scores_of(predictor, columns)
     stages = np.zeros_like(whole)
     for begin, end in ((0, 1), (1, 4), (4, 4), (4, 7)):
         predictor.add(columns, 3000, begin, end, stages, None, False, 2)
     assert stages.tobytes() == whole.tobytes() == scores_of(predictor, columns, n_threads=2).tobytes()
+    on_the_way = np.empty((7, *whole.shape))
+    again = np.zeros_like(whole)
+    predictor.add(columns, 3000, 0, 7, again, None, False, 2, on_the_way)
+    one_by_one = np.zeros_like(whole)
+    for tree in range(7):
+        predictor.add(columns, 3000, tree, tree + 1, one_by_one, None, False, 1)
+        assert on_the_way[tree].tobytes() == one_by_one.tobytes()
+    assert again.tobytes() == whole.tobytes()
     leaves = predictor.leaves(columns, 3000, 0, 7, 2)
     np.testing.assert_array_equal(predictor.leaves(columns, 3000, 3, 5, 1), leaves[:, 3:5])
+
+
+@pytest.mark.parametrize("path", ["plain", "compact"])
+def test_chains_of_thousands_of_tests(path):
+    random = np.random.default_rng(0)
+    values = np.arange(3000.0)
+    tree = random_tree(random, tree_shape(random, 3001, 0.0, 2), [0], [values], (1, 1))
+    columns = [np.append(random.permutation(values), [np.nan, -np.inf, np.inf])]
+    found = _core.Predictor((tree,), None, False, path).leaves(columns, 3003, 0, 1, 1)
+    np.testing.assert_array_equal(found, prediction.leaves((tree,), columns, [0]))
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0, 4, 20]))

@@ -37,6 +37,12 @@ struct Counting {
   double weight(std::size_t tree) const { return weights.empty() ? 1.0 : weights[tree]; }
 };
 
+// Scores on the way: out[stage, row, output, value] are those after `step` more trees each.
+struct Stages {
+  std::size_t step = 0;  // 0: nobody wants them
+  std::span<double> out{};
+};
+
 namespace predict {
 struct SingleForm;
 struct DoubleForm;
@@ -70,21 +76,26 @@ class Predictor {
 
   // scores[row, output, value] += what each tree of the range says, in the order of the trees.
   void add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads, Cancel& cancel,
-           std::span<double> scores) const;
+           std::span<double> scores, const Stages& stages = {}) const;
 
  private:
-  std::span<const Tree* const> trees(TreeRange range) const {
-    return std::span(trees_).subspan(range.begin, range.size());
-  }
   // Whether the compact form can hold the trees and is worth making, or made already.
   bool should_compact(std::size_t n_rows) const;
   template <class Form>
   const predict::CompactTrees<Form>& compact(int n_threads) const;
+  bool seem_single(const RowSource& rows) const;
 
   // The sliced form of the trees, if it can hold them and suits the rows; else null.
   const predict::SlicedTrees* sliced(std::size_t n_rows, TreeRange range, const Counting& counting) const;
   void add_sliced(const predict::SlicedTrees& sliced, const RowSource& rows, TreeRange range,
-                  const Counting& counting, int n_threads, Cancel& cancel, std::span<double> scores) const;
+                  const Counting& counting, int n_threads, Cancel& cancel, std::span<double> scores,
+                  const Stages& stages) const;
+  // Where the scores from a row on are to be copied after a tree; null if the tree ends no stage.
+  double* stage_after(std::size_t tree, TreeRange range, const Stages& stages, std::size_t n_rows,
+                      std::size_t row) const {
+    if (stages.step == 0 || (tree + 1 - range.begin) % stages.step != 0) return nullptr;
+    return stages.out.data() + ((tree - range.begin) / stages.step * n_rows + row) * score_size();
+  }
   std::size_t first_score(std::size_t tree) const {
     return adds_to_.empty() ? 0 : static_cast<std::size_t>(adds_to_[tree]);
   }

@@ -16,9 +16,8 @@ from hornbeam.data.sources import open_source
 from hornbeam.data.table import Schema, Table, read_columns
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_weights
 from hornbeam.inside.nodes import TreeReading
-from hornbeam.model import Ensemble, refuse_missing
+from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
-from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import DataWarning
 
 __all__ = ["Training", "TreeModel", "importances_of", "paths_through", "paths_to", "read_training"]
@@ -76,17 +75,22 @@ class TreeModel(ColumnOptions, RunOptions):
         """Return the classes of each output; nothing if the trees predict numbers."""
         return ()
 
+    def _rows(self, X: Any) -> tuple[RowsToPredict, int]:
+        """Read rows to predict; return them with the number of threads for them."""
+        if "_model" not in vars(self):  # asking scikit-learn takes as long as predicting a row
+            check_is_fitted(self)
+        rows = self._model.rows_of(X, estimator_name=type(self).__name__)
+        return rows, self._model.threads_for(rows, self.n_jobs)
+
     def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
         """Find the leaf of each row in each tree: one column per tree."""
-        check_is_fitted(self)
-        table = self._model.read(X, estimator_name=type(self).__name__)
-        return self._model.leaves(table, n_threads=resolve_n_jobs(self.n_jobs))
+        rows, n_threads = self._rows(X)
+        return self._model.leaves(rows, n_threads=n_threads)
 
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return what the trees say about each row, added up: rows x outputs x classes."""
-        check_is_fitted(self)
-        table = self._model.read(X, estimator_name=type(self).__name__)
-        return self._model.total(table, n_threads=resolve_n_jobs(self.n_jobs))
+        rows, n_threads = self._rows(X)
+        return self._model.total(rows, n_threads=n_threads)
 
     def _checked_monotonic(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[int, ...]:
         """Return one direction per feature, empty if nothing is constrained; refuse what has no order."""

@@ -35,7 +35,7 @@ from hornbeam.estimators.tree import DecisionTreeRegressor
 from hornbeam.estimators.validation import Validation, read_validation
 from hornbeam.inside.contributions import Contributions, contributions_of
 from hornbeam.inside.explain import read_row
-from hornbeam.model import Ensemble, refuse_missing
+from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import (
     BoostingOptions,
     ClassifierBoostingOptions,
@@ -345,27 +345,24 @@ class _Boosting(TreeModel, BoostingOptions):
 
     # --- Predicting --------------------------------------------------------------------------------------
 
-    def _start(self, X: Any, offset: Any) -> tuple[Table, FloatArray]:
-        """Read rows to predict; return them with the scores that the first tree is added to."""
-        check_is_fitted(self)
-        table = self._model.read(X, estimator_name=type(self).__name__)
-        given = read_offset(offset, table.n_rows, self._loss.n_scores)
-        constant = np.broadcast_to(self._baseline, (table.n_rows, self._loss.n_scores))
+    def _start(self, rows: RowsToPredict, offset: Any) -> FloatArray:
+        """Return the scores of rows that the first tree is added to."""
+        given = read_offset(offset, rows.n_rows, self._loss.n_scores)
+        constant = np.broadcast_to(self._baseline, (rows.n_rows, self._loss.n_scores))
         scores = np.array(constant if given is None else constant + given, order="C")
-        return table, scores[:, np.newaxis, :]
+        return scores[:, np.newaxis, :]
 
     def _scores(self, X: Any, offset: Any) -> FloatArray:
         """Return the scores of rows: rows x scores."""
-        table, scores = self._start(X, offset)
-        return self._model.total(table, n_threads=resolve_n_jobs(self.n_jobs), onto=scores)[:, 0, :]
+        rows, n_threads = self._rows(X)
+        return self._model.total(rows, n_threads=n_threads, onto=self._start(rows, offset))[:, 0, :]
 
     def _staged_scores(self, X: Any, offset: Any) -> Iterator[FloatArray]:
         """Yield the scores of rows after each round."""
-        table, scores = self._start(X, offset)
-        n_threads, step = resolve_n_jobs(self.n_jobs), self._loss.n_scores
-        for begin in range(0, len(self._model.trees), step):
-            self._model.total(table, n_threads=n_threads, begin=begin, end=begin + step, onto=scores)
-            yield scores[:, 0, :].copy()
+        rows, n_threads = self._rows(X)
+        start = self._start(rows, offset)
+        for scores in self._model.stages(rows, n_threads=n_threads, step=self._loss.n_scores, onto=start):
+            yield scores[:, 0, :]
 
     # --- Looking inside ----------------------------------------------------------------------------------
 

@@ -146,10 +146,8 @@ class _Forest(Insight):
 
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the mean of what the trees say about each row: rows x outputs x classes."""
-        check_is_fitted(self)
-        table = self._model.read(X, estimator_name=type(self).__name__)
-        n_threads = resolve_n_jobs(self.n_jobs)
-        total = self._model.total(table, n_threads=n_threads, hard_votes=self._votes_are_hard())
+        rows, n_threads = self._rows(X)
+        total = self._model.total(rows, n_threads=n_threads, hard_votes=self._votes_are_hard())
         total /= len(self._model.trees)
         return total
 
