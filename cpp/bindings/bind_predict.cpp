@@ -110,13 +110,18 @@ void bind_predict(nb::module_& module) {
             for (nb::handle tree : trees) found.push_back(&nb::cast<const Tree&>(tree));
             const auto columns = span_of(adds_to);
             new (self) Predictor(std::move(found), {columns.begin(), columns.end()},
-                                 unseen_to_majority ? Unseen::kMajority : Unseen::kMissing, path_named(path));
+                                 unseen_to_majority ? Unseen::kMajority : Unseen::kMissing, path_named(path),
+                                 instructions_named(instructions));
           },
           nb::keep_alive<1, 2>(), nb::arg("trees"), nb::arg("adds_to").none(), nb::arg("unseen_to_majority"),
           nb::arg("path") = "fastest", nb::arg("instructions") = "avx512",
           "`adds_to` names, for trees of one value, the column of the score that each tree adds to.\n\n"
           "`path` is for tests: \"fastest\", \"plain\", \"compact\" or \"sliced\" where that can hold "
           "the trees; so is `instructions`, the widest set to use: \"baseline\", \"avx2\" or \"avx512\".")
+      .def(
+          "can_take",
+          [](const Predictor& self, const std::string& path) { return self.can_take(path_named(path)); },
+          nb::arg("path"), "Whether a path can serve these trees at all; \"plain\" serves every tree.")
       .def_prop_ro("n_trees", &Predictor::n_trees)
       .def_prop_ro("n_outputs", &Predictor::n_outputs)
       .def_prop_ro("n_values", &Predictor::n_values, "Columns of the score, per output.")
@@ -160,9 +165,9 @@ void bind_predict(nb::module_& module) {
             add_scores(self, TableRows(table), checked_range(self, begin, end), scores, weights, hard_votes,
                        n_threads, stages);
           },
-          nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert(),
-          nb::arg("weights").none(), nb::arg("hard_votes"), nb::arg("n_threads"),
-          nb::arg("stages").none().noconvert() = nb::none(),
+          nb::arg("columns"), nb::arg("n_rows"), nb::arg("begin"), nb::arg("end"),
+          nb::arg("scores").noconvert(), nb::arg("weights").none(), nb::arg("hard_votes"),
+          nb::arg("n_threads"), nb::arg("stages").none().noconvert() = nb::none(),
           "Adds what the trees say to scores[row, output, value], one tree after the other, in float64.\n\n"
           "`stages` takes the scores on the way: [stage, row, output, value], after equal numbers of trees.")
       .def(
@@ -174,8 +179,9 @@ void bind_predict(nb::module_& module) {
             add_scores(self, TableRows(table), checked_range(self, begin, end), scores, weights, hard_votes,
                        n_threads, stages);
           },
-          nb::arg("array"), nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert(), nb::arg("weights").none(),
-          nb::arg("hard_votes"), nb::arg("n_threads"), nb::arg("stages").none().noconvert() = nb::none(),
+          nb::arg("array"), nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert(),
+          nb::arg("weights").none(), nb::arg("hard_votes"), nb::arg("n_threads"),
+          nb::arg("stages").none().noconvert() = nb::none(),
           "The same for the rows of a 2-D array of numbers.")
       .def(
           "add_encoded",

@@ -144,10 +144,8 @@ template <class Form>
 bool CompactTrees<Form>::can_hold(std::span<const Tree* const> trees, std::size_t n_features) {
   if (n_features > std::size_t{1} << 24) return false;
   const PlaceLayout layout = layout_for(n_features);
-  return std::all_of(trees.begin(), trees.end(), [&](const Tree* tree) {
-    return Form::can_hold(tree->n_nodes(), layout.bits()) &&
-           std::all_of(tree->n_branches.begin(), tree->n_branches.end(), [](auto n) { return n <= 2; });
-  });
+  return std::all_of(trees.begin(), trees.end(),
+                     [&](const Tree* tree) { return Form::can_hold(tree->n_nodes(), layout.bits()); });
 }
 
 template <class Form>

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "hornbeam/predict/plain.h"
@@ -17,6 +18,10 @@ std::int32_t branch_of(const Tree& tree, NodeId node, double value, Unseen unsee
 }
 
 }  // namespace
+
+bool needs_plain_walk(const Tree& tree) {
+  return std::any_of(tree.n_branches.begin(), tree.n_branches.end(), [](auto n) { return n > 2; });
+}
 
 PlainWalk::PlainWalk(std::span<const FeatureId> features, Unseen unseen)
     : features_(features),

@@ -211,11 +211,8 @@ class SlicedTrees::TreeSlicer {
 bool SlicedTrees::may_hold(std::span<const Tree* const> trees, std::span<const FeatureId> features) {
   constexpr std::size_t kMostFeatures = 1024;  // their codes should stay in the second-nearest cache
   return !features.empty() && features.size() <= kMostFeatures &&
-         std::all_of(trees.begin(), trees.end(), [](const Tree* tree) {
-           return tree->n_nodes() < 2 * kMostLeaves &&
-                  std::all_of(
-                      tree->n_branches.begin(), tree->n_branches.end(), [](auto n) { return n <= 2; });
-         });
+         std::all_of(trees.begin(), trees.end(),
+                     [](const Tree* tree) { return tree->n_nodes() < 2 * kMostLeaves; });
 }
 
 SlicedTrees::SlicedTrees(std::span<const Tree* const> trees, std::span<const FeatureId> features,

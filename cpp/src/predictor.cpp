@@ -89,9 +89,12 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
       throw std::invalid_argument("the trees of an ensemble differ in the shape of their values");
   }
   features_ = tested_features(trees_);
-  single_can_hold_ = CompactTrees<SingleForm>::can_hold(trees_, features_.size());
-  double_can_hold_ = CompactTrees<DoubleForm>::can_hold(trees_, features_.size());
-  sliced_may_hold_ = SlicedTrees::may_hold(trees_, features_);
+  if (std::none_of(trees_.begin(), trees_.end(),
+                   [](const Tree* tree) { return predict::needs_plain_walk(*tree); })) {
+    single_can_hold_ = CompactTrees<SingleForm>::can_hold(trees_, features_.size());
+    double_can_hold_ = CompactTrees<DoubleForm>::can_hold(trees_, features_.size());
+    sliced_may_hold_ = SlicedTrees::may_hold(trees_, features_);
+  }
   for (const Tree* tree : trees_)
     nodes_per_tree_ += static_cast<double>(tree->n_nodes()) / static_cast<double>(trees_.size());
   if (adds_to_.empty()) return;
@@ -100,6 +103,16 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
   if (*least < 0 || static_cast<std::size_t>(*most) >= trees_.size())
     throw std::invalid_argument("adds_to has a column that no number of trees could fill");
   n_values_ = static_cast<std::size_t>(*most) + 1;
+}
+
+bool Predictor::can_take(PredictPath path) const {
+  if (path == PredictPath::kCompact) return double_can_hold_;
+  if (path == PredictPath::kSliced) return sliced_may_hold_ && make_sliced().fits();
+  return true;
+}
+
+const SlicedTrees& Predictor::make_sliced() const {
+  return sliced_.get_or_make([&] { return SlicedTrees(trees_, features_, unseen_); });
 }
 
 bool Predictor::should_compact(std::size_t n_rows) const {
@@ -267,7 +280,7 @@ const SlicedTrees* Predictor::sliced(std::size_t n_rows, TreeRange range, const 
   const bool may_use = path_ == PredictPath::kFastest || path_ == PredictPath::kSliced;
   if (!may_use || !sliced_may_hold_ || counting.hard_votes || score_size() > kMostScores) return nullptr;
   if (path_ == PredictPath::kFastest && (n_rows < kFewestRows || range.size() < kFewestTrees)) return nullptr;
-  const SlicedTrees& made = sliced_.get_or_make([&] { return SlicedTrees(trees_, features_, unseen_); });
+  const SlicedTrees& made = make_sliced();
   return made.fits() ? &made : nullptr;
 }
 

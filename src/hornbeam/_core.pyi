@@ -144,6 +144,11 @@ class Predictor:
         `path` is for tests: "fastest", "plain", "compact" or "sliced" where that can hold the trees; so is `instructions`, the widest set to use: "baseline", "avx2" or "avx512".
         """
 
+    def can_take(self, path: str) -> bool:
+        """
+        Whether a path can serve these trees at all; "plain" serves every tree.
+        """
+
     @property
     def n_trees(self) -> int: ...
 
@@ -161,15 +166,23 @@ class Predictor:
     def leaves(self, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, begin: int, end: int, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """The leaf of every row in every tree from `begin` to `end`."""
 
+    def leaves_of_array(self, array: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], begin: int, end: int, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
+        """The same for the rows of a 2-D array of numbers."""
+
     def leaves_of_encoded(self, data: Dataset, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None))]:
         """The same for rows of the data set that the trees were grown on."""
 
-    def add(self, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hard_votes: bool, n_threads: int) -> None:
+    def add(self, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hard_votes: bool, n_threads: int, stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None, None), order='C', device='cpu')] | None = None) -> None:
         """
         Adds what the trees say to scores[row, output, value], one tree after the other, in float64.
+
+        `stages` takes the scores on the way: [stage, row, output, value], after equal numbers of trees.
         """
 
-    def add_encoded(self, data: Dataset, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hard_votes: bool, n_threads: int) -> None:
+    def add_array(self, array: Annotated[NDArray, dict(shape=(None, None), device='cpu', writable=False)], begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hard_votes: bool, n_threads: int, stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None, None), order='C', device='cpu')] | None = None) -> None:
+        """The same for the rows of a 2-D array of numbers."""
+
+    def add_encoded(self, data: Dataset, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hard_votes: bool, n_threads: int, stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None, None), order='C', device='cpu')] | None = None) -> None:
         """The same for rows of the data set that the trees were grown on."""
 
 def find_leaves(tree: Tree, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, unseen_to_majority: bool, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:

@@ -93,6 +93,16 @@ def test_names_and_kinds_of_the_fit_still_count(data):
     assert not isinstance(table, ArrayRows)
 
 
+@pytest.mark.parametrize("order", [np.s_[::2], np.s_[::-1]])
+def test_sums_may_go_onto_scores_that_lie_in_any_order(data, models, order):
+    ensemble = models[1]._model
+    rows = ensemble.rows_of(data[0], estimator_name="Model")
+    expected = ensemble.total(rows, n_threads=1)
+    onto = np.zeros((600, 1, 2))[order][:300]
+    assert ensemble.total(rows, n_threads=1, onto=onto) is onto
+    np.testing.assert_array_equal(onto, expected)
+
+
 def test_stages_end_where_the_whole_sum_is(data, models):
     X, _ = data
     boosting = models[2]

@@ -121,6 +121,42 @@ def test_rows_of_the_data_set_need_no_values(seed, max_bins):
     assert scores.tobytes() == scores_of(predictor, columns)[rows].tobytes()
 
 
+def test_a_sum_on_top_of_scores_that_are_not_in_order_is_not_lost():
+    model = random_model(5, n_trees=3, most_leaves=9, value_shape=(1, 2), n_thresholds=5, kinds="numeric")
+    columns = random_rows(model, 6, 10, gaps=False)
+    predictor = _core.Predictor(model.trees, None, False)
+    for scattered in (np.zeros((20, 1, 2))[::2], np.zeros((2, 1, 10)).T, np.zeros((10, 1, 2), np.float32)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            predictor.add(columns, 10, 0, 3, scattered, None, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "most_leaves", "n_thresholds", "paths"),
+    [
+        ("mixed", 20, 5, {"plain", "compact", "sliced"}),
+        ("numeric", 60, 5, {"plain", "compact", "sliced"}),
+        ("numeric", 2000, 5, {"plain", "compact"}),
+        ("numeric", 60, 2000, {"plain", "compact"}),
+        ("multiway", 20, 5, {"plain"}),
+    ],
+)
+def test_paths_are_open_to_the_trees_that_they_understand(kinds, most_leaves, n_thresholds, paths):
+    """Trees with other tests than the fast paths know take the plain walk, whatever was asked for."""
+    random = np.random.default_rng(0)
+    categories = [0, 0] if kinds == "numeric" else [4, 0]
+    thresholds = [random.normal(size=n_thresholds) for _ in categories]
+    shape = tree_shape(random, most_leaves, 1.0, 4 if kinds == "multiway" else 2)
+    n_trees = 1 if n_thresholds < most_leaves else 40
+    trees = tuple(random_tree(random, shape, categories, thresholds, (1, 1)) for _ in range(n_trees))
+    predictor = _core.Predictor(trees, None, False)
+    assert {path for path in ("plain", "compact", "sliced") if predictor.can_take(path)} == paths
+    model = Model(trees, tuple(categories), tuple(thresholds), None)
+    columns = random_rows(model, 1, 70, gaps=True)
+    plain = scores_of(_core.Predictor(trees, None, False, "plain"), columns)
+    for path in ("compact", "sliced", "fastest"):
+        assert scores_of(_core.Predictor(trees, None, False, path), columns).tobytes() == plain.tobytes()
+
+
 def test_what_does_not_fit_is_refused():
     model = random_model(3, n_trees=2, most_leaves=9, value_shape=(1, 2), n_thresholds=5, kinds="numeric")
     predictor = _core.Predictor(model.trees, None, False)

@@ -70,6 +70,9 @@ class Predictor {
   // The features that the trees test, ascending.
   const std::vector<FeatureId>& features() const { return features_; }
 
+  // Whether a path can serve these trees at all. The plain walk serves every tree.
+  bool can_take(PredictPath path) const;
+
   // leaves[row, tree of the range] = the leaf that the row falls into.
   void leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
               std::span<NodeId> leaves) const;
@@ -85,6 +88,7 @@ class Predictor {
   const predict::CompactTrees<Form>& compact(int n_threads) const;
   bool seem_single(const RowSource& rows) const;
 
+  const predict::SlicedTrees& make_sliced() const;
   // The sliced form of the trees, if it can hold them and suits the rows; else null.
   const predict::SlicedTrees* sliced(std::size_t n_rows, TreeRange range, const Counting& counting) const;
   void add_sliced(const predict::SlicedTrees& sliced, const RowSource& rows, TreeRange range,

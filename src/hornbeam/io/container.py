@@ -297,6 +297,11 @@ def _short(name: str) -> str:
 # A string, closed or not: an open one runs to the end, so that the search stays linear.
 _JSON_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
+# By character: how much deeper it leads.
+_DEPTH_STEPS = np.zeros(128, dtype=np.int8)
+_DEPTH_STEPS[list(b"[{")] = 1
+_DEPTH_STEPS[list(b"]}")] = -1
+
 
 def _parse(text: str, what: str) -> dict[str, Any]:
     """Parse a JSON object: ASCII, no key twice, no number that is not finite, no deep nesting."""
@@ -323,8 +328,7 @@ def _parse(text: str, what: str) -> dict[str, Any]:
 def _refuse_depth(text: str, what: str) -> None:
     """Count brackets outside strings: the parser calls itself for each level, and the stack is finite."""
     codes = np.frombuffer(_JSON_STRING.sub("", text).encode("ascii"), dtype=np.uint8)
-    steps = np.isin(codes, list(b"[{")).astype(np.int32) - np.isin(codes, list(b"]}"))
-    if np.cumsum(steps).max(initial=0) > MAX_JSON_DEPTH:
+    if np.cumsum(_DEPTH_STEPS[codes], dtype=np.int32).max(initial=0) > MAX_JSON_DEPTH:
         raise ModelFormatError(f"its {what} is nested more than {MAX_JSON_DEPTH} deep")
 
 

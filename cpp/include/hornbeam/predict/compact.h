@@ -93,7 +93,7 @@ struct CompactTree {
 template <class Form>
 class CompactTrees {
  public:
-  // Whether all tests have two branches and nodes can hold the numbers of children and features.
+  // Whether nodes can hold the numbers of children and features. No tree may need the plain walk.
   static bool can_hold(std::span<const Tree* const> trees, std::size_t n_features);
   // `features` are those that the trees test, ascending.
   CompactTrees(std::span<const Tree* const> trees, std::span<const FeatureId> features, Unseen unseen,

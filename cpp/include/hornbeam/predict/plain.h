@@ -10,6 +10,11 @@
 
 namespace hornbeam::predict {
 
+// Whether a tree has a test that only the plain walk understands. Faster paths know numeric thresholds and
+// tables of categories, with two branches and one of them for what is missing. Whoever teaches the plain walk
+// a new kind of test names it here, and is done: no faster path will be asked.
+bool needs_plain_walk(const Tree& tree);
+
 // A thread's share of the work: a block of rows at a time, walked through one tree after the other.
 class PlainWalk {
  public:
