@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "hornbeam/parallel.h"
 
@@ -100,6 +101,13 @@ std::uint32_t append_category_bits(const Tree& tree, NodeId node, Unseen unseen,
   return first;
 }
 
+// Leaves of trees that were grown out lie a quarter deeper than those of a full tree with as many. More is
+// not worth a look at the tree, which may be a chain: walks that need more steps take them.
+int usual_steps(std::size_t n_leaves) {
+  const auto full = std::bit_width(n_leaves - 1);
+  return static_cast<int>(full + full / 4);
+}
+
 // Writes the nodes of one tree, and what belongs to them.
 template <class Form>
 CompactTree<Form> compact_tree(const Tree& tree, const std::vector<std::uint32_t>& slot, PlaceLayout layout,
@@ -131,11 +139,13 @@ CompactTree<Form> compact_tree(const Tree& tree, const std::vector<std::uint32_t
     nodes[n] = Form::make(key, child, place, layout.bits());
   }
   compact.values = leaf_values.take();
+  compact.usual_steps = usual_steps(tree.n_leaves());
   return compact;
 }
 
 PlaceLayout layout_for(std::size_t n_features) {
-  return {static_cast<unsigned>(std::bit_width(n_features == 0 ? 0 : n_features - 1))};
+  const auto needed = static_cast<unsigned>(std::bit_width(n_features == 0 ? 0 : n_features - 1));
+  return {std::max(needed, PlaceLayout::kFewSlotBits)};
 }
 
 }  // namespace
@@ -260,11 +270,11 @@ inline std::uint32_t is_above(std::uint64_t x, std::uint64_t key) {
 }
 
 // One step of one walk. `keys` are those of the walk's group of rows, from its lane on.
-template <class Form, bool kHasCategories>
+template <class Form, bool kHasCategories, class PlaceBits>
 struct Step {
   std::uint32_t place_mask;
   std::uint32_t on_categories;
-  unsigned place_bits;
+  PlaceBits place_bits;  // a number, or one known to the compiler
 
   std::uint32_t operator()(const CompactTree<Form>& tree, const typename Form::Node* nodes, std::uint32_t at,
                            const typename Form::Key* keys) const {
@@ -305,25 +315,80 @@ template <class Use>
 void RowKeys<Form>::with_step(Use&& use) const {
   const PlaceLayout& layout = trees_->layout();
   const std::uint32_t mask = layout.slots() | (has_missing_ ? layout.second_copy() : 0);
-  if (trees_->has_categories())
-    use(Step<Form, true>{mask, layout.on_categories(), layout.bits()});
+  const auto with_bits = [&](auto bits) {
+    if (trees_->has_categories())
+      use(Step<Form, true, decltype(bits)>{mask, layout.on_categories(), bits});
+    else
+      use(Step<Form, false, decltype(bits)>{mask, layout.on_categories(), bits});
+  };
+  constexpr std::integral_constant<unsigned, PlaceLayout::kFewBits> kFewBits;
+  if (layout.bits() == kFewBits)
+    with_bits(kFewBits);
   else
-    use(Step<Form, false>{mask, layout.on_categories(), layout.bits()});
+    with_bits(layout.bits());
 }
 
 template <class Form>
 void RowKeys<Form>::find_leaves(const CompactTree<Form>& tree, NodeId* leaves) const {
   with_step([&](const auto step) {
-    const auto* nodes = tree.nodes.data();
-    for (std::size_t first = 0; first < n_rows_; first += kLanes) {
-      const Key* keys = group(first);
-      std::array<std::uint32_t, kLanes> at{};
-      walk_to_leaves(
-          at, [&](std::size_t lane, std::uint32_t node) { return step(tree, nodes, node, keys + lane); });
-      const std::size_t n = std::min(kLanes, n_rows_ - first);
-      for (std::size_t lane = 0; lane < n; ++lane) leaves[first + lane] = static_cast<NodeId>(at[lane]);
+    Underway underway;
+    for (std::size_t begin = 0; begin < n_rows_; begin += kRowsTogether) {
+      begin_walks(step, tree, begin, std::min(begin + kRowsTogether, n_rows_), leaves, underway);
+      while (underway.n != 0) go_on(step, tree, leaves, underway);
     }
   });
+}
+
+template <class Form>
+template <class StepType>
+void RowKeys<Form>::begin_walks(const StepType& step, const CompactTree<Form>& tree, std::size_t begin,
+                                std::size_t end, NodeId* leaves, Underway& underway) const {
+  const auto* nodes = tree.nodes.data();
+  std::size_t n_underway = 0;
+  for (std::size_t first = begin; first < end; first += kLanes) {
+    const Key* keys = group(first);
+    std::array<std::uint32_t, kLanes> at{};
+    for (int s = 0; s < tree.usual_steps; ++s)
+#pragma GCC unroll 16
+      for (std::size_t lane = 0; lane < kLanes; ++lane) at[lane] = step(tree, nodes, at[lane], keys + lane);
+    const std::size_t n = std::min(kLanes, end - first);
+    for (std::size_t lane = 0; lane < n; ++lane) {
+      leaves[first + lane] = static_cast<NodeId>(at[lane]);
+      underway.rows[n_underway] = static_cast<std::uint32_t>(first + lane);
+      n_underway += nodes[at[lane]].key != kLeaf;
+    }
+  }
+  underway.n = n_underway;
+}
+
+template <class Form>
+template <class StepType>
+void RowKeys<Form>::go_on(const StepType& step, const CompactTree<Form>& tree, NodeId* leaves,
+                          Underway& underway) const {
+  constexpr int kSteps = 4;
+  const auto* nodes = tree.nodes.data();
+  std::size_t n_underway = 0;
+  std::fill_n(underway.rows.data() + underway.n, kLanes, underway.rows[0]);  // all lanes have a row
+  for (std::size_t first = 0; first < underway.n; first += kLanes) {
+    std::array<std::uint32_t, kLanes> rows;
+    std::array<std::uint32_t, kLanes> at;
+    std::array<const Key*, kLanes> keys;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      rows[lane] = underway.rows[first + lane];
+      at[lane] = static_cast<std::uint32_t>(leaves[rows[lane]]);
+      keys[lane] = group(rows[lane]) + rows[lane] % kLanes;
+    }
+    for (int s = 0; s < kSteps; ++s)
+#pragma GCC unroll 16
+      for (std::size_t lane = 0; lane < kLanes; ++lane) at[lane] = step(tree, nodes, at[lane], keys[lane]);
+    const std::size_t n = std::min(kLanes, underway.n - first);
+    for (std::size_t lane = 0; lane < n; ++lane) {
+      leaves[rows[lane]] = static_cast<NodeId>(at[lane]);
+      underway.rows[n_underway] = rows[lane];
+      n_underway += nodes[at[lane]].key != kLeaf;
+    }
+  }
+  underway.n = n_underway;
 }
 
 template <class Form>

@@ -14,9 +14,11 @@
 //   copy: the bit that leads to it is masked out.
 // * A test on categories looks its branch up in a table of bits.
 // * A leaf is its own left child, and every key is below its threshold: walks that have arrived stay where
-//   they are until the others have, too.
+//   they are until the others have, too. Some leaves lie twice as deep as others, so after the steps that
+//   most walks need, those that have not arrived are gathered and go on among themselves.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -34,7 +36,11 @@ inline constexpr unsigned kLaneBits = 4;
 // Where a test finds its value in a group of rows: the slot of the feature times kLanes, then the bit that
 // leads to the second copy. The lowest bit is free and marks tests on categories.
 struct PlaceLayout {
-  unsigned slot_bits = 0;
+  // Shifts by a number known to the compiler are much shorter: up to 32 features all layouts are one.
+  static constexpr unsigned kFewSlotBits = 5;
+  static constexpr unsigned kFewBits = kFewSlotBits + kLaneBits + 1;
+
+  unsigned slot_bits = kFewSlotBits;
   std::uint32_t on_categories() const { return 1; }
   std::uint32_t slots() const { return ((1u << slot_bits) - 1) << kLaneBits; }
   std::uint32_t second_copy() const { return 1u << (slot_bits + kLaneBits); }
@@ -87,6 +93,7 @@ struct CompactTree {
   std::span<const typename Form::Node> nodes;
   std::span<const std::uint32_t> places;  // by node: where the values of a leaf begin in `values`
   std::vector<double> values;             // equal ones mostly once
+  int usual_steps = 0;                    // that most walks need
   std::vector<std::uint32_t> category_bits;
 };
 
@@ -136,6 +143,18 @@ class RowKeys {
   void add_second_copies();
   template <class Use>
   void with_step(Use&& use) const;
+  // A thousand rows at a time, few enough for the nearest cache: all of them so many steps, then those that
+  // have not arrived.
+  static constexpr std::size_t kRowsTogether = 1024;
+  struct Underway {
+    std::size_t n = 0;
+    std::array<std::uint32_t, kRowsTogether + kLanes> rows;
+  };
+  template <class StepType>
+  void begin_walks(const StepType& step, const CompactTree<Form>& tree, std::size_t begin, std::size_t end,
+                   NodeId* leaves, Underway& underway) const;
+  template <class StepType>
+  void go_on(const StepType& step, const CompactTree<Form>& tree, NodeId* leaves, Underway& underway) const;
   const Key* group(std::size_t row) const { return keys_.data() + row / kLanes * group_size_; }
 
   const CompactTrees<Form>* trees_ = nullptr;
