@@ -78,6 +78,7 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
     "max_features": ([None, "sqrt", "log2", 1, 7, 0.1, 1.0], [0, -1, 0.0, 1.01, "auto", True, math.nan, [1]]),
     "max_leaf_nodes": ([None, 2, 31], [1, 0, -1, 2.0, "31", True]),
     "max_nodes": ([None, 1, 31], [0, -1, 2.0, "31", True]),
+    "min_significance": ([None, 0.05, 1.0, 1], [0, -0.1, 1.01, math.nan, "0.05", True]),
     "min_impurity_decrease": ([0, 0.0, 0.5, 10, 1e300], [-1e-9, math.inf, math.nan, 10**400, None, "0"]),
     "ccp_alpha": ([0, 0.0, 0.5, 10], [-1e-9, math.inf, -math.inf, math.nan, None, "0", True]),
     "prune": ([None, "reduced_error", "cost_complexity", "pessimistic"], ["", "rep", True, 1]),
@@ -160,7 +161,10 @@ def test_bad_values_raise_with_class_parameter_and_value(
 
 @pytest.mark.parametrize(
     ("cls", "choices"),
-    [(DemoClassifier, ("gini", "entropy", "accuracy")), (DemoRegressor, ("squared_error", "poisson"))],
+    [
+        (DemoClassifier, ("gini", "entropy", "accuracy", "gain_ratio", "chi2")),
+        (DemoRegressor, ("squared_error", "poisson", "f_test")),
+    ],
 )
 def test_criterion_belongs_to_the_task(cls: type[Declared], choices: tuple[str, ...]) -> None:
     assert options_of(cls)["criterion"].choices == choices
@@ -246,6 +250,7 @@ def test_defaults_and_names_equal_scikit_learns(cls: type[Declared], twin: Any) 
     assert ours.keys() - theirs.keys() == {
         *(
             "max_nodes",
+            "min_significance",
             "categorical_features",
             "categorical_split",
             "missing",

@@ -199,7 +199,7 @@ def test_entropy_of_known_distributions(labels, bits):
 # --- 6. Greed --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "accuracy"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "accuracy", "gain_ratio", "chi2"])
 def test_xor_gains_nothing_and_is_learned(criterion):
     table = datasets.xor()
     for values in table.columns.values():
@@ -209,7 +209,7 @@ def test_xor_gains_nothing_and_is_learned(criterion):
     assert tree.score(table.X, table.y) == 1.0
 
 
-@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson", "f_test"])
 def test_xor_as_numbers_is_learned(criterion):
     table = datasets.xor()
     y = np.where(table.y, 2.0, 1.0)  # a Poisson mean is positive

@@ -15,11 +15,11 @@ Enum choice(const std::map<std::string, Enum>& names, nb::handle name) {
 }
 
 // Criterion names; adding a criterion adds a line here.
-const std::map<std::string, Criterion> kCriteria = {{"gini", Criterion::kGini},
-                                                    {"entropy", Criterion::kEntropy},
-                                                    {"accuracy", Criterion::kAccuracy},
-                                                    {"squared_error", Criterion::kSquaredError},
-                                                    {"poisson", Criterion::kPoisson}};
+const std::map<std::string, Criterion> kCriteria = {
+    {"gini", Criterion::kGini},         {"entropy", Criterion::kEntropy},
+    {"accuracy", Criterion::kAccuracy}, {"gain_ratio", Criterion::kGainRatio},
+    {"chi2", Criterion::kChi2},         {"squared_error", Criterion::kSquaredError},
+    {"poisson", Criterion::kPoisson},   {"f_test", Criterion::kFTest}};
 const std::map<std::string, Growth> kGrowths = {
     {"depth_first", Growth::kDepthFirst}, {"level", Growth::kLevel}, {"best_first", Growth::kBestFirst}};
 
@@ -43,6 +43,7 @@ const std::map<std::string, Setter> kSettings = {
     {"max_nodes", set<&GrowParams::max_nodes>},
     {"max_features", set<&GrowParams::max_features>},
     {"min_impurity_decrease", set<&GrowParams::min_impurity_decrease>},
+    {"min_significance", set<&GrowParams::min_significance>},
     {"monotonic", set<&GrowParams::monotonic>},
     {"subtree_rows", set<&GrowParams::subtree_rows>},
 };

@@ -65,6 +65,23 @@ float rough_gini_two_classes(const TwoCounts* __restrict left, std::size_t n, Tw
   return std::bit_cast<float>(largest_bits);
 }
 
+std::int32_t majorities_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
+                                    std::int32_t* __restrict scores) {
+  const std::int32_t node_rows = rows_of(node);
+  const std::int32_t node_ones = ones_of(node);
+  const std::size_t end = whole_groups(n);
+  std::int32_t largest = 0;
+  for (std::size_t i = 0; i < end; ++i) {
+    const std::int32_t l = rows_of(left[i]);
+    const std::int32_t l1 = ones_of(left[i]);
+    const std::int32_t r = node_rows - l;
+    const std::int32_t r1 = node_ones - l1;
+    scores[i] = std::max(l1, l - l1) + std::max(r1, r - r1);
+    largest = std::max(largest, scores[i]);
+  }
+  return largest;
+}
+
 double two_squares(const double* __restrict left_sums, const double* __restrict right_sums,
                    const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
   const std::size_t end = whole_groups(n);
@@ -116,7 +133,12 @@ void count_below(const double* values, std::size_t n, const double* edges, std::
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {HORNBEAM_KERNELS_NAME, gini_two_classes, rough_gini_two_classes,
-                       two_squares,           largest,          count_below};
+const Kernels table = {HORNBEAM_KERNELS_NAME,
+                       gini_two_classes,
+                       rough_gini_two_classes,
+                       majorities_two_classes,
+                       two_squares,
+                       largest,
+                       count_below};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

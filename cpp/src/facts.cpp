@@ -11,9 +11,10 @@ namespace {
 
 double class_impurity(Criterion criterion, std::span<const double> shares) {
   if (criterion == Criterion::kAccuracy) return 1 - *std::ranges::max_element(shares);
+  const bool in_bits = criterion == Criterion::kEntropy || criterion == Criterion::kGainRatio;
   double impurity = 0.0;
   for (const double share : shares) {
-    impurity += criterion == Criterion::kEntropy ? -x_log2_x(share) : share * (1 - share);
+    impurity += in_bits ? -x_log2_x(share) : share * (1 - share);
   }
   return impurity;
 }

@@ -7,7 +7,9 @@
 #include <numeric>
 
 #include "hornbeam/branchwork.h"
+#include "hornbeam/choice.h"
 #include "hornbeam/criterion/accuracy.h"
+#include "hornbeam/criterion/chi2.h"
 #include "hornbeam/criterion/counts.h"
 #include "hornbeam/criterion/sums.h"
 #include "hornbeam/criterion/vectors.h"
@@ -20,17 +22,36 @@ namespace hornbeam {
 
 namespace {
 
+SecondStep second_step_of(Criterion criterion) {
+  switch (criterion) {
+    case Criterion::kGainRatio:
+      return SecondStep::kGainRatio;
+    case Criterion::kChi2:
+      return SecondStep::kChi2;
+    case Criterion::kFTest:
+      return SecondStep::kFTest;
+    default:
+      return SecondStep::kNone;
+  }
+}
+
 // Scratch of one thread.
 template <Scorer S>
 struct Worker {
-  Worker(const S& scorer, std::vector<FeatureId> testable, Cancel& cancel, bool on_calling_thread)
-      : finder(scorer), features(std::move(testable)), poller(cancel, on_calling_thread) {}
+  Worker(const S& scorer, const GrowParams& params, Cancel& cancel, bool on_calling_thread)
+      : finder(scorer),
+        choice(second_step_of(params.criterion), params.min_significance),
+        features(params.features),
+        poller(cancel, on_calling_thread) {}
   TestFinder<S> finder;
+  Choice choice;
   std::vector<FeatureId> features;  // in order; drawing swaps some to the front and puts them back
   std::vector<std::pair<std::size_t, std::size_t>> swaps;
   std::vector<FeatureId> drawn;  // the features to try at this node
   std::vector<double> class_weights;
   std::array<std::vector<typename S::Element>, 2> child_cells;
+  std::vector<typename S::Element> branch_cell;  // of a test that is looked at but not carried out yet,
+  std::vector<double> value;                     // and what the branch would predict
   Buffer<Entry> scratch;
   Subtree subtree;
   CancelPoller poller;
@@ -62,8 +83,7 @@ class Grower {
     if (limited() && params_.growth == Growth::kDepthFirst) params_.growth = Growth::kBestFirst;
     for (int i = 0; i < std::max(1, params_.n_threads); ++i) {
       const bool on_calling_thread = i == 0 && params_.on_calling_thread;
-      workers_.push_back(
-          std::make_unique<Worker<S>>(prototype_, params_.features, cancel, on_calling_thread));
+      workers_.push_back(std::make_unique<Worker<S>>(prototype_, params_, cancel, on_calling_thread));
     }
   }
 
@@ -182,20 +202,22 @@ class Grower {
            (params_.max_depth > 0 && node.depth >= params_.max_depth);
   }
 
+  // What some rows say together; for classes, also their cell.
+  NodeFacts facts_of(std::span<const Entry> rows, Worker<S>& worker, std::vector<Element>& cell,
+                     double* value) {
+    if (!target_.is_classification()) return real_facts(params_.criterion, target_, rows, value);
+    worker.finder.add_up(rows, cell);
+    worker.class_weights.assign(cell.begin(), cell.end());
+    for (double& w : worker.class_weights) w *= prototype_.stats().weight_unit();
+    return class_facts(params_.criterion, target_, worker.class_weights, value, n_values_);
+  }
+
   // Writes down what the node says; sets node.pure and, for classes, its cell.
   void describe(Branchwork& part, OpenNode& node, Worker<S>& worker, std::vector<Element>& cell) {
     const std::span<const Entry> rows = rows_of(node);
     worker.poller.poll(rows.size());
     double* value = &part.values[static_cast<std::size_t>(node.id) * value_size()];
-    NodeFacts facts;
-    if (target_.is_classification()) {
-      worker.finder.add_up(rows, cell);
-      worker.class_weights.assign(cell.begin(), cell.end());
-      for (double& w : worker.class_weights) w *= prototype_.stats().weight_unit();
-      facts = class_facts(params_.criterion, target_, worker.class_weights, value, n_values_);
-    } else {
-      facts = real_facts(params_.criterion, target_, rows, value);
-    }
+    const NodeFacts facts = facts_of(rows, worker, cell, value);
     NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     record.n_samples = static_cast<std::int64_t>(rows.size());
     record.weight = facts.weight;
@@ -220,14 +242,61 @@ class Grower {
     limits.upper = node.upper;
     if (limits.node_weight < 2 * min_weight_) return;
     const double node_score = worker.finder.scorer().score_of_node(cell);
+    const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    if (worker.choice.is_needed()) worker.choice.start(choice_node(record, cell, node_score, worker));
     FirstBest<Split> best = find_split(node, limits, worker);
     if (!best.found()) return;
-    node.gain = std::max(0.0, (best.score() - node_score) * prototype_.score_unit());
-    constexpr double kRounding = 0x1p-52;
-    if (node.gain / root_weight_ + kRounding < params_.min_impurity_decrease) return;
     node.split = std::move(best.winner());
     finish_split(node, worker);
+    if constexpr (kShowsAnother<S>) {
+      node.gain = shown_gain(record, node, worker);
+    } else {
+      node.gain = std::max(0.0, (best.score() - node_score) * prototype_.score_unit());
+    }
+    constexpr double kRounding = 0x1p-52;
+    if (node.gain / root_weight_ + kRounding < params_.min_impurity_decrease) {
+      node.split = {};
+      return;
+    }
     frontier.push(std::move(node));
+  }
+
+  // What the second step of the criterion asks about the node.
+  ChoiceNode choice_node(const NodeRecord& record, const Element* cell, double node_score,
+                         Worker<S>& worker) {
+    ChoiceNode facts;
+    facts.score = node_score;
+    facts.tie_scale = worker.finder.tie_scale();
+    facts.score_unit = prototype_.score_unit();
+    facts.weight = record.weight;
+    facts.weight_unit = prototype_.stats().weight_unit();
+    facts.impurity = record.impurity;
+    if (target_.is_classification()) {
+      facts.n_classes = static_cast<int>(
+          std::count_if(cell, cell + target_.n_classes[0], [](Element weight) { return weight > 0; }));
+    }
+    // A gain in gini, of two classes, is the statistic times the impurity.
+    if (params_.criterion == Criterion::kChi2 && !kShowsAnother<S>) facts.score_unit /= record.impurity;
+    return facts;
+  }
+
+  // What the test lowers of the impurity that is shown, where that is not what tests are scored by.
+  double shown_gain(const NodeRecord& record, const OpenNode& node, Worker<S>& worker) {
+    const Column& column = data_.column(node.split.feature);
+    const std::size_t n = node.n_rows();
+    worker.scratch.grow_to(2 * n);
+    const std::span<Entry> rows(worker.scratch.data(), n);
+    std::ranges::copy(rows_of(node), rows.begin());
+    Split split = node.split;
+    if (column.kind == ColumnKind::kNumeric) split.first_right = codes_at_or_below(column, split.threshold);
+    const std::size_t n_left = partition_rows(rows, worker.scratch.data() + n, column, split);
+    worker.value.resize(value_size());
+    double after = 0.0;
+    for (const std::span<const Entry> branch : {rows.first(n_left), rows.subspan(n_left)}) {
+      const NodeFacts facts = facts_of(branch, worker, worker.branch_cell, worker.value.data());
+      after += facts.weight * facts.impurity;
+    }
+    return std::max(0.0, record.weight * record.impurity - after);
   }
 
   void finish_split(OpenNode& node, Worker<S>& worker) const {
@@ -258,6 +327,9 @@ class Grower {
       informative = try_features(node, limits, worker, best);
     }
     restore_features(worker);
+    if (worker.choice.is_needed()) {
+      if (auto chosen = worker.choice.settle()) best.offer(chosen->score, chosen->split);
+    }
     return best;
   }
 
@@ -287,15 +359,25 @@ class Grower {
   }
 
   // Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
+  // A criterion with a second step gets the best tests of all features, and nothing is offered to `best` yet.
   bool try_features(const OpenNode& node, const Limits& limits, Worker<S>& worker, FirstBest<Split>& best) {
     const std::vector<FeatureId>& drawn = worker.drawn;
     // A subtree is one thread's: only that thread has its features in order.
     const bool alone = params_.n_threads <= 1 || &worker != workers_[0].get() || growing_pieces_ ||
                        worker.subtree.started() || drawn.size() < 2 ||
                        node.n_rows() * drawn.size() < kParallelWork;
+    Choice& choice = worker.choice;
     if (alone) {
       bool informative = false;
-      for (const FeatureId feature : drawn) informative |= try_feature(node, limits, worker, feature, best);
+      for (const FeatureId feature : drawn) {
+        if (!choice.is_needed()) {
+          informative |= try_feature(node, limits, worker, feature, best);
+          continue;
+        }
+        FirstBest<Split> own(worker.finder.tie_scale());
+        informative |= try_feature(node, limits, worker, feature, own);
+        if (own.found()) choice.offer(own.score(), std::move(own.winner()));
+      }
       return informative;
     }
     std::vector<FirstBest<Split>> found(drawn.size(), FirstBest<Split>(worker.finder.tie_scale()));
@@ -313,7 +395,12 @@ class Grower {
         },
         &cancel_);
     for (FirstBest<Split>& one : found) {
-      if (one.found()) best.offer(one.score(), one.winner());
+      if (!one.found()) continue;
+      if (choice.is_needed()) {
+        choice.offer(one.score(), std::move(one.winner()));
+      } else {
+        best.offer(one.score(), one.winner());
+      }
     }
     return std::ranges::find(informative, 1) != informative.end();
   }
@@ -494,24 +581,25 @@ GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& 
   };
   const Criterion criterion = params.criterion;
   const bool two_classes = target.is_classification() && target.n_classes[0] == 2;
-  // Terms of single classes do not tell the majority of three.
-  const bool counts_suffice = criterion != Criterion::kAccuracy || two_classes;
-  if (counts_suffice && can_count(target, sample, params)) {
+  const bool by_gini = criterion == Criterion::kGini || (criterion == Criterion::kChi2 && two_classes);
+  if (can_count(target, sample, params)) {
     std::int64_t total = 0;
     for (std::size_t i = 0; i < sample.rows.size(); ++i) total += sample.times(i);
     CountStats stats(target, sample);
-    if (criterion == Criterion::kAccuracy) return with(TwoClassScorer<TwoClassAccuracyTerm>(stats, total));
-    const bool gini = criterion == Criterion::kGini;
     if (two_classes) {
-      return gini ? with(TwoClassScorer<GiniTerm>(stats, total))
-                  : with(TwoClassScorer<EntropyTerm>(stats, total));
+      if (criterion == Criterion::kAccuracy) return with(TwoClassScorer<TwoClassAccuracyTerm>(stats, total));
+      return by_gini ? with(TwoClassScorer<GiniTerm>(stats, total))
+                     : with(TwoClassScorer<EntropyTerm>(stats, total));
     }
-    return gini ? with(CountScorer<GiniTerm>(stats, total)) : with(CountScorer<EntropyTerm>(stats, total));
+    if (criterion == Criterion::kAccuracy) return with(MajorityScorer(stats));
+    if (criterion == Criterion::kChi2) return with(CountChi2Scorer(stats, total));
+    return by_gini ? with(CountScorer<GiniTerm>(stats, total)) : with(CountScorer<EntropyTerm>(stats, total));
   }
   if (target.is_classification()) {
     VectorStats stats(target, sample);
-    if (criterion == Criterion::kGini) return with(VectorScorer<VectorGini>(std::move(stats)));
+    if (by_gini) return with(VectorScorer<VectorGini>(std::move(stats)));
     if (criterion == Criterion::kAccuracy) return with(VectorScorer<VectorAccuracy>(std::move(stats)));
+    if (criterion == Criterion::kChi2) return with(VectorChi2Scorer(std::move(stats)));
     return with(VectorScorer<VectorEntropy>(std::move(stats)));
   }
   if (target.n_outputs > 1) return with(VectorScorer<VectorSquaredError>(VectorStats(target, sample)));

@@ -326,6 +326,11 @@ class GrowthOptions(Declared):
     min_impurity_decrease: NonNegative = option(
         default=0.0, help="A split must lower the impurity, times the node's share of all rows, by this much."
     )
+    min_significance: Share | None = option(
+        default=None,
+        help="With 'chi2' or 'f_test': a node stays a leaf if the p-value of its best split, adjusted for "
+        "the number of tests tried, is larger; None sets no limit.",
+    )
     ccp_alpha: NonNegative = option(
         default=0.0, help="Cost of a leaf in minimal cost-complexity pruning after growth; 0 prunes nothing."
     )
@@ -386,19 +391,20 @@ class RunOptions(ThreadOptions):
 class ClassCriterionOptions(Declared):
     """What the splits of a classifier lower."""
 
-    criterion: Literal["gini", "entropy", "accuracy"] = option(
+    criterion: Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2"] = option(
         default="gini",
-        help="Impurity that splits lower: Gini index or entropy of the classes in a node, or the share of "
-        "rows outside its largest class.",
+        help="What splits are chosen by: the Gini index, entropy or error of the branches, the entropy gained "
+        "per bit of split information, the p-value of a chi-square test.",
     )
 
 
 class NumberCriterionOptions(Declared):
     """What the splits of a regressor lower."""
 
-    criterion: Literal["squared_error", "poisson"] = option(
+    criterion: Literal["squared_error", "poisson", "f_test"] = option(
         default="squared_error",
-        help="Impurity that splits lower: variance or half the Poisson deviance of the targets in a node.",
+        help="What splits are chosen by: the variance or half the Poisson deviance of the targets in a node, "
+        "or the p-value of the F test of equal means.",
     )
 
 

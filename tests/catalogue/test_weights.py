@@ -20,9 +20,13 @@ NOISY = np.where(np.arange(len(Y)) % 5 == 0, (Y + 1) % 3, Y)  # no tree of a few
 CRITERIA: list[tuple[type[Tree], str]] = [
     (DecisionTreeClassifier, "gini"),
     (DecisionTreeClassifier, "entropy"),
+    (DecisionTreeClassifier, "accuracy"),
+    (DecisionTreeClassifier, "gain_ratio"),
     (DecisionTreeRegressor, "squared_error"),
     (DecisionTreeRegressor, "poisson"),
 ]
+# These read weights as counts, so scaling is meant to matter.
+ALL_CRITERIA = [*CRITERIA, (DecisionTreeClassifier, "chi2"), (DecisionTreeRegressor, "f_test")]
 # What a tree says about rows and splits; the rest is in units of weight.
 STRUCTURE = tuple(name for name in TREE_ARRAYS if name not in ("weighted_n_node_samples", "gain"))
 
@@ -84,7 +88,7 @@ FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("tree", "criterion"), CRITERIA)
+@pytest.mark.parametrize(("tree", "criterion"), ALL_CRITERIA)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "parameters", [{}, {"min_samples_leaf": 7}, {"min_samples_leaf": 0.05, "max_bins": 8}]
@@ -146,7 +150,7 @@ def test_row_44_weights_of_very_different_size(tree: type[Tree], criterion: str)
     np.testing.assert_allclose(model.predict(X[heavy]), NOISY[heavy], atol=1e-4)
 
 
-@pytest.mark.parametrize(("tree", "criterion"), CRITERIA)
+@pytest.mark.parametrize(("tree", "criterion"), ALL_CRITERIA)
 def test_row_45_integer_weights_are_repeated_rows(tree: type[Tree], criterion: str) -> None:
     weights = np.random.default_rng(2).integers(1, 5, len(X))
     weighted = tree(criterion=criterion, max_depth=7).fit(X, NOISY, sample_weight=weights)

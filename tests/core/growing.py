@@ -19,6 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "max_nodes": 0,
     "max_features": 0,
     "min_impurity_decrease": 0.0,
+    "min_significance": 1.0,
     "monotonic": [],
     "key": 0,
     "n_threads": 1,

@@ -13,10 +13,11 @@ from hornbeam import _core
 
 GROWTH = {"depth": "depth_first", "level": "level", "best": "best_first"}
 CRITERIA = {
-    "classes": ("gini", "entropy", "accuracy"),
-    "numbers": ("squared_error",),
+    "classes": ("gini", "entropy", "accuracy", "gain_ratio", "chi2"),
+    "numbers": ("squared_error", "f_test"),
     "counts": ("poisson", "squared_error"),
 }
+READ_WEIGHTS_AS_COUNTS = ("chi2", "f_test")
 
 
 @st.composite
@@ -34,8 +35,10 @@ def cases(draw: st.DrawFn, **kinds: object) -> tuple[Table, Rules]:
         "order": st.sampled_from(["depth", "level", "best"]),
         "criterion": st.sampled_from(CRITERIA[target]),
     }
-    rules = Rules(**{name: draw(strategy) for name, strategy in limits.items()})
-    return table, rules
+    drawn = {name: draw(strategy) for name, strategy in limits.items()}
+    if drawn["criterion"] in READ_WEIGHTS_AS_COUNTS:
+        drawn["min_significance"] = draw(st.sampled_from([None, None, 0.05, 0.5]))
+    return table, Rules(**drawn)
 
 
 def grow_with(table: Table, rules: Rules, **more: object):
@@ -51,6 +54,7 @@ def grow_with(table: Table, rules: Rules, **more: object):
         min_samples_leaf=rules.min_samples_leaf,
         min_weight_leaf=rules.min_weight_leaf,
         min_impurity_decrease=rules.min_impurity_decrease,
+        min_significance=rules.min_significance or 1.0,
         max_leaf_nodes=rules.max_leaf_nodes or 0,
         max_nodes=rules.max_nodes or 0,
         **more,
@@ -138,7 +142,7 @@ def test_whole_number_weights_are_like_repeated_rows(case):
 @given(cases(), st.integers(-40, 40))
 def test_weights_times_a_power_of_two_change_nothing(case, exponent):
     table, rules = case
-    if rules.min_weight_leaf > 0:
+    if rules.min_weight_leaf > 0 or rules.criterion in READ_WEIGHTS_AS_COUNTS:
         return
     weights = np.ones(len(table.y)) if table.weights is None else table.weights
     a = grow_with(Table(table.columns, table.y, weights, table.n_classes), rules)
@@ -239,7 +243,7 @@ def test_growing_from_compacted_subtrees_changes_nothing(case, drawn):
         assert same_bits(grow_with(table, rules, subtree_rows=subtree_rows, **drawn), node_by_node)
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "accuracy", "squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", [*CRITERIA["classes"], "squared_error", "poisson", "f_test"])
 @pytest.mark.parametrize("max_features", [0, 2])
 @pytest.mark.parametrize("random_splits", [False, True])
 def test_larger_subtrees_change_nothing(criterion, max_features, random_splits):
@@ -252,7 +256,7 @@ def test_larger_subtrees_change_nothing(criterion, max_features, random_splits):
     numbers[rng.random(n) < 0.1, 2] = np.nan
     numbers[:, 3] = np.round(numbers[:, 3])
     columns = [*numbers.T, rng.integers(-1, 12, size=n)]
-    is_class = criterion in ("gini", "entropy", "accuracy")
+    is_class = criterion in CRITERIA["classes"]
     y = np.digitize(signal, [-1, 1]) if is_class else np.round(np.exp(signal / 2), 2)
     data = encode(columns)
 

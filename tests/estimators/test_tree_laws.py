@@ -29,6 +29,8 @@ from hornbeam.warnings import ThreadsWarning
 # Tables of one row or of constant columns come up; they are fitted with a warning.
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
 
+OF_CLASSES = ("gini", "entropy", "accuracy", "gain_ratio", "chi2")
+OF_NUMBERS = ("squared_error", "poisson", "f_test")
 STRUCTURE = ("first_child", "feature", "threshold", "category_begin", "category_words", "missing_branch")
 
 
@@ -73,9 +75,7 @@ def kept_rows(table: Table) -> Table:
 
 
 @settings(max_examples=100)
-@given(
-    tables("classes"), st.sampled_from(["gini", "entropy", "accuracy"]), st.sampled_from(["best", "random"])
-)
+@given(tables("classes"), st.sampled_from(OF_CLASSES), st.sampled_from(["best", "random"]))
 def test_the_training_error_is_the_share_of_contradictory_rows(table, criterion, splitter):
     model = hb.DecisionTreeClassifier(criterion=criterion, splitter=splitter, random_state=0)
     model.fit(frame_of(table.columns), table.y, sample_weight=table.weights)
@@ -93,7 +93,7 @@ def test_the_training_error_is_the_share_of_contradictory_rows(table, criterion,
 
 
 @settings(max_examples=100)
-@given(tables("numbers"), st.sampled_from(["squared_error", "poisson"]), st.sampled_from(["best", "random"]))
+@given(tables("numbers"), st.sampled_from(OF_NUMBERS), st.sampled_from(["best", "random"]))
 def test_a_grown_out_regression_tree_predicts_the_mean_of_equal_rows(table, criterion, splitter):
     if criterion == "poisson":
         table = Table(table.columns, np.abs(table.y) + 1, table.weights, None)
@@ -172,11 +172,11 @@ def test_estimators_learn_boolean_functions_as_the_core_does(n_bits):
         assert model.get_depth() <= n_bits
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", [*OF_CLASSES, *OF_NUMBERS])
 def test_splits_without_gain_are_made_unless_forbidden(criterion):
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     y = np.array([1, 2, 2, 1])
-    kind = hb.DecisionTreeClassifier if criterion in ("gini", "entropy") else hb.DecisionTreeRegressor
+    kind = hb.DecisionTreeClassifier if criterion in OF_CLASSES else hb.DecisionTreeRegressor
     grown = kind(criterion=criterion).fit(X, y)
     assert grown.tree_.gain[0] == 0
     assert grown.tree_.feature[0] == 0
@@ -397,13 +397,13 @@ def test_random_thresholds_part_the_rows_of_their_node(table, seed):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", [*OF_CLASSES, *OF_NUMBERS])
 def test_among_columns_that_say_the_same_the_first_wins(criterion, weighted):
     rng = np.random.default_rng(14)
     x = np.round(rng.normal(size=200), 1)
     y = rng.integers(0, 3, 200)
     weights = rng.uniform(0.1, 3, 200) if weighted else None
-    kind = hb.DecisionTreeClassifier if criterion in ("gini", "entropy") else hb.DecisionTreeRegressor
+    kind = hb.DecisionTreeClassifier if criterion in OF_CLASSES else hb.DecisionTreeRegressor
     alone = kind(criterion=criterion).fit(x[:, None], y, sample_weight=weights).tree_
     monotone = np.exp(x / 4)  # other values, same order
     for twins in ([x, x], [x, -x], [x, monotone], [x, -x, monotone, x]):

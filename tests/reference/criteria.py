@@ -10,10 +10,14 @@ import math
 from typing import Literal
 
 import numpy as np
+from scipy import stats
 
-Criterion = Literal["gini", "entropy", "accuracy", "squared_error", "poisson"]
+Criterion = Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2", "squared_error", "poisson", "f_test"]
 
-CLASS_CRITERIA = ("gini", "entropy", "accuracy")
+CLASS_CRITERIA = ("gini", "entropy", "accuracy", "gain_ratio", "chi2")
+
+# What a criterion with a second step shows; gain_ratio and f_test also compare the tests of a feature by it.
+SHOWN: dict[Criterion, Criterion] = {"gain_ratio": "entropy", "chi2": "gini", "f_test": "squared_error"}
 
 
 def class_weights(y: np.ndarray, w: np.ndarray) -> list[float]:
@@ -31,7 +35,11 @@ def mean(y: np.ndarray, w: np.ndarray) -> float:
 
 
 def branch_score(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
-    """What one branch adds to the score of a split: larger is better; constants of the node are left out."""
+    """What one branch adds to the score of a split: larger is better; constants of the node are left out.
+
+    Not for chi2, whose score needs the whole table (`chi2_score`).
+    """
+    criterion = SHOWN.get(criterion, criterion)
     weight = math.fsum(w)
     if criterion == "gini":
         return math.fsum(wk * wk for wk in class_weights(y, w)) / weight
@@ -47,6 +55,7 @@ def branch_score(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
 
 def impurity(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
     """The impurity of one node for one output, as scikit-learn shows it (entropy in bits)."""
+    criterion = SHOWN.get(criterion, criterion)
     weight = math.fsum(w)
     if criterion in CLASS_CRITERIA:
         shares = [wk / weight for wk in class_weights(y, w)]
@@ -60,3 +69,43 @@ def impurity(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
         return math.fsum(w * (y - centre) ** 2) / weight
     # Half the mean Poisson deviance; y - mean sums to 0, and 0 log 0 = 0.
     return math.fsum(wi * yi * math.log(yi / centre) for wi, yi in zip(w, y, strict=True) if yi > 0) / weight
+
+
+# Second steps --------------------------------------------------------------------------------------
+
+
+def chi2_score(branches: list[tuple[np.ndarray, np.ndarray]]) -> float:
+    """Pearson's statistic of the table of classes by branches, plus the weight of the node.
+
+    A branch of weight b with n_bk of class k adds n_bk^2 n / (n_k b); of a single branch the sum is n.
+    """
+    y = np.concatenate([y for y, _ in branches])
+    w = np.concatenate([w for _, w in branches])
+    total = math.fsum(w)
+    terms = []
+    for k in sorted(set(y.tolist())):
+        in_class = math.fsum(w[y == k])
+        for yb, wb in branches:
+            terms.append(math.fsum(wb[yb == k]) ** 2 * total / in_class / math.fsum(wb))
+    return math.fsum(terms)
+
+
+def chi2_log_p(statistic: float, n_branches: int, n_classes: int) -> float:
+    """ln P of a statistic as large by chance."""
+    return float(stats.chi2.logsf(max(statistic, 0.0), (n_branches - 1) * (n_classes - 1)))
+
+
+def f_log_p(explained: float, total: float, n_branches: int, weight: float) -> float:
+    """ln P of the F statistic of the means of the branches; weights are counts."""
+    within = weight - n_branches
+    if within <= 0:
+        return 0.0
+    unexplained = min(max(1 - explained / total, 2.0**-40), 1.0)
+    f = (1 - unexplained) / unexplained * within / (n_branches - 1)
+    return float(stats.f.logsf(f, n_branches - 1, within))
+
+
+def split_information(weights: list[float]) -> float:
+    """Weight times the entropy, in bits, of the branch sizes."""
+    total = math.fsum(weights)
+    return math.fsum(w * math.log2(total / w) for w in weights)

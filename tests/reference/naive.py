@@ -16,7 +16,17 @@ from typing import Literal
 
 import numpy as np
 
-from .criteria import CLASS_CRITERIA, Criterion, branch_score, impurity, mean
+from .criteria import (
+    CLASS_CRITERIA,
+    Criterion,
+    branch_score,
+    chi2_log_p,
+    chi2_score,
+    f_log_p,
+    impurity,
+    mean,
+    split_information,
+)
 from .splits import (
     Split,
     branches_of,
@@ -51,6 +61,7 @@ class Rules:
     max_leaf_nodes: int | None = None
     max_nodes: int | None = None
     monotonic_cst: Sequence[int] | None = None
+    min_significance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,8 @@ class Node:
     candidates: list[Candidate] = field(default_factory=list, repr=False)
     score_scale: float = 0.0  # how large the terms are whose differences the scores of this node show
     rival_decrease: float | None = None  # largest decrease left waiting when this node was split
+    compared: list[Candidate] = field(default_factory=list, repr=False)  # by a criterion's second step,
+    close_choice: bool = False  # which could as well have taken another feature
     bounds: tuple[float, float] = (-math.inf, math.inf)  # monotonic limits of the value
 
 
@@ -107,6 +120,8 @@ class Node:
 
 def score_of(data: Data, rules: Rules, rows: np.ndarray) -> float:
     w = data.weights[rows]
+    if rules.criterion == "chi2":
+        return chi2_score([(data.outputs[0][rows], w)])
     return math.fsum(branch_score(rules.criterion, y[rows], w) for y in data.scored)
 
 
@@ -151,7 +166,10 @@ def judge(
     weights = [math.fsum(data.weights[side]) for side in sides]
     if min(len(side) for side in sides) < rules.min_samples_leaf or min(weights) < rules.min_weight_leaf:
         return None
-    score = math.fsum(score_of(data, rules, side) for side in sides)
+    if rules.criterion == "chi2":
+        score = chi2_score([(data.outputs[0][side], data.weights[side]) for side in sides])
+    else:
+        score = math.fsum(score_of(data, rules, side) for side in sides)
     if score == -math.inf:
         return None
     sign = rules.monotonic_cst[split.feature] if rules.monotonic_cst is not None else 0
@@ -206,7 +224,7 @@ def better(score: float, than: float, scale: float) -> bool:
 
 def tie_scale(rules: Rules, data: Data, node: Node) -> float:
     """How large the terms are whose difference an entropy score is; other scores are sums of like signs."""
-    if rules.criterion != "entropy" or node.weight <= 1:
+    if rules.criterion not in ("entropy", "gain_ratio") or node.weight <= 1:
         return 0.0
     return node.weight * math.log2(node.weight) * len(data.outputs)
 
@@ -241,6 +259,85 @@ def best_of_feature(candidates: list[Candidate], scale: float) -> Best | None:
         first_best((b for b in admissible if b.candidate.learned == 1), scale),
         scale,
     )
+
+
+# The second step ----------------------------------------------------------------------------------
+
+
+CLOSE = 1e-7  # p-values and ratios nearer than this, relative to their size, are in doubt
+
+
+def tests_tried(data: Data, node: Node, candidates: list[Candidate]) -> float:
+    """How many tests of a feature the best one is the best of."""
+    feature = candidates[0].split.feature
+    x = data.columns[feature][node.row_ids]
+    if not is_categorical(x):
+        return sum(c.margin >= 0 for c in candidates)
+    n_categories = len(set(x[~is_missing(x)].tolist()))
+    ways = 2.0 ** (n_categories - 1) - 1  # to part them in two, however they were searched
+    return 2 * ways + 1 if is_missing(x).any() else ways
+
+
+def choose(data: Data, rules: Rules, node: Node, found: list[tuple[Best, float]]) -> Best | None:
+    """Take one of the features' best tests, each of which comes with the number of tests it was one of."""
+    if not found:
+        return None
+    scale = tie_scale(rules, data, node)
+    node_score = score_of(data, rules, node.row_ids)
+    gains = [b.score - node_score if better(b.score, node_score, scale) else 0.0 for b, _ in found]
+    if rules.criterion == "gain_ratio":
+        return by_gain_ratio(data, node, [best for best, _ in found], gains, scale)
+    if rules.criterion in ("chi2", "f_test"):
+        return by_significance(data, rules, node, found, gains)
+    return first_best((best for best, _ in found), scale)
+
+
+def by_gain_ratio(data: Data, node: Node, found: list[Best], gains: list[float], scale: float) -> Best:
+    """Of the tests that gain at least the mean, the one with the largest ratio; of equals the first."""
+    mean_gain = math.fsum(gains) / len(gains)
+    slack = max(scale, 1.0) * TIE
+    ratios = []
+    for best, gain in zip(found, gains, strict=True):
+        sides = [data.weights[node.row_ids[best.candidate.branches == b]] for b in (0, 1)]
+        ratios.append(gain / split_information([math.fsum(side) for side in sides]))
+    eligible = [i for i, gain in enumerate(gains) if gain >= mean_gain - slack]
+    winner = max(eligible, key=lambda i: (ratios[i], -i))
+    winner = next(i for i in eligible if ratios[i] >= ratios[winner] * (1 - 1e-12))
+    partition = found[winner].candidate.partition
+    are_equal = max(gains) - min(gains) <= 1e-12 * node.weight
+    node.close_choice = any(
+        ratios[i] >= ratios[winner] - CLOSE and found[i].candidate.partition != partition for i in eligible
+    ) or (not are_equal and any(abs(gain - mean_gain) <= CLOSE * node.weight for gain in gains))
+    node.compared = [found[i].candidate for i in eligible]
+    return found[winner]
+
+
+def by_significance(
+    data: Data, rules: Rules, node: Node, found: list[tuple[Best, float]], gains: list[float]
+) -> Best | None:
+    """The least p-value times the number of tests; of equals the largest score, then the first."""
+    n_classes = len(set(data.outputs[0][node.row_ids].tolist()))
+    log_p = []
+    for (_, n_tests), gain in zip(found, gains, strict=True):
+        if rules.criterion == "chi2":
+            raw = chi2_log_p(gain, 2, n_classes)
+        else:
+            raw = f_log_p(gain, node.weight * node.impurity, 2, node.weight)
+        log_p.append(raw + math.log(n_tests))
+    winner = min(range(len(found)), key=lambda i: (log_p[i], -found[i][0].score, i))
+    partition = found[winner][0].candidate.partition
+    near = CLOSE * max(1.0, abs(log_p[winner]))
+    node.close_choice = any(
+        log_p[i] <= log_p[winner] + near and found[i][0].candidate.partition != partition
+        for i in range(len(found))
+    )
+    node.compared = [found[winner][0].candidate]
+    if rules.min_significance is not None:
+        limit = math.log(rules.min_significance)
+        node.close_choice |= abs(log_p[winner] - limit) <= near
+        if log_p[winner] > limit:
+            return None
+    return found[winner][0]
 
 
 # Growing ------------------------------------------------------------------------------------------
@@ -288,8 +385,12 @@ def make_node(
     node.candidates = [candidate for candidates in per_feature for candidate in candidates]
     node.score_scale = abs(score_of(data, rules, row_ids)) + node.weight * node.impurity * len(data.outputs)
     scale = tie_scale(rules, data, node)
-    best_of_each = [best_of_feature(candidates, scale) for candidates in per_feature]
-    best = first_best((best for best in best_of_each if best is not None), scale)
+    found = []
+    for candidates in per_feature:
+        best_test = best_of_feature(candidates, scale)
+        if best_test is not None:
+            found.append((best_test, tests_tried(data, node, candidates)))
+    best = choose(data, rules, node, found)
     if best is not None:
         node.decrease = impurity_decrease(data, rules, node, best.candidate, root_weight)
         if node.decrease + ROUNDING >= rules.min_impurity_decrease:
@@ -349,7 +450,7 @@ def prepare(
     else:
         outputs = [column.astype(float) for column in target.T]
         classes = [1] * len(outputs)
-        centre = rules.criterion == "squared_error"
+        centre = rules.criterion in ("squared_error", "f_test")
         scored = [numbers - mean(numbers[w > 0], w[w > 0]) for numbers in outputs] if centre else outputs
     if rules.monotonic_cst is not None:
         if len(outputs) > 1 or classes[0] > 2:
@@ -414,13 +515,19 @@ def near_ties(node: Node, slack: float = 1e-9, *, trust_ties: bool = False) -> b
     admissible = [c for c in plausible if c.margin >= 0 and not c.shadow]
     if not admissible:
         return bool(plausible)
-    winner = node.winner or max(admissible, key=lambda c: c.score)
-    floor = winner.score - slack * max(abs(winner.score), node.score_scale)
-    rivals = [c for c in plausible if c.score >= floor and c.partition != winner.partition]
-    if trust_ties:
-        rivals = [c for c in rivals if abs(c.score - winner.score) > abs(winner.score) * TIE / 4]
-    depends_on_order = any(c.shadow and c.partition == winner.partition for c in node.candidates)
-    return bool(rivals) or depends_on_order or winner.margin <= margin
+    if node.close_choice:
+        return True
+    # The best tests of several features are each doubted among the tests of their own feature only.
+    for winner in node.compared or [node.winner or max(admissible, key=lambda c: c.score)]:
+        within = [c for c in plausible if not node.compared or c.split.feature == winner.split.feature]
+        floor = winner.score - slack * max(abs(winner.score), node.score_scale)
+        rivals = [c for c in within if c.score >= floor and c.partition != winner.partition]
+        if trust_ties:
+            rivals = [c for c in rivals if abs(c.score - winner.score) > abs(winner.score) * TIE / 4]
+        depends_on_order = any(c.shadow and c.partition == winner.partition for c in node.candidates)
+        if rivals or depends_on_order or winner.margin <= margin:
+            return True
+    return False
 
 
 def near_order(node: Node, slack: float = 1e-9) -> bool:

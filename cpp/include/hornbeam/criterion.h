@@ -46,10 +46,15 @@ concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, co
   { scorer.best_note(walk, double{}) } -> std::same_as<BestNote>;
   { asked.cell_size() } -> std::same_as<int>;  // elements per cell
   { asked.is_empty(cell) } -> std::same_as<bool>;
-  { asked.score_of_node(cell) } -> std::same_as<double>;  // of the node before any test
-  { asked.order_of(cell) } -> std::same_as<double>;       // by which categories are sorted for subset tests
+  { scorer.score_of_node(cell) } -> std::same_as<double>;  // of the node before any test
+  { asked.order_of(cell) } -> std::same_as<double>;        // by which categories are sorted for subset tests
   { asked.tie_scale(cell) } -> std::same_as<double>;  // size of the terms whose difference a score is, or 0
   { asked.score_unit() } -> std::same_as<double>;  // times this, a score is in the user's weight * impurity
 };
+
+// Most scores are the impurity that is shown. A criterion that shows another (chi2: gini) says so by a
+// constant kShowsAnother; what its tests gain is then computed from their branches.
+template <class S>
+inline constexpr bool kShowsAnother = requires { S::kShowsAnother; };
 
 }  // namespace hornbeam

@@ -9,7 +9,16 @@
 
 namespace hornbeam {
 
-enum class Criterion : std::uint8_t { kGini, kEntropy, kAccuracy, kSquaredError, kPoisson };
+enum class Criterion : std::uint8_t {
+  kGini,
+  kEntropy,
+  kAccuracy,
+  kGainRatio,  // shows entropy
+  kChi2,       // shows gini
+  kSquaredError,
+  kPoisson,
+  kFTest,  // shows squared error
+};
 
 struct NodeFacts {
   double weight = 0.0;

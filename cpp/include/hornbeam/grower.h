@@ -27,7 +27,8 @@ struct GrowParams {
   std::int64_t max_nodes = 0;
   std::int32_t max_features = 0;  // features tried per node
   double min_impurity_decrease = 0.0;
-  std::vector<FeatureId> features;     // the only ones that may be tested, ascending; empty for all
+  double min_significance = 1.0;    // a node whose best adjusted p-value is larger stays a leaf; chi2, f_test
+  std::vector<FeatureId> features;  // the only ones that may be tested, ascending; empty for all
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   std::uint64_t key = 0;               // every random draw is a function of it
   int n_threads = 1;

@@ -31,6 +31,9 @@ struct Kernels {
   double (*gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, double* scores);
   // The same in float32, for counts below 2^24: off by less than 2^-21 of the score.
   float (*rough_gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, float* scores);
+  // Rows of two classes that the larger class of each branch has.
+  std::int32_t (*majorities_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node,
+                                         std::int32_t* scores);
   // left_sum^2 / left + right_sum^2 / (node - left).
   double (*two_squares)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                         double node, double* scores);

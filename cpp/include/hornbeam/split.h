@@ -102,6 +102,11 @@ struct Split {
   std::vector<Code> right_categories;
   std::int32_t missing_branch =
       -1;  // -1: the node has no missing value here, the larger branch is to be taken
+  // For the second step of a criterion (choice.h):
+  double n_tests = 1.0;          // of the feature, of which this is the best
+  std::int64_t left_weight = 0;  // in fixed point, where the criterion's first step notes it
+
+  int n_branches() const { return 2; }
 };
 
 struct CodeRange {
@@ -158,6 +163,7 @@ class TestFinder {
     bool any = false;
     Code last_left = 0;  // numeric: the two neighbouring codes that the test parts
     Code first_right = 0;
+    std::int64_t left_weight = 0;
   };
 
   using Walk = typename S::Walk;
@@ -171,6 +177,7 @@ class TestFinder {
   Walk start_walk(bool missing_left, std::size_t most_notes);
   Found best_place(const Walk& walk, bool missing_left);
   Found merge_directions(const Found& missing_left, const Found& missing_right) const;
+  Split split_of(const Found& found, FeatureId feature) const;
 
   bool count_pays() const;
   void count_into_cells();
@@ -213,6 +220,7 @@ class TestFinder {
   std::vector<Element> missing_cell_;
 
   double to_beat_ = -kInfinity;  // tests with a lower score, or this one, need not be found
+  double n_tests_ = 0.0;         // of the feature at hand, so far
   NoteRoom<Code> places_;        // where the noted candidates lie
   Buffer<Element> cells_;        // all zero between uses
   Buffer<std::uint64_t> keys_;

@@ -115,7 +115,13 @@ typename TestFinder<S>::Walk TestFinder<S>::start_walk(bool missing_left, std::s
 template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::best_place(const Walk& walk, bool missing_left) {
   const BestNote best = scorer_.best_note(walk, to_beat_);
-  return best.found ? Found{best.score, places_.data()[best.index], missing_left, true} : Found{};
+  n_tests_ += static_cast<double>(walk.n_notes());
+  if (!best.found) return {};
+  Found found{best.score, places_.data()[best.index], missing_left, true};
+  if constexpr (requires { scorer_.left_weight_of(best.index); }) {
+    found.left_weight = scorer_.left_weight_of(best.index);
+  }
+  return found;
 }
 
 template <Scorer S>
@@ -408,6 +414,13 @@ typename TestFinder<S>::Found TestFinder<S>::find_subset_exhaustively(const Limi
   return walk_both_ways([&](bool missing_left) { return walk_masks(limits, missing_left); });
 }
 
+// However the best subset is found, it is the best of all.
+inline double n_subsets(std::size_t n_groups, bool with_missing) {
+  constexpr std::size_t kEnough = 1000;  // near the largest float64, and beyond any significance
+  const double parted = std::ldexp(1.0, static_cast<int>(std::min(n_groups - 1, kEnough))) - 1;
+  return with_missing ? 2 * parted + 1 : parted;
+}
+
 template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::find_subset(const Limits& limits) {
   make_groups();
@@ -432,6 +445,16 @@ typename TestFinder<S>::Found TestFinder<S>::find_subset(const Limits& limits) {
 // ---- a feature's answer
 
 template <Scorer S>
+Split TestFinder<S>::split_of(const Found& found, FeatureId feature) const {
+  Split split;
+  split.feature = feature;
+  split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
+  split.n_tests = n_tests_;
+  split.left_weight = found.left_weight;
+  return split;
+}
+
+template <Scorer S>
 void TestFinder<S>::write_categories(const Found& found, Split& split) const {
   for (std::size_t place = 0; place < group_order_.size(); ++place) {
     auto& side = place <= found.place ? split.left_categories : split.right_categories;
@@ -448,12 +471,12 @@ void TestFinder<S>::find_best(const Column& column, const Limits& limits, FirstB
   const bool categorical = column.kind == ColumnKind::kCategorical;
   // Tests that are compared with others of the feature, by direction or by subset, must all be told apart.
   to_beat_ = categorical || n_missing_ > 0 ? -kInfinity : best.score();
+  n_tests_ = 0.0;
   const Found found = categorical ? find_subset(limits) : find_cut(limits);
   if (!found.any || (best.found() && !(found.score > best.score()))) return;
-  Split split;
-  split.feature = feature;
-  split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
+  Split split = split_of(found, feature);
   if (categorical) {
+    split.n_tests = n_subsets(group_code_.size(), n_missing_ > 0);
     write_categories(found, split);
   } else {
     split.last_left = found.last_left;
@@ -476,13 +499,12 @@ bool TestFinder<S>::find_best(const Column& column, OrderedRows rows, const Limi
     }
   }
   to_beat_ = n_missing_ > 0 ? -kInfinity : best.score();
+  n_tests_ = 0.0;
   const Found found = walk_both_ways([&](bool missing_left) {
     return walk_keys(PlacedKeys<Walk>{rows.keys, rows.n, step_at_place}, limits, missing_left);
   });
   if (!found.any || (best.found() && !(found.score > best.score()))) return true;
-  Split split;
-  split.feature = feature;
-  split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
+  Split split = split_of(found, feature);
   split.n_known_left = found.place;
   split.n_missing = static_cast<std::uint32_t>(n_missing_);
   best.offer(found.score, split);
@@ -585,6 +607,7 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
   }
   walk.note(!limits.bind || admissible(walk, limits));
   const Found found = best_place(walk, false);
+  split.left_weight = found.left_weight;
   if (found.any) best.offer(found.score, split);
 }
 

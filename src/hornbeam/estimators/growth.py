@@ -23,6 +23,10 @@ from hornbeam.warnings import DataWarning
 __all__ = ["GrownModel", "rows_with_weight", "warn_of_a_lone_leaf", "warn_of_constant_columns"]
 
 
+_WITH_P_VALUES = frozenset({"chi2", "f_test"})
+_FOR_ONE_OUTPUT = frozenset({"gain_ratio", "chi2", "f_test"})
+
+
 class GrownModel(GrowthOptions, TreeModel):
     """Base of the estimators that grow their trees on the target itself: single trees and forests."""
 
@@ -40,6 +44,7 @@ class GrownModel(GrowthOptions, TreeModel):
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> GrowthSettings:
         """Turn the parameters into numbers, now that the data are known; shares are of `rows`, or of all."""
+        self._check_criterion(criterion, target.n_outputs)
         n_rows = encoded.n_rows if rows is None else len(rows)
         some_weights = weights if weights is None or rows is None else weights[rows]
         total_weight = float(n_rows if some_weights is None else some_weights.sum())
@@ -57,8 +62,22 @@ class GrownModel(GrowthOptions, TreeModel):
             max_nodes=self.max_nodes or 0,
             max_features=resolve_max_features(self.max_features, encoded.n_features),
             min_impurity_decrease=self.min_impurity_decrease,
+            min_significance=1.0 if self.min_significance is None else self.min_significance,
             monotonic=self._checked_directions(encoded, target),
         )
+
+    def _check_criterion(self, criterion: str, n_outputs: int) -> None:
+        """Refuse what does not go together with the criterion."""
+        if self.min_significance is not None and criterion not in _WITH_P_VALUES:
+            raise ValueError(
+                f"min_significance is {self.min_significance}, but criterion={criterion!r} has no p-values. "
+                "Use criterion='chi2' for classes or 'f_test' for numbers, or min_impurity_decrease."
+            )
+        if n_outputs > 1 and criterion in _FOR_ONE_OUTPUT:
+            raise ValueError(
+                f"criterion={criterion!r} takes one output, but y has {n_outputs}. Use 'gini' or 'entropy' "
+                "for several outputs of classes, 'squared_error' for several numbers."
+            )
 
     def _checked_directions(
         self, encoded: Encoded, target: ClassTarget | RegressionTarget

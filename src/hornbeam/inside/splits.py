@@ -154,8 +154,11 @@ _IMPURITIES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "gini": _gini,
     "entropy": _entropy,
     "accuracy": _misclassification,
+    "gain_ratio": _entropy,
+    "chi2": _gini,
     "squared_error": _variance,
     "poisson": _half_deviance,
+    "f_test": _variance,
 }
 
 

@@ -220,7 +220,9 @@ class TreeBag:
 
     def grow(self, members: range, listener: Listener) -> list[_core.Tree]:
         """Grow the trees of some members, one per core."""
-        if self.settings.min_impurity_decrease == 0:  # a limit of which only growing can tell what it leaves
+        settings = self.settings
+        # Limits of which only growing can tell what they leave.
+        if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
             most_leaves = self.settings.most_leaves(self.plan.n_drawable)
             refuse_hopeless_tree(self.encoded, self.target, most_leaves=most_leaves)
         trees: list[_core.Tree] = []

@@ -34,6 +34,7 @@ class GrowthSettings:
     max_nodes: int = 0
     max_features: int = 0
     min_impurity_decrease: float = 0.0
+    min_significance: float = 1.0
     monotonic: tuple[int, ...] = ()
 
     def most_leaves(self, n_rows: int) -> int:
@@ -63,7 +64,8 @@ def grow_tree(
 
     `warn_of_weightless` is for the weights of users; a recipe that makes its own may let rows fade.
     """
-    if settings.min_impurity_decrease == 0:  # a limit of which only growing can tell what it leaves
+    # Limits of which only growing can tell what they leave.
+    if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
         refuse_hopeless_tree(encoded, target, most_leaves=settings.most_leaves(len(rows)))
     tree: _core.Tree
     tree, n_weightless = _core.grow_tree(

@@ -10,21 +10,117 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
+#include "hornbeam/criterion/counts.h"
+#include "hornbeam/notes.h"
 #include "hornbeam/stats.h"
 
 namespace hornbeam {
 
-// Two classes counted as whole numbers. With s the sum of the squares of two counts and n their sum, the
-// larger one is (n + sqrt(2 s - n^2)) / 2; the root is that of a square, hence exact.
+// Two classes counted as whole numbers: TwoClassScorer's kernel for this term takes the larger of both
+// counts.
 struct TwoClassAccuracyTerm {
   explicit TwoClassAccuracyTerm(std::int64_t) {}
-  std::int64_t operator()(std::int64_t count) const { return count * count; }
+  // With s the sum of the squares of two counts and n their sum, the larger one is (n + sqrt(2 s - n^2)) / 2;
+  // the root is that of a square, hence exact.
+  std::int64_t operator()(int, std::int64_t count) const { return count * count; }
   double branch(std::int64_t squares, std::int64_t count) const {
     return (static_cast<double>(count) + std::sqrt(static_cast<double>(2 * squares - count * count))) / 2;
   }
   double scale(std::int64_t) const { return 0.0; }
   double unit() const { return 1.0; }
+};
+
+// Any number of classes, counted. Moving rows can only raise the majority of the left branch; that of the
+// right one is looked for again when it has lost a row.
+class MajorityScorer {
+ public:
+  using Stats = CountStats;
+  using Element = CountStats::Element;
+
+  explicit MajorityScorer(CountStats stats)
+      : stats_(std::move(stats)),
+        left_(static_cast<std::size_t>(stats_.cell_size())),
+        right_(static_cast<std::size_t>(stats_.cell_size())) {}
+
+  class Walk {
+   public:
+    using Element = CountStats::Element;
+    using Step = std::uint32_t;
+
+    static Step step_of(std::uint32_t payload) { return payload; }
+    void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
+    void move_cell(const Element* cell) {
+      for (std::size_t k = 0; k < n_classes_; ++k) {
+        if (cell[k] != 0) move_class(k, cell[k]);
+      }
+    }
+    void note(bool wanted) {
+      notes_[n_notes_] = static_cast<double>(left_most_ + right_most_);
+      n_notes_ += wanted;
+    }
+    std::size_t n_notes() const { return n_notes_; }
+    std::int64_t left_rows() const { return left_count_; }
+    std::int64_t left_weight() const { return left_count_; }
+    double left_value() const { return share_of_class_1(left_[1], left_count_); }
+    double right_value() const { return share_of_class_1(right_[1], node_count_ - left_count_); }
+
+   private:
+    friend class MajorityScorer;
+    static double share_of_class_1(std::int64_t ones, std::int64_t count) {
+      return static_cast<double>(ones) / static_cast<double>(count);
+    }
+    void move_class(std::size_t k, Element count) {
+      left_count_ += count;
+      left_[k] += count;
+      left_most_ = std::max(left_most_, left_[k]);
+      const Element before = right_[k];
+      right_[k] = before - count;
+      if (before == right_most_) right_most_ = *std::max_element(right_, right_ + n_classes_);
+    }
+
+    std::size_t n_classes_ = 0;
+    Element* left_ = nullptr;
+    Element* right_ = nullptr;
+    double* notes_ = nullptr;
+    std::size_t n_notes_ = 0;
+    Element left_most_ = 0;
+    Element right_most_ = 0;
+    std::int64_t left_count_ = 0;
+    std::int64_t node_count_ = 0;
+  };
+
+  CountStats& stats() { return stats_; }
+  Walk start(const Element* node, std::size_t most_notes) {
+    Walk walk;
+    walk.n_classes_ = left_.size();
+    walk.left_ = left_.data();
+    walk.right_ = right_.data();
+    walk.notes_ = scores_.start(most_notes);
+    std::fill(left_.begin(), left_.end(), Element{0});
+    std::copy_n(node, right_.size(), right_.begin());
+    walk.right_most_ = *std::max_element(right_.begin(), right_.end());
+    walk.node_count_ = stats_.weight(node);
+    return walk;
+  }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_notes(), 0.0, to_beat);
+  }
+  int cell_size() const { return stats_.cell_size(); }
+  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
+  double score_of_node(const Element* node) const {
+    return static_cast<double>(*std::max_element(node, node + stats_.cell_size()));
+  }
+  double order_of(const Element* cell) const { return Walk::share_of_class_1(cell[1], stats_.weight(cell)); }
+  double tie_scale(const Element*) const { return 0.0; }
+  double score_unit() const { return stats_.weight_unit(); }
+
+ private:
+  CountStats stats_;
+  std::vector<Element> left_;
+  std::vector<Element> right_;
+  NoteRoom<double> scores_;
 };
 
 // Any number of classes and any weights.

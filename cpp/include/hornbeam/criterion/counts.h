@@ -16,9 +16,11 @@
 
 namespace hornbeam {
 
+struct TwoClassAccuracyTerm;  // accuracy.h
+
 struct GiniTerm {
   explicit GiniTerm(std::int64_t) {}
-  std::int64_t operator()(std::int64_t count) const { return count * count; }
+  std::int64_t operator()(int, std::int64_t count) const { return count * count; }
   double branch(std::int64_t terms, std::int64_t count) const {
     return count == 0 ? 0.0 : static_cast<double>(terms) / static_cast<double>(count);
   }
@@ -39,7 +41,7 @@ class EntropyTerm {
     table_ = std::move(table);
     values_ = table_->data();
   }
-  std::int64_t operator()(std::int64_t count) const { return values_[count]; }
+  std::int64_t operator()(int, std::int64_t count) const { return values_[count]; }
   double branch(std::int64_t terms, std::int64_t count) const {
     return static_cast<double>(terms - values_[count]);
   }
@@ -51,6 +53,10 @@ class EntropyTerm {
   std::shared_ptr<const std::vector<std::int64_t>> table_;
   const std::int64_t* values_ = nullptr;
 };
+
+// Entropy's tests are asked how large their branches are, by gain_ratio.
+template <class Term>
+inline constexpr bool kNotesWeights = std::is_same_v<Term, EntropyTerm>;
 
 // What both forms below share: one branch by itself, and the units.
 template <class Term>
@@ -67,7 +73,7 @@ class CountCriterion {
     std::int64_t terms = 0;
     std::int64_t count = 0;
     for (int k = 0; k < stats_.cell_size(); ++k) {
-      terms += term_(cell[k]);
+      terms += term_(k, cell[k]);
       count += cell[k];
     }
     return term_.branch(terms, count);
@@ -110,6 +116,7 @@ class CountScorer : public CountCriterion<Term> {
     }
     void note(bool wanted) {
       notes_[n_notes_] = term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
+      if constexpr (kNotesWeights<Term>) left_counts_[n_notes_] = left_count_;
       n_notes_ += wanted;
     }
     std::size_t n_notes() const { return n_notes_; }
@@ -120,14 +127,21 @@ class CountScorer : public CountCriterion<Term> {
 
    private:
     friend class CountScorer;
-    Walk(const Term& term, std::size_t n_classes, Element* left, Element* right, double* notes)
-        : term_(term), n_classes_(n_classes), left_(left), right_(right), notes_(notes) {}
+    Walk(const Term& term, std::size_t n_classes, Element* left, Element* right, double* notes,
+         std::int64_t* left_counts)
+        : term_(term),
+          n_classes_(n_classes),
+          left_(left),
+          right_(right),
+          notes_(notes),
+          left_counts_(left_counts) {}
 
     void move_class(std::size_t k, std::int64_t count) {
+      const auto of = [&](std::int64_t n) { return term_(static_cast<int>(k), n); };
       const std::int64_t l = left_[k];
       const std::int64_t r = right_[k];
-      left_terms_ += term_(l + count) - term_(l);
-      right_terms_ += term_(r - count) - term_(r);
+      left_terms_ += of(l + count) - of(l);
+      right_terms_ += of(r - count) - of(r);
       left_[k] = static_cast<Element>(l + count);
       right_[k] = static_cast<Element>(r - count);
       left_count_ += count;
@@ -139,6 +153,7 @@ class CountScorer : public CountCriterion<Term> {
     Element* left_;
     Element* right_;
     double* notes_;
+    std::int64_t* left_counts_;
     std::size_t n_notes_ = 0;
     std::int64_t left_terms_ = 0;
     std::int64_t right_terms_ = 0;
@@ -147,11 +162,13 @@ class CountScorer : public CountCriterion<Term> {
   };
 
   Walk start(const Element* node, std::size_t most_notes) {
-    Walk walk(this->term_, left_.size(), left_.data(), right_.data(), scores_.start(most_notes));
+    if constexpr (requires { this->term_.start(node, this->stats_); }) this->term_.start(node, this->stats_);
+    Walk walk(this->term_, left_.size(), left_.data(), right_.data(), scores_.start(most_notes),
+              kNotesWeights<Term> ? left_counts_.start(most_notes) : nullptr);
     for (std::size_t k = 0; k < left_.size(); ++k) {
       left_[k] = 0;
       right_[k] = node[k];
-      walk.right_terms_ += this->term_(node[k]);
+      walk.right_terms_ += this->term_(static_cast<int>(k), node[k]);
       walk.right_count_ += node[k];
     }
     scale_ = this->tie_scale(node);
@@ -160,6 +177,11 @@ class CountScorer : public CountCriterion<Term> {
   BestNote best_note(const Walk& walk, double to_beat) {
     return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
   }
+  std::int64_t left_weight_of(std::size_t note)
+    requires kNotesWeights<Term>
+  {
+    return left_counts_.data()[note];
+  }
   bool is_empty(const Element* cell) const { return this->stats_.weight(cell) == 0; }
 
  private:
@@ -167,6 +189,7 @@ class CountScorer : public CountCriterion<Term> {
   std::vector<Element> right_;
   double scale_ = 0.0;
   NoteRoom<double> scores_;
+  NoteRoom<std::int64_t> left_counts_;
 };
 
 // Two classes: two counts say everything, and a kernel scores all candidates of a feature at once. Both
@@ -224,12 +247,15 @@ class TwoClassScorer : public CountCriterion<Term> {
       const double largest =
           kernels().gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores_.data());
       return first_best(scores_.data(), largest, scale_, to_beat);
+    } else if constexpr (std::is_same_v<Term, TwoClassAccuracyTerm>) {
+      return best_majority(walk, to_beat);
     } else {
       double* scores = scores_.data();
       for (std::size_t i = 0; i < walk.n_notes_; ++i) scores[i] = score_of(walk, i);
       return first_best(scores, walk.n_notes_, scale_, to_beat);
     }
   }
+  std::int64_t left_weight_of(std::size_t note) { return rows_of(notes_.data()[note]); }
   bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
 
  private:
@@ -241,7 +267,20 @@ class TwoClassScorer : public CountCriterion<Term> {
     const std::int64_t l1 = ones_of(walk.notes_[i]);
     const std::int64_t r = rows_of(walk.node_) - l;
     const std::int64_t r1 = ones_of(walk.node_) - l1;
-    return term.branch(term(l1) + term(l - l1), l) + term.branch(term(r1) + term(r - r1), r);
+    return term.branch(term(1, l1) + term(0, l - l1), l) + term.branch(term(1, r1) + term(0, r - r1), r);
+  }
+
+  BestNote best_majority(const Walk& walk, double to_beat) {
+    notes_.repeat_last(walk.n_notes_);
+    std::int32_t* scores = majorities_.start(walk.n_notes_);
+    const std::int32_t largest =
+        kernels().majorities_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores);
+    BestNote best;
+    best.score = largest;
+    best.found = best.score > to_beat;
+    if (best.found)
+      best.index = static_cast<std::size_t>(std::find(scores, scores + walk.n_notes_, largest) - scores);
+    return best;
   }
 
   // Dividing float32 numbers is four times as fast. The rough scores are off by less than 2^-21 of
@@ -268,6 +307,7 @@ class TwoClassScorer : public CountCriterion<Term> {
   double scale_ = 0.0;
   NoteRoom<TwoCounts> notes_;
   NoteRoom<float> rough_;
+  NoteRoom<std::int32_t> majorities_;
   std::vector<std::size_t> hopeful_;  // candidates whose rough score is near the largest
   NoteRoom<double> scores_;
 };

@@ -87,6 +87,7 @@ class VectorScorer {
     }
     void note(bool wanted) {
       if (!wanted) return;
+      left_weights_[n_notes_] = left_weight();
       notes_[n_notes_++] = scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
     }
     std::size_t n_notes() const { return n_notes_; }
@@ -97,9 +98,11 @@ class VectorScorer {
 
    private:
     friend class VectorScorer;
-    Walk(VectorScorer& scorer, double* notes) : scorer_(scorer), notes_(notes) {}
+    Walk(VectorScorer& scorer, double* notes, std::int64_t* left_weights)
+        : scorer_(scorer), notes_(notes), left_weights_(left_weights) {}
     VectorScorer& scorer_;
     double* notes_;
+    std::int64_t* left_weights_;
     std::size_t n_notes_ = 0;
   };
 
@@ -107,15 +110,21 @@ class VectorScorer {
     std::fill(left_.begin(), left_.end(), 0);
     std::copy_n(node, right_.size(), right_.begin());
     scale_ = tie_scale(node);
-    return Walk(*this, scores_.start(most_notes));
+    if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
+    return Walk(*this, scores_.start(most_notes), left_weights_.start(most_notes));
   }
   BestNote best_note(const Walk& walk, double to_beat) {
     return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
   }
 
+  std::int64_t left_weight_of(std::size_t note) { return left_weights_.data()[note]; }
+
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
-  double score_of(const Element* cell) const { return Criterion::branch(stats_, cell); }
-  double score_of_node(const Element* node) const { return score_of(node); }
+  double score_of(const Element* cell) const { return criterion_.branch(stats_, cell); }
+  double score_of_node(const Element* node) {
+    if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
+    return score_of(node);
+  }
   // The share of class 1 of the first output, or its mean.
   double order_of(const Element* cell) const {
     const int channel = stats_.is_classification() ? 1 : 0;
@@ -126,11 +135,13 @@ class VectorScorer {
 
  private:
   VectorStats stats_;
+  [[no_unique_address]] Criterion criterion_;
   std::vector<Element> left_;
   std::vector<Element> right_;
   std::vector<Element> row_;
   double scale_ = 0.0;
   NoteRoom<double> scores_;
+  NoteRoom<std::int64_t> left_weights_;
 };
 
 }  // namespace hornbeam
