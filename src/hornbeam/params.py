@@ -393,8 +393,8 @@ class ClassCriterionOptions(Declared):
 
     criterion: Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2"] = option(
         default="gini",
-        help="What splits are chosen by: the Gini index, entropy or error of the branches, the entropy gained "
-        "per bit of split information, the p-value of a chi-square test.",
+        help="What splits are chosen by: the Gini index, entropy or error of the branches, the entropy "
+        "gained per bit of split information, the p-value of a chi-square test.",
     )
 
 
