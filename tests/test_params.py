@@ -102,7 +102,8 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
         ["from_dtypes", "a", 3, ["a", 0], [True, 1], [0, True], [-1], [0.5], {"a": 1}, [None], np.array("a")],
     ),
     "categorical_split": (["subset"], ["sub", None, 1]),
-    "missing": (["learn", "error"], ["surrogates", None, True]),
+    "missing": (["learn", "surrogate", "majority", "error"], ["surrogates", None, True]),
+    "max_surrogates": ([0, 1, 5, 100], [-1, 2.0, "5", None, True]),
     "unseen": (["missing", "majority", "error"], ["ignore", None]),
     "max_bins": ([None, 2, 255, 65535], [1, 0, 65536, 255.0, True, "255"]),
     "random_state": (
@@ -251,6 +252,7 @@ def test_defaults_and_names_equal_scikit_learns(cls: type[Declared], twin: Any) 
         *(
             "max_nodes",
             "min_significance",
+            "max_surrogates",
             "categorical_features",
             "categorical_split",
             "missing",

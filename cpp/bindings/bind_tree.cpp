@@ -20,6 +20,11 @@ std::vector<T> copy(const Array1<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
+template <class T>
+std::vector<T> copy(const std::optional<Array1<T>>& array) {
+  return array ? copy(*array) : std::vector<T>{};
+}
+
 std::vector<NodeId> children(const Tree& tree, std::int32_t branch) {
   for (const std::int32_t n : tree.n_branches) {
     if (n > 2)
@@ -36,21 +41,31 @@ Tree make_tree(int n_outputs, int n_values, const FeatureCategories& categories,
                const Array1<std::int64_t>& category_begin, const Array1<std::int32_t>& missing_branch,
                const Array1<std::int64_t>& n_samples, const Array1<double>& weight,
                const Array1<double>& impurity, const Array1<double>& gain, const Array1<double>& value,
-               const Array1<std::uint32_t>& category_words) {
-  Tree tree{n_outputs,
-            n_values,
-            copy(first_child),
-            copy(n_branches),
-            copy(feature),
-            copy(threshold),
-            copy(category_begin),
-            copy(missing_branch),
-            copy(n_samples),
-            copy(weight),
-            copy(impurity),
-            copy(gain),
-            copy(value),
-            copy(category_words)};
+               const Array1<std::uint32_t>& category_words,
+               const std::optional<Array1<std::int64_t>>& surrogate_begin,
+               const std::optional<Array1<FeatureId>>& surrogate_feature,
+               const std::optional<Array1<double>>& surrogate_threshold,
+               const std::optional<Array1<std::int32_t>>& surrogate_low_branch,
+               const std::optional<Array1<std::int64_t>>& surrogate_category_begin,
+               const std::optional<Array1<double>>& surrogate_agreement,
+               const std::optional<Array1<std::uint32_t>>& surrogate_category_words) {
+  Tree tree{
+      n_outputs,
+      n_values,
+      copy(first_child),
+      copy(n_branches),
+      copy(feature),
+      copy(threshold),
+      copy(category_begin),
+      copy(missing_branch),
+      copy(n_samples),
+      copy(weight),
+      copy(impurity),
+      copy(gain),
+      copy(value),
+      copy(category_words),
+      {copy(surrogate_begin), copy(surrogate_feature), copy(surrogate_threshold), copy(surrogate_low_branch),
+       copy(surrogate_category_begin), copy(surrogate_agreement), copy(surrogate_category_words)}};
   if (const std::string fault = find_fault(tree, categories); !fault.empty())
     throw nb::value_error(fault.c_str());
   return tree;
@@ -86,6 +101,20 @@ void bind_tree(nb::module_& module) {
   add_array("gain", &Tree::gain);
   add_array("category_words", &Tree::category_words);
 
+  const auto add_surrogate_array = [&](const char* name, auto member) {
+    tree.def_prop_ro(
+        name,
+        [member](nb::handle self) { return view(self, nb::cast<const Tree&>(self).surrogates.*member); },
+        kOwned);
+  };
+  add_surrogate_array("surrogate_begin", &TreeSurrogates::begin);
+  add_surrogate_array("surrogate_feature", &TreeSurrogates::feature);
+  add_surrogate_array("surrogate_threshold", &TreeSurrogates::threshold);
+  add_surrogate_array("surrogate_low_branch", &TreeSurrogates::low_branch);
+  add_surrogate_array("surrogate_category_begin", &TreeSurrogates::category_begin);
+  add_surrogate_array("surrogate_agreement", &TreeSurrogates::agreement);
+  add_surrogate_array("surrogate_category_words", &TreeSurrogates::category_words);
+
   tree.def_prop_ro(
           "value",
           [](nb::handle self) {
@@ -119,14 +148,34 @@ void bind_tree(nb::module_& module) {
             for (std::uint32_t c = 0; c < n_categories; ++c) branches[c] = t.branch_of_category(node, c);
             return to_numpy(std::move(branches));
           },
-          nb::arg("node"), nb::arg("n_categories"), "Where each category goes at a node.");
+          nb::arg("node"), nb::arg("n_categories"), "Where each category goes at a node.")
+      .def(
+          "surrogate_branches",
+          [](const Tree& t, std::size_t surrogate, std::uint32_t n_categories) {
+            const TreeSurrogates& all = t.surrogates;
+            if (surrogate >= all.feature.size() || all.category_begin[surrogate] == kNoTable)
+              throw nb::value_error("there is no such surrogate on categories");
+            if (static_cast<std::size_t>(all.category_begin[surrogate]) + table_words(n_categories, 2) >
+                all.category_words.size())
+              throw nb::value_error("the surrogate's table has fewer categories");
+            std::vector<std::int32_t> branches(n_categories);
+            for (std::uint32_t c = 0; c < n_categories; ++c)
+              branches[c] = all.branch_of_category(surrogate, c);
+            return to_numpy(std::move(branches));
+          },
+          nb::arg("surrogate"), nb::arg("n_categories"), "Where a surrogate sends each category.");
 
   module.def(
       "make_tree", &make_tree, nb::kw_only(), nb::arg("n_outputs"), nb::arg("n_values"),
       nb::arg("categories"), nb::arg("first_child"), nb::arg("n_branches"), nb::arg("feature"),
       nb::arg("threshold"), nb::arg("category_begin"), nb::arg("missing_branch"), nb::arg("n_node_samples"),
       nb::arg("weighted_n_node_samples"), nb::arg("impurity"), nb::arg("gain"), nb::arg("value"),
-      nb::arg("category_words"),
+      nb::arg("category_words"), nb::arg("surrogate_begin").none() = nb::none(),
+      nb::arg("surrogate_feature").none() = nb::none(), nb::arg("surrogate_threshold").none() = nb::none(),
+      nb::arg("surrogate_low_branch").none() = nb::none(),
+      nb::arg("surrogate_category_begin").none() = nb::none(),
+      nb::arg("surrogate_agreement").none() = nb::none(),
+      nb::arg("surrogate_category_words").none() = nb::none(),
       "A tree from arrays of unknown origin: everything is checked, ValueError says which node is wrong.\n\n"
       "`categories` holds the number of categories of every feature, 0 for numeric ones.");
 }

@@ -23,6 +23,9 @@ const std::map<std::string, Criterion> kCriteria = {
 const std::map<std::string, Growth> kGrowths = {
     {"depth_first", Growth::kDepthFirst}, {"level", Growth::kLevel}, {"best_first", Growth::kBestFirst}};
 
+const std::map<std::string, Missing> kMissing = {
+    {"learn", Missing::kLearn}, {"majority", Missing::kMajority}, {"surrogate", Missing::kSurrogate}};
+
 using Setter = void (*)(GrowParams&, nb::handle);
 
 template <auto Member>
@@ -34,6 +37,8 @@ void set(GrowParams& params, nb::handle value) {
 const std::map<std::string, Setter> kSettings = {
     {"criterion", [](GrowParams& p, nb::handle name) { p.criterion = choice(kCriteria, name); }},
     {"growth", [](GrowParams& p, nb::handle name) { p.growth = choice(kGrowths, name); }},
+    {"missing", [](GrowParams& p, nb::handle name) { p.missing = choice(kMissing, name); }},
+    {"max_surrogates", set<&GrowParams::max_surrogates>},
     {"random_splits", set<&GrowParams::random_splits>},
     {"max_depth", set<&GrowParams::max_depth>},
     {"min_samples_split", set<&GrowParams::min_samples_split>},

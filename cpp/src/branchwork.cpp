@@ -2,6 +2,31 @@
 
 namespace hornbeam {
 
+namespace {
+
+// Categories that the node has not seen go where its other rows without a better answer go.
+void add_surrogate(const Surrogate& surrogate, const Column& column, std::int32_t larger_branch,
+                   TreeSurrogates& tree) {
+  tree.feature.push_back(surrogate.feature);
+  tree.threshold.push_back(surrogate.threshold);
+  tree.low_branch.push_back(surrogate.low_branch);
+  tree.agreement.push_back(surrogate.agreement);
+  tree.category_begin.push_back(kNoTable);
+  if (column.kind != ColumnKind::kCategorical) return;
+  const std::size_t begin = tree.category_words.size();
+  const auto larger = static_cast<std::uint32_t>(larger_branch);
+  tree.category_begin.back() = static_cast<std::int64_t>(begin);
+  tree.category_words.resize(begin + table_words(column.n_codes, 2), 0);
+  auto other = surrogate.smaller_branch.begin();
+  for (Code code = 0; code < column.n_codes; ++code) {
+    const bool smaller = other != surrogate.smaller_branch.end() && *other == code;
+    other += smaller;
+    set_table_entry(&tree.category_words[begin], code, 1, smaller ? 1 - larger : larger);
+  }
+}
+
+}  // namespace
+
 Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values) {
   Tree tree;
   tree.n_outputs = n_outputs;
@@ -34,6 +59,7 @@ Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_o
     tree.value.insert(tree.value.end(), value, value + static_cast<std::ptrdiff_t>(value_size));
     tree.missing_branch.push_back(node.missing_branch);
     tree.category_begin.push_back(kNoTable);
+    tree.surrogates.begin.push_back(static_cast<std::int64_t>(tree.surrogates.feature.size()));
     if (node.split < 0) {
       tree.first_child.push_back(kNoChild);
       tree.n_branches.push_back(0);
@@ -57,8 +83,15 @@ Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_o
       for (const Code code : split.right_categories) branch[code] = 1;
       for (Code code = 0; code < column.n_codes; ++code) set_table_entry(table, code, 1, branch[code]);
     }
+    for (const Surrogate& surrogate : split.surrogates)
+      add_surrogate(surrogate, data.column(surrogate.feature), node.missing_branch, tree.surrogates);
     order.push_back(resolve({place.part, node.first_child}));
     order.push_back(resolve({place.part, node.first_child + 1}));
+  }
+  if (tree.surrogates.feature.empty()) {
+    tree.surrogates.begin.clear();
+  } else {
+    tree.surrogates.begin.push_back(static_cast<std::int64_t>(tree.surrogates.feature.size()));
   }
   return tree;
 }

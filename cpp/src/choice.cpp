@@ -58,11 +58,13 @@ double Choice::gain(double score) const {
 
 // ---- gain ratio
 
-// Weight times bits, as gains are.
+// Weight times bits, as gains are. Rows that lack the feature count as one more branch (Quinlan 1993).
 double Choice::split_information(const Split& split) const {
   const double left = static_cast<double>(split.left_weight) * node_.weight_unit;
-  const double right = node_.weight - left;
-  return left * log2_of(node_.weight / left) + right * log2_of(node_.weight / right);
+  const double left_out = static_cast<double>(split.left_out_weight) * node_.weight_unit;
+  const double right = node_.weight - left - left_out;
+  const double known = left * log2_of(node_.weight / left) + right * log2_of(node_.weight / right);
+  return left_out > 0 ? known + left_out * log2_of(node_.weight / left_out) : known;
 }
 
 std::optional<Choice::Chosen> Choice::best_ratio() {

@@ -39,7 +39,7 @@ SecondStep second_step_of(Criterion criterion) {
 template <Scorer S>
 struct Worker {
   Worker(const S& scorer, const GrowParams& params, Cancel& cancel, bool on_calling_thread)
-      : finder(scorer),
+      : finder(scorer, params.missing != Missing::kLearn),
         choice(second_step_of(params.criterion), params.min_significance),
         features(params.features),
         poller(cancel, on_calling_thread) {}
@@ -53,6 +53,9 @@ struct Worker {
   std::vector<typename S::Element> branch_cell;  // of a test that is looked at but not carried out yet,
   std::vector<double> value;                     // and what the branch would predict
   Buffer<Entry> scratch;
+  Buffer<std::uint8_t> branches;  // of the node's rows
+  std::vector<std::int64_t> row_weights;
+  SurrogateFinder surrogate_finder;
   Subtree subtree;
   CancelPoller poller;
 };
@@ -115,6 +118,9 @@ class Grower {
   std::size_t value_size() const { return static_cast<std::size_t>(target_.n_outputs) * n_values_; }
   std::span<Entry> rows_of(const OpenNode& node) { return {entries_.data() + node.begin, node.n_rows()}; }
 
+  // Whether tests are scored on the rows that have their feature.
+  bool known_only() const { return params_.missing != Missing::kLearn; }
+
   bool limited() const { return params_.max_leaf_nodes > 0 || params_.max_nodes > 0; }
 
   bool limit_reached() const {
@@ -174,13 +180,46 @@ class Grower {
     for (const int b : {1 - last, last}) admit(part, frontier, children[b], worker, worker.child_cells[b]);
   }
 
-  std::size_t part_rows(const OpenNode& node, Worker<S>& worker) {
+  std::size_t part_rows(OpenNode& node, Worker<S>& worker) {
     const Column& column = data_.column(node.split.feature);
+    if (params_.missing == Missing::kSurrogate) {
+      find_surrogates(node, worker);
+      if (node.split.n_missing > 0) return part_by_surrogates(node, worker);
+    }
     if (worker.subtree.started()) {
       return worker.subtree.part_rows(rows_of(node), node.begin, column, node.split);
     }
     worker.scratch.grow_to(node.n_rows());
     return partition_rows(rows_of(node), worker.scratch.data(), column, node.split);
+  }
+
+  // Leaves the branch of each row in worker.branches, and finds tests that agree with the node's.
+  void find_surrogates(OpenNode& node, Worker<S>& worker) {
+    const std::span<const Entry> rows = rows_of(node);
+    const std::span<std::uint8_t> branches = mark(node, worker);
+    worker.row_weights.resize(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      worker.row_weights[i] = prototype_.stats().entry_weight(rows[i]);
+    node.split.surrogates = worker.surrogate_finder.find(
+        data_, params_.features, node.split.feature, {rows, worker.row_weights, branches},
+        static_cast<std::size_t>(params_.max_surrogates), worker.poller);
+  }
+
+  std::size_t part_by_surrogates(OpenNode& node, Worker<S>& worker) {
+    const std::span<Entry> rows = rows_of(node);
+    const std::span<std::uint8_t> branches(worker.branches.data(), rows.size());
+    follow_surrogates(data_, node.split.surrogates, node.split.missing_branch, rows, branches);
+    if (worker.subtree.started()) return worker.subtree.part_rows(rows, node.begin, branches);
+    worker.scratch.grow_to(rows.size());
+    return partition_rows(rows, worker.scratch.data(), branches);
+  }
+
+  // The branch of each row of a tested node, kNoBranch for those that lack the feature.
+  std::span<std::uint8_t> mark(const OpenNode& node, Worker<S>& worker) {
+    worker.branches.grow_to(node.n_rows());
+    const std::span<std::uint8_t> branches(worker.branches.data(), node.n_rows());
+    mark_branches(rows_of(node), data_.column(node.split.feature), node.split, branches);
+    return branches;
   }
 
   // A new node is opened, unless it is to become the root of a subtree when its turn comes.
@@ -258,7 +297,19 @@ class Grower {
       node.split = {};
       return;
     }
+    if (known_only() && node.split.n_missing > 0) node.split.missing_branch = heavier_branch(node, worker);
     frontier.push(std::move(node));
+  }
+
+  // The branch with more of the weight of the rows that have the feature; the first of equals.
+  std::int32_t heavier_branch(const OpenNode& node, Worker<S>& worker) {
+    const std::span<const Entry> rows = rows_of(node);
+    const std::span<const std::uint8_t> branches = mark(node, worker);
+    std::array<std::int64_t, 2> weight{};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (branches[i] != kNoBranch) weight[branches[i]] += prototype_.stats().entry_weight(rows[i]);
+    }
+    return weight[1] > weight[0] ? 1 : 0;
   }
 
   // What the second step of the criterion asks about the node.

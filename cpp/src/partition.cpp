@@ -1,5 +1,6 @@
 #include "hornbeam/partition.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace hornbeam {
@@ -46,6 +47,35 @@ std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Colum
                               [=](Code code) { return code >= first_right && code != missing; });
         }
         return partition_by(entries, scratch, codes, [=](Code code) { return code >= first_right; });
+      },
+      column.codes);
+}
+
+std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<const std::uint8_t> branches) {
+  std::size_t n_left = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry entry = entries[i];
+    entries[n_left] = entry;
+    scratch[i - n_left] = entry;
+    n_left += branches[i] == 0;
+  }
+  std::copy_n(scratch, entries.size() - n_left, entries.data() + n_left);
+  return n_left;
+}
+
+void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
+                   std::span<std::uint8_t> branches) {
+  std::vector<std::uint8_t> branch_of_code(std::size_t{column.n_codes} + 1, 1);
+  if (column.kind == ColumnKind::kCategorical) {
+    for (const Code code : split.left_categories) branch_of_code[code] = 0;
+  } else {
+    const Code first_right = codes_at_or_below(column, split.threshold);
+    std::fill_n(branch_of_code.begin(), first_right, std::uint8_t{0});
+  }
+  branch_of_code[column.missing_code()] = kNoBranch;
+  std::visit(
+      [&](const auto& codes) {
+        for (std::size_t i = 0; i < entries.size(); ++i) branches[i] = branch_of_code[codes[entries[i].row]];
       },
       column.codes);
 }

@@ -7,20 +7,48 @@ namespace hornbeam::predict {
 
 namespace {
 
-std::int32_t branch_of(const Tree& tree, NodeId node, double value, Unseen unseen) {
+// What a surrogate says about its feature's value; negative if it is missing. A category that the model has
+// not seen is missing here, whatever becomes of it at a test.
+std::int32_t branch_of_surrogate(const TreeSurrogates& all, std::size_t surrogate, double value) {
+  if (all.category_begin[surrogate] == kNoTable) {
+    if (std::isnan(value)) return -1;
+    const std::int32_t low = all.low_branch[surrogate];
+    return value <= all.threshold[surrogate] ? low : 1 - low;
+  }
+  return value >= 0 ? all.branch_of_category(surrogate, static_cast<std::uint32_t>(value)) : -1;
+}
+
+// Where a row goes that lacks the node's feature: as the first surrogate says whose feature it has.
+template <class ValueOf>
+std::int32_t branch_without(const Tree& tree, NodeId node, const ValueOf& value_of) {
+  const TreeSurrogates& all = tree.surrogates;
+  if (!all.any()) return tree.missing_branch[node];
+  for (std::int64_t s = all.begin[node]; s < all.begin[node + 1]; ++s) {
+    const auto surrogate = static_cast<std::size_t>(s);
+    const std::int32_t branch = branch_of_surrogate(all, surrogate, value_of(all.feature[surrogate]));
+    if (branch >= 0) return branch;
+  }
+  return tree.missing_branch[node];
+}
+
+// `value_of` gives the row's value of a feature.
+template <class ValueOf>
+std::int32_t branch_of(const Tree& tree, NodeId node, Unseen unseen, const ValueOf& value_of) {
+  const double value = value_of(tree.feature[node]);
   if (tree.category_begin[node] == kNoTable) {
-    if (std::isnan(value)) return tree.missing_branch[node];
+    if (std::isnan(value)) return branch_without(tree, node, value_of);
     return value <= tree.threshold[node] ? 0 : 1;
   }
   if (value >= 0) return tree.branch_of_category(node, static_cast<std::uint32_t>(value));
-  const bool is_unseen = value == kUnseenCategory;
-  return is_unseen && unseen == Unseen::kMajority ? tree.largest_branch(node) : tree.missing_branch[node];
+  const bool to_majority = value == kUnseenCategory && unseen == Unseen::kMajority;
+  return to_majority ? tree.largest_branch(node) : branch_without(tree, node, value_of);
 }
 
 }  // namespace
 
 bool needs_plain_walk(const Tree& tree) {
-  return std::any_of(tree.n_branches.begin(), tree.n_branches.end(), [](auto n) { return n > 2; });
+  return tree.surrogates.any() ||
+         std::any_of(tree.n_branches.begin(), tree.n_branches.end(), [](auto n) { return n > 2; });
 }
 
 PlainWalk::PlainWalk(std::span<const FeatureId> features, Unseen unseen)
@@ -42,10 +70,12 @@ void PlainWalk::find_leaves(const Tree& tree, CancelPoller& poller, NodeId* leav
   constexpr std::size_t kStepsBetweenPolls = 65536;
   std::size_t steps = 0;
   for (std::size_t row = 0; row < n_rows_; ++row) {
+    const auto value_of = [this, row](FeatureId feature) {
+      return values_[slot_[static_cast<std::size_t>(feature)] * kBlockRows + row];
+    };
     NodeId node = 0;
     while (!tree.is_leaf(node)) {
-      const double value = values_[slot_[static_cast<std::size_t>(tree.feature[node])] * kBlockRows + row];
-      node = tree.first_child[node] + branch_of(tree, node, value, unseen_);
+      node = tree.first_child[node] + branch_of(tree, node, unseen_, value_of);
       if (++steps % kStepsBetweenPolls == 0) poller.poll(4 * kStepsBetweenPolls);
     }
     leaves[row] = node;

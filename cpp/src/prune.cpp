@@ -63,6 +63,7 @@ class TreeCopy {
 
   void add_leaf(NodeId node) {
     add_facts(node);
+    if (source_.surrogates.any()) begin_surrogates();
     copy_.first_child.push_back(kNoChild);
     copy_.n_branches.push_back(0);
     copy_.feature.push_back(kNoFeature);
@@ -82,11 +83,41 @@ class TreeCopy {
     copy_.category_begin.push_back(add_table(source_.category_begin[node]));
     copy_.missing_branch.push_back(source_.missing_branch[node]);
     copy_.gain.push_back(source_.gain[node]);
+    if (source_.surrogates.any()) add_surrogates(node);
   }
 
-  Tree take() && { return std::move(copy_); }
+  Tree take() && {
+    if (copy_.surrogates.feature.empty()) copy_.surrogates.begin.clear();
+    if (copy_.surrogates.any()) begin_surrogates();
+    return std::move(copy_);
+  }
 
  private:
+  void begin_surrogates() {
+    copy_.surrogates.begin.push_back(static_cast<std::int64_t>(copy_.surrogates.feature.size()));
+  }
+
+  void add_surrogates(NodeId node) {
+    const TreeSurrogates& from = source_.surrogates;
+    TreeSurrogates& to = copy_.surrogates;
+    begin_surrogates();
+    for (auto s = static_cast<std::size_t>(from.begin[node]);
+         s < static_cast<std::size_t>(from.begin[node + 1]); ++s) {
+      to.feature.push_back(from.feature[s]);
+      to.threshold.push_back(from.threshold[s]);
+      to.low_branch.push_back(from.low_branch[s]);
+      to.agreement.push_back(from.agreement[s]);
+      to.category_begin.push_back(kNoTable);
+      if (from.category_begin[s] == kNoTable) continue;
+      const auto next = std::find_if(from.category_begin.begin() + static_cast<std::ptrdiff_t>(s) + 1,
+                                     from.category_begin.end(), [](auto begin) { return begin != kNoTable; });
+      const auto words = from.category_words.begin();
+      const auto end = next == from.category_begin.end() ? from.category_words.end() : words + *next;
+      to.category_begin.back() = static_cast<std::int64_t>(to.category_words.size());
+      to.category_words.insert(to.category_words.end(), words + from.category_begin[s], end);
+    }
+  }
+
   // What a node says about its rows, whether or not it tests them further.
   void add_facts(NodeId node) {
     copy_.n_samples.push_back(source_.n_samples[node]);

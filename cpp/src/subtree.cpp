@@ -128,9 +128,24 @@ std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column
 
 std::size_t Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
                                const Split& split) {
-  const std::size_t n = entries.size();
   const std::size_t first = begin - origin_;
-  const std::size_t n_left = mark(first, n, column, split);
+  const std::size_t n_left = mark(first, entries.size(), column, split);
+  move_rows(entries, first, n_left);
+  return n_left;
+}
+
+std::size_t Subtree::part_rows(std::span<Entry> entries, std::size_t begin,
+                               std::span<const std::uint8_t> branches) {
+  const std::size_t first = begin - origin_;
+  std::size_t n_left = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) n_left += goes_left_[first + i] = branches[i] == 0;
+  move_rows(entries, first, n_left);
+  return n_left;
+}
+
+// Moves rows to where they have been marked to go.
+void Subtree::move_rows(std::span<Entry> entries, std::size_t first, std::size_t n_left) {
+  const std::size_t n = entries.size();
   const std::uint8_t* goes_left = goes_left_.data() + first;
   Place* new_place = new_place_.data() + first;
   auto* right = reinterpret_cast<Entry*>(scratch_.data());
@@ -148,7 +163,6 @@ std::size_t Subtree::part_rows(std::span<Entry> entries, std::size_t begin, cons
     const auto* old = reinterpret_cast<const Place*>(scratch_.data());
     for (std::size_t i = 0; i < n; ++i) original_[new_place[i]] = old[i];
   }
-  return n_left;
 }
 
 void Subtree::part_orders(std::size_t begin, std::size_t end, std::size_t n_left) {

@@ -117,6 +117,58 @@ std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCat
   return "";
 }
 
+// As find_test_fault, for the tests that stand in for the node's.
+std::string find_surrogate_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories,
+                                 std::size_t& next_word) {
+  const TreeSurrogates& all = tree.surrogates;
+  const std::int64_t begin = all.begin[node];
+  const std::int64_t end = all.begin[node + 1];
+  if (begin > end) return "its surrogates end before they begin";
+  if (begin < end && tree.n_branches[node] != 2) return "it has surrogates, but not two branches";
+  for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
+    const FeatureId feature = all.feature[s];
+    if (feature < 0 || static_cast<std::size_t>(feature) >= categories.size())
+      return "the feature of a surrogate is out of range";
+    if (!(all.agreement[s] >= 0 && all.agreement[s] <= 1)) return "the agreement of a surrogate is no share";
+    const std::uint32_t n_categories = categories[static_cast<std::size_t>(feature)];
+    if ((all.category_begin[s] == kNoTable) != (n_categories == 0))
+      return "a surrogate compares categories with a threshold, or looks numbers up in a table";
+    if (n_categories == 0) {
+      if (std::isnan(all.threshold[s])) return "the threshold of a surrogate is not a number";
+      if (all.low_branch[s] < 0 || all.low_branch[s] > 1)
+        return "a surrogate names a branch that does not exist";
+      continue;
+    }
+    const std::size_t words = table_words(n_categories, 2);
+    if (all.category_begin[s] != static_cast<std::int64_t>(next_word) ||
+        words > all.category_words.size() - next_word)
+      return "the table of a surrogate is out of range";
+    next_word += words;
+  }
+  return "";
+}
+
+// Checks the surrogates of a tree that is sound otherwise.
+std::string find_surrogates_fault(const Tree& tree, const FeatureCategories& categories) {
+  const TreeSurrogates& all = tree.surrogates;
+  const std::size_t n = all.feature.size();
+  const bool agree = all.threshold.size() == n && all.low_branch.size() == n &&
+                     all.category_begin.size() == n && all.agreement.size() == n;
+  const bool complete = all.any() ? all.begin.size() == tree.n_nodes() + 1 && all.begin.front() == 0 &&
+                                        all.begin.back() == static_cast<std::int64_t>(n)
+                                  : n == 0;
+  if (!agree || !complete) return "the arrays of its surrogates differ in length";
+  std::size_t next_word = 0;
+  for (std::size_t node = 0; all.any() && node < tree.n_nodes(); ++node) {
+    // Positions that only ascend from 0 to n can be used before all of them are known to ascend.
+    if (all.begin[node] < 0 || all.begin[node + 1] > static_cast<std::int64_t>(n))
+      return at_node(node, "its surrogates are out of range");
+    if (std::string fault = find_surrogate_fault(tree, node, categories, next_word); !fault.empty())
+      return at_node(node, fault);
+  }
+  return next_word == all.category_words.size() ? "" : "some words of surrogate tables belong to no node";
+}
+
 }  // namespace
 
 std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
@@ -148,7 +200,8 @@ std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
       return at_node(node, fault);
   }
   if (next_child != tree.n_nodes()) return "some nodes have no parent";
-  return next_word == tree.category_words.size() ? "" : "some words of the category tables belong to no node";
+  if (next_word != tree.category_words.size()) return "some words of the category tables belong to no node";
+  return find_surrogates_fault(tree, categories);
 }
 
 }  // namespace hornbeam

@@ -20,6 +20,7 @@ from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import UnseenCategoryWarning, VersionWarning
 
 __all__ = [
+    "SURROGATE_ARRAYS",
     "TREE_ARRAYS",
     "ArrayRows",
     "EncodedRows",
@@ -46,9 +47,22 @@ TREE_ARRAYS = (
 )
 
 
+# Those of the tests that stand in for others where a value is missing; all empty where a tree has none.
+SURROGATE_ARRAYS = (
+    "surrogate_begin",
+    "surrogate_feature",
+    "surrogate_threshold",
+    "surrogate_low_branch",
+    "surrogate_category_begin",
+    "surrogate_agreement",
+    "surrogate_category_words",
+)
+
+
 def tree_to_arrays(tree: _core.Tree) -> dict[str, npt.NDArray[Any]]:
     """Copy a tree into arrays that stand on their own."""
-    return {name: np.array(getattr(tree, name)) for name in TREE_ARRAYS}
+    names = TREE_ARRAYS + SURROGATE_ARRAYS if len(tree.surrogate_begin) else TREE_ARRAYS
+    return {name: np.array(getattr(tree, name)) for name in names}
 
 
 def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> _core.Tree:
@@ -58,7 +72,8 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
         raise ValueError(
             f"the values of a tree have 3 dimensions (node, output, class); these have {value.ndim}"
         )
-    flat = {name: np.ascontiguousarray(arrays[name]).reshape(-1) for name in TREE_ARRAYS}
+    names = [*TREE_ARRAYS, *(name for name in SURROGATE_ARRAYS if name in arrays)]
+    flat = {name: np.ascontiguousarray(arrays[name]).reshape(-1) for name in names}
     n_categories = [
         len(categories or ()) if kind == "categorical" else 0
         for kind, categories in zip(schema.kinds, schema.categories, strict=True)

@@ -331,6 +331,9 @@ class GrowthOptions(Declared):
         help="With 'chi2' or 'f_test': a node stays a leaf if the p-value of its best split, adjusted for "
         "the number of tests tried, is larger; None sets no limit.",
     )
+    max_surrogates: Annotated[int, Bounds(low=0, high=2**31 - 1)] = option(
+        default=5, help="Most surrogate splits per node with missing='surrogate'."
+    )
     ccp_alpha: NonNegative = option(
         default=0.0, help="Cost of a leaf in minimal cost-complexity pruning after growth; 0 prunes nothing."
     )
@@ -356,9 +359,10 @@ class ColumnOptions(CategoryOptions):
         default="subset",
         help="How categories are split: 'subset' sends one set of them left, the others right.",
     )
-    missing: Literal["learn", "error"] = option(
+    missing: Literal["learn", "surrogate", "majority", "error"] = option(
         default="learn",
-        help="Missing values: 'learn' sends them where the split gains most, 'error' refuses them.",
+        help="Rows without a split's feature go where it gains most ('learn'), as 'surrogate' splits say, or "
+        "to the larger child ('majority'); 'error' refuses them.",
     )
     unseen: Literal["missing", "majority", "error"] = option(
         default="missing",
@@ -597,6 +601,10 @@ class RegressorForestOptions(ForestOptions, NumberCriterionOptions):
 class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     """What gradient boosting takes, whatever it predicts."""
 
+    missing: Literal["learn", "error"] = option(
+        default="learn",
+        help="Missing values: 'learn' sends them where the split gains most, 'error' refuses them.",
+    )
     n_estimators: Annotated[int, Bounds(low=1, high=2**31 - 1)] = option(
         default=100, help="Most rounds; each adds a tree, or a tree per class.", kw_only=False
     )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam import _core
-from hornbeam.model import TREE_ARRAYS
+from hornbeam.model import SURROGATE_ARRAYS, TREE_ARRAYS
 
 DEFAULTS: dict[str, Any] = {
     "criterion": "gini",
@@ -72,6 +72,6 @@ def grow(
     return tree
 
 
-def same_bits(a: _core.Tree, b: _core.Tree, fields: tuple[str, ...] = TREE_ARRAYS) -> bool:
+def same_bits(a: _core.Tree, b: _core.Tree, fields: tuple[str, ...] = TREE_ARRAYS + SURROGATE_ARRAYS) -> bool:
     """Whether two trees agree in every bit of the named arrays."""
     return all(np.array(getattr(a, f)).tobytes() == np.array(getattr(b, f)).tobytes() for f in fields)

@@ -21,7 +21,7 @@ READ_WEIGHTS_AS_COUNTS = ("chi2", "f_test")
 
 
 @st.composite
-def cases(draw: st.DrawFn, **kinds: object) -> tuple[Table, Rules]:
+def cases(draw: st.DrawFn, policy: naive.Missing = "learn", **kinds: object) -> tuple[Table, Rules]:
     target = draw(st.sampled_from(("classes", "numbers", "counts")))
     table = draw(tables(target, **kinds))
     limits = {
@@ -33,12 +33,13 @@ def cases(draw: st.DrawFn, **kinds: object) -> tuple[Table, Rules]:
         "max_leaf_nodes": st.sampled_from([None, None, 2, 4]),
         "max_nodes": st.sampled_from([None, None, 5]),
         "order": st.sampled_from(["depth", "level", "best"]),
+        "max_surrogates": st.sampled_from([5, 5, 1, 0]),
         "criterion": st.sampled_from(CRITERIA[target]),
     }
     drawn = {name: draw(strategy) for name, strategy in limits.items()}
     if drawn["criterion"] in READ_WEIGHTS_AS_COUNTS:
         drawn["min_significance"] = draw(st.sampled_from([None, None, 0.05, 0.5]))
-    return table, Rules(**drawn)
+    return table, Rules(**drawn, missing=policy)
 
 
 def grow_with(table: Table, rules: Rules, **more: object):
@@ -57,6 +58,8 @@ def grow_with(table: Table, rules: Rules, **more: object):
         min_significance=rules.min_significance or 1.0,
         max_leaf_nodes=rules.max_leaf_nodes or 0,
         max_nodes=rules.max_nodes or 0,
+        missing=rules.missing,
+        max_surrogates=rules.max_surrogates,
         **more,
     )
 
@@ -101,7 +104,25 @@ def compare(tree, nodes, table: Table, rules: Rules) -> None:
             assert tree.threshold[at] == node.split.threshold
         decrease = tree.gain[at] / tree.weighted_n_node_samples[0]
         assert decrease == pytest.approx(node.decrease, rel=1e-6, abs=1e-9)
+        compare_surrogates(tree, at, node, table)
         pairs += [(tree.first_child[at] + b, node.first_child + b) for b in (0, 1)]
+
+
+def compare_surrogates(tree, at, node, table: Table) -> None:
+    begins = tree.surrogate_begin
+    ours = range(*begins[at : at + 2].tolist()) if len(begins) else ()
+    assert len(ours) == len(node.surrogates)
+    for s, expected in zip(ours, node.surrogates, strict=True):
+        assert tree.surrogate_feature[s] == expected.feature
+        assert tree.surrogate_agreement[s] == pytest.approx(expected.agreement)
+        if expected.branch_of_code is None:
+            assert tree.surrogate_threshold[s] == expected.threshold
+            assert tree.surrogate_low_branch[s] == expected.low_branch
+        else:
+            branches = tree.surrogate_branches(s, n_categories(table.columns[expected.feature]))
+            otherwise = node.split.missing_branch
+            expect = [expected.branch_of_code.get(code, otherwise) for code in range(len(branches))]
+            assert branches.tolist() == expect
 
 
 def _near_the_limit(node, rules: Rules) -> bool:

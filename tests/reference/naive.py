@@ -39,7 +39,9 @@ from .splits import (
 )
 
 Order = Literal["depth", "level", "best"]
+Missing = Literal["learn", "majority", "surrogate"]
 
+NOWHERE = -1
 TIE = 2.0**-44  # scores closer than this, relative to the best so far, are a tie
 ROUNDING = 2.2e-16  # what an impurity decrease may fall short of `min_impurity_decrease`
 
@@ -62,6 +64,8 @@ class Rules:
     max_nodes: int | None = None
     monotonic_cst: Sequence[int] | None = None
     min_significance: float | None = None
+    missing: Missing = "learn"
+    max_surrogates: int = 5
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Candidate:
     split: Split
     position: int  # of the threshold (or group of categories) among those of its feature
     learned: int | None  # the branch the missing rows of the node took; None if the node has none
-    branches: np.ndarray  # 0 or 1 for each row of the node
+    branches: np.ndarray  # 0 or 1 for each row of the node; NOWHERE for rows the test says nothing of
     score: float
     margin: float  # how far the monotonic constraint is from refusing it; below 0 it is refused
     shadow: bool = False  # not a candidate at all, only a hint for `near_ties`
@@ -90,7 +94,28 @@ class Candidate:
     @property
     def partition(self) -> bytes:
         """Which rows stay together, whatever the names of the branches."""
-        return np.asarray(self.branches == self.branches[0]).tobytes()
+        sent = self.branches != NOWHERE
+        return np.where(sent, self.branches == self.branches[sent][0], NOWHERE).tobytes()
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A test that stands in for another; exactly one of `threshold` and `branch_of_code` is set."""
+
+    feature: int
+    agreement: float  # share of the rows with the other test's feature that both send the same way
+    threshold: float | None = None
+    low_branch: int = 0
+    branch_of_code: dict[int, int] | None = None
+
+    def branch(self, value: float, otherwise: int) -> int | None:
+        """The branch of a value; `otherwise` for a category that is new here, None for a missing value."""
+        if self.branch_of_code is not None:
+            return None if value == -1 else self.branch_of_code.get(int(value), otherwise)
+        assert self.threshold is not None
+        if math.isnan(value):
+            return None
+        return self.low_branch if value <= self.threshold else 1 - self.low_branch
 
 
 @dataclass
@@ -109,6 +134,7 @@ class Node:
     winner: Candidate | None = field(default=None, repr=False)
     candidates: list[Candidate] = field(default_factory=list, repr=False)
     score_scale: float = 0.0  # how large the terms are whose differences the scores of this node show
+    surrogates: list[Surrogate] = field(default_factory=list)
     rival_decrease: float | None = None  # largest decrease left waiting when this node was split
     compared: list[Candidate] = field(default_factory=list, repr=False)  # by a criterion's second step,
     close_choice: bool = False  # which could as well have taken another feature
@@ -161,7 +187,13 @@ def judge(
     data: Data, rules: Rules, node: Node, split: Split, position: int, learned: int | None, shadow: bool
 ) -> Candidate | None:
     """Score one split, or None where a limit forbids it."""
-    branches = branches_of(split, data.columns[split.feature][node.row_ids])
+    x = data.columns[split.feature][node.row_ids]
+    branches = branches_of(split, x)
+    left_out = 0.0
+    if rules.missing != "learn" and is_missing(x).any():
+        branches = np.where(is_missing(x), NOWHERE, branches)
+        known = node.row_ids[~is_missing(x)]
+        left_out = score_of(data, rules, node.row_ids) - score_of(data, rules, known)
     sides = [node.row_ids[branches == 0], node.row_ids[branches == 1]]
     weights = [math.fsum(data.weights[side]) for side in sides]
     if min(len(side) for side in sides) < rules.min_samples_leaf or min(weights) < rules.min_weight_leaf:
@@ -169,7 +201,7 @@ def judge(
     if rules.criterion == "chi2":
         score = chi2_score([(data.outputs[0][side], data.weights[side]) for side in sides])
     else:
-        score = math.fsum(score_of(data, rules, side) for side in sides)
+        score = math.fsum(score_of(data, rules, side) for side in sides) + left_out
     if score == -math.inf:
         return None
     sign = rules.monotonic_cst[split.feature] if rules.monotonic_cst is not None else 0
@@ -197,7 +229,7 @@ def candidates_of(data: Data, rules: Rules, node: Node, feature: int) -> list[Ca
     else:
         tests = numeric_tests(feature, x)
         known = Split(feature, missing_branch=1, threshold=math.inf)
-    has_missing = bool(missing.any())
+    has_missing = bool(missing.any()) and rules.missing == "learn"
     directions: list[int | None] = [0, 1] if has_missing else [None]
     found = []
     for shadow, splits in ((False, tests), (True, shadows)):
@@ -298,8 +330,9 @@ def by_gain_ratio(data: Data, node: Node, found: list[Best], gains: list[float],
     slack = max(scale, 1.0) * TIE
     ratios = []
     for best, gain in zip(found, gains, strict=True):
-        sides = [data.weights[node.row_ids[best.candidate.branches == b]] for b in (0, 1)]
-        ratios.append(gain / split_information([math.fsum(side) for side in sides]))
+        # Rows that lack the feature count as one more branch.
+        sides = [data.weights[node.row_ids[best.candidate.branches == b]] for b in (0, 1, NOWHERE)]
+        ratios.append(gain / split_information([math.fsum(side) for side in sides if len(side)]))
     eligible = [i for i, gain in enumerate(gains) if gain >= mean_gain - slack]
     winner = max(eligible, key=lambda i: (ratios[i], -i))
     winner = next(i for i in eligible if ratios[i] >= ratios[winner] * (1 - 1e-12))
@@ -347,11 +380,13 @@ def impurity_decrease(
     data: Data, rules: Rules, node: Node, candidate: Candidate, root_weight: float
 ) -> float:
     """Weighted as in scikit-learn; never below 0, since only rounding could take it there."""
+    known = node.row_ids[candidate.branches != NOWHERE]
+    before = math.fsum(data.weights[known]) * impurity_of(data, rules, known)
     after = 0.0
     for branch in (0, 1):
         side = node.row_ids[candidate.branches == branch]
-        after += math.fsum(data.weights[side]) / node.weight * impurity_of(data, rules, side)
-    return max(0.0, node.weight / root_weight * (node.impurity - after))
+        after += math.fsum(data.weights[side]) * impurity_of(data, rules, side)
+    return max(0.0, (before - after) / root_weight)
 
 
 def must_be_leaf(data: Data, rules: Rules, node: Node) -> bool:
@@ -408,6 +443,66 @@ def child_bounds(data: Data, rules: Rules, node: Node, candidate: Candidate) -> 
     left, right = (mean(data.outputs[0][side], data.weights[side]) for side in sides)
     middle = left / 2 + right / 2
     return [(lower, middle), (middle, upper)] if sign > 0 else [(middle, upper), (lower, middle)]
+
+
+# Rows that a test says nothing of -------------------------------------------------------------------
+
+
+def surrogate_of(x: np.ndarray, w: np.ndarray, branches: np.ndarray, feature: int, larger: int) -> Surrogate:
+    """The test of a feature that most often says what another says; values and branches are all known."""
+    if is_categorical(x):
+        branch_of_code = {}
+        for code in sorted(set(x.tolist())):
+            weights = [math.fsum(w[(x == code) & (branches == b)]) for b in (0, 1)]
+            branch_of_code[code] = larger if weights[0] == weights[1] else int(weights[1] > weights[0])
+        said = np.array([branch_of_code[int(code)] for code in x])
+        return Surrogate(feature, math.fsum(w[said == branches]), branch_of_code=branch_of_code)
+    best = Surrogate(feature, 0.0, threshold=math.nan)
+    for split in numeric_tests(feature, x):
+        for low_branch in (0, 1):
+            said = branches_of(split, x) ^ low_branch
+            agreeing = math.fsum(w[said == branches])
+            if agreeing > best.agreement:
+                best = Surrogate(feature, agreeing, split.threshold, low_branch)
+    return best
+
+
+def surrogates_of(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[Surrogate]:
+    """The tests that stand in for a split, best first: they beat sending all rows to the larger branch."""
+    known = candidate.branches != NOWHERE
+    w = data.weights[node.row_ids]
+    by_branch = [math.fsum(w[candidate.branches == b]) for b in (0, 1)]
+    larger = int(by_branch[1] > by_branch[0])
+    found = []
+    for feature, column in enumerate(data.columns):
+        x = column[node.row_ids]
+        both = known & ~is_missing(x)
+        if feature == candidate.split.feature or not both.any():
+            continue
+        found.append(surrogate_of(x[both], w[both], candidate.branches[both], feature, larger))
+    better_ones = [s for s in found if s.agreement > by_branch[larger]]
+    ordered = sorted(better_ones, key=lambda s: (-s.agreement, s.feature))[: rules.max_surrogates]
+    return [replace(s, agreement=s.agreement / math.fsum(by_branch)) for s in ordered]
+
+
+def stand_in(data: Data, node: Node, row: int) -> int | None:
+    """The branch of the first surrogate whose feature a row has."""
+    assert node.winner is not None
+    otherwise = node.winner.split.missing_branch
+    said = (s.branch(data.columns[s.feature][row], otherwise) for s in node.surrogates)
+    return next((branch for branch in said if branch is not None), None)
+
+
+def route(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[np.ndarray]:
+    """The rows of the two children: those the test sends there, and those it says nothing of."""
+    branches = candidate.branches.copy()
+    if rules.missing == "surrogate":
+        node.surrogates = surrogates_of(data, rules, node, candidate)
+        for at in np.flatnonzero(branches == NOWHERE):
+            said = stand_in(data, node, node.row_ids[at])
+            branches[at] = NOWHERE if said is None else said
+    branches[branches == NOWHERE] = candidate.split.missing_branch
+    return [node.row_ids[branches == branch] for branch in (0, 1)]
 
 
 def next_node(waiting: list[Node], order: Order) -> Node:
@@ -488,8 +583,8 @@ def grow(
         node.rival_decrease = max((other.decrease or 0.0 for other in waiting), default=None)
         assert node.winner is not None
         node.split, node.first_child = node.winner.split, len(nodes)
-        for branch, bounds in enumerate(child_bounds(data, rules, node, node.winner)):
-            side = node.row_ids[node.winner.branches == branch]
+        sides = route(data, rules, node, node.winner)
+        for side, bounds in zip(sides, child_bounds(data, rules, node, node.winner), strict=True):
             nodes.append(make_node(data, rules, side, node.depth + 1, bounds, root_weight))
         leaves += 1
         waiting += [child for child in nodes[-2:] if child.winner is not None]

@@ -14,10 +14,16 @@
 
 namespace hornbeam {
 
+// What becomes of rows that lack the feature a test asks for. `kLearn` sends them where the test gains most;
+// under the others a test is scored on the rows that have its feature.
+enum class Missing : std::uint8_t { kLearn, kMajority, kSurrogate };
+
 // Limits of 0 mean "none", except where said.
 struct GrowParams {
   Criterion criterion = Criterion::kGini;
   Growth growth = Growth::kDepthFirst;
+  Missing missing = Missing::kLearn;
+  std::int32_t max_surrogates = 5;
   bool random_splits = false;  // one random threshold per feature instead of the best
   std::int32_t max_depth = 0;
   std::int64_t min_samples_split = 2;

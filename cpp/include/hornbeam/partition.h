@@ -16,4 +16,12 @@ namespace hornbeam {
 std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column,
                            const Split& split);
 
+// The same by the branch of each row: rows of branch 0 come to the front.
+std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<const std::uint8_t> branches);
+
+// The branch that a finished test has for each row; kNoBranch for rows that lack its feature.
+inline constexpr std::uint8_t kNoBranch = 255;
+void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
+                   std::span<std::uint8_t> branches);
+
 }  // namespace hornbeam

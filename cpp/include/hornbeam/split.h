@@ -16,6 +16,7 @@
 #include "hornbeam/radix.h"
 #include "hornbeam/sampler.h"
 #include "hornbeam/stats.h"
+#include "hornbeam/surrogates.h"
 #include "hornbeam/types.h"
 
 namespace hornbeam {
@@ -96,15 +97,17 @@ struct Split {
   double threshold = kNoThreshold;
   Code last_left = 0;                 // numeric: the neighbouring codes that the test parts; once it has a
   Code first_right = 0;               // threshold, codes below first_right go left
-  std::uint32_t n_known_left = 0;     // ordered rows of a subtree: how many with known values go left,
-  std::uint32_t n_missing = 0;        // and how many have none
+  std::uint32_t n_known_left = 0;     // ordered rows of a subtree: how many with known values go left
+  std::uint32_t n_missing = 0;        // rows of the node that lack the feature
   std::vector<Code> left_categories;  // categorical: known codes of branch 0, ascending
   std::vector<Code> right_categories;
   std::int32_t missing_branch =
       -1;  // -1: the node has no missing value here, the larger branch is to be taken
+  std::vector<Surrogate> surrogates;
   // For the second step of a criterion (choice.h):
-  double n_tests = 1.0;          // of the feature, of which this is the best
-  std::int64_t left_weight = 0;  // in fixed point, where the criterion's first step notes it
+  double n_tests = 1.0;              // of the feature, of which this is the best
+  std::int64_t left_weight = 0;      // in fixed point, where the criterion's first step notes it
+  std::int64_t left_out_weight = 0;  // of rows that lack the feature and take no part
 
   int n_branches() const { return 2; }
 };
@@ -120,7 +123,8 @@ class TestFinder {
   using Element = typename S::Element;
   using Stats = typename S::Stats;
 
-  explicit TestFinder(const S& scorer) : scorer_(scorer) {}
+  // With `known_only`, a test is scored on the rows that have its feature, and says nothing of the others.
+  TestFinder(const S& scorer, bool known_only) : scorer_(scorer), known_only_(known_only) {}
 
   // Adds up the cell of some rows.
   void add_up(std::span<const Entry> entries, std::vector<Element>& cell);
@@ -134,7 +138,7 @@ class TestFinder {
   S& scorer() { return scorer_; }
 
   // Puts the codes of the node's rows side by side; false when the feature is constant in the node, missing
-  // values counting as one value.
+  // values counting as one value if a test may part them from the others.
   bool gather(const Column& column);
   bool gather(const Column& column, const KeptCodes& codes);
 
@@ -171,6 +175,9 @@ class TestFinder {
 
   std::uint32_t payload(std::size_t i) { return scorer_.stats().sort_payload(entries_[i], i); }
   bool set_range(const Column& column, const CodeRange& range);
+  // Whether tests send rows without the feature to one of the branches.
+  bool sends_missing() const { return n_missing_ > 0 && !known_only_; }
+  const Limits& leave_out_missing(const Limits& limits);
   Code code_of(const Column& column, const OrderedRows& rows, std::size_t i) const;
 
   bool admissible(const Walk& walk, const Limits& limits) const;
@@ -205,6 +212,7 @@ class TestFinder {
   static constexpr std::size_t kExhaustiveCategories = 8;
 
   S scorer_;
+  bool known_only_;
 
   // The node at hand.
   std::span<const Entry> entries_;
@@ -218,6 +226,11 @@ class TestFinder {
   Code missing_code_ = 0;
   std::size_t n_missing_ = 0;
   std::vector<Element> missing_cell_;
+  const Element* tested_cell_ = nullptr;  // of the rows that take part in tests of the feature: all, or these
+  std::vector<Element> known_cell_;
+  Limits known_limits_;
+  double left_out_ = 0.0;             // what the other rows add to the score of the node,
+  std::int64_t left_out_weight_ = 0;  // and their weight
 
   double to_beat_ = -kInfinity;  // tests with a lower score, or this one, need not be found
   double n_tests_ = 0.0;         // of the feature at hand, so far

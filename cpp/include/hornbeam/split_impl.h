@@ -82,7 +82,7 @@ bool TestFinder<S>::set_range(const Column& column, const CodeRange& range) {
       }
     }
   }
-  return lowest_ != highest_ || (n_missing_ > 0 && n_missing_ < entries_.size());
+  return lowest_ != highest_ || (sends_missing() && n_missing_ < entries_.size());
 }
 
 template <Scorer S>
@@ -107,7 +107,7 @@ bool TestFinder<S>::admissible(const Walk& walk, const Limits& limits) const {
 template <Scorer S>
 typename TestFinder<S>::Walk TestFinder<S>::start_walk(bool missing_left, std::size_t most_notes) {
   places_.start(most_notes);
-  Walk walk = scorer_.start(node_.data(), most_notes);
+  Walk walk = scorer_.start(tested_cell_, most_notes);
   if (missing_left) walk.move_cell(missing_cell_.data());
   return walk;
 }
@@ -130,6 +130,25 @@ void TestFinder<S>::compute_missing_cell() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (codes_[i] == missing_code_) scorer_.stats().add(missing_cell_.data(), payload(i));
   }
+}
+
+// Tests of the feature at hand are about the rows that take part in them. What the others score is the same
+// for all tests of a feature, but not for those of another: it is kept, so that gains can be compared.
+template <Scorer S>
+const Limits& TestFinder<S>::leave_out_missing(const Limits& limits) {
+  tested_cell_ = node_.data();
+  left_out_ = 0.0;
+  left_out_weight_ = 0;
+  if (n_missing_ == 0 || !known_only_) return limits;
+  known_cell_ = node_;
+  tested_cell_ = known_cell_.data();
+  for (std::size_t i = 0; i < node_.size(); ++i) known_cell_[i] -= missing_cell_[i];
+  left_out_ = scorer_.score_of_node(node_.data()) - scorer_.score_of_node(known_cell_.data());
+  left_out_weight_ = scorer_.stats().weight(missing_cell_.data());
+  known_limits_ = limits;
+  known_limits_.node_rows = scorer_.stats().rows(known_cell_.data());
+  known_limits_.node_weight = scorer_.stats().weight(known_cell_.data());
+  return known_limits_;
 }
 
 // The better of the two directions for missing values; of equals the lower threshold, then left.
@@ -201,7 +220,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_cells(const Limits& limits, bo
     walk.note(wanted);
     walk.move_cell(cell);
   }
-  if (n_missing_ > 0 && !missing_left) {
+  if (sends_missing() && !missing_left) {
     places[walk.n_notes()] = kAfterLast;
     walk.note(!bound || admissible(walk, limits));
   }
@@ -260,7 +279,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Keys& keys, const L
     walk.note(wanted);
     low = high;
   }
-  if (n_missing_ > 0 && !missing_left) {
+  if (sends_missing() && !missing_left) {
     walk.move(keys.step(n - 1));
     places[walk.n_notes()] = static_cast<Code>(n);
     walk.note(!bound || admissible(walk, limits));
@@ -272,7 +291,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Keys& keys, const L
 template <Scorer S>
 template <class WalkOnce>
 typename TestFinder<S>::Found TestFinder<S>::walk_both_ways(const WalkOnce& walk) {
-  if (n_missing_ == 0) return walk(false);
+  if (!sends_missing()) return walk(false);
   const Found left = walk(true);
   return merge_directions(left, walk(false));
 }
@@ -372,7 +391,7 @@ template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::walk_groups(const Limits& limits, bool missing_left) {
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
   const std::size_t n_groups = group_order_.size();
-  const bool split_off_missing = n_missing_ > 0 && !missing_left;
+  const bool split_off_missing = sends_missing() && !missing_left;
   Walk walk = start_walk(missing_left, n_groups + 1);
   for (std::size_t g = 0; g + (split_off_missing ? 0 : 1) < n_groups; ++g) {
     walk.move_cell(&group_cells_[group_order_[g] * size]);
@@ -389,7 +408,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_masks(const Limits& limits, bo
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
   const std::size_t n_groups = group_code_.size();
   const Code all = (Code{1} << n_groups) - 1;
-  const Code end = n_missing_ > 0 && !missing_left ? all + 1 : all;
+  const Code end = sends_missing() && !missing_left ? all + 1 : all;
   Found best;
   for (Code mask = 1; mask < end; mask += 2) {
     Walk walk = start_walk(missing_left, 2);
@@ -448,7 +467,9 @@ template <Scorer S>
 Split TestFinder<S>::split_of(const Found& found, FeatureId feature) const {
   Split split;
   split.feature = feature;
-  split.missing_branch = n_missing_ == 0 ? -1 : found.missing_left ? 0 : 1;
+  split.missing_branch = !sends_missing() ? -1 : found.missing_left ? 0 : 1;
+  split.n_missing = static_cast<std::uint32_t>(n_missing_);
+  split.left_out_weight = left_out_weight_;
   split.n_tests = n_tests_;
   split.left_weight = found.left_weight;
   return split;
@@ -468,21 +489,22 @@ template <Scorer S>
 void TestFinder<S>::find_best(const Column& column, const Limits& limits, FirstBest<Split>& best,
                               FeatureId feature) {
   if (n_missing_ > 0) compute_missing_cell();
+  const Limits& known = leave_out_missing(limits);
   const bool categorical = column.kind == ColumnKind::kCategorical;
   // Tests that are compared with others of the feature, by direction or by subset, must all be told apart.
   to_beat_ = categorical || n_missing_ > 0 ? -kInfinity : best.score();
   n_tests_ = 0.0;
-  const Found found = categorical ? find_subset(limits) : find_cut(limits);
-  if (!found.any || (best.found() && !(found.score > best.score()))) return;
+  const Found found = categorical ? find_subset(known) : find_cut(known);
+  if (!found.any || (best.found() && !(found.score + left_out_ > best.score()))) return;
   Split split = split_of(found, feature);
   if (categorical) {
-    split.n_tests = n_subsets(group_code_.size(), n_missing_ > 0);
+    split.n_tests = n_subsets(group_code_.size(), sends_missing());
     write_categories(found, split);
   } else {
     split.last_left = found.last_left;
     split.first_right = found.first_right;
   }
-  best.offer(found.score, split);
+  best.offer(found.score + left_out_, split);
 }
 
 template <Scorer S>
@@ -497,17 +519,18 @@ bool TestFinder<S>::find_best(const Column& column, OrderedRows rows, const Limi
     for (; rank_of(rows.keys[rows.n - 1]) == missing; --rows.n, ++n_missing_) {
       scorer_.stats().add(missing_cell_.data(), payload(place_of(rows.keys[rows.n - 1]) - rows.first));
     }
+    if (known_only_ && rank_of(rows.keys[0]) == rank_of(rows.keys[rows.n - 1])) return false;
   }
+  const Limits& known = leave_out_missing(limits);
   to_beat_ = n_missing_ > 0 ? -kInfinity : best.score();
   n_tests_ = 0.0;
   const Found found = walk_both_ways([&](bool missing_left) {
-    return walk_keys(PlacedKeys<Walk>{rows.keys, rows.n, step_at_place}, limits, missing_left);
+    return walk_keys(PlacedKeys<Walk>{rows.keys, rows.n, step_at_place}, known, missing_left);
   });
-  if (!found.any || (best.found() && !(found.score > best.score()))) return true;
+  if (!found.any || (best.found() && !(found.score + left_out_ > best.score()))) return true;
   Split split = split_of(found, feature);
   split.n_known_left = found.place;
-  split.n_missing = static_cast<std::uint32_t>(n_missing_);
-  best.offer(found.score, split);
+  best.offer(found.score + left_out_, split);
   return true;
 }
 
@@ -584,7 +607,11 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
                                 FirstBest<Split>& best, FeatureId feature) {
   Split split;
   split.feature = feature;
-  split.missing_branch = n_missing_ == 0 ? -1 : static_cast<std::int32_t>(stream.next() >> 63);
+  split.n_missing = static_cast<std::uint32_t>(n_missing_);
+  split.missing_branch = sends_missing() ? static_cast<std::int32_t>(stream.next() >> 63) : -1;
+  if (known_only_ && n_missing_ > 0) compute_missing_cell();
+  const Limits& known = leave_out_missing(limits);
+  split.left_out_weight = left_out_weight_;
   const bool categorical = column.kind == ColumnKind::kCategorical;
   if (lowest_ == highest_) {  // one known value: only known against missing is left
     split.missing_branch = 1;
@@ -605,10 +632,10 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (goes_left(codes_[i])) walk.move(steps_[i]);
   }
-  walk.note(!limits.bind || admissible(walk, limits));
+  walk.note(!known.bind || admissible(walk, known));
   const Found found = best_place(walk, false);
   split.left_weight = found.left_weight;
-  if (found.any) best.offer(found.score, split);
+  if (found.any) best.offer(found.score + left_out_, split);
 }
 
 }  // namespace hornbeam

@@ -100,6 +100,7 @@ class CountStats {
   }
   std::int64_t rows(const Element* cell) const { return weight(cell); }
   bool empty(const Element* cell) const { return weight(cell) == 0; }
+  std::int64_t entry_weight(const Entry& entry) const { return entry.payload & 0xff; }
 
  private:
   int n_classes_;
@@ -176,6 +177,9 @@ class SumStats {
   std::int64_t weight(const Element* cell) const { return cell[kWeight]; }
   std::int64_t rows(const Element* cell) const { return cell[kRows]; }
   bool empty(const Element* cell) const { return cell[kRows] == 0; }
+  std::int64_t entry_weight(const Entry& entry) const {
+    return moments_of_row_[entry.row].weight * entry.payload;
+  }
 
  private:
   double centre_ = 0.0;
@@ -253,6 +257,7 @@ class VectorStats {
   }
   std::int64_t rows(const Element* cell) const { return cell[n_channels_]; }
   bool empty(const Element* cell) const { return rows(cell) == 0; }
+  std::int64_t entry_weight(const Entry& entry) const { return rows_->weight[entry.row] * entry.payload; }
 
  private:
   void set_up_classes(const Target& target, const Sample& sample) {

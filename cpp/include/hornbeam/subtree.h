@@ -50,10 +50,13 @@ class Subtree {
   // `part_orders`, which can be spared where neither branch looks for a test.
   std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
                         const Split& split);
+  // The same by the branch of each row.
+  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, std::span<const std::uint8_t> branches);
   void part_orders(std::size_t begin, std::size_t end, std::size_t n_left);
 
  private:
   void order(const Column& column, std::span<const Entry> entries, PlacedRank* out);
+  void move_rows(std::span<Entry> entries, std::size_t first, std::size_t n_left);
   std::size_t mark(std::size_t first, std::size_t n, const Column& column, const Split& split);
 
   std::size_t origin_ = 0;

@@ -3,7 +3,7 @@
 // this.
 //
 // Tests: numeric, x <= threshold goes to branch 0; categorical, a table from category to branch. Each test
-// says where a missing value goes.
+// says where a missing value goes; it may have surrogates, which are asked before.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,23 @@ inline std::uint32_t table_entry(const std::uint32_t* words, std::uint32_t categ
 }
 void set_table_entry(std::uint32_t* words, std::uint32_t category, int bits, std::uint32_t branch);
 
+// Tests that stand in for that of a node where a row lacks its feature, best first; those of node n are
+// [begin[n], begin[n + 1]). A tree without any has no arrays.
+struct TreeSurrogates {
+  std::vector<std::int64_t> begin;  // one more than nodes
+  std::vector<FeatureId> feature;
+  std::vector<double> threshold;             // kNoThreshold where there is a table
+  std::vector<std::int32_t> low_branch;      // of values up to the threshold; 0 where there is a table
+  std::vector<std::int64_t> category_begin;  // first word of the table, or kNoTable
+  std::vector<double> agreement;  // share of the node's rows with its feature that go where its test says
+  std::vector<std::uint32_t> category_words;  // one bit per category
+
+  bool any() const { return !begin.empty(); }
+  std::int32_t branch_of_category(std::size_t surrogate, std::uint32_t category) const {
+    return static_cast<std::int32_t>(table_entry(&category_words[category_begin[surrogate]], category, 1));
+  }
+};
+
 struct Tree {
   int n_outputs = 1;
   int n_values = 1;  // per output: classes, padded to the largest output; 1 for real targets
@@ -40,9 +57,12 @@ struct Tree {
   std::vector<std::int64_t> n_samples;       // rows
   std::vector<double> weight;                // their weight
   std::vector<double> impurity;
-  std::vector<double> gain;   // weight * impurity minus the same over the children; 0 at leaves
+  // Weight * impurity minus the same over the children; 0 at leaves. Rows that lack the test's feature do not
+  // count, unless the test has learned where to send them.
+  std::vector<double> gain;
   std::vector<double> value;  // [node, output, class]: class shares, or the mean
   std::vector<std::uint32_t> category_words;
+  TreeSurrogates surrogates{};
 
   std::size_t n_nodes() const { return first_child.size(); }
   std::size_t value_size() const { return static_cast<std::size_t>(n_outputs) * n_values; }

@@ -63,12 +63,14 @@ class TreeModel(ColumnOptions, RunOptions):
 
     def _reading(self, tree: _core.Tree) -> TreeReading:
         """Give a tree the names that make it readable."""
+        # Surrogates decide where a missing value goes before the branch that is named for it.
+        has_surrogates = len(tree.surrogate_begin) > 0
         return TreeReading(
             tree=tree,
             schema=self._model.schema,
             classes=self._class_labels(),
             unseen=self._model.unseen,
-            missing_seen=self._missing_seen,
+            missing_seen=tuple(seen and not has_surrogates for seen in self._missing_seen),
         )
 
     def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:

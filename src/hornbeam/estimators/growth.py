@@ -45,6 +45,8 @@ class GrownModel(GrowthOptions, TreeModel):
     ) -> GrowthSettings:
         """Turn the parameters into numbers, now that the data are known; shares are of `rows`, or of all."""
         self._check_criterion(criterion, target.n_outputs)
+        if criterion in _WITH_P_VALUES:
+            self._refuse_gaps(encoded, f"criterion={criterion!r}", "p-values of splits on other rows differ")
         n_rows = encoded.n_rows if rows is None else len(rows)
         some_weights = weights if weights is None or rows is None else weights[rows]
         total_weight = float(n_rows if some_weights is None else some_weights.sum())
@@ -53,6 +55,8 @@ class GrownModel(GrowthOptions, TreeModel):
         min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
         return GrowthSettings(
             criterion=criterion,
+            missing="learn" if self.missing == "error" else self.missing,
+            max_surrogates=self.max_surrogates,
             random_splits=random_splits,
             max_depth=min(self.max_depth or 0, n_rows),
             min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
@@ -88,7 +92,22 @@ class GrownModel(GrowthOptions, TreeModel):
                 f"Several outputs take numeric columns only, but {name!r} is categorical: its categories "
                 "have no order that is best for all outputs. Fit one tree per output, or encode the column."
             )
-        return self._checked_monotonic(encoded.schema, target)
+        directions = self._checked_monotonic(encoded.schema, target)
+        if directions:
+            self._refuse_gaps(
+                encoded, "monotonic_cst", "rows that are sent on could turn the order of two children round"
+            )
+        return directions
+
+    def _refuse_gaps(self, encoded: Encoded, option: str, why: str) -> None:
+        """Refuse missing values where rows that lack a split's feature take no part in its choice."""
+        gaps = encoded.columns_with_gaps()
+        if self.missing not in ("learn", "error") and any(gaps):
+            name = encoded.schema.names[gaps.index(True)]
+            raise ValueError(
+                f"{option} does not go with missing={self.missing!r} where values are missing, as in "
+                f"{name!r}: {why}. Use missing='learn', or fill the gaps."
+            )
 
     def _random_key(self, settings: GrowthSettings, n_features: int, *, draws_rows: bool = False) -> int:
         """Draw the key of the fit, if anything is random in it: else numpy's generator is left alone.

@@ -97,7 +97,7 @@ def is_plain_stump(tree: Any) -> bool:
     """Whether a tree is the stump of least weighted error, for which there is a search of its own."""
     options = tree.get_params(deep=False)
     same = (_same(options.get(name), value) for name, value in _FREE_STUMP.items())
-    return isinstance(tree, DecisionTreeClassifier) and all(same)
+    return isinstance(tree, DecisionTreeClassifier) and tree.missing in ("learn", "error") and all(same)
 
 
 def _same(given: Any, value: Any) -> bool:

@@ -22,7 +22,7 @@ from hornbeam.data.table import (
 )
 from hornbeam.inside import words
 from hornbeam.inside.conditions import Interval
-from hornbeam.inside.nodes import Passing, TreeReading
+from hornbeam.inside.nodes import Passing, StandIn, TreeReading
 
 __all__ = ["Explanation", "GivenRow", "Step", "explain_row", "read_row"]
 
@@ -31,7 +31,8 @@ __all__ = ["Explanation", "GivenRow", "Step", "explain_row", "read_row"]
 class Step:
     """One test on the way of a row.
 
-    `node` tests `feature`; the row's `value` there (None if missing) sent it down `branch` to `child`, a
+    `node` tests `feature`; the row's `value` there (None if missing) sent it down `branch` to `child`, or if
+    it was missing the value of `surrogate`, the name of another column, if that is not None. `child` is a
     node with `rows` training rows that would answer `prediction`. `shares` are the class shares there, None
     if the tree predicts numbers. `str` gives the step in words.
     """
@@ -45,6 +46,7 @@ class Step:
     prediction: Any
     shares: Any
     words: str = field(repr=False, compare=False)
+    surrogate: str | None = None
 
     def __str__(self) -> str:
         return self.words
@@ -171,10 +173,14 @@ def _step(reading: TreeReading, row: GivenRow, node: int) -> Step:
     feature = reading.feature(node)
     column, value = row.table.columns[feature], row.values[feature]
     code = _code(column)
-    branch = _branch_taken(reading, node, code)
+    stand_in = _stand_in(reading, row, node) if code is None else None
+    branch = _branch_taken(reading, node, code) if stand_in is None else stand_in[1]
     child = reading.child(node, branch)
     side = ("left", "right")[branch] if len(reading.branches(node)) == 2 else f"branch {branch}"
     reason = _reason(reading, node, branch, code, value)
+    if stand_in is not None:
+        other = stand_in[0]
+        reason += f", but {_known_reason(reading, other.feature, other.passing[branch], row)}"
     return Step(
         node=node,
         feature=column.name,
@@ -185,7 +191,18 @@ def _step(reading: TreeReading, row: GivenRow, node: int) -> Step:
         prediction=reading.prediction(child),
         shares=_shares(reading, child),
         words=f"{reason}, so {side}: {reading.row_words(child)}, {reading.share_words(child)}",
+        surrogate=None if stand_in is None else reading.schema.names[stand_in[0].feature],
     )
+
+
+def _stand_in(reading: TreeReading, row: GivenRow, node: int) -> tuple[StandIn, int] | None:
+    """Find the first surrogate whose feature the row has, and the branch that it says."""
+    for one in reading.surrogates(node):
+        code = _code(row.table.columns[one.feature])
+        if code is None or _is_new(reading, one.feature, code):
+            continue
+        return one, 0 if _passes(one.passing[0], code) else 1
+    return None
 
 
 def _shares(reading: TreeReading, node: int) -> Any:
@@ -201,14 +218,14 @@ def _code(column: Column) -> float | None:
     return None if is_missing else code
 
 
-def _is_new(reading: TreeReading, node: int, code: float) -> bool:
-    return code == UNSEEN and reading.schema.kinds[reading.feature(node)] != "numeric"
+def _is_new(reading: TreeReading, feature: int, code: float) -> bool:
+    return code == UNSEEN and reading.schema.kinds[feature] != "numeric"
 
 
 def _branch_taken(reading: TreeReading, node: int, code: float | None) -> int:
     if code is None:
         return reading.missing_branch(node)
-    if _is_new(reading, node, code):
+    if _is_new(reading, reading.feature(node), code):
         return reading.unseen_branch(node)
     return next(b for b in reading.branches(node) if _passes(reading.passing(node, b), code))
 
@@ -222,9 +239,20 @@ def _reason(reading: TreeReading, node: int, branch: int, code: float | None, va
     name = reading.name_words[feature]
     if code is None:
         return f"{name} is missing"
-    if _is_new(reading, node, code):
+    if _is_new(reading, feature, code):
         return f"{name} = {words.named(value)} is new to the tree"
-    passing = reading.passing(node, branch)
+    return _meets(reading, feature, reading.passing(node, branch), code, value)
+
+
+def _known_reason(reading: TreeReading, feature: int, passing: Passing, row: GivenRow) -> str:
+    code = _code(row.table.columns[feature])
+    assert code is not None
+    return _meets(reading, feature, passing, code, row.values[feature])
+
+
+def _meets(reading: TreeReading, feature: int, passing: Passing, code: float, value: Any) -> str:
+    """Write that a known value meets a condition."""
+    name = reading.name_words[feature]
     if reading.schema.kinds[feature] == "numeric" and isinstance(passing, Interval):
         return f"{name} = {_comparison(code, value, passing)}"
     # What is left of "colour in {blue, red}" without the name follows the row's own category.

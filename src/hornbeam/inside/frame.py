@@ -16,9 +16,10 @@ def tree_frame(reading: TreeReading) -> Any:
 
     `branch` says on which branch of its `parent` a node hangs, `test` which rows go down its own first
     branch, `categories` which ones go down each branch, and `missing_to` to which node a row without the
-    value goes. What a node does not have is missing. Names, categories and predictions are given as they
-    are; in what is made of them for reading, `test` and the titles of the columns of shares, hostile
-    characters are escaped.
+    value goes. Where a tree has surrogates, `surrogates` lists which rows without the value go down the first
+    branch before that, and in which share of the rows each agrees with the test. What a node does not have
+    is missing. Names, categories and predictions are given as they are; in what is made of them for reading,
+    `test`, `surrogates` and the titles of the columns of shares, hostile characters are escaped.
     """
     pandas = require("pandas", purpose="A tree as a data frame")
     tree = reading.tree
@@ -31,6 +32,7 @@ def tree_frame(reading: TreeReading) -> Any:
         "depth": places[:, 1],
         **_tests(reading, pandas),
         "missing_to": pandas.Series(tree.first_child + tree.missing_branch, dtype="Int64").mask(is_leaf),
+        **_surrogates(reading, pandas),
         "rows": tree.n_node_samples,
         "weight": tree.weighted_n_node_samples,
         "impurity": tree.impurity,
@@ -56,6 +58,13 @@ def _tests(reading: TreeReading, pandas: Any) -> dict[str, Any]:
         "threshold": np.where(has_threshold, tree.threshold, np.nan),
         "categories": pandas.Series(categories, dtype=object),
     }
+
+
+def _surrogates(reading: TreeReading, pandas: Any) -> dict[str, Any]:
+    if not reading.has_surrogates:
+        return {}
+    texts = [tuple(reading.surrogate_words(node)) or None for node in range(reading.tree.node_count)]
+    return {"surrogates": pandas.Series(texts, dtype=object)}
 
 
 def _answers(reading: TreeReading) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from hornbeam.data.table import Category, Schema, Unseen
 from hornbeam.inside import words
 from hornbeam.inside.conditions import Condition, Group, Interval, condition_words
 
-__all__ = ["Place", "TreeReading"]
+__all__ = ["Place", "StandIn", "TreeReading"]
 
 Passing = Interval | Group
 Path = dict[int, Passing]
@@ -32,13 +32,26 @@ class Place(NamedTuple):
     branch: int
 
 
+class StandIn(NamedTuple):
+    """A test that decides where a row lacks the feature of a node's own test.
+
+    `passing` says which values of the feature go down each of the two branches, `agreement` for which share
+    of the training rows it says what the node's test says.
+    """
+
+    feature: int
+    passing: tuple[Passing, Passing]
+    agreement: float
+
+
 @dataclass(frozen=True, eq=False)
 class TreeReading:
     """A tree, its columns and its classes.
 
     `classes` holds the labels of each output, and nothing for a tree that predicts numbers. `missing_seen`
     says for each feature whether the fit met a missing value in it: only there the tree has learned a
-    direction that is worth telling; elsewhere a missing value takes the larger branch.
+    direction that is worth telling; elsewhere a missing value takes the larger branch. Where a tree has
+    surrogates, they are asked before either.
     """
 
     tree: _core.Tree
@@ -105,6 +118,35 @@ class TreeReading:
         """Return the branch that missing values take."""
         branch: int = self._plain["missing_branch"][node]
         return branch
+
+    @property
+    def has_surrogates(self) -> bool:
+        """Whether tests on other features stand in where a value is missing."""
+        return len(self.tree.surrogate_begin) > 0
+
+    def surrogates(self, node: int) -> list[StandIn]:
+        """Return the tests that stand in for that of a node, in the order in which they are asked."""
+        tree = self.tree
+        found = []
+        for s in range(*tree.surrogate_begin[node : node + 2].tolist()) if self.has_surrogates else ():
+            feature = int(tree.surrogate_feature[s])
+            passing: tuple[Passing, Passing]
+            if self.schema.kinds[feature] == "categorical":
+                branches = tree.surrogate_branches(s, len(self.schema.categories[feature] or ()))
+                passing = Group(branches == 0, False, unseen=False), Group(branches == 1, False, unseen=False)
+            else:
+                threshold = float(tree.surrogate_threshold[s])
+                low, high = Interval(None, threshold, False), Interval(threshold, None, False)
+                passing = (low, high) if tree.surrogate_low_branch[s] == 0 else (high, low)
+            found.append(StandIn(feature, passing, float(tree.surrogate_agreement[s])))
+        return found
+
+    def surrogate_words(self, node: int) -> list[str]:
+        """Write what sends a row down the first branch where it lacks the feature of the node."""
+        return [
+            f"{self.condition_words(one.feature, one.passing[0])} ({words.percent(one.agreement)})"
+            for one in self.surrogates(node)
+        ]
 
     def unseen_branch(self, node: int) -> int:
         """Return the branch for categories that the fit has not seen."""

@@ -39,8 +39,19 @@ def rule_text(reading: TreeReading) -> str:
     lines = [_root_line(reading, next(places).node)]
     for node, depth, parent, branch in places:
         test = reading.branch_words(parent, branch)
+        if branch == 0:
+            lines += [f"{_margin(depth)}{line}" for line in _stand_ins(reading, parent)]
         lines.append(f"{_margin(depth)}{test}{_arrow(reading, node)} ({_grounds(reading, node)})")
     return "\n".join(lines)
+
+
+def _stand_ins(reading: TreeReading, node: int) -> list[str]:
+    """Write which tests decide where a row lacks the feature of a node."""
+    texts = reading.surrogate_words(node)
+    if not texts:
+        return []
+    last = reading.branch_words(node, reading.missing_branch(node))
+    return [f"[without {reading.name_words[reading.feature(node)]}: {', else '.join(texts)}; else as {last}]"]
 
 
 def _root_line(reading: TreeReading, root: int) -> str:

@@ -5,7 +5,10 @@ a list of labels per output, empty where numbers are predicted; and `trees`, eac
 `rows`, `weight`, `impurity` and `value` (per output the class shares, or a mean). An inner node also has
 `feature` (a position), `children` (positions in the list) and `missing_child`, and either `threshold` (values
 up to it go to the first child; "inf" sends every known value there) or `categories`, for each category of
-the feature the number of its child. Nodes are flat, however deep a tree is.
+the feature the number of its child. Nodes are flat, however deep a tree is. Where a tree has surrogates, an
+inner node lists them in `surrogates`: a row that lacks the feature goes as the first of them says whose
+feature it has, before `missing_child`. Each has `feature`, `agreement` and either `categories`, or
+`threshold` and `low`, the number of the child for values up to it.
 
 Trees of gradient boosting add up: `start` has the numbers that the scores begin with, `adds_to` the score
 that each tree adds to, `loss` what the scores mean (hornbeam.recipes.losses), `labels` the classes, if any.
@@ -72,7 +75,25 @@ def _test(reading: TreeReading, node: int) -> dict[str, Any]:
         test["categories"] = reading.tree.branches_of_categories(node, n_categories).tolist()
     else:
         test["threshold"] = _number(float(reading.tree.threshold[node]))
+    if reading.has_surrogates:
+        test["surrogates"] = _surrogates(reading, node)
     return test
+
+
+def _surrogates(reading: TreeReading, node: int) -> list[dict[str, Any]]:
+    tree = reading.tree
+    found = []
+    for s in range(*tree.surrogate_begin[node : node + 2].tolist()):
+        feature = int(tree.surrogate_feature[s])
+        one: dict[str, Any] = {"feature": feature, "agreement": float(tree.surrogate_agreement[s])}
+        if reading.schema.kinds[feature] == "categorical":
+            n_categories = len(reading.schema.categories[feature] or ())
+            one["categories"] = tree.surrogate_branches(s, n_categories).tolist()
+        else:
+            one["threshold"] = _number(float(tree.surrogate_threshold[s]))
+            one["low"] = int(tree.surrogate_low_branch[s])
+        found.append(one)
+    return found
 
 
 def _number(value: float) -> float | str:

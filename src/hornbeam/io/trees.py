@@ -19,7 +19,7 @@ from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.record import RecordWriter, TensorReader, TensorStream, same_bits
-from hornbeam.model import TREE_ARRAYS
+from hornbeam.model import SURROGATE_ARRAYS, TREE_ARRAYS
 
 __all__ = ["STATISTICS", "WEIGHTS", "read_trees", "write_trees"]
 
@@ -140,7 +140,27 @@ def write_trees(
             writer.put("trees.n_node_samples", rows)
         writer.put("trees.impurity", arrays["impurity"])
         writer.put("trees.gain", arrays["gain"][inner])
-    _verify(arrays, schema, writer)
+    if any(len(tree.surrogate_begin) for tree in trees):
+        _write_surrogates(trees, writer)
+    _verify(arrays, trees, schema, writer)
+
+
+def _write_surrogates(trees: Sequence[Any], writer: RecordWriter) -> None:
+    """Put in the tests that stand in for others; tables of categories lie in their order, without gaps."""
+    counts = [
+        np.diff(tree.surrogate_begin) if len(tree.surrogate_begin) else np.zeros(tree.node_count, np.int64)
+        for tree in trees
+    ]
+    inner = np.concatenate([tree.n_branches for tree in trees]) > 0
+    arrays = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in SURROGATE_ARRAYS[1:]}
+    numeric = arrays["surrogate_category_begin"] == _NO_TABLE
+    writer.put("trees.surrogates", np.concatenate(counts)[inner].astype(np.int32))
+    writer.put("trees.surrogate_feature", arrays["surrogate_feature"])
+    writer.put("trees.surrogate_threshold", arrays["surrogate_threshold"][numeric])
+    writer.put("trees.surrogate_low_branch", arrays["surrogate_low_branch"][numeric])
+    writer.put("trees.surrogate_agreement", arrays["surrogate_agreement"])
+    if not numeric.all():
+        writer.put("trees.surrogate_words", arrays["surrogate_category_words"])
 
 
 def _end_to_end(trees: Sequence[Any], schema: Schema, names: Sequence[str]) -> Arrays:
@@ -180,10 +200,13 @@ def _sums_of(counts: AnyArray) -> AnyArray:
     return sums.astype(np.float64)
 
 
-def _verify(arrays: Mapping[str, AnyArray], schema: Schema, writer: RecordWriter) -> None:
+def _verify(
+    arrays: Mapping[str, AnyArray], trees: Sequence[Any], schema: Schema, writer: RecordWriter
+) -> None:
     """Take out what was put in: what cannot be read, or would give other trees back, must not be written."""
     begin = word_begin = 0
-    for nodes, decoded in _read_batches(writer.reader(), schema):
+    waiting = iter(trees)
+    for nodes, decoded, surrogates in _read_batches(writer.reader(), schema):
         end, word_end = begin + int(nodes.ends[-1]), word_begin + len(decoded["category_words"])
         for name, array in decoded.items():
             place = slice(word_begin, word_end) if name == "category_words" else slice(begin, end)
@@ -193,9 +216,15 @@ def _verify(arrays: Mapping[str, AnyArray], schema: Schema, writer: RecordWriter
                     "has nothing. Fit the model again with this version of hornbeam."
                 )
         try:
-            _make_trees(nodes, decoded, schema)
+            made = _make_trees(nodes, decoded, surrogates, schema)
         except ModelFormatError as error:
             raise ValueError(f"The model cannot be saved: it could not be loaded. {error}.") from None
+        for one, tree in zip(made, waiting, strict=False):
+            if not all(same_bits(getattr(one, name), getattr(tree, name)) for name in SURROGATE_ARRAYS):
+                raise ValueError(
+                    "The model cannot be saved exactly: its surrogate tests hold something where such tests "
+                    "have nothing. Fit the model again with this version of hornbeam."
+                )
         begin, word_begin = end, word_end
 
 
@@ -207,13 +236,13 @@ def read_trees(reader: TensorReader, schema: Schema) -> tuple[tuple[_core.Tree, 
     """Take out trees, checked, and say which statistics are known; the others are 0 and must not be shown."""
     trees: list[_core.Tree] = []
     known = frozenset[str]()
-    for nodes, arrays in _read_batches(reader, schema):
-        trees += _make_trees(nodes, arrays, schema)
+    for nodes, arrays, surrogates in _read_batches(reader, schema):
+        trees += _make_trees(nodes, arrays, surrogates, schema)
         known = STATISTICS & arrays.keys()
     return tuple(trees), known
 
 
-def _make_trees(nodes: _Nodes, arrays: Arrays, schema: Schema) -> list[_core.Tree]:
+def _make_trees(nodes: _Nodes, arrays: Arrays, surrogates: list[Arrays], schema: Schema) -> list[_core.Tree]:
     """Cut arrays into trees, which the core checks."""
     n_nodes = int(nodes.ends[-1])
     unknown = {name: np.zeros(n_nodes) for name in STATISTICS - arrays.keys()}
@@ -230,15 +259,20 @@ def _make_trees(nodes: _Nodes, arrays: Arrays, schema: Schema) -> list[_core.Tre
         one = {name: array[place].reshape(-1) for name, array in arrays.items()}
         one["category_words"] = arrays["category_words"][word_end - int(n_words[number]) : word_end]
         try:
-            tree = _core.make_tree(n_outputs=n_outputs, n_values=n_values, categories=categories, **one)
+            tree = _core.make_tree(
+                n_outputs=n_outputs, n_values=n_values, categories=categories, **one, **surrogates[number]
+            )
         except ValueError as error:
             nodes.refuse_tree(number, str(error))
         trees.append(tree)
     return trees
 
 
-def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes, Arrays]]:
-    """Spell the tensors out as the arrays of trees, some trees at a time; without statistics not there."""
+def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes, Arrays, list[Arrays]]]:
+    """Spell the tensors out as the arrays of trees, some trees at a time; without statistics not there.
+
+    The last of the three are the arrays of surrogate tests of each tree, nothing if there are none.
+    """
     counts = reader.take("trees.node_counts", np.int64, (None,))
     streams = _streams(reader)
     n_nodes = len(streams["branches"])
@@ -253,7 +287,8 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
         before = int(ends[first] - counts[first])
         stop = max(first + 1, int(np.searchsorted(ends, before + _BATCH_NODES, side="right")))
         nodes = _Nodes(counts[first:stop], first)
-        yield nodes, _read_batch(streams, nodes, n_categories)
+        arrays = _read_batch(streams, nodes, n_categories)
+        yield nodes, arrays, _read_surrogates(streams, arrays["n_branches"], nodes, n_categories)
         first = stop
     for stream in streams.values():
         stream.finish()
@@ -272,7 +307,12 @@ def _streams(reader: TensorReader) -> dict[str, TensorStream]:
         "n_node_samples": np.int64,
         "impurity": np.float64,
         "gain": np.float64,
+        "surrogates": np.int32,
+        "surrogate_words": np.uint32,
     }
+    if reader.has("trees.surrogates"):
+        types |= {"surrogate_feature": np.int32, "surrogate_low_branch": np.int32}
+        types |= {"surrogate_threshold": np.float64, "surrogate_agreement": np.float64}
     has_counts = reader.has("trees.class_counts")
     if not has_counts:
         optional[WEIGHTS] = np.float64
@@ -337,6 +377,56 @@ def _read_tests(
         "category_begin": category_begin,
         "category_words": words,
     }
+
+
+def _read_surrogates(
+    streams: Mapping[str, TensorStream], n_branches: AnyArray, nodes: _Nodes, n_categories: AnyArray
+) -> list[Arrays]:
+    """Read the tests that stand in for others, tree by tree."""
+    if "surrogates" not in streams:
+        return [{} for _ in nodes.counts]
+    inner = np.flatnonzero(n_branches)
+    counts = _spread(streams["surrogates"].next(len(inner)), inner, len(n_branches), 0)
+    nodes.refuse(counts < 0, "its number of surrogates is negative")
+    n_of_tree = nodes.totals(counts)
+    total = int(n_of_tree.sum())
+    feature = streams["surrogate_feature"].next(total)
+    if np.any((feature < 0) | (feature >= len(n_categories))):
+        raise ModelFormatError("the feature of a surrogate is out of range")
+    sizes = (n_categories[feature] + 31) // 32
+    numeric = np.flatnonzero(sizes == 0)
+    words = np.zeros(0, dtype=np.uint32)
+    if sizes.any():
+        if "surrogate_words" not in streams:
+            raise ModelFormatError("the tensor 'trees.surrogate_words' is missing")
+        words = streams["surrogate_words"].next(int(sizes.sum()))
+    threshold = _spread(streams["surrogate_threshold"].next(len(numeric)), numeric, total, _NO_THRESHOLD)
+    low_branch = _spread(streams["surrogate_low_branch"].next(len(numeric)), numeric, total, 0)
+    agreement = streams["surrogate_agreement"].next(total)
+    by_tree: list[Arrays] = []
+    end = word_end = 0
+    for tree, n in enumerate(n_of_tree.tolist()):
+        begin, end = end, end + n
+        word_begin, word_end = word_end, word_end + int(sizes[begin:end].sum())
+        if n == 0:
+            by_tree.append({})
+            continue
+        own = counts[nodes.starts[tree] : nodes.ends[tree]]
+        own_sizes = sizes[begin:end]
+        by_tree.append(
+            {
+                "surrogate_begin": np.concatenate([[0], np.cumsum(own, dtype=np.int64)]),
+                "surrogate_feature": feature[begin:end],
+                "surrogate_threshold": threshold[begin:end],
+                "surrogate_low_branch": low_branch[begin:end],
+                "surrogate_category_begin": np.where(
+                    own_sizes > 0, np.cumsum(own_sizes) - own_sizes, _NO_TABLE
+                ),
+                "surrogate_agreement": agreement[begin:end],
+                "surrogate_category_words": words[word_begin:word_end],
+            }
+        )
+    return by_tree
 
 
 def _refuse_wide_tables(words: AnyArray, n_branches: AnyArray, sizes: AnyArray, nodes: _Nodes) -> None:

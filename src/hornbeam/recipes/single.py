@@ -25,6 +25,8 @@ class GrowthSettings:
 
     criterion: str
     growth: Literal["depth_first", "level", "best_first"] = "depth_first"
+    missing: Literal["learn", "surrogate", "majority"] = "learn"
+    max_surrogates: int = 5
     random_splits: bool = False
     max_depth: int = 0
     min_samples_split: int = 2

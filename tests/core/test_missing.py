@@ -1,0 +1,56 @@
+"""What becomes of rows that lack a test's feature: each policy against the oracle, on small tables."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from reference import naive
+
+from core.growing import grow, same_bits
+from core.test_grower import READ_WEIGHTS_AS_COUNTS, cases, compare, grow_with
+
+
+@settings(max_examples=400)
+@given(cases(policy="majority"))
+def test_majority_grows_the_oracles_tree(case):
+    table, rules = case
+    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)  # refused with missing values
+    nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
+    compare(grow_with(table, rules), nodes, table, rules)
+
+
+@settings(max_examples=100)
+@given(cases(policy="majority"))
+def test_majority_does_not_depend_on_how_rows_are_kept(case):
+    table, rules = case
+    assert same_bits(grow_with(table, rules), grow_with(table, rules, subtree_rows=0))
+
+
+# Sums of these weights are exact, so that agreements are equal or they are not.
+EXACT = ["none", "integers", "with_zeros", "powers_of_two"]
+
+
+@settings(max_examples=400)
+@given(cases(policy="surrogate", weights=EXACT))
+def test_surrogate_grows_the_oracles_tree(case):
+    table, rules = case
+    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
+    nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
+    compare(grow_with(table, rules), nodes, table, rules)
+
+
+@settings(max_examples=100)
+@given(cases(policy="surrogate"))
+def test_surrogates_do_not_depend_on_how_rows_are_kept(case):
+    table, rules = case
+    assert same_bits(grow_with(table, rules), grow_with(table, rules, subtree_rows=0))
+
+
+def test_rows_without_the_feature_go_to_the_larger_branch_and_do_not_choose_the_test():
+    x = np.array([0.0, 1.0, 2.0, 3.0, 4.0, np.nan, np.nan])
+    y = np.array([0, 0, 1, 1, 1, 0, 0])
+    tree = grow([x], y, n_classes=2, max_depth=1, missing="majority")
+    assert tree.threshold[0] == 1.5
+    assert tree.missing_branch[0] == 1
+    assert tree.n_node_samples.tolist() == [7, 2, 5]
+    # 5 known rows of gini 0.48 become pure: the gain is theirs alone.
+    assert tree.gain[0] == pytest.approx(5 * 0.48)
