@@ -37,7 +37,7 @@ help: ## list the targets
 # ---- what people run -------------------------------------------------------------------------------------------------
 
 demo: $(STAMPS)/core ## see what hornbeam does, on data that ships with its dependencies
-	@$(BIN)/python -m hornbeam.cli.demo $(ARGS)
+	@$(BIN)/python -m hornbeam demo $(ARGS)
 
 test: $(STAMPS)/dev $(STAMPS)/core ## run the tests, in random order (ARGS="-k name", WORKERS=0)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)

@@ -503,9 +503,9 @@ def test_stopping_by_the_loss_needs_its_value():
 def test_a_bar_only_for_who_asks(capsys):
     X, y = problem()
     fitted(BOTH[1], X, y)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
     fitted(BOTH[1], X, y, verbose=1)
-    printed = capsys.readouterr().out
+    printed = capsys.readouterr().err
     assert "10/10" in printed
     assert "score -" in printed
 

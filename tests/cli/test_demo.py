@@ -1,25 +1,39 @@
-"""The demonstration runs, and says what it promises."""
+"""The demonstration runs, on its own data and on the user's, and says what it promises."""
 
 import sys
 
 import pytest
+from sklearn.datasets import load_iris
 
-from hornbeam.cli import demo
+from hornbeam.cli.main import run
 
 
-def test_demo_shows_two_trees_and_their_accuracy_beside_the_baseline(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    demo.main()
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def test_demo_shows_a_tree_in_words_and_compares_the_family(capsys, monkeypatch):
+    monkeypatch.setattr("hornbeam.selection.family.NAMES", ("baseline", "pruned-tree"))
+    assert run(["demo", "--time-budget", "60"]) == 0
     shown = capsys.readouterr().out
     assert "Patrons = Some -> Yes (4 rows, 100 %)" in shown
     assert "answer: Yes" in shown
-    assert "Is a tumour malignant?" in shown
-    assert shown.count("majority baseline") == 2
-    tree_scores = [line for line in shown.splitlines() if line.strip().startswith("tree")]
-    assert len(tree_scores) == 3 and all(line.strip().endswith("%") for line in tree_scores)
+    assert "Is a tumour malignant?" in shown and "How will diabetes progress?" in shown
+    assert shown.count("Best is") == 2 and shown.count("baseline") >= 2
+
+
+def test_demo_takes_a_table_of_the_user(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("hornbeam.selection.family.NAMES", ("baseline", "tree"))
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    data = tmp_path / "iris.csv"
+    X.assign(kind=y).to_csv(data, index=False)
+    assert run(["demo", "--data", str(data), "--target", "kind"]) == 0
+    shown = capsys.readouterr().out
+    assert "What tells kind?" in shown and "150 rows and 4 columns" in shown and "Best is tree" in shown
 
 
 def test_demo_without_pandas_says_what_to_install(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(SystemExit, match=r"needs pandas.*pip install hornbeam\[frames\]"):
-        demo.main()
+    assert run(["demo"]) == 1
+    assert "pip install hornbeam[frames]" in capsys.readouterr().err

@@ -1,5 +1,11 @@
 """The mistakes people make at the command line: an exit code, one line that helps, and nothing written."""
 
+import io
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from hornbeam.cli.main import run
@@ -12,9 +18,15 @@ DAMAGED_FILES = {
     "target only": (b"y\n1\n2\n", "has no columns beside y"),
     "short row": (
         b"a,b,y\n1,red,no\n2,blue\n",
-        "data row 2 has 2 cell(s), but there are 3 columns: '2",
+        "line 3 has 2 cell(s), but there are 3 columns: '2",
     ),
-    "long row": (b"a,b,y\n1,red,no\n2,blue,yes,4\n", "data row 2 has 4 cell(s), but there are 3 columns"),
+    "long row": (b"a,b,y\n1,red,no\n2,blue,yes,4\n", "line 3 has 4 cell(s), but there are 3 columns"),
+    "ragged after a cell of two lines": (b'"a\nb",y\n"1\n2",no\n\n\n3\n', "line 7 has 1 cell(s)"),
+    "ragged between empty lines": (b"\xef\xbb\xbfa,y\r\n1,no\r\n\r\n2,no,3\r\n", "line 4 has 3 cell(s)"),
+    "a line without end": (b"a,y\n" + b"1" * 2**25 + b",no\n", "a line is longer than 16 MB"),
+    "a first line without end": (b"a" * 2**25, "the first line is longer than 16 MB"),
+    "latin-1 further down": (b"a,y\n1,no\n" + "2,j\xe1\n".encode("latin-1"), "is not in UTF-8"),
+    "compressed, under another name": (b"\x1f\x8b\x08\x00\x00\x00", "data.csv"),
     "two columns of a name": (b"a,a,y\n1,2,no\n", "two columns are called a"),
     "no name": (b"a,,y\n1,2,no\n", "column 2 has no name"),
     "latin-1": ("a,b,y\n1,r\xf6t,no\n".encode("latin-1"), "is not in UTF-8"),
@@ -86,6 +98,21 @@ def test_fit_refuses_damaged_data(kind, data, capsys):
         (["show", "MODEL", "--tree", "7"], "There is no tree 7"),
         (["show", "MODEL", "--explain", "DATA", "--row", "99"], "has 12 rows: there is no row 99"),
         (["export", "MODEL", "--out", "MODEL"], "is the input"),
+        (["compare", "nowhere.csv", "--target", "y"], "nowhere.csv: No such file"),
+        (["compare", "DATA", "--target", "z"], "There is no column z"),
+        (["compare", "DATA", "--target", "y", "--out", "DATA"], "is the input"),
+        (["compare", "DATA", "--target", "y", "--out", "MODEL"], "exists: give --force"),
+        (["compare", "DATA", "--target", "y", "--method", "forrest"], "Did you mean 'forest'?"),
+        (["compare", "DATA", "--target", "y", "--scoring", "acuracy"], "Did you mean 'accuracy'?"),
+        (["compare", "DATA", "--target", "y", "--folds", "99"], "from 2 to the 12 row(s)"),
+        (["tune", "nowhere.csv", "--target", "y"], "nowhere.csv: No such file"),
+        (["tune", "DATA", "--target", "z"], "There is no column z"),
+        (["tune", "DATA", "--target", "y", "--scoring", "acuracy"], "acuracy"),
+        (["tune", "DATA", "--target", "y", "--out", "DATA"], "is the input"),
+        (["tune", "DATA", "--target", "y", "--method", "neighbors", "--grid", "n-neighbors=99"], "99"),
+        (["show", "MODEL", "--splits", "DATA", "--target", "y", "--node", "99"], "There is no node 99"),
+        (["show", "MODEL", "--ask", "--tree", "1"], "There is no tree 1"),
+        (["demo", "--data", "nowhere.csv", "--target", "y"], "nowhere.csv: No such file"),
     ],
 )
 def test_mistakes_in_data_and_files(arguments, words, data, model, capsys):
@@ -118,6 +145,16 @@ def test_mistakes_in_data_and_files(arguments, words, data, model, capsys):
         (["show", "MODEL", "--row", "0"], "--row"),
         (["show", "MODEL", "--rules", "poem"], "--rules"),
         (["export", "MODEL", "--format", "onnx"], "not yet; there is json, dot and text"),
+        (["compare", "DATA"], "--target"),
+        (["compare", "DATA", "--target", "y", "--folds", "1"], "--folds"),
+        (["compare", "DATA", "--target", "y", "--time-budget", "soon"], "--time-budget"),
+        (["compare", "DATA", "--target", "y", "--task", "guessing"], "--task"),
+        (["tune", "DATA", "--target", "y", "--grid", "max-depth"], "--grid 'max-depth': write an option"),
+        (["tune", "DATA", "--target", "y", "--grid", "max_dept=2"], "Did you mean 'max_depth'?"),
+        (["tune", "DATA", "--target", "y", "--grid", "max_depth=2,many"], "max_depth must be"),
+        (["tune", "DATA", "--target", "y", "--choose", "worst"], "--choose"),
+        (["show", "MODEL", "--splits", "DATA"], "--splits needs --target"),
+        (["demo", "--data", "DATA"], "--data and --target go together"),
     ],
 )
 def test_wrong_calls(arguments, words, data, model, capsys):
@@ -134,8 +171,38 @@ def test_a_model_asks_for_the_columns_it_was_fitted_on(data, model, capsys):
 def test_a_failure_in_the_middle_leaves_no_output(data, model, tmp_path, capsys):
     out = tmp_path / "predictions.csv"
     data.write_text(GOOD + "1,red,no,4\n")
-    assert "data row 13" in complaint(["predict", model, data, "--out", out], capsys, code=1)
+    assert "line 14 has 4 cell(s)" in complaint(["predict", model, data, "--out", out], capsys, code=1)
     assert not out.exists() and not list(tmp_path.glob(".*"))
+
+
+def test_a_ragged_row_of_standard_input_is_counted_among_the_rows(model, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((GOOD + "1\n").encode())))
+    assert "data row 13 has 1 cell(s)" in complaint(["predict", model, "-"], capsys, code=1)
+
+
+def test_asking_a_forest_needs_a_tree(data, capsys):
+    forest = data.with_name("forest.hornbeam")
+    assert run(["fit", str(data), "--target", "y", "--n-estimators", "3", "--out", str(forest)]) == 0
+    capsys.readouterr()
+    assert "say which with --tree N" in complaint(["show", forest, "--ask"], capsys, code=1)
+    assert "is no single tree" in complaint(
+        ["show", forest, "--splits", data, "--target", "y"], capsys, code=1
+    )
+
+
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, tmp_path):
+    pipe, out = tmp_path / "data.csv", tmp_path / "m.hornbeam"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "hornbeam", verb, str(pipe), "--target", "y", "--out", str(out)]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    with open(pipe, "wb") as writer:  # opens when the command has begun to read
+        writer.write(GOOD.encode())
+        writer.flush()
+        child.send_signal(signal.SIGINT)
+        printed = child.communicate(timeout=60)
+    assert child.returncode == 130 and b"Traceback" not in printed[1]
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
 
 def test_force_replaces_an_output(data, model, capsys):

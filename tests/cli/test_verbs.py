@@ -125,11 +125,11 @@ def test_text_columns_stay_text_when_all_cells_look_like_numbers(tmp_path, capsy
 
 def test_predictions_that_look_like_formulas_are_defused_and_numbers_are_not(tmp_path, capsys):
     data, model = tmp_path / "d.csv", tmp_path / "m.hornbeam"
-    data.write_text("x,y\n" + "1,=cmd\n2,-30\n3,@x\n" * 2)
+    data.write_text("x,y\n" + "1,=cmd\n2,-30\n3,@x\n4,+1\n5,-1+2\n6,\tx\n" * 2)
     assert run(["fit", str(data), "--target", "y", "--method", "tree", "--out", str(model)]) == 0
     capsys.readouterr()
     assert run(["predict", str(model), str(data)]) == 0
-    assert capsys.readouterr().out.splitlines()[1:4] == ["'=cmd", "-30", "'@x"]
+    assert capsys.readouterr().out.splitlines()[1:7] == ["'=cmd", "-30", "'@x", "+1", "'-1+2", "'\tx"]
 
 
 def test_evaluate_sets_train_and_test_beside_the_baseline(tmp_path, capsys):

@@ -368,7 +368,7 @@ def test_a_progress_bar_only_if_asked(capsys: pytest.CaptureFixture[str]) -> Non
     quiet = hb.RandomForestClassifier(6, random_state=0).fit(X, y)
     assert capsys.readouterr() == ("", "")
     loud = hb.RandomForestClassifier(6, random_state=0, verbose=1).fit(X, y)
-    assert "6/6" in capsys.readouterr().out
+    assert "6/6" in capsys.readouterr().err
     assert same_trees(quiet, loud)
 
 

@@ -1,46 +1,68 @@
-"""`make demo`: what hornbeam does, on data that comes with it and with scikit-learn.
+"""`make demo`: what hornbeam does, on data that comes with it and with scikit-learn, or on the user's own.
 
-Two tables are fitted: twelve evenings in a restaurant, small enough to check every number by hand, and 569
-tumours, split into rows to learn from and rows to be tested on. The trees are shown in words, and their
-accuracy beside that of the majority baseline.
+Three tables are looked at: twelve evenings in a restaurant, small enough to check every number by hand; 569
+tumours, where the answer is a class; 442 patients, where it is a number. The first is shown as a tree in
+words, the others as comparisons of the whole family, with error bars and a verdict. A report about the best
+model of the second goes into an HTML file, whose path is printed.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
-from sklearn.datasets import load_breast_cancer
-from sklearn.dummy import DummyClassifier
-from sklearn.model_selection import train_test_split
 
 import hornbeam as hb
 from hornbeam import datasets
-from hornbeam.inside.words import named
+from hornbeam.cli.tables import Missing, Separator, TableFormat
+from hornbeam.cli.targets import read_learning_rows
+from hornbeam.data.shared import rows_of
+from hornbeam.inside.words import count, named, printable
 
 __all__ = ["main"]
 
 # One for each of the first classes; further ones start again.
 CLASS_COLOURS = ("cyan", "yellow", "magenta", "green")
 
-Rows = tuple[Any, Any]
+REPORT = "hornbeam-demo.html"
 
 
-def main() -> None:
-    """Run the demonstration."""
+def main(
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="FILE", help="A CSV or Parquet file of your own.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COLUMN", help="The column of it to predict.")
+    ] = None,
+    time_budget: Annotated[
+        float, typer.Option("--time-budget", metavar="SECONDS", min=1, help="For each comparison.")
+    ] = 40.0,
+    separator: Separator = ",",
+    na: Missing = None,
+) -> None:
+    """See what hornbeam does: a tree in words, comparisons of the whole family, and a report."""
+    if (data is None) != (target is None):
+        raise typer.BadParameter("--data and --target go together: a table, and the column to predict.")
     console = Console(highlight=False)
-    console.print(
-        f"\n[bold green]hornbeam {hb.__version__}[/]  decision trees and everything built from them"
-    )
-    try:
+    greeting = f"\n[bold green]hornbeam {hb.__version__}[/]  decision trees and everything built from them"
+    if data is not None and target is not None:
+        X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
+        console.print(greeting)
+        about = f"{count(X.num_rows, 'row')} and {count(X.num_columns, 'column')} of {printable(data, None)}"
+        _title(console, f"What tells {named(target)}?", about)
+        best = show_comparison(console, X, y, time_budget)
+        show_report(console, best, X, y)
+    else:
+        console.print(greeting)
         show_restaurant(console)
-        show_tumours(console)
-    except ModuleNotFoundError as error:  # it says what to install
-        raise SystemExit(str(error)) from error
+        show_tumours(console, time_budget)
+        show_patients(console, time_budget)
     console.print()
 
 
@@ -55,45 +77,70 @@ def show_restaurant(console: Console) -> None:
     _show(console, Text(str(tree.explain(X.iloc[[-1]]))))
     _say(console, "When the answer is Yes, as one formula:")
     _show(console, Text(tree.rules("formula")["Yes"]))
-    _show_accuracy(console, {"tree": tree}, {"on these 12 rows": (X, y)})
 
 
-def show_tumours(console: Console) -> None:
-    """Grow a tree on some rows, test it on others."""
+def show_tumours(console: Console, seconds: float) -> None:
+    """Grow a small tree, then compare the family; a report about the winner is written."""
+    from sklearn.datasets import load_breast_cancer  # noqa: PLC0415 - data that only the demonstration needs
+
     data = load_breast_cancer(as_frame=True)
     X, y = data.data, data.target_names[data.target]
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    small = hb.DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X_train, y_train)
-    grown = hb.DecisionTreeClassifier(random_state=0).fit(X_train, y_train)
     _title(
         console, "Is a tumour malignant?", f"{len(X)} rows of {X.shape[1]} measurements, from scikit-learn"
     )
-    _show_tree(console, small)
-    _show_accuracy(
+    _show_tree(console, hb.DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, y))
+    best = show_comparison(console, X, y, seconds)
+    show_report(console, best, X, y)
+
+
+def show_patients(console: Console, seconds: float) -> None:
+    """Compare the family where the answer is a number."""
+    from sklearn.datasets import load_diabetes  # noqa: PLC0415
+
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    _title(
         console,
-        {
-            f"tree with {small.get_n_leaves()} leaves, above": small,
-            f"tree grown out to {grown.get_n_leaves()} leaves": grown,
-        },
-        {
-            f"on {len(X_train)} training rows": (X_train, y_train),
-            f"on {len(X_test)} test rows": (X_test, y_test),
-        },
+        "How will diabetes progress?",
+        f"{len(X)} rows of {X.shape[1]} measurements, from scikit-learn",
     )
+    show_comparison(console, X, y, seconds)
+
+
+def show_comparison(console: Console, X: Any, y: Any, seconds: float) -> Any:
+    """Compare the whole family on one table; return the winner, fitted."""
+    _say(console, "The whole family and a linear model, on the same five folds (* with a search):")
+    found = hb.compare(X, y, time_budget=seconds, random_state=0, verbose=sys.stderr.isatty())
+    _show(console, found)
+    return found.best_
+
+
+def show_report(console: Console, best: Any, X: Any, y: Any) -> None:
+    """Write a report about a model fitted on three quarters of the rows, judged on the others."""
+    report = getattr(hb, "report", None)
+    if report is None:
+        return
+    from sklearn.base import clone  # noqa: PLC0415
+    from sklearn.model_selection import train_test_split  # noqa: PLC0415
+
+    fit_rows, judge_rows = train_test_split(range(len(y)), test_size=0.25, random_state=0)
+    model = clone(best).fit(rows_of(X, fit_rows), rows_of(y, fit_rows))
+    path = Path(tempfile.mkdtemp(prefix="hornbeam-")) / REPORT
+    report(model, rows_of(X, judge_rows), rows_of(y, judge_rows), path)
+    _say(console, f"A report about it: {path.as_uri()}")
 
 
 def _title(console: Console, title: str, subtitle: str) -> None:
     console.print()
-    console.print(Rule(f"[bold]{title}[/]", align="left", style="green"))
-    console.print(subtitle, style="dim")
+    console.print(Rule(Text(title, style="bold"), align="left", style="green"))
+    console.print(Text(subtitle, style="dim"))
 
 
 def _say(console: Console, sentence: str) -> None:
     console.print()
-    console.print(sentence, style="bold")
+    console.print(Text(sentence, style="bold"), soft_wrap=True)
 
 
-def _show(console: Console, content: Text | Table) -> None:
+def _show(console: Console, content: Any) -> None:
     console.print(Padding(content, (0, 0, 0, 2), expand=False))
 
 
@@ -107,22 +154,3 @@ def _show_tree(console: Console, tree: hb.DecisionTreeClassifier) -> None:
         colour = CLASS_COLOURS[position % len(CLASS_COLOURS)]
         text.highlight_regex(f"-> {re.escape(named(label))}(?= \\()", f"bold {colour}")
     _show(console, text)
-
-
-def _show_accuracy(
-    console: Console, trees: Mapping[str, hb.DecisionTreeClassifier], parts: Mapping[str, Rows]
-) -> None:
-    """Compare trees with the answer that needs no tree: always the majority of the first part."""
-    baseline = DummyClassifier(strategy="most_frequent").fit(*next(iter(parts.values())))
-    table = Table("accuracy", box=None, header_style="bold", padding=(0, 3, 0, 0))
-    for part in parts:
-        table.add_column(part, justify="right")
-    for name, model in {"majority baseline": baseline, **trees}.items():
-        scores = [f"{100 * model.score(X, y):.1f} %" for X, y in parts.values()]
-        table.add_row(name, *scores, style="dim" if model is baseline else "")
-    console.print()
-    _show(console, table)
-
-
-if __name__ == "__main__":
-    main()

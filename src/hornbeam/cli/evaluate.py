@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.base import is_classifier
 
-from hornbeam.cli.fit import Target, target_values
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns
 from hornbeam.cli.outputs import AsJson, print_json
 from hornbeam.cli.scores import baseline_for, scores_of
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_table, take_column
+from hornbeam.cli.targets import Target, target_values
 from hornbeam.inside.words import named, printable
 
 __all__ = ["evaluate"]

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 import hornbeam as hb
-from hornbeam.cli import demo, evaluate, export, fit, predict, show
+from hornbeam.cli import compare, demo, evaluate, export, fit, predict, show, tune
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.declare.hints import NAMES_ELSEWHERE
 from hornbeam.inside.words import printable
@@ -55,6 +55,8 @@ app.command("demo")(demo.main)
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(compare.compare)
+app.command("tune")(tune.tune)
 app.command("show")(show.show)
 app.command("export")(export.export)
 

@@ -19,7 +19,7 @@ from hornbeam.declare import Declared, Option, options_of
 from hornbeam.declare.kinds import Choice, Flag, did_you_mean, joined
 from hornbeam.inside.words import printable
 
-__all__ = ["Method", "estimator_for", "known_methods", "with_option_flags"]
+__all__ = ["Method", "class_of", "estimator_for", "known_methods", "option_value", "with_option_flags"]
 
 # Name at the command line -> what the names of its two estimators begin with.
 STEMS = {
@@ -49,7 +49,7 @@ Method = Annotated[
 
 def estimator_for(method: str, task: Task, given: Mapping[str, Any]) -> Any:
     """Make the estimator of a method, with the options that were given as flags."""
-    cls = _class_of(method, task)
+    cls = class_of(method, task)
     declared = options_of(cls)
     values = {
         name: _value(declared[name], text) if name in declared else text for name, text in given.items()
@@ -60,7 +60,16 @@ def estimator_for(method: str, task: Task, given: Mapping[str, Any]) -> Any:
         raise typer.BadParameter(str(error)) from error
 
 
-def _class_of(method: str, task: Task) -> type[Declared]:
+def option_value(method: str, task: Task, name: str, text: str) -> Any:
+    """Read a text as a value of an option of a method."""
+    declared = options_of(class_of(method, task))
+    if name not in declared:
+        nearest = did_you_mean(name, declared) or f"It has {joined(sorted(declared), 'and')}."
+        raise typer.BadParameter(f"{printable(method)} has no option {printable(name)!r}. {nearest}")
+    return _value(declared[name], text)
+
+
+def class_of(method: str, task: Task) -> type[Declared]:
     """Find an estimator by the name of its method or, for those who know it, of its class."""
     methods = known_methods()
     by_class = {stem.casefold(): stem for stem in methods.values()}

@@ -1,5 +1,7 @@
 """`hornbeam show`: a model file comes in; its tree, its rules, or why a row got its answer, go out."""
 
+import sys
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
@@ -8,6 +10,8 @@ from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns
 from hornbeam.cli.outputs import AsJson, print_json
 from hornbeam.cli.tables import Missing, Separator, TableFormat, read_table
+from hornbeam.cli.targets import read_learning_rows
+from hornbeam.inside.ask import Question, next_question
 from hornbeam.inside.rules import write_rules
 from hornbeam.inside.words import count, named, percent, printable
 
@@ -34,14 +38,33 @@ def show(
     row: Annotated[
         int, typer.Option("--row", metavar="N", help="Which row of that table, from 1.", min=1)
     ] = 1,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask the tree's questions one by one, until there is an answer.")
+    ] = False,
+    splits: Annotated[
+        str | None,
+        typer.Option(
+            "--splits", metavar="DATA", help="A table; list the tests that a node could have asked."
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COLUMN", help="The target in that table.")
+    ] = None,
+    node: Annotated[
+        int, typer.Option("--node", metavar="N", min=0, help="Which node, as export numbers them.")
+    ] = 0,
     json: AsJson = False,
     separator: Separator = ",",
     na: Missing = None,
 ) -> None:
-    """Show what a model has learned: its tree, its rules, or why a row gets its answer."""
+    """Show what a model has learned: its tree, its rules, why a row gets its answer, a node's candidates."""
     fitted = load_model(model)
-    if explain is not None:
-        form = format_for(fitted, TableFormat(separator, na or ()))
+    form = format_for(fitted, TableFormat(separator, na or ()))
+    if ask:
+        shown = _ask(fitted, tree)
+    elif splits is not None:
+        shown = _splits(fitted, splits, target, node, form)
+    elif explain is not None:
         shown = {"row": row, "explanation": _explanation(fitted, explain, row, form)}
     else:
         shown = _description(fitted, tree, rules)
@@ -60,14 +83,56 @@ def _explanation(model: Any, data: str, row: int, form: TableFormat) -> str:
     return str(model.explain(table.slice(row - 1, 1).to_pylist()[0]))
 
 
+def _ask(model: Any, number: int | None) -> dict[str, Any]:
+    """Ask for values at the terminal, and say where they lead; questions go to standard error."""
+    trees = model._model.trees if hasattr(model, "_reading") else ()
+    if number is None and len(trees) != 1:
+        raise Mistake(
+            f"{type(model).__name__} has {count(len(trees), 'tree')}, and --ask goes through one: "
+            "say which with --tree N."
+        )
+    reading = model._reading(_tree(model, trees, number or 0))
+    known: dict[str, Any] = {}
+    while isinstance(question := next_question(reading, known), Question):
+        typer.echo(question.words, nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            raise Mistake(
+                f"The answers ended before the tree had its own: it asked for {named(question.feature)}."
+            )
+        try:
+            known[question.feature] = question.read(line)
+        except ValueError as error:
+            typer.echo(str(error), err=True)
+    return {"asked": known, "answer": question.outcome, "explanation": str(question)}
+
+
+def _splits(model: Any, data: str, target: str | None, node: int, form: TableFormat) -> dict[str, Any]:
+    """List the tests that a node could have asked of some rows, the best first."""
+    if not hasattr(model, "split_table"):
+        raise Mistake(f"{type(model).__name__} is no single tree: only these can list the tests of a node.")
+    if target is None:
+        raise typer.BadParameter("--splits needs --target: the column that holds the right answers.")
+    if node >= model.tree_.node_count:
+        raise Mistake(f"There is no node {node}: the tree has {count(model.tree_.node_count, 'node')}.")
+    X, y = read_learning_rows(data, target, form)
+    table = model.split_table(model_columns(model, X), y, node)
+    return {"node": node, "splits": table.to_dict("records")}
+
+
+def _tree(model: Any, trees: Sequence[Any], number: int) -> Any:
+    if not 0 <= number < len(trees):
+        raise Mistake(f"There is no tree {number}: {type(model).__name__} has {count(len(trees), 'tree')}.")
+    return trees[number]
+
+
 def _description(model: Any, number: int | None, style: Style) -> dict[str, Any]:
     """Describe a single tree by itself; an ensemble by its features, or by the tree that was asked for."""
     trees = model._model.trees if hasattr(model, "_reading") else ()
     if number is None and len(trees) != 1:
         return {"trees": len(trees), "importances": _importances(model)}
-    if not 0 <= (number or 0) < len(trees):
-        raise Mistake(f"There is no tree {number}: {type(model).__name__} has {count(len(trees), 'tree')}.")
-    return {"tree": number or 0, "rules": write_rules(model._reading(trees[number or 0]), style)}
+    chosen = _tree(model, trees, number or 0)
+    return {"tree": number or 0, "rules": write_rules(model._reading(chosen), style)}
 
 
 def _importances(model: Any) -> dict[str, float]:
@@ -82,6 +147,8 @@ def _importances(model: Any) -> dict[str, float]:
 def _as_text(name: str, shown: dict[str, Any]) -> str:
     if "explanation" in shown:
         return str(shown["explanation"])
+    if "splits" in shown:
+        return _split_lines(shown["splits"])
     if "rules" not in shown:
         lines = [f"{name} of {count(shown['trees'], 'tree')}; give --tree N to see one."]
         lines += [f"{percent(share):>8}  {named(feature)}" for feature, share in shown["importances"].items()]
@@ -90,3 +157,14 @@ def _as_text(name: str, shown: dict[str, Any]) -> str:
     if isinstance(rules, dict):
         return "\n".join(f"{named(answer)}: {formula}" for answer, formula in rules.items())
     return str(rules)
+
+
+def _split_lines(splits: Sequence[dict[str, Any]]) -> str:
+    """Write a line per test: what it scores, what it gains, and a mark at the one the tree asks."""
+    lines = [f"{'score':>10}  {'gain':>10}  test"]
+    for split in splits:
+        mark = "  <- asked" if split["chosen"] else ""
+        lines.append(
+            f"{split['score']:>10.6g}  {split['gain']:>10.6g}  {printable(split['test'], None)}{mark}"
+        )
+    return "\n".join(lines)

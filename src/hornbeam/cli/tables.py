@@ -128,7 +128,7 @@ def _raw_batches(path: str, stream: Any, form: TableFormat) -> tuple[list[str], 
 
 def _parquet(path: str, stream: Any) -> tuple[list[str], Iterator[Any]]:
     parquet = require("pyarrow.parquet", purpose="Reading Parquet")
-    with _blaming(path):
+    with _blaming(path, TableFormat()):
         file = parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
     return file.schema_arrow.names, _guarded(path, file.iter_batches())
 
@@ -146,7 +146,7 @@ def _csv(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator
         return "error"
 
     def batches() -> Iterator[Any]:
-        with _blaming(path, ragged):
+        with _blaming(path, form, ragged):
             yield from arrow_csv.open_csv(
                 stream,
                 # One thread: only then does a ragged row know its number.
@@ -195,12 +195,12 @@ def _header(path: str, stream: Any, form: TableFormat) -> list[str]:
 
 
 def _guarded(path: str, batches: Iterator[Any]) -> Iterator[Any]:
-    with _blaming(path):
+    with _blaming(path, TableFormat()):
         yield from batches
 
 
 @contextmanager
-def _blaming(path: str, ragged: Sequence[Any] = ()) -> Iterator[None]:
+def _blaming(path: str, form: TableFormat, ragged: Sequence[Any] = ()) -> Iterator[None]:
     """Put Arrow's complaints into words of a user, with the name of the file."""
     arrow = require("pyarrow", purpose="Reading tables")
     shown = printable(path, None)
@@ -209,8 +209,10 @@ def _blaming(path: str, ragged: Sequence[Any] = ()) -> Iterator[None]:
     except arrow.ArrowInvalid as error:
         if ragged:
             row = ragged[0]
+            line = _first_ragged_line(path, form, row.expected_columns)
+            place = f"data row {row.number}" if line is None else f"line {line}"
             raise Mistake(
-                f"{shown}: data row {row.number} has {row.actual_columns} cell(s), but there are "
+                f"{shown}: {place} has {row.actual_columns} cell(s), but there are "
                 f"{row.expected_columns} columns: {printable(row.text)!r}."
             ) from None
         text = str(error)
@@ -221,6 +223,26 @@ def _blaming(path: str, ragged: Sequence[Any] = ()) -> Iterator[None]:
                 f"{shown}: a line is longer than {LONGEST_LINE // 2**20} MB; is a quote not closed?"
             ) from None
         raise Mistake(f"{shown}: {printable(text, 200)}") from None
+
+
+def _first_ragged_line(path: str, form: TableFormat, n_columns: int) -> int | None:
+    """Find the line on which the first row with too few or too many cells begins; standard input has gone.
+
+    Rows are no lines: a cell in quotes may go over several, and empty lines are no rows.
+    """
+    if path == STANDARD:
+        return None
+    with _opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
+        rows = csv.reader(text, delimiter=form.separator)
+        begin = 1
+        try:
+            for cells in rows:
+                if cells and len(cells) != n_columns:
+                    return begin
+                begin = rows.line_num + 1
+        except csv.Error:  # a cell beyond all bounds: Arrow has counted the rows at least
+            return None
+    return None
 
 
 # --- Types of columns --------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ class _Bar:
 
     def __init__(self, title: str) -> None:
         # Only who asks for a bar pays for the import.
+        from rich.console import Console  # noqa: PLC0415
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
             MofNCompleteColumn,
@@ -63,7 +64,8 @@ class _Bar:
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
         )
-        self.progress = Progress(*columns)
+        # Standard output is for results, which may go into a pipe.
+        self.progress = Progress(*columns, console=Console(stderr=True))
         self._task = self.progress.add_task(title, total=None, note="")
 
     def expect(self, n_steps: int) -> None:

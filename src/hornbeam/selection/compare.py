@@ -21,6 +21,7 @@ from hornbeam.selection.family import BASELINE, choose_family
 from hornbeam.selection.folds import Folded, random_splitter
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.metrics import Metric, chosen_metrics
+from hornbeam.selection.trials import Candidate
 from hornbeam.selection.verdict import standing_of, verdict
 
 __all__ = ["Comparison", "compare"]
@@ -90,6 +91,7 @@ def compare(
         scores=scores,
         entries=tuple(finished),
         failures={e.name: e.failure for e in contest.entries if e.failure is not None},
+        seed=seed,
         splits=tuple(data.splits),
         best_=contest.candidate(best.member, best.usual_settings).fitted(X, data.y),
     )
@@ -142,6 +144,7 @@ class Comparison:
     scores: Scores
     entries: tuple[Entry, ...]
     failures: Mapping[str, str]
+    seed: int
     splits: tuple[tuple[Rows, Rows], ...] = field(repr=False)
     best_: Any = field(repr=False)
 
@@ -159,6 +162,13 @@ class Comparison:
     def _order(self) -> list[int]:
         values = self.metrics[0].sign() * self.scores.values[:, 0]
         return [int(m) for m in np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")]
+
+    def estimator(self, name: str) -> Any:
+        """Return a method, unfitted, with the settings that most folds chose."""
+        for entry in self.entries:
+            if entry.name == name:
+                return Candidate(entry.member.template, entry.usual_settings, self.seed).made()
+        raise KeyError(f"There is no {name!r} in the comparison; there are {', '.join(self.names)}.")
 
     @cached_property
     def verdict(self) -> str:

@@ -1,0 +1,103 @@
+"""`hornbeam compare`: a table and the name of its target come in, a leaderboard of the family goes out."""
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import hornbeam as hb
+from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
+from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
+from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows
+from hornbeam.inside.words import named, printable
+from hornbeam.io.native import packed
+from hornbeam.selection.family import NAMES
+from hornbeam.warnings import DataWarning
+
+__all__ = ["Folds", "RandomSeed", "Scoring", "compare"]
+
+Folds = Annotated[
+    int, typer.Option("--folds", metavar="N", min=2, help="Parts that take turns as the judge.")
+]
+Scoring = Annotated[
+    str | None,
+    typer.Option("--scoring", metavar="NAME", help="The metric that decides; accuracy or RMSE if left out."),
+]
+RandomSeed = Annotated[
+    int, typer.Option("--random-state", metavar="N", min=0, max=2**32 - 1, help="Seed of all draws.")
+]
+
+
+def compare(
+    data: Data,
+    *,
+    target: Target,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method", metavar="NAME", help=f"May be repeated; all if left out: {', '.join(NAMES)}."
+        ),
+    ] = None,
+    task: TaskChoice = None,
+    folds: Folds = 5,
+    scoring: Scoring = None,
+    time_budget: Annotated[
+        float | None,
+        typer.Option("--time-budget", metavar="SECONDS", help="What is not done by then does not count."),
+    ] = None,
+    search: Annotated[
+        bool, typer.Option("--search/--no-search", help="Search the few parameters that matter.")
+    ] = True,
+    random_state: RandomSeed = 0,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="Save the winner, fitted on all rows.")
+    ] = None,
+    force: Force = False,
+    json: AsJson = False,
+    separator: Separator = ",",
+    na: Missing = None,
+) -> None:
+    """Compare the whole family, a linear model and a guess on the same folds; error bars and a verdict."""
+    if out is not None:
+        check_output(out, force=force, inputs=[data])
+    X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
+    found = hb.compare(
+        X,
+        y,
+        task=task,
+        methods=method,
+        cv=folds,
+        scoring=scoring,
+        time_budget=time_budget,
+        search=search,
+        random_state=random_state,
+        verbose=sys.stderr.isatty(),
+    )
+    saved = None if out is None else _save_best(found, X, y, out)
+    if json and out != STANDARD:
+        failures = dict(found.failures)
+        print_json({"methods": found.records, "verdict": found.verdict, "failures": failures, "saved": saved})
+    elif not json:
+        Console(highlight=False, stderr=out == STANDARD).print(found)
+
+
+def _save_best(found: hb.Comparison, X: Any, y: Any, out: str) -> str:
+    """Save the best model that a model file can hold; return the name of its method."""
+    for name in found.names:
+        model = found.best_ if name == found.best_name else found.estimator(name).fit(X, y)
+        try:
+            pieces = packed(model)
+        except TypeError:  # not one of ours
+            continue
+        write_output(out, pieces)
+        if name != found.best_name:
+            warnings.warn(
+                f"{named(found.best_name)} is best, but a model file cannot hold it: {named(name)} was saved "
+                f"as {printable(out, None)}.",
+                DataWarning,
+                stacklevel=2,
+            )
+        return name
+    raise typer.BadParameter("--out: none of these methods can be saved; add one of hornbeam's trees.")

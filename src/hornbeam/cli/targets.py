@@ -1,0 +1,39 @@
+"""Rows to learn from: a table and the name of its target come in, X and y go out."""
+
+from typing import Annotated, Any
+
+import typer
+
+from hornbeam.cli.mistakes import Mistake
+from hornbeam.cli.tables import TableFormat, read_table, take_column
+from hornbeam.data.task import Task
+from hornbeam.inside.words import count, named, printable
+
+__all__ = ["Target", "TaskChoice", "read_learning_rows", "target_values"]
+
+Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="The column to predict.")]
+TaskChoice = Annotated[
+    Task | None,
+    typer.Option("--task", help="Classes or numbers; the target decides if left out."),
+]
+
+
+def read_learning_rows(data: str, target: str, form: TableFormat) -> tuple[Any, Any]:
+    """Read a table and split it into the columns to learn from and the target."""
+    X, column = take_column(read_table(data, form), target, flag="--target")
+    if X.num_rows == 0 or X.num_columns == 0:
+        lacking = "rows" if X.num_rows == 0 else f"columns beside {named(target)}"
+        raise Mistake(f"{printable(data, None)} has no {lacking}: there is nothing to learn from.")
+    return X, target_values(column, target)
+
+
+def target_values(column: Any, name: str) -> Any:
+    """Return a target as an array; every row must have one."""
+    if column.null_count:
+        row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
+        others = count(column.null_count - 1, "other row")
+        raise Mistake(
+            f"The target {named(name)} is empty in data row {row + 1} and {others}: leave such rows out."
+        )
+    values = column.to_numpy(zero_copy_only=False)
+    return values.astype(str) if values.dtype == object else values

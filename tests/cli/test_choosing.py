@@ -1,0 +1,138 @@
+"""`compare` and `tune` at the command line, and a tree that asks its questions."""
+
+import io
+import json
+import sys
+
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+
+import hornbeam as hb
+from hornbeam.cli.main import run
+from hornbeam.datasets import restaurant
+
+
+@pytest.fixture
+def flowers(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    path = tmp_path / "iris.csv"
+    X.assign(kind=y.map({0: "setosa", 1: "versicolor", 2: "virginica"})).to_csv(path, index=False)
+    return path
+
+
+def test_compare_prints_the_leaderboard_of_the_api(flowers, capsys):
+    flags = ["--target", "kind", "--method", "tree", "--method", "neighbors", "--no-search", "--folds", "3"]
+    assert run(["compare", str(flowers), *flags, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    X, y = load_iris(return_X_y=True)
+    expected = hb.compare(X, y, methods=["tree", "neighbors"], search=False, cv=3, random_state=0)
+    assert [record["method"] for record in found["methods"]] == list(expected.names)
+    for one, other in zip(found["methods"], expected.records, strict=True):
+        assert one["accuracy"] == pytest.approx(other["accuracy"])
+    assert found["verdict"] == expected.verdict and found["saved"] is None
+    assert run(["compare", str(flowers), *flags]) == 0
+    assert "Best is" in capsys.readouterr().out
+
+
+def test_compare_saves_the_best_that_a_file_can_hold(flowers, tmp_path, capsys):
+    out = tmp_path / "best.hornbeam"
+    flags = ["--target", "kind", "--method", "tree", "--method", "linear", "--no-search", "--out", str(out)]
+    assert run(["compare", str(flowers), *flags, "--json"]) == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["methods"][0]["method"] == "linear" and found["saved"] == "tree"
+    assert "linear is best, but a model file cannot hold it: tree was saved" in printed.err
+    assert hb.load(out).predict(load_iris(as_frame=True).data[:1]).tolist() == ["setosa"]
+
+
+def test_tune_prints_the_scores_of_grid_search(flowers, tmp_path, capsys):
+    out = tmp_path / "tuned.hornbeam"
+    flags = ["--target", "kind", "--method", "tree", "--criterion", "entropy", "--grid", "max-depth=1,2,none"]
+    assert run(["tune", str(flowers), *flags, "--out", str(out), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    X, y = load_iris(return_X_y=True)
+    tree = hb.DecisionTreeClassifier(criterion="entropy", random_state=0)
+    expected = GridSearchCV(tree, {"max_depth": [1, 2, None]}, cv=5).fit(X, y)
+    assert found["best"] == expected.best_params_
+    scores = {setting["max_depth"]: setting["score"] for setting in found["settings"]}
+    means = dict(zip([1, 2, None], expected.cv_results_["mean_test_score"], strict=True))
+    assert scores == pytest.approx(means)
+    assert hb.load(out).max_depth == expected.best_params_["max_depth"]
+
+
+def test_tune_takes_the_usual_grid_and_the_simplest_setting(flowers, tmp_path, capsys):
+    out = tmp_path / "tuned.hornbeam"
+    flags = ["--target", "kind", "--method", "neighbors", "--folds", "3", "--choose", "one-standard-error"]
+    assert run(["tune", str(flowers), *flags, "--out", str(out)]) == 0
+    assert "n_neighbors" in capsys.readouterr().out
+    found = hb.tune(hb.KNeighborsClassifier(), None, *load_iris(return_X_y=True), cv=3)
+    assert hb.load(out).n_neighbors == found.one_standard_error_params_["n_neighbors"]
+
+
+# --- Questions ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def evenings(tmp_path):
+    table = restaurant()
+    model = tmp_path / "model.hornbeam"
+    hb.save(hb.DecisionTreeClassifier(criterion="entropy").fit(table.frame(), table.y), model)
+    return model
+
+
+def asked(model, answers, monkeypatch, capsys, *flags):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+    code = run(["show", str(model), "--ask", *flags])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_a_tree_asks_only_what_it_needs(evenings, monkeypatch, capsys):
+    code, out, err = asked(evenings, "Some\n", monkeypatch, capsys)
+    assert code == 0
+    assert err == "Patrons? (one of {Full, None, Some}; empty if unknown) "
+    assert out.splitlines()[-1].startswith("answer: Yes")
+
+
+def test_every_row_gets_its_answer_by_questions(evenings, monkeypatch, capsys):
+    table = restaurant()
+    model = hb.load(evenings)
+    for row, answer in enumerate(table.y):
+        known = table.frame().iloc[row].to_dict()
+        asks = [step.feature for step in model.explain(known).steps]
+        lines = "".join(f"{known[name]}\n" for name in dict.fromkeys(asks))
+        code, out, _ = asked(evenings, lines, monkeypatch, capsys, "--json")
+        shown = json.loads(out)
+        assert code == 0 and shown["answer"].startswith(answer)
+        assert shown["asked"] == {name: known[name] for name in dict.fromkeys(asks)}
+
+
+def test_answers_are_asked_for_again_until_they_can_be_read(evenings, monkeypatch, capsys):
+    code, out, err = asked(evenings, "crowded\nSOME\n", monkeypatch, capsys)
+    assert code == 0 and "crowded is none of {Full, None, Some}." in err and "Yes" in out
+    code, out, err = asked(evenings, "crowded\n", monkeypatch, capsys)
+    assert code == 1 and "The answers ended" in err and out == ""
+
+
+def test_numbers_are_read_and_unknown_values_take_their_branch(tmp_path, monkeypatch, capsys):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = tmp_path / "m.hornbeam"
+    tree = hb.DecisionTreeClassifier(max_depth=1).fit(X, y)
+    hb.save(tree, model)
+    code, out, err = asked(model, "long\n1.4\n", monkeypatch, capsys)
+    assert code == 0 and "long is no number" in err and "answer: 0" in out
+    code, out, _ = asked(model, "\n", monkeypatch, capsys)
+    assert code == 0 and "is missing" in out
+
+
+def test_show_lists_the_tests_that_a_node_could_have_asked(evenings, tmp_path, capsys):
+    table = restaurant()
+    data = tmp_path / "rows.csv"
+    table.frame().assign(WillWait=table.y).to_csv(data, index=False)
+    assert run(["show", str(evenings), "--splits", str(data), "--target", "WillWait"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    chosen = [line for line in lines if line.endswith("<- asked")]
+    assert len(chosen) == 1 and "Patrons" in chosen[0]
+    expected = hb.load(evenings).split_table(table.frame(), table.y)
+    assert len(lines) == 1 + len(expected)
