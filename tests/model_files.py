@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import hornbeam as hb
 from hornbeam.model import TREE_ARRAYS
@@ -155,7 +158,8 @@ BOOSTING_SAMPLES = (
 NEIGHBOR_SAMPLES = ("neighbors", "neighbors_mixed", "neighbors_numbers")
 ADABOOST_SAMPLES = ("adaboost", "adaboost_of_kinds", "adaboost_of_trees", "adaboost_of_numbers")
 SAMPLES_OF_TREES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES + ADABOOST_SAMPLES
-SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES
+STACKING_SAMPLES = ("stacking", "stacking_of_numbers")
+SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES + STACKING_SAMPLES
 
 
 def fit_samples() -> dict[str, tuple[Any, Any]]:
@@ -192,6 +196,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         **fit_boosting(X, noise, frame, hidden),
         **fit_neighbors(X, frame, colours, shades),
         **fit_adaboost(X, noise, frame, hidden),
+        **fit_stacking(X, colours),
     }
 
 
@@ -290,12 +295,48 @@ def fit_adaboost(
     }
 
 
+def fit_stacking(X: np.ndarray, labels: np.ndarray) -> dict[str, tuple[Any, Any]]:
+    """Fit stacks with members of scikit-learn; a tree has the last word, so that rounding in them is lost."""
+    scaled = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
+    members = [
+        ("tree", hb.DecisionTreeClassifier(max_depth=2)),
+        ("knn", hb.KNeighborsClassifier(3)),
+        ("line", LogisticRegression()),
+        ("scaled", scaled),
+        ("unused", "drop"),
+    ]
+    classes = hb.StackingClassifier(
+        [members, [("forest", hb.RandomForestClassifier(3, max_depth=2))]],
+        cv=3,
+        stack_method="predict",
+        final_estimator=hb.DecisionTreeClassifier(max_depth=3),
+        passthrough=True,
+        random_state=0,
+        n_jobs=1,
+    )
+    lines = [("line", LinearRegression()), ("ridge", RidgeCV())]
+    numbers = hb.StackingRegressor(
+        [[("tree", hb.DecisionTreeRegressor(max_depth=2)), *lines], [("last", Ridge(alpha=0.5))]],
+        cv="holdout",
+        final_estimator=hb.DecisionTreeRegressor(max_depth=2),
+        random_state=0,
+        n_jobs=1,
+    )
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    return {
+        "stacking": (classes.fit(X, labels), X),
+        "stacking_of_numbers": (numbers.fit(frame, X[:, 0] * X[:, 1]), frame),
+    }
+
+
 def trees_of(model: Any) -> tuple[Any, ...]:
     """Return the trees of a model, those of its members one after the other; none if it is made of others."""
     if hasattr(model, "_model"):
         trees: tuple[Any, ...] = getattr(model._model, "trees", ())
         return trees
-    return tuple(tree for member in model.estimators_ for tree in trees_of(member))
+    if isinstance(model, list):
+        return tuple(tree for member in model for tree in trees_of(member))
+    return trees_of(model.estimators_) if hasattr(model, "estimators_") else ()
 
 
 def answers(model: Any, X: Any) -> list[np.ndarray]:

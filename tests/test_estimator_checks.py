@@ -33,6 +33,8 @@ ESTIMATORS = [
     hb.KNeighborsRegressor(metric="gower", weights="inverse_square"),
     hb.AdaBoostClassifier(**FEW),
     hb.AdaBoostRegressor(**FEW),
+    hb.StackingClassifier([[("tree", hb.DecisionTreeClassifier()), ("line", LogisticRegression())]], cv=3),
+    hb.StackingRegressor([[("tree", hb.DecisionTreeRegressor())], [("line", Ridge())]], cv=3),
 ]
 
 

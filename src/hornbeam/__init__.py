@@ -25,6 +25,7 @@ from hornbeam.estimators.forest import (
     RandomForestRegressor,
 )
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.io import export, load, save
 
@@ -54,6 +55,8 @@ __all__ = [
     "MemberCorrelation",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "StackingClassifier",
+    "StackingRegressor",
     "Tuned",
     "__version__",
     "bias_variance",

@@ -3,8 +3,30 @@
 Wrong parameters and wrong data raise ValueError, wrong calls TypeError, files that cannot be read OSError.
 """
 
-__all__ = ["ModelFormatError"]
+from typing import Any
+
+__all__ = ["MemberError", "MemberTypeError", "ModelFormatError"]
 
 
 class ModelFormatError(ValueError):
     """A model file is damaged, hostile, or not a model file at all."""
+
+
+class MemberError(ValueError):
+    """A member of a stack failed.
+
+    `member` and `fold` say which one and where (None: on all rows); `fitted` holds, by name, the members of
+    its level that were fitted on all rows, so that their work is not lost.
+    """
+
+    def __init__(
+        self, message: str, *, member: str = "", fold: int | None = None, fitted: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.member = member
+        self.fold = fold
+        self.fitted = fitted or {}
+
+
+class MemberTypeError(MemberError, TypeError):
+    """A member of a stack failed with a TypeError."""

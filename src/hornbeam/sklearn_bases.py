@@ -8,7 +8,14 @@ every estimator.
 
 from typing import TYPE_CHECKING, Any, Self
 
-__all__ = ["BaseEstimator", "ClassifierMixin", "DensityMixin", "MultiOutputMixin", "RegressorMixin"]
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "DensityMixin",
+    "MultiOutputMixin",
+    "RegressorMixin",
+    "TransformerMixin",
+]
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,5 +60,23 @@ if TYPE_CHECKING:
 
         def __sklearn_tags__(self) -> Any: ...
 
+    class TransformerMixin:
+        """Marks a transformer, and lets `set_output` choose what `transform` returns."""
+
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+            """Fit, then transform the same rows."""
+
+        def set_output(self, *, transform: Any = None) -> Self:
+            """Choose the container that `transform` returns."""
+
+        def __sklearn_tags__(self) -> Any: ...
+
 else:
-    from sklearn.base import BaseEstimator, ClassifierMixin, DensityMixin, MultiOutputMixin, RegressorMixin
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        DensityMixin,
+        MultiOutputMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )

@@ -4,16 +4,32 @@ The answer never exceeds the cores this process may really use: a container with
 machine of 64 shows 64 to `os.cpu_count`, and 64 threads there are slower than two.
 """
 
+import contextlib
 import math
 import numbers
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 from hornbeam.warnings import ThreadsWarning
 
-__all__ = ["resolve_n_jobs", "usable_cores"]
+__all__ = ["resolve_n_jobs", "share_of_threads", "usable_cores"]
+
+_share = threading.local()
+
+
+@contextlib.contextmanager
+def share_of_threads(n_threads: int) -> Iterator[None]:
+    """Let fits in this thread use so many threads and no more, as it works beside others."""
+    former = getattr(_share, "n_threads", None)
+    _share.n_threads = n_threads if former is None else min(n_threads, former)
+    try:
+        yield
+    finally:
+        _share.n_threads = former
+
 
 OWN_VARIABLE = "HORNBEAM_NUM_THREADS"
 OPENMP_VARIABLE = "OMP_NUM_THREADS"
@@ -24,8 +40,15 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
 
     None asks HORNBEAM_NUM_THREADS, then OMP_NUM_THREADS (which joblib sets in its workers, so that parallel
     fits do not fight for cores), then takes all usable cores. -1 means all usable cores, -2 all but one, as
-    in joblib. More than the usable cores are cut down to them, with a ThreadsWarning.
+    in joblib. More than the usable cores are cut down to them, with a ThreadsWarning. Inside
+    `share_of_threads` there are no more than the share.
     """
+    threads = _threads_wanted(n_jobs)
+    share = getattr(_share, "n_threads", None)
+    return threads if share is None else min(threads, share)
+
+
+def _threads_wanted(n_jobs: int | None) -> int:
     usable = usable_cores()
     if n_jobs is None:
         return _threads_from_environment(usable)

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from hornbeam import _core
 from hornbeam.data.encode import encode
+from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
 from hornbeam.data.target import (
     ClassTarget,
     RegressionTarget,
@@ -43,7 +44,7 @@ from hornbeam.params import (
 from hornbeam.recipes.bag import MemberFeatures, TreeBag
 from hornbeam.recipes.members import AnyBag, answers_of, seeds_of
 from hornbeam.recipes.out_of_bag import OutOfBag
-from hornbeam.sklearn_bases import BaseEstimator, ClassifierMixin, RegressorMixin
+from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
@@ -164,8 +165,8 @@ class _Bagging(BagModel, BaggingOptions):
 
     def _fit_any(self, template: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
         """Fit copies of an estimator one by one."""
-        columns = _Columns()
-        X = _checked_table(columns, X, reset=True)
+        columns = NotedColumns()
+        X = table_to_pass_on(columns, X, reset=True)
         n_given = X.shape[0]
         weights = read_weights(sample_weight, n_given)
         rows = None if weights is None or weights.all() else np.flatnonzero(weights)
@@ -292,7 +293,7 @@ class _Bagging(BagModel, BaggingOptions):
         check_is_fitted(self)
         if self._grown is not None:
             return self._mean_of_trees(X)
-        X = _checked_table(self, X, reset=False)
+        X = table_to_pass_on(self, X, reset=False)
         total: Any = 0.0
         for number, member in enumerate(self._fitted_members):
             features = self._features_of(number) if self._features.n_wanted else None
@@ -317,20 +318,6 @@ class _Bagging(BagModel, BaggingOptions):
         tags.input_tags.categorical = inner.categorical
         tags.input_tags.string = inner.string
         return tags
-
-
-class _Columns(BaseEstimator):
-    """Takes note of columns until a fit has gone well."""
-
-
-def _checked_table(columns: Any, X: Any, *, reset: bool) -> Any:
-    """Leave a data frame as it is, make other tables an array or a sparse matrix; check or note columns."""
-    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
-        validate_data(columns, X, reset=reset, skip_check_array=True)
-        return X
-    return validate_data(
-        columns, X, reset=reset, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
-    )
 
 
 class BaggingClassifier(ClassifierMixin, _Bagging, VoteOptions):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
@@ -29,21 +30,24 @@ from hornbeam.estimators.forest import (
 )
 from hornbeam.estimators.growth import GrownModel
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.io.adaboost import read_rounds, write_rounds
 from hornbeam.io.boosting import read_boosting, write_boosting
 from hornbeam.io.draws import read_draws, write_draws
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
+from hornbeam.io.foreign import foreign_name, foreign_parameters, read_foreign, write_foreign
 from hornbeam.io.neighbors import (
     read_neighbor_classes,
     read_neighbor_numbers,
     write_neighbor_classes,
     write_neighbor_numbers,
 )
-from hornbeam.io.parameters import estimator_of, parameters_of
+from hornbeam.io.parameters import estimator_of, parameters_as_json, parameters_of
 from hornbeam.io.pruning import read_pruning, write_pruning
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_classes, write_classes
+from hornbeam.io.stacking import read_stack, write_stack
 from hornbeam.model import Ensemble
 from hornbeam.params import Declared, options_of
 from hornbeam.recipes.bag import MemberFeatures
@@ -69,20 +73,35 @@ def write_estimator(estimator: Declared, writer: RecordWriter) -> dict[str, Any]
 
 def read_estimator(reader: RecordReader) -> Declared:
     """Take a fitted estimator out of a record."""
-    estimator = estimator_of(reader.estimator, reader.parameters, _estimators())
+    estimator: Declared = estimator_of(reader.estimator, reader.parameters, _estimators())
+    if reader.estimator not in _CODECS:
+        raise ModelFormatError(f"a {type(estimator).__name__} is only known as a part of others")
     _CODECS[reader.estimator].read(estimator, reader)
     reader.finish()
     return estimator
 
 
-def write_child(name: str, estimator: Declared, writer: RecordWriter) -> None:
-    """Put in a fitted estimator that is a part of another."""
-    writer.keep_child(name, write_estimator(estimator, writer.child(name)))
+def write_child(name: str, estimator: Any, writer: RecordWriter) -> None:
+    """Put in a fitted estimator that is a part of another: one of ours, or of the few that are not."""
+    inside = writer.child(name)
+    foreign = foreign_name(estimator)
+    if foreign is None:
+        writer.keep_child(name, write_estimator(estimator, inside))
+        return
+    parameters = parameters_as_json(foreign_parameters(estimator, name), _estimators(), name)
+    write_foreign(estimator, inside, write_child)
+    writer.keep_child(name, inside.description(foreign, parameters))
 
 
-def read_child(name: str, reader: RecordReader) -> Declared:
+def read_child(name: str, reader: RecordReader) -> Any:
     """Take out a fitted estimator that is a part of another."""
-    return read_estimator(reader.child(name))
+    inside = reader.child(name)
+    if inside.estimator in _CODECS:
+        return read_estimator(inside)
+    estimator = estimator_of(inside.estimator, inside.parameters, _estimators())
+    read_foreign(estimator, inside, read_child)
+    inside.finish()
+    return estimator
 
 
 def codec_of(estimator: object) -> Codec:
@@ -253,7 +272,9 @@ def _check_features(bag: BaggingClassifier | BaggingRegressor) -> None:
             raise ModelFormatError(f"member {number} has {member.n_features_in_} features, not {n_own}")
 
 
-def _unfitted(estimator: Declared) -> Any:
+def _unfitted(estimator: Any) -> Any:
+    if not isinstance(estimator, Declared):
+        return clone(estimator)
     cls = type(estimator)
     return cls(**{name: getattr(estimator, name) for name in options_of(cls)})
 
@@ -353,6 +374,17 @@ def _read_other_members(n_members: int, reader: RecordReader) -> OtherMembers:
 
 # ------------------------------------------------------------------------------------------------------------
 
+
+def _write_stack(stack: Any, writer: RecordWriter) -> None:
+    write_stack(stack, writer, write_child)
+
+
+def _read_stack(stack: Any, reader: RecordReader) -> None:
+    read_stack(stack, reader, read_child)
+
+
+# ------------------------------------------------------------------------------------------------------------
+
 _CODECS: Mapping[str, Codec] = {
     codec.estimator.__name__: codec
     for codec in (
@@ -371,5 +403,7 @@ _CODECS: Mapping[str, Codec] = {
         Codec(KNeighborsRegressor, write_neighbor_numbers, read_neighbor_numbers),
         Codec(AdaBoostClassifier, _write_adaboost, _read_adaboost),
         Codec(AdaBoostRegressor, _write_adaboost, _read_adaboost),
+        Codec(StackingClassifier, _write_stack, _read_stack),
+        Codec(StackingRegressor, _write_stack, _read_stack),
     )
 }

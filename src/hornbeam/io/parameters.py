@@ -14,9 +14,10 @@ import numpy as np
 
 from hornbeam.declare.kinds import shown
 from hornbeam.errors import ModelFormatError
+from hornbeam.io.foreign import foreign_name, foreign_parameters, make_foreign
 from hornbeam.params import Declared, options_of, validate
 
-__all__ = ["NamedCallable", "estimator_of", "parameters_of"]
+__all__ = ["NamedCallable", "estimator_of", "parameters_as_json", "parameters_of"]
 
 # They change how a model is computed, never what it is, so they stay out: the same model, the same bytes.
 _NOT_STORED = frozenset({"n_jobs", "verbose"})
@@ -52,6 +53,11 @@ def parameters_of(estimator: Declared, known: Estimators) -> dict[str, Any]:
     }
 
 
+def parameters_as_json(parameters: Mapping[str, Any], known: Estimators, what: str) -> dict[str, Any]:
+    """Return parameters of an estimator that is not ours as JSON values."""
+    return {name: _to_json(value, known, f"{what}: {name}") for name, value in parameters.items()}
+
+
 def _to_json(value: Any, known: Estimators, what: str) -> Any:
     if isinstance(value, Mapping):
         return {"pairs": [[_to_json(k, known, what), _to_json(v, known, what)] for k, v in value.items()]}
@@ -82,9 +88,14 @@ def _scalar_to_json(value: Any, what: str) -> str | bool | int | float | None:
 
 def _estimator_to_json(estimator: Any, known: Estimators, what: str) -> dict[str, Any]:
     name = type(estimator).__name__
+    foreign = foreign_name(estimator)
+    if foreign is not None:
+        given = foreign_parameters(estimator, what)
+        return {"estimator": foreign, "parameters": parameters_as_json(given, known, what)}
     if known.get(name) is not type(estimator):
         raise ValueError(
-            f"{what} is a {name}: a model file holds estimators of hornbeam only. skops can save such models."
+            f"{what} is a {name}: a model file holds estimators of hornbeam, linear models of scikit-learn, "
+            "and pipelines of StandardScaler with these. skops can save such models."
         )
     return {"estimator": name, "parameters": parameters_of(estimator, known)}
 
@@ -96,10 +107,14 @@ def _name_of(function: Callable[..., Any]) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def estimator_of(name: str, parameters: Mapping[str, Any], known: Estimators) -> Declared:
+def estimator_of(name: str, parameters: Mapping[str, Any], known: Estimators) -> Any:
     """Make an estimator that is not fitted; its parameters must be ones that its declaration allows."""
     cls = known.get(name)
     if cls is None:
+        plain = {key: _from_json(value, known, f"{name}: {key}") for key, value in parameters.items()}
+        foreign = make_foreign(name, plain)
+        if foreign is not None:
+            return foreign
         raise ModelFormatError(
             f"it holds a {name[:80]!r}, an estimator that this version of hornbeam does not know"
         )

@@ -1,0 +1,23 @@
+"""Tables that go on to other people's estimators: X as it came, with its width and names noted or checked."""
+
+from typing import Any
+
+from sklearn.utils.validation import validate_data
+
+from hornbeam.sklearn_bases import BaseEstimator
+
+__all__ = ["NotedColumns", "table_to_pass_on"]
+
+
+class NotedColumns(BaseEstimator):
+    """Takes note of columns until a fit has gone well."""
+
+
+def table_to_pass_on(columns: Any, X: Any, *, reset: bool) -> Any:
+    """Leave a data frame as it is, make other tables an array or a sparse matrix; check or note columns."""
+    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        validate_data(columns, X, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(
+        columns, X, reset=reset, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
+    )

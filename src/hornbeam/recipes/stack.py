@@ -1,0 +1,352 @@
+"""Stacking: members answer rows they were not fitted on, and what they answer is what the next level learns.
+
+In come levels of members, a table, a target and a way to keep rows unseen; out go fitted members, their
+answers, and what the final estimator learns from. Three schemes: folds, shared by all members of all levels
+(`cross_fitted`); parts, one for each level (`fitted_on_parts`); members that are fitted already
+(`prefitted`). The members of a level are fitted side by side. A member that fails is named with its fold.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from threadpoolctl import threadpool_limits
+
+from hornbeam.errors import MemberError, MemberTypeError
+from hornbeam.threads import share_of_threads
+
+__all__ = [
+    "Level",
+    "Member",
+    "Method",
+    "StackData",
+    "Stacked",
+    "answers_of",
+    "cross_fitted",
+    "fitted_on_parts",
+    "holdout_parts",
+    "prefitted",
+    "seeded",
+]
+
+FloatArray = npt.NDArray[np.float64]
+RowArray = npt.NDArray[np.intp]
+Method = Literal["predict_proba", "decision_function", "predict"]
+Splits = Sequence[tuple[RowArray, RowArray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One learner of a level: how it is called, what is fitted, and how it is asked."""
+
+    name: str
+    estimator: Any
+    method: Method
+
+
+@dataclass(frozen=True, eq=False)
+class StackData:
+    """What a stack learns from. `classes` is None for numbers.
+
+    `fit_options` returns what a member's `fit` gets besides X and y, for some rows.
+    """
+
+    y: npt.NDArray[Any]
+    classes: npt.NDArray[Any] | None
+    fit_options: Callable[[str, RowArray], dict[str, Any]]
+    n_threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Fitted members, and the answers of each: rows x classes, or rows x 1; NaN where it has seen the row."""
+
+    fitted: list[Any]
+    answers: list[FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """Levels that are fitted, and what the final estimator learns from: columns, and which rows of them."""
+
+    levels: list[Level]
+    features: Any
+    final_rows: RowArray
+
+
+# From the answers of a level to the columns that the next one sees.
+Combine = Callable[[Sequence[Member], Sequence[FloatArray]], Any]
+
+
+@dataclass(frozen=True)
+class _Failure:
+    member: Member
+    fold: int | None
+    error: Exception
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Three schemes
+
+
+def cross_fitted(
+    levels: Sequence[Sequence[Member]], X: Any, data: StackData, splits: Splits, combine: Combine
+) -> Stacked:
+    """Fit level after level in folds; each learns from the out-of-fold answers of the one before."""
+    features, made = X, []
+    for members in levels:
+        level = _cross_fit(members, features, data, splits)
+        features = combine(members, level.answers)
+        made.append(level)
+    return Stacked(made, features, np.arange(len(data.y)))
+
+
+def fitted_on_parts(
+    levels: Sequence[Sequence[Member]], X: Any, data: StackData, parts: Sequence[RowArray], combine: Combine
+) -> Stacked:
+    """Fit each level on a part of its own, once; the last part is left for the final estimator."""
+    features, made = X, []
+    for number, members in enumerate(levels):
+        unseen = np.sort(np.concatenate(parts[number + 1 :]))
+        level = _fit_on_part(members, features, data, rows=parts[number], unseen=unseen, part=number + 1)
+        features = combine(members, level.answers)
+        made.append(level)
+    return Stacked(made, features, parts[-1])
+
+
+def prefitted(levels: Sequence[Sequence[Member]], X: Any, data: StackData, combine: Combine) -> Stacked:
+    """Take members as they are and only ask them."""
+    features, made = X, []
+    for members in levels:
+        answers = []
+        for member in members:
+            try:
+                answers.append(answers_of(member, member.estimator, features, data.classes))
+            except Exception as error:
+                _raise_failure(_Failure(member, None, error), "all rows")
+        features = combine(members, answers)
+        made.append(Level([member.estimator for member in members], answers))
+    return Stacked(made, features, np.arange(len(data.y)))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# One level
+
+
+def _cross_fit(members: Sequence[Member], X: Any, data: StackData, splits: Splits) -> Level:
+    """Fit every member on all rows, and a copy of it on each fold to answer the rows that the fold lacks."""
+    everything = np.arange(len(data.y))
+    tasks: list[tuple[int, int | None]] = [
+        (m, fold) for m in range(len(members)) for fold in (None, *range(len(splits)))
+    ]
+
+    def attempt(m: int, fold: int | None) -> Any:
+        train, test = (everything, None) if fold is None else splits[fold]
+        return _fitted_and_asked(members[m], X, data, train, test, fold=fold)
+
+    results = _side_by_side(attempt, tasks, data.n_threads)
+    _raise_failures(members, tasks, results, n_folds=len(splits))
+    answers: list[FloatArray] = [np.empty(0)] * len(members)
+    for (m, fold), result in zip(tasks, results, strict=True):
+        if fold is not None:
+            if answers[m].size == 0:
+                answers[m] = np.full((len(data.y), result.shape[1]), np.nan)
+            answers[m][splits[fold][1]] = result
+    return Level(_on_all_rows(tasks, results), answers)
+
+
+def _fit_on_part(
+    members: Sequence[Member], X: Any, data: StackData, *, rows: RowArray, unseen: RowArray, part: int
+) -> Level:
+    """Fit every member on some rows, once; they answer the rows `unseen`, and leave NaN for the others."""
+
+    def attempt(m: int, _: int | None) -> Any:
+        return _fitted_and_asked(members[m], X, data, rows, unseen, fold=None)
+
+    tasks: list[tuple[int, int | None]] = [(m, None) for m in range(len(members))]
+    results = _side_by_side(attempt, tasks, data.n_threads)
+    _raise_failures(members, tasks, results, n_folds=0, where=f"part {part}")
+    answers = []
+    for _, found in results:
+        answers.append(np.full((len(data.y), found.shape[1]), np.nan))
+        answers[-1][unseen] = found
+    return Level([model for model, _ in results], answers)
+
+
+def _fitted_and_asked(
+    member: Member, X: Any, data: StackData, train: RowArray, test: RowArray | None, *, fold: int | None
+) -> Any:
+    """Return a fitted copy, or in a fold its answers; on a part of the rows both; or what went wrong."""
+    try:
+        model = clone(member.estimator)
+        whole = len(train) == len(data.y)
+        some = X if whole else _safe_indexing(X, train)
+        model.fit(some, data.y if whole else data.y[train], **data.fit_options(member.name, train))
+        if test is None:
+            return model
+        found = answers_of(member, model, _safe_indexing(X, test), data.classes)
+        return found if fold is not None else (model, found)
+    except Exception as error:
+        return _Failure(member, fold, error)
+
+
+def _side_by_side(attempt: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_threads: int) -> list[Any]:
+    """Run tasks in threads; each has its share of the threads for itself, and no more."""
+    n_workers = min(n_threads, len(tasks))
+    share = max(1, n_threads // n_workers)
+
+    def with_its_share(*task: Any) -> Any:
+        with share_of_threads(share):
+            return attempt(*task)
+
+    if n_workers == 1:
+        return [with_its_share(*task) for task in tasks]
+    with threadpool_limits(limits=share):  # of numerical libraries, which members of others use
+        parallel = joblib.Parallel(n_jobs=n_workers, backend="threading")
+        return list(parallel(joblib.delayed(with_its_share)(*task) for task in tasks))
+
+
+def _on_all_rows(tasks: Sequence[tuple[int, int | None]], results: Sequence[Any]) -> list[Any]:
+    return [result for (_, fold), result in zip(tasks, results, strict=True) if fold is None]
+
+
+def _raise_failures(
+    members: Sequence[Member],
+    tasks: Sequence[tuple[int, int | None]],
+    results: Sequence[Any],
+    *,
+    n_folds: int,
+    where: str = "all rows",
+) -> None:
+    """Raise for the first failure; what was fitted on all rows is handed over with the error."""
+    failures = [result for result in results if isinstance(result, _Failure)]
+    if not failures:
+        return
+    fitted = {
+        members[m].name: result
+        for (m, fold), result in zip(tasks, results, strict=True)
+        if fold is None and not isinstance(result, _Failure)
+    }
+    first = failures[0]
+    place = where if first.fold is None else f"fold {first.fold + 1} of {n_folds}"
+    _raise_failure(first, place, fitted)
+
+
+def _raise_failure(failure: _Failure, place: str, fitted: dict[str, Any] | None = None) -> NoReturn:
+    member = failure.member
+    kind = MemberTypeError if isinstance(failure.error, TypeError) else MemberError
+    raise kind(
+        f"Member {member.name!r}, a {type(member.estimator).__name__}, failed on {place}: {failure.error}",
+        member=member.name,
+        fold=failure.fold,
+        fitted=fitted,
+    ) from failure.error
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Answers
+
+
+def answers_of(member: Member, model: Any, X: Any, classes: npt.NDArray[Any] | None) -> FloatArray:
+    """Ask a fitted member: rows x classes, or rows x 1 for numbers, predicted labels and two-class scores."""
+    n_rows = X.shape[0]
+    found = np.asarray(getattr(model, member.method)(X))
+    if len(found) != n_rows:
+        _refuse_answer(member, f"returned {len(found)} answers for {n_rows} rows")
+    if classes is not None and member.method == "predict":
+        return _codes_of(member, found, classes)
+    found = np.asarray(found, dtype=np.float64).reshape(n_rows, -1)
+    if classes is not None:
+        found = _for_all_classes(member, model, found, classes)
+    elif found.shape[1] != 1:
+        _refuse_answer(member, f"returned {found.shape[1]} numbers per row, not one")
+    bad = ~np.isfinite(found).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        _refuse_answer(member, f"answered {found[row].tolist()} for row {row} of those it was asked")
+    return found
+
+
+def _codes_of(member: Member, labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> FloatArray:
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    strange = classes[codes] != labels
+    if strange.any():
+        _refuse_answer(member, f"predicted {labels[strange][0]!r}, which is no class of y")
+    return codes.astype(np.float64).reshape(-1, 1)
+
+
+def _for_all_classes(member: Member, model: Any, found: FloatArray, classes: npt.NDArray[Any]) -> FloatArray:
+    """Put the answers of a member into the columns of all classes; its fold may have lacked some."""
+    known = getattr(model, "classes_", classes)
+    if len(known) == len(classes):
+        n_wanted = 1 if member.method == "decision_function" and len(classes) == 2 else len(classes)
+        if found.shape[1] != n_wanted:
+            _refuse_answer(member, f"gave {found.shape[1]} columns for {len(classes)} classes")
+        return found
+    if member.method != "predict_proba":
+        _refuse_answer(
+            member,
+            f"has seen {len(known)} of {len(classes)} classes, so its {member.method} does not compare with "
+            "that of other folds. Use folds in which every class occurs, or stack_method='predict_proba'",
+        )
+    shares = np.zeros((len(found), len(classes)))
+    shares[:, np.searchsorted(classes, known)] = found
+    return shares
+
+
+def _refuse_answer(member: Member, what: str) -> NoReturn:
+    raise ValueError(f"it {what} ({member.method}).")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Seeds and parts
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Copy an estimator, and give a seed to everything random in it that has none; different ones."""
+    model = clone(estimator)
+    parameters = model.get_params(deep=True)
+    unset = sorted(
+        name
+        for name, value in parameters.items()
+        if value is None and name.rpartition("__")[2] == "random_state"
+    )
+    seeds = np.random.SeedSequence(seed).generate_state(len(unset)).tolist()
+    return model.set_params(**dict(zip(unset, seeds, strict=True)))
+
+
+def holdout_parts(
+    fractions: Sequence[float],
+    n_rows: int,
+    *,
+    strata: npt.NDArray[np.int32] | None,
+    groups: npt.NDArray[np.int32] | None,
+    generator: np.random.Generator,
+) -> list[RowArray]:
+    """Deal rows out to parts at random; classes keep their shares, groups stay together. Rows ascend."""
+    units = np.arange(n_rows) if groups is None else groups
+    n_units = int(units.max()) + 1
+    stratum_of_unit = np.zeros(n_units, dtype=np.int32)
+    if strata is not None and groups is None:
+        stratum_of_unit = strata
+    ends = np.cumsum(fractions)
+    part_of_unit = np.empty(n_units, dtype=np.intp)
+    for stratum in np.unique(stratum_of_unit):
+        members = generator.permutation(np.flatnonzero(stratum_of_unit == stratum))
+        # The middle of the i-th of n units lies at (i + 1/2) / n: whichever part that falls into has it.
+        middles = (np.arange(len(members)) + 0.5) / len(members)
+        part_of_unit[members] = np.minimum(np.searchsorted(ends, middles), len(ends) - 1)
+    part_of_row = part_of_unit[units]
+    parts = [np.flatnonzero(part_of_row == part) for part in range(len(ends))]
+    empty = [number for number, part in enumerate(parts, start=1) if not len(part)]
+    if empty:
+        raise ValueError(
+            f"cv='holdout' makes {len(parts)} parts of {n_rows} row(s), and part {empty[0]} has none. Give "
+            "more rows or fewer levels, or use cv=5."
+        )
+    return parts
