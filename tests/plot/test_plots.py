@@ -152,7 +152,20 @@ def test_learning_and_validation_curves():
 # --- Boundaries ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [hb.DecisionTreeClassifier(max_depth=3), LogisticRegression(), LinearSVC()])
+BOUNDARY_MODELS = [
+    hb.KNeighborsClassifier(1),
+    hb.KNeighborsClassifier(7, weights="inverse_square"),
+    hb.KNeighborsClassifier(n_neighbors=None, weights="gaussian", bandwidth=0.3),
+    hb.DecisionTreeClassifier(max_depth=3),
+    hb.RandomForestClassifier(10, random_state=0),
+    hb.AdaBoostClassifier(n_estimators=5),
+    hb.GradientBoostingClassifier(n_estimators=5),
+    LogisticRegression(),
+    LinearSVC(),
+]
+
+
+@pytest.mark.parametrize("model", BOUNDARY_MODELS, ids=lambda model: repr(model)[:40])
 def test_a_boundary_has_the_colours_of_the_answers(model):
     X, y = IRIS.data.to_numpy()[:, 2:], IRIS.target_names[IRIS.target]
     ax = plot.boundary(model.fit(X, y), X, y, resolution=40)
@@ -173,6 +186,21 @@ def test_a_boundary_has_the_colours_of_the_answers(model):
         axis=0,
     )
     np.testing.assert_array_equal(model.classes_[nearest], answers)
+
+
+def test_the_stronger_the_vote_the_stronger_the_colour():
+    X, y = IRIS.data.to_numpy()[:, 2:], IRIS.target
+    model = hb.KNeighborsClassifier(n_neighbors=None, weights="gaussian", bandwidth=0.5).fit(X, y)
+    image = plot.boundary(model, X, resolution=30).images[0]
+    left, right, bottom, top = image.get_extent()
+    xs, ys = np.linspace(left, right, 30), np.linspace(bottom, top, 30)
+    shares = model.predict_proba(np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2))
+    paleness = np.asarray(image.get_array()).reshape(-1, 3).min(axis=1)
+    for k in range(3):
+        won = np.flatnonzero(shares.argmax(axis=1) == k)
+        by_strength = won[np.argsort(shares[won, k])]
+        assert (np.diff(paleness[by_strength]) <= 1e-9).all()
+        assert paleness[by_strength[0]] > paleness[by_strength[-1]] + 0.2
 
 
 def test_cells_of_one_nearest_neighbour():

@@ -67,8 +67,9 @@ class Codec:
 def write_estimator(estimator: Declared, writer: RecordWriter) -> dict[str, Any]:
     """Put a fitted estimator into a record; return the record's description."""
     codec = codec_of(estimator)
+    parameters = parameters_of(estimator, _estimators())  # first: they name members that cannot be saved
     codec.write(estimator, writer)
-    return writer.description(codec.estimator.__name__, parameters_of(estimator, _estimators()))
+    return writer.description(codec.estimator.__name__, parameters)
 
 
 def read_estimator(reader: RecordReader) -> Declared:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from hornbeam.errors import MemberError, MemberTypeError
@@ -207,8 +207,9 @@ def _side_by_side(attempt: Callable[..., Any], tasks: Sequence[tuple[Any, ...]],
     if n_workers == 1:
         return [with_its_share(*task) for task in tasks]
     with threadpool_limits(limits=share):  # of numerical libraries, which members of others use
-        parallel = joblib.Parallel(n_jobs=n_workers, backend="threading")
-        return list(parallel(joblib.delayed(with_its_share)(*task) for task in tasks))
+        # scikit-learn's own: it takes its settings along, which every thread has for itself
+        parallel = Parallel(n_jobs=n_workers, backend="threading")
+        return list(parallel(delayed(with_its_share)(*task) for task in tasks))
 
 
 def _on_all_rows(tasks: Sequence[tuple[int, int | None]], results: Sequence[Any]) -> list[Any]:
