@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+import hornbeam
 import hornbeam as hb
 from hornbeam.errors import MemberError
 from hornbeam.threads import resolve_n_jobs, share_of_threads
@@ -551,3 +552,42 @@ def test_regressors_only(diabetes):
         hb.StackingRegressor([regressors()], stack_method="predict")
     with pytest.raises(TypeError, match="needs 'levels'"):
         hb.StackingRegressor()
+
+
+# ------------------------------------------------------------------------------------------------------------
+# One reading for all members
+
+
+@pytest.mark.parametrize("cv", [3, "holdout"])
+def test_members_that_share_their_rows_are_those_of_copies(cv, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=90), "colour": rng.choice(["red", "blue"], 90)})
+    y = ((frame["size"] > 0) ^ (frame["colour"] == "red")).to_numpy()
+    members = [
+        ("tree", hb.DecisionTreeClassifier(max_depth=3)),
+        ("forest", hb.RandomForestClassifier(3)),
+        ("boosting", hb.GradientBoostingClassifier(n_estimators=3)),
+        ("ada", hb.AdaBoostClassifier(n_estimators=3)),
+        ("bag", hb.BaggingClassifier(n_estimators=2)),
+        ("knn", hb.KNeighborsClassifier(metric="gower")),
+    ]
+    stack = hb.StackingClassifier([members], cv=cv, random_state=0, n_jobs=1)
+    encoded = []
+    monkeypatch.setattr(hornbeam.data.encode, "_encode", counted(hornbeam.data.encode._encode, encoded))
+    shared = stack.fit(frame, y)
+    n_shared = len(encoded)
+    monkeypatch.setattr(hornbeam.estimators.stacking, "shares_reading", lambda estimator: False)
+    alone = clone(stack).fit(frame, y)
+    # Trees, forest, AdaBoost and bag have exact codes, boosting has bins: two encodings in place of five.
+    n_fits = 4 if cv == 3 else 1
+    assert (n_shared, len(encoded) - n_shared) == (2 * n_fits, 5 * n_fits)
+    assert shared.oof_predictions_.equals(alone.oof_predictions_)
+    np.testing.assert_array_equal(shared.predict_proba(frame), alone.predict_proba(frame))
+
+
+def counted(function, calls):
+    def wrapper(*args, **kwargs):
+        calls.append(args)
+        return function(*args, **kwargs)
+
+    return wrapper

@@ -33,6 +33,7 @@ from hornbeam.data.target import (
     read_weights,
 )
 from hornbeam.errors import MemberError
+from hornbeam.estimators.sharing import shares_reading
 from hornbeam.params import (
     ClassifierStackingOptions,
     StackingOptions,
@@ -195,7 +196,7 @@ class _Stacking(TransformerMixin, StackingOptions):
             check_is_fitted(estimator)
         elif key is not None:
             estimator = seeded(estimator, key)
-        return Member(name, estimator, self._method_of(name, estimator))
+        return Member(name, estimator, self._method_of(name, estimator), shares_reading(estimator))
 
     def _fit_levels(
         self,

@@ -150,13 +150,15 @@ def make_foreign(name: str, parameters: Mapping[str, Any]) -> Any:
     short = name.removeprefix(_PREFIX)
     foreign = _FOREIGN[short]
     kind = getattr(importlib.import_module(foreign.module), short)
-    known = foreign.parameters & inspect.signature(kind).parameters.keys()
     for parameter in parameters:
-        if parameter not in known:
+        if parameter not in foreign.parameters:
             raise ModelFormatError(f"{name} has no parameter {parameter[:80]!r} here")
     if short == "Pipeline":
         return kind(_checked_steps(parameters.get("steps")))
-    return kind(**parameters)
+    try:
+        return kind(**parameters)
+    except TypeError as error:  # another version of scikit-learn has other parameters
+        raise ModelFormatError(f"{name}: {error}") from None
 
 
 def _checked_steps(steps: Any) -> list[tuple[str, Any]]:

@@ -75,7 +75,9 @@ def _check_members(stack: Stack, classes: Any) -> None:
     columns = columns_of_levels(stack, classes)
     for level, names in zip([*stack.estimators_, [stack.final_estimator_]], columns, strict=True):
         for member in level:
-            _require(is_right_kind(member), f"a {type(member).__name__} is not what the stack is made of")
+            # A pipeline is what its last step is.
+            learner = member.steps[-1][1] if hasattr(member, "steps") else member
+            _require(is_right_kind(learner), f"a {type(member).__name__} is not what the stack is made of")
             _require(member.n_features_in_ == len(names), f"a member does not take {len(names)} columns")
             _require(list(getattr(member, "feature_names_in_", names)) == names, "a member has other columns")
             _require(getattr(member, "n_outputs_", 1) == 1, "a member has several outputs")

@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from hornbeam.data.shared import SharedTable, TableRows
 from hornbeam.errors import MemberError, MemberTypeError
 from hornbeam.threads import share_of_threads
 
@@ -42,11 +43,15 @@ Splits = Sequence[tuple[RowArray, RowArray]]
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One learner of a level: how it is called, what is fitted, and how it is asked."""
+    """One learner of a level: how it is called, what is fitted, and how it is asked.
+
+    `shares_reading` says that it takes rows of a table that is read and encoded once for all members.
+    """
 
     name: str
     estimator: Any
     method: Method
+    shares_reading: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +146,14 @@ def prefitted(levels: Sequence[Sequence[Member]], X: Any, data: StackData, combi
 def _cross_fit(members: Sequence[Member], X: Any, data: StackData, splits: Splits) -> Level:
     """Fit every member on all rows, and a copy of it on each fold to answer the rows that the fold lacks."""
     everything = np.arange(len(data.y))
+    table = _DealtRows(X, members)
     tasks: list[tuple[int, int | None]] = [
         (m, fold) for m in range(len(members)) for fold in (None, *range(len(splits)))
     ]
 
     def attempt(m: int, fold: int | None) -> Any:
         train, test = (everything, None) if fold is None else splits[fold]
-        return _fitted_and_asked(members[m], X, data, train, test, fold=fold)
+        return _fitted_and_asked(members[m], table, data, (train, test), fold=fold)
 
     results = _side_by_side(attempt, tasks, data.n_threads)
     _raise_failures(members, tasks, results, n_folds=len(splits))
@@ -164,9 +170,10 @@ def _fit_on_part(
     members: Sequence[Member], X: Any, data: StackData, *, rows: RowArray, unseen: RowArray, part: int
 ) -> Level:
     """Fit every member on some rows, once; they answer the rows `unseen`, and leave NaN for the others."""
+    table = _DealtRows(X, members)
 
     def attempt(m: int, _: int | None) -> Any:
-        return _fitted_and_asked(members[m], X, data, rows, unseen, fold=None)
+        return _fitted_and_asked(members[m], table, data, (rows, unseen), fold=None)
 
     tasks: list[tuple[int, int | None]] = [(m, None) for m in range(len(members))]
     results = _side_by_side(attempt, tasks, data.n_threads)
@@ -179,20 +186,42 @@ def _fit_on_part(
 
 
 def _fitted_and_asked(
-    member: Member, X: Any, data: StackData, train: RowArray, test: RowArray | None, *, fold: int | None
+    member: Member,
+    table: "_DealtRows",
+    data: StackData,
+    rows: tuple[RowArray, RowArray | None],
+    *,
+    fold: int | None,
 ) -> Any:
     """Return a fitted copy, or in a fold its answers; on a part of the rows both; or what went wrong."""
+    train, test = rows
     try:
         model = clone(member.estimator)
-        whole = len(train) == len(data.y)
-        some = X if whole else _safe_indexing(X, train)
-        model.fit(some, data.y if whole else data.y[train], **data.fit_options(member.name, train))
+        options = data.fit_options(member.name, train)
+        model.fit(table.rows_for(member, ("fit", fold), train), data.y[train], **options)
         if test is None:
             return model
-        found = answers_of(member, model, _safe_indexing(X, test), data.classes)
+        found = answers_of(member, model, table.rows_for(member, ("ask", fold), test), data.classes)
         return found if fold is not None else (model, found)
     except Exception as error:
         return _Failure(member, fold, error)
+
+
+class _DealtRows:
+    """The rows of a level's table as its members take them: shared by those that can, copies for others."""
+
+    def __init__(self, X: Any, members: Sequence[Member]) -> None:
+        self._X = X
+        shared = any(member.shares_reading for member in members)
+        self._table = SharedTable(X, reader="stacking") if shared else None
+        self._dealt: dict[tuple[str, int | None], TableRows] = {}
+
+    def rows_for(self, member: Member, use: tuple[str, int | None], numbers: RowArray) -> Any:
+        """Return some rows; those of one `use` are the same for all members."""
+        if member.shares_reading and self._table is not None:
+            return self._dealt.setdefault(use, self._table.rows(numbers))
+        everything = np.array_equal(numbers, np.arange(self._X.shape[0]))
+        return self._X if everything else _safe_indexing(self._X, numbers)
 
 
 def _side_by_side(attempt: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n_threads: int) -> list[Any]:

@@ -18,15 +18,10 @@ from hornbeam.data.content import Rows
 from hornbeam.data.shared import SharedTable, TableRows
 from hornbeam.data.target import read_classes, read_numbers
 from hornbeam.data.task import Task
-from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
-from hornbeam.estimators.base import TreeModel
-from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hornbeam.selection.linear import Design
+from hornbeam.estimators.sharing import shares_reading
 from hornbeam.selection.metrics import Truth
 
-__all__ = ["Fold", "Folded", "random_splitter", "shares_reading"]
+__all__ = ["Fold", "Folded", "random_splitter"]
 
 AnyArray = npt.NDArray[Any]
 
@@ -159,17 +154,3 @@ def random_splitter(n_folds: int, y: AnyArray, *, task: Task, grouped: bool, see
     if task == "classification" and np.unique(y, return_counts=True)[1].max() >= n_folds:
         return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     return KFold(n_folds, shuffle=True, random_state=seed)
-
-
-def shares_reading(estimator: Any) -> bool:
-    """Whether an estimator reads tables as hornbeam does, and so takes rows that are read already."""
-    if isinstance(estimator, BaggingClassifier | BaggingRegressor):
-        return estimator.estimator is None
-    if isinstance(estimator, AdaBoostClassifier | AdaBoostRegressor):
-        return estimator.estimator is None or (
-            type(estimator.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor)
-            and estimator.estimator.prune is None
-        )
-    if hasattr(estimator, "steps"):  # a pipeline is what its first step is
-        return bool(estimator.steps) and shares_reading(estimator.steps[0][1])
-    return isinstance(estimator, TreeModel | Design | KNeighborsClassifier | KNeighborsRegressor)

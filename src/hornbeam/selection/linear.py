@@ -5,7 +5,7 @@ deviation 1, and makes a column of each of the more frequent categories. The mod
 scikit-learn's: logistic regression for classes, ridge regression for numbers.
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ def linear_model(task: Task) -> Any:
 
 class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns a table into a matrix for linear models."""
+
+    reads_tables: ClassVar[bool] = True
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians, scales and categories."""
