@@ -86,8 +86,9 @@ def ensembles_of(model: Any) -> Iterator[Any]:
     """List the ensembles of trees inside a model."""
     if hasattr(getattr(model, "_model", None), "trees"):
         yield model._model
-    for member in getattr(model, "estimators_", ()):
-        yield from ensembles_of(member)
+    elif hasattr(model, "estimators_"):
+        for member in model.estimators_:
+            yield from ensembles_of(member)
 
 
 def rows_for(model: Any) -> Any:

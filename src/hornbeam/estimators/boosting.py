@@ -347,10 +347,12 @@ class _Boosting(TreeModel, BoostingOptions):
 
     def _start(self, rows: RowsToPredict, offset: Any) -> FloatArray:
         """Return the scores of rows that the first tree is added to."""
+        scores = np.empty((rows.n_rows, 1, self._loss.n_scores))
+        scores[:] = self._baseline
         given = read_offset(offset, rows.n_rows, self._loss.n_scores)
-        constant = np.broadcast_to(self._baseline, (rows.n_rows, self._loss.n_scores))
-        scores = np.array(constant if given is None else constant + given, order="C")
-        return scores[:, np.newaxis, :]
+        if given is not None:
+            scores[:, 0, :] += given
+        return scores
 
     def _scores(self, X: Any, offset: Any) -> FloatArray:
         """Return the scores of rows: rows x scores."""
