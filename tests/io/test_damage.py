@@ -480,6 +480,22 @@ def test_wrong_facts(fact: str, value: Any, file_of: FileOf, load_bytes: Load) -
         )
 
 
+@pytest.mark.parametrize("name", ["bagging", "bagging_of_forests", "adaboost", "adaboost_of_trees"])
+def test_numbers_of_members_are_not_negative(name: str, file_of: FileOf, load_bytes: Load) -> None:
+    with pytest.raises(ModelFormatError, match="'members' is -1"):
+        load_bytes(
+            edited(file_of(name), lambda header: header["__metadata__"]["model"]["facts"].update(members=-1))
+        )
+
+
+def test_a_signalling_nan_is_refused_as_any_other(file_of: FileOf, load_bytes: Load) -> None:
+    data = file_of("classes")
+    thresholds = tensors_of(data)["trees.threshold"].astype(np.float32)
+    thresholds.view(np.uint32)[0] = 0x7FA00000
+    with pytest.raises(ModelFormatError, match="tree 0: node 0"):
+        load_bytes(with_tensors(data, trees__threshold=thresholds))
+
+
 def test_statistics_must_be_all_there(file_of: FileOf, load_bytes: Load) -> None:
     data = file_of("kinds_numbers")
     for tensor in ("trees__impurity", "trees__gain", "trees__weighted_n_node_samples"):

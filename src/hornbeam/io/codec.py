@@ -238,7 +238,7 @@ def _write_bagging(bag: BaggingClassifier | BaggingRegressor, writer: RecordWrit
 
 
 def _read_bagging(bag: BaggingClassifier | BaggingRegressor, reader: RecordReader) -> None:
-    n_members = reader.fact("members", int)
+    n_members = reader.count("members")
     bag._features = MemberFeatures(
         reader.fact("features_per_member", int), reader.fact("features_with_replacement", bool)
     )
@@ -337,7 +337,7 @@ def _read_adaboost(model: Any, reader: RecordReader) -> None:
     if classes is not None and len(classes) != 1:
         raise ModelFormatError(f"AdaBoost has one output, not {len(classes)}")
     n_rounds = read_rounds(model, reader)
-    n_members = reader.fact("members", int)
+    n_members = reader.count("members")
     if n_members:
         model._members = _read_other_members(n_members, reader)
         names, names_given = model._members.names, model._members.names_given

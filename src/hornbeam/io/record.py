@@ -61,6 +61,12 @@ def _holds(dtype: np.dtype[Any], array: AnyArray) -> bool:
         return same_bits(array.astype(dtype).astype(array.dtype), array)
 
 
+def _widened(array: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
+    # A signalling NaN is no number, as its reader will say; the processor need not say it, too.
+    with np.errstate(invalid="ignore"):
+        return array.astype(dtype)
+
+
 class RecordWriter:
     """What is known about one estimator, to be put in by its codec.
 
@@ -133,7 +139,7 @@ class TensorReader:
 
     def take(self, name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) -> AnyArray:
         """Take numbers that were stored in `dtype` or a smaller type; None in `shape` means any length."""
-        return self._take_stored(name, np.dtype(dtype), shape).astype(dtype)
+        return _widened(self._take_stored(name, np.dtype(dtype), shape), np.dtype(dtype))
 
     def stream(self, name: str, dtype: npt.DTypeLike, *, n_dimensions: int = 1) -> "TensorStream":
         """Take numbers that were stored in `dtype` or a smaller type, to be read some at a time."""
@@ -199,7 +205,7 @@ class TensorStream:
             raise ModelFormatError(
                 f"the tensor {self._name!r} has {len(self)} entries, too few for the trees"
             )
-        return self._stored[begin : self._position].astype(self._dtype)
+        return _widened(self._stored[begin : self._position], self._dtype)
 
     def finish(self) -> None:
         """Refuse entries that nobody has read."""
@@ -235,6 +241,13 @@ class RecordReader(TensorReader):
         value = self._facts.pop(name)
         if type(value) is not kind:
             raise ModelFormatError(f"the fact {self._prefix + name!r} is not of type {kind.__name__}")
+        return value
+
+    def count(self, name: str) -> int:
+        """Take a number of things, which may be 0."""
+        value = self.fact(name, int)
+        if value < 0:
+            raise ModelFormatError(f"the fact {self._prefix + name!r} is {value}, a number of things")
         return value
 
     def child(self, name: str) -> "RecordReader":
