@@ -28,6 +28,7 @@ from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegres
 from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.io import export, load, save
+from hornbeam.report import report
 
 if TYPE_CHECKING:
     from hornbeam import plot
@@ -68,6 +69,7 @@ __all__ = [
     "load",
     "member_correlation",
     "plot",
+    "report",
     "save",
     "tune",
 ]

@@ -8,10 +8,29 @@ import numpy.typing as npt
 from hornbeam._optional import require
 from hornbeam.inside.words import printable
 
-__all__ = ["axes_for", "class_colours", "label", "tint", "value_colours"]
+__all__ = [
+    "BLUE",
+    "CYCLE",
+    "GREY",
+    "INK",
+    "ORANGE",
+    "PALETTE",
+    "STYLES",
+    "axes_for",
+    "class_colours",
+    "draw_course",
+    "label",
+    "tint",
+    "value_colours",
+]
 
 # Okabe and Ito (2008): told apart by colour-blind people, too. Beyond them colours are spread over the wheel.
-_PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+BLUE, ORANGE, GREY, INK = PALETTE[0], PALETTE[1], PALETTE[7], "#444444"
+# Lines that differ in colour differ in stroke, too: a copy in grey can still be read.
+CYCLE = tuple(colour for colour in PALETTE if colour != "#F0E442")  # yellow lines cannot be seen on white
+STYLES = ("-", "--", ":", "-.")
 
 
 def axes_for(ax: Any, *, size: tuple[float, float] | None = None, purpose: str) -> Any:
@@ -25,8 +44,8 @@ def axes_for(ax: Any, *, size: tuple[float, float] | None = None, purpose: str) 
 def class_colours(n_classes: int) -> npt.NDArray[np.float64]:
     """Return one colour per class, as red, green and blue."""
     colors = require("matplotlib.colors", purpose="Colours")
-    if n_classes <= len(_PALETTE):
-        return np.array([colors.to_rgb(name) for name in _PALETTE[:n_classes]])
+    if n_classes <= len(PALETTE):
+        return np.array([colors.to_rgb(name) for name in PALETTE[:n_classes]])
     hues = np.arange(n_classes) / n_classes
     wheel: npt.NDArray[np.float64] = colors.hsv_to_rgb(
         np.stack([hues, np.full(n_classes, 0.75), np.full(n_classes, 0.8)], axis=1)
@@ -48,6 +67,24 @@ def tint(colour: npt.NDArray[np.float64], strength: Any) -> npt.NDArray[np.float
     strength = np.asarray(strength, dtype=np.float64)[..., None]
     mixed: npt.NDArray[np.float64] = 1 - strength * (1 - colour)
     return mixed
+
+
+def draw_course(ax: Any, places: Any, values: Any, name: str, *, marker: str | None = None) -> None:
+    """Draw a line of training rows or test rows, the same way in every picture that has both."""
+    is_training = name == "training rows"
+    colour, style = (GREY, "--") if is_training else (BLUE, "-")
+    face = "white" if is_training else colour
+    ax.plot(
+        places,
+        values,
+        linestyle=style,
+        color=colour,
+        marker=marker,
+        markersize=4,
+        markerfacecolor=face,
+        linewidth=1.4,
+        label=name,
+    )
 
 
 def label(text: object) -> str:

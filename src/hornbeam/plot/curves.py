@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import model_selection
 
-from hornbeam.plot.canvas import axes_for, label
+from hornbeam.plot.canvas import BLUE, GREY, axes_for, draw_course, label
 
 __all__ = ["learning_curve", "validation_curve"]
 
@@ -99,11 +99,11 @@ def _in_order(value: Any, place: int) -> tuple[int, float]:
 
 
 def _draw_scores(places: FloatArray, train: FloatArray | None, test: FloatArray, ax: Any) -> None:
-    for scores, colour, name in ((train, "#999999", "training rows"), (test, "#0072B2", "test rows")):
+    for scores, colour, name in ((train, GREY, "training rows"), (test, BLUE, "test rows")):
         if scores is None:
             continue
         mean, spread = scores.mean(axis=1), scores.std(axis=1)
         ax.fill_between(places, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
-        ax.plot(places, mean, "o-", color=colour, markersize=3, label=name)
+        draw_course(ax, places, mean, name, marker="o")
     ax.set_ylabel("score")
     ax.legend(frameon=False)

@@ -1,0 +1,267 @@
+"""What a report says, as plain data: a model and rows come in, everything that is drawn or written goes out.
+
+`gather` is the whole computation; `charts.py` and `page.py` only show what it found.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam.data.content import MISSING
+from hornbeam.data.table import Column, SparseColumn, Table, read_table
+from hornbeam.inside.words import brief_number, count, named
+from hornbeam.report.influence import (
+    Dependence,
+    Importances,
+    LearningCurve,
+    dependence_of,
+    learning_curve_of,
+    shuffled_importances,
+)
+from hornbeam.report.judging import Answers, Judgement, answers_of, judge
+from hornbeam.report.rows import Rows
+from hornbeam.report.scores import Scores, class_scores, number_scores
+
+__all__ = ["ColumnFacts", "Facts", "gather"]
+
+FloatArray = npt.NDArray[np.float64]
+
+N_DEPENDENCES = 4
+MOST_TOP_VALUES = 3
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column in a line: what it is called, its kind, its gaps, its values."""
+
+    name: str
+    kind: str
+    n_missing: int
+    n_distinct: int
+    values: str
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """All that a report is made from.
+
+    For classes, `truth` and the answers of the judgement are codes into `labels`; the first `n_known` of these
+    are the classes that the model knows, in its order.
+    """
+
+    model: Any
+    target_name: str
+    labels: tuple[Any, ...] | None
+    n_known: int
+    rows: Rows
+    columns: tuple[ColumnFacts, ...]
+    truth: npt.NDArray[Any]
+    n_training_rows: int | None
+    judgement: Judgement
+    scores: Scores
+    importances: Importances
+    dependences: tuple[Dependence, ...]
+    learning_curve: LearningCurve | None
+    own: Answers  # of the model itself
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the answers are classes."""
+        return self.labels is not None
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+
+def gather(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    X_train: Any,
+    y_train: Any,
+    cv: int | None,
+    target_name: str | None,
+    seed: int,
+) -> Facts:
+    """Find out everything that the report says."""
+    check_is_fitted(model)
+    if not (is_classifier(model) or is_regressor(model)):
+        raise TypeError(f"report takes classifiers and regressors; got {type(model).__name__}.")
+    if (X_train is None) != (y_train is None):
+        raise ValueError("Give both X_train and y_train, or neither.")
+    rows, target = Rows(X), _checked_target(y, "y", model)
+    _check_length(rows, target, "X", "y")
+    training = None if X_train is None else (Rows(X_train), _checked_target(y_train, "y_train", model))
+    if training is not None:
+        _check_length(*training, "X_train", "y_train")
+    with warnings.catch_warnings():
+        # Copies of a model on parts of its rows may warn of what the user has been told at the fit.
+        warnings.simplefilter("ignore")
+        table = read_table(X, estimator_name="report")
+        judgement = judge(model, rows, target, cv=cv, are_new=training is not None, seed=seed)
+        own = answers_of(model, rows.native, np.asarray(model.classes_) if is_classifier(model) else None)
+        labels = _labels(model, target) if is_classifier(model) else None
+        scores = _scores(model, rows, target, training, judgement, own, labels, seed)
+        importances = shuffled_importances(judgement, rows, target, seed=seed)
+        dependences = _dependences(model, rows, table, importances, seed)
+        curve = learning_curve_of(model, *(training or (rows, target)), seed=seed)
+    return Facts(
+        model=model,
+        target_name=target_name or str(getattr(y, "name", None) or "target"),
+        labels=None if labels is None else tuple(labels.tolist()),
+        n_known=0 if labels is None else len(model.classes_),
+        rows=rows,
+        columns=tuple(_column_facts(column) for column in table.columns),
+        truth=target if labels is None else _codes(labels, target),
+        n_training_rows=None if training is None else training[0].n_rows,
+        judgement=judgement,
+        scores=scores,
+        importances=importances,
+        dependences=dependences,
+        learning_curve=curve,
+        own=own,
+    )
+
+
+# --- The target ------------------------------------------------------------------------------------------
+
+
+def _checked_target(y: Any, name: str, model: Any) -> npt.NDArray[Any]:
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim != 1:
+        raise ValueError(f"report takes one target; {name} has shape {target.shape}.")
+    if not len(target):
+        raise ValueError(f"{name} is empty: there is nothing to report on.")
+    if is_regressor(model):
+        numbers = target.astype(np.float64)
+        wrong = np.flatnonzero(~np.isfinite(numbers))
+        if len(wrong):
+            raise ValueError(f"{name}, row {wrong[0]}: the target is {numbers[wrong[0]]}; leave such rows out.")
+        return numbers
+    known = np.asarray(model.classes_)
+    if (known.dtype.kind in "biuf") != (target.dtype.kind in "biuf"):
+        raise ValueError(
+            f"The model predicts classes such as {named(known[0])}, but {name} holds values such as "
+            f"{named(target[0])}."
+        )
+    return target
+
+
+def _check_length(rows: Rows, target: npt.NDArray[Any], X_name: str, y_name: str) -> None:
+    if rows.n_rows != len(target):
+        raise ValueError(f"{X_name} has {rows.n_rows} rows, but {y_name} has {len(target)}.")
+
+
+def _labels(model: Any, target: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the classes of the model, and after them those that only the rows have."""
+    known = np.asarray(model.classes_)
+    new = [label for label in np.unique(target).tolist() if label not in set(known.tolist())]
+    return np.array([*known.tolist(), *new], dtype=object)
+
+
+def _codes(labels: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    numbers = {label: code for code, label in enumerate(labels.tolist())}
+    return np.array([numbers[value] for value in values.tolist()], dtype=np.int64)
+
+
+# --- Scores ----------------------------------------------------------------------------------------------
+
+
+def _scores(
+    model: Any,
+    rows: Rows,
+    target: npt.NDArray[Any],
+    training: tuple[Rows, npt.NDArray[Any]] | None,
+    judgement: Judgement,
+    own: Answers,
+    labels: npt.NDArray[Any] | None,
+    seed: int,
+) -> Scores:
+    """Score the judged answers, the guess, and the model on the rows of its fit as far as these are known."""
+    classes = None if labels is None else np.asarray(model.classes_)
+    known_fit: tuple[npt.NDArray[Any], Answers] | None = None
+    if training is not None:
+        known_fit = (training[1], answers_of(model, training[0].native, classes))
+    elif judgement.is_cross_fitted:
+        known_fit = (target, own)
+    guessed_from = target if training is None else training[1]
+    if labels is None:
+        guess = Answers(np.full(len(target), guessed_from.mean()), None)
+        found = number_scores(target, judgement.answers, guess, known_fit, seed=seed)
+        return Scores(found, f"the mean of the target, {brief_number(float(guessed_from.mean()))}, for every row")
+    codes = _codes(labels, target)
+    known_labels = set(labels.tolist())
+    familiar = np.array([label in known_labels for label in guessed_from.tolist()])
+    counts = np.bincount(_codes(labels, guessed_from[familiar]), minlength=len(labels))
+    shares = np.broadcast_to(counts / counts.sum(), (len(codes), len(labels)))[:, : len(model.classes_)]
+    guess = Answers(np.full(len(codes), int(counts.argmax())), shares)
+    answers = _coded(labels, judgement.answers)
+    if known_fit is not None:
+        known_fit = _coded_fit(labels, known_fit)
+    found = class_scores(codes, answers, guess, known_fit, seed=seed)
+    return Scores(found, f"always {named(labels[counts.argmax()])}, the most frequent class")
+
+
+def _coded(labels: npt.NDArray[Any], answers: Answers) -> Answers:
+    return Answers(_codes(labels, answers.predicted), answers.shares)
+
+
+def _coded_fit(
+    labels: npt.NDArray[Any], fit: tuple[npt.NDArray[Any], Answers]
+) -> tuple[npt.NDArray[Any], Answers] | None:
+    """Code the rows of the fit; None if they have labels that neither the model nor the rows know."""
+    known = set(labels.tolist())
+    return (_codes(labels, fit[0]), _coded(labels, fit[1])) if known.issuperset(fit[0].tolist()) else None
+
+
+def _dependences(
+    model: Any, rows: Rows, table: Table, importances: Importances, seed: int
+) -> tuple[Dependence, ...]:
+    """Look at the columns that matter most, leaving out those that do not matter at all."""
+    found = []
+    for column, mean in zip(importances.columns, importances.mean.tolist(), strict=True):
+        if len(found) == N_DEPENDENCES or mean <= 0:
+            break
+        dependence = dependence_of(model, rows, table.columns[column], column, seed=seed)
+        if dependence is not None:
+            found.append(dependence)
+    return tuple(found)
+
+
+# --- Columns ---------------------------------------------------------------------------------------------
+
+
+def _column_facts(column: Column) -> ColumnFacts:
+    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    if column.kind == "numeric":
+        numbers = values.astype(np.float64)
+        known = numbers[~np.isnan(numbers)]
+        words = "no value at all"
+        if len(known):
+            low, middle, high = (brief_number(float(q)) for q in np.quantile(known, [0, 0.5, 1], method="nearest"))
+            words = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
+        return ColumnFacts(column.name, "numeric", len(numbers) - len(known), len(np.unique(known)), words)
+    known = values[values != MISSING]
+    counts = np.bincount(known, minlength=len(column.categories or ()))
+    top = np.argsort(-counts, kind="stable")[:MOST_TOP_VALUES]
+    categories = column.categories or ()
+    words = ", ".join(f"{named(categories[k])} ({counts[k]:,})" for k in top.tolist() if counts[k])
+    n_more = int(np.count_nonzero(counts)) - sum(1 for k in top.tolist() if counts[k])
+    words += f", and {count(n_more, 'other')}" if n_more else ""
+    return ColumnFacts(
+        column.name,
+        column.kind,
+        int(len(values) - len(known)),
+        int(np.count_nonzero(counts)),
+        words or "no value at all",
+    )

@@ -1,0 +1,223 @@
+"""What the answers depend on: the columns, by shuffling them and by moving them, and the number of rows.
+
+Everything is measured from outside, by asking the model, so it works for every estimator. Nothing here needs
+more than a sample of the rows; the constants say how many.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier
+
+from hornbeam.data.content import MISSING
+from hornbeam.data.table import Column, SparseColumn
+from hornbeam.report.judging import Judgement, answers_of, folds
+from hornbeam.report.rows import Rows
+
+__all__ = ["Dependence", "Importances", "LearningCurve", "dependence_of", "learning_curve_of", "shuffled_importances"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MOST_ROWS_SHUFFLED = 3_000
+MOST_COLUMNS_SHUFFLED = 80
+N_SHUFFLES = 5
+MOST_ROWS_MOVED = 200
+N_LINES = 30  # of single rows
+N_PLACES = 25
+MOST_CATEGORIES = 12
+MOST_ROWS_LEARNED = 20_000
+CURVE_SHARES = (0.1, 0.2, 0.35, 0.6, 1.0)
+N_CURVE_FOLDS = 3
+
+
+# --- Importances -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """How much the score falls when a column is shuffled, the most first; with the standard error."""
+
+    columns: tuple[int, ...]
+    mean: FloatArray
+    standard_error: FloatArray
+    n_left_out: int  # columns that were not tried
+
+
+def shuffled_importances(judgement: Judgement, rows: Rows, y: npt.NDArray[Any], *, seed: int) -> Importances:
+    """Shuffle one column after the other among the rows of each part, and see what its model loses by that.
+
+    The score is accuracy, or R2. The error bar is over shuffles and parts.
+    """
+    rng = np.random.default_rng(seed)
+    columns = _columns_to_shuffle(judgement, rows.n_columns)
+    n_per_part = max(2, MOST_ROWS_SHUFFLED // len(judgement.parts))
+    n_shuffles = max(1, -(-N_SHUFFLES // len(judgement.parts)))
+    losses = []
+    for part in judgement.parts:
+        chosen = part.rows
+        if len(chosen) > n_per_part:
+            chosen = np.sort(rng.choice(chosen, n_per_part, replace=False))
+        sample, truth = rows.take(chosen).dense(), y[chosen]
+        before = _score(part.model, sample.native, truth)
+        for _ in range(n_shuffles):
+            order = rng.permutation(len(chosen))
+            losses.append(
+                [before - _score(part.model, sample.with_column_from(j, order), truth) for j in columns]
+            )
+    found = np.array(losses).reshape(len(losses), len(columns))
+    mean = found.mean(axis=0)
+    error = found.std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.zeros(len(columns))
+    order = np.argsort(-mean, kind="stable")
+    return Importances(
+        tuple(columns[k] for k in order), mean[order], error[order], rows.n_columns - len(columns)
+    )
+
+
+def _columns_to_shuffle(judgement: Judgement, n_columns: int) -> list[int]:
+    """Take all columns or, of very many, those that the model says it uses most."""
+    if n_columns <= MOST_COLUMNS_SHUFFLED:
+        return list(range(n_columns))
+    own = np.asarray(getattr(judgement.parts[0].model, "feature_importances_", np.zeros(n_columns)))
+    return sorted(np.argsort(-own, kind="stable")[:MOST_COLUMNS_SHUFFLED].tolist())
+
+
+def _score(model: Any, X: Any, truth: npt.NDArray[Any]) -> float:
+    said = np.asarray(model.predict(X))
+    if is_classifier(model):
+        return float(np.mean(said == truth))
+    variation = float(np.sum((truth - truth.mean()) ** 2))
+    return 1 - float(np.sum((truth - said) ** 2)) / variation if variation > 0 else 0.0
+
+
+# --- Partial dependence ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """The mean answer while one column is set to one value after the other, all else as it is.
+
+    `places` are numbers, or the names of categories. `mean` is places x outputs: the share of each class, of
+    the second of two, or the number. `lines` are the answers of single rows, rows x places, for one output.
+    """
+
+    column: int
+    places: FloatArray | list[Any]
+    mean: FloatArray
+    lines: FloatArray | None
+
+
+def dependence_of(model: Any, rows: Rows, column: Column, number: int, *, seed: int) -> Dependence | None:
+    """Move one column of a sample of rows through the values that it has; None if it has but one."""
+    sources = _sources(column)
+    if len(sources) < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    chosen = np.arange(rows.n_rows)
+    if rows.n_rows > MOST_ROWS_MOVED:
+        chosen = np.sort(rng.choice(rows.n_rows, MOST_ROWS_MOVED, replace=False))
+    # The source rows are appended to the sample, so that their values are at hand in any kind of table.
+    sample = rows.take(np.concatenate([chosen, sources])).dense()
+    n, total = len(chosen), len(chosen) + len(sources)
+    answers = []
+    for position in range(len(sources)):
+        moved = Rows(sample.with_column_from(number, np.full(total, n + position)))
+        answers.append(_outputs(model, moved.take(np.arange(n)).native))
+    said = np.stack(answers)  # places x rows x outputs
+    single = said.shape[2] == 1
+    return Dependence(number, _places(column, sources), said.mean(axis=1), said[:, :N_LINES, 0].T if single else None)
+
+
+def _sources(column: Column) -> IntArray:
+    """Choose rows whose values in a column stand for all: each category once, or numbers in even steps."""
+    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    if column.kind == "numeric":
+        known = np.flatnonzero(~np.isnan(values.astype(np.float64)))
+    else:
+        known = np.flatnonzero(values != MISSING)
+    if not len(known):
+        return known
+    distinct, first = np.unique(values[known], return_index=True)
+    if column.kind != "numeric":
+        counts = np.bincount(np.searchsorted(distinct, values[known]))
+        kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_CATEGORIES])
+        return known[first[kept]]
+    if len(distinct) > N_PLACES:
+        # The outermost hundredths are left out: a few far values would squeeze all others together.
+        ranks = np.sort(values[known])[[int(0.01 * len(known)), int(0.99 * (len(known) - 1))]]
+        wanted = np.linspace(float(ranks[0]), float(ranks[1]), N_PLACES)
+        nearest = np.unique(np.clip(np.searchsorted(distinct, wanted), 0, len(distinct) - 1))
+        return known[first[nearest]]
+    return known[first]
+
+
+def _places(column: Column, sources: IntArray) -> FloatArray | list[Any]:
+    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    if column.categories is None:
+        return values[sources].astype(np.float64)
+    return [column.categories[code] for code in values[sources].tolist()]
+
+
+def _outputs(model: Any, X: Any) -> FloatArray:
+    """Return what is drawn: numbers, the share of the second of two classes, or of every class."""
+    if not is_classifier(model):
+        return np.asarray(model.predict(X), dtype=np.float64).reshape(-1, 1)
+    answers = answers_of(model, X, np.asarray(model.classes_))
+    shares = answers.shares
+    if shares is None:
+        shares = (answers.predicted[:, np.newaxis] == model.classes_).astype(np.float64)
+    return shares[:, 1:] if shares.shape[1] == 2 else shares
+
+
+# --- Learning curve --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Scores on training and test rows for several numbers of training rows: sizes x folds."""
+
+    sizes: IntArray
+    train: FloatArray
+    test: FloatArray
+
+
+def learning_curve_of(model: Any, rows: Rows, y: npt.NDArray[Any], *, seed: int) -> LearningCurve | None:
+    """Fit copies of the model to more and more rows; None if it cannot be fitted to these rows."""
+    chosen = np.arange(len(y))
+    if len(y) > MOST_ROWS_LEARNED:
+        chosen = np.random.default_rng(seed).choice(len(y), MOST_ROWS_LEARNED, replace=False)
+        chosen.sort()
+    table, target = rows.take(chosen), y[chosen]
+    train_scores, test_scores = [], []
+    try:
+        for train, test in folds(model, target, N_CURVE_FOLDS, seed):
+            shuffled = np.random.default_rng(seed).permutation(train)
+            sizes = _sizes(len(train))
+            fits = [_fit_and_score(model, table, target, shuffled[:size], test) for size in sizes]
+            train_scores.append([first for first, _ in fits])
+            test_scores.append([second for _, second in fits])
+    except (ValueError, TypeError):
+        return None
+    n_sizes = min(map(len, train_scores))
+    return LearningCurve(
+        np.array(sizes[-n_sizes:]),
+        np.array([scores[-n_sizes:] for scores in train_scores]).T,
+        np.array([scores[-n_sizes:] for scores in test_scores]).T,
+    )
+
+
+def _sizes(n_rows: int) -> list[int]:
+    return sorted({max(2, round(share * n_rows)) for share in CURVE_SHARES if share * n_rows >= 8} | {n_rows})
+
+
+def _fit_and_score(
+    model: Any, table: Rows, y: npt.NDArray[Any], train: IntArray, test: IntArray
+) -> tuple[float, float]:
+    rows = table.take(np.sort(train))
+    fitted = clone(model).fit(rows.native, y[np.sort(train)])
+    return (
+        _score(fitted, rows.native, y[np.sort(train)]),
+        _score(fitted, table.take(test).native, y[test]),
+    )

@@ -1,0 +1,102 @@
+"""Who judges the model, and on which rows: answers to rows that whoever gives them has not been fitted on.
+
+Where the rows of the fit are known (`X_train`), or the rows given are said to be new (`cv=None`), the model
+answers for itself. Else the rows may be those of its fit, about which its own answers say little: then each
+row is answered by a copy of the model that was fitted to the other folds.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from hornbeam.report.rows import Rows
+
+__all__ = ["Answers", "Judgement", "Part", "answers_of", "folds", "judge"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says about some rows: classes or numbers, and class shares where it has them."""
+
+    predicted: npt.NDArray[Any]
+    shares: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A model and the numbers of the rows that it is asked about."""
+
+    model: Any
+    rows: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """The parts that judge, the answers to all rows, and how this came about in a sentence."""
+
+    parts: tuple[Part, ...]
+    answers: Answers
+    is_cross_fitted: bool
+    method: str
+
+
+def judge(model: Any, rows: Rows, y: npt.NDArray[Any], *, cv: int | None, are_new: bool, seed: int) -> Judgement:
+    """Have every row answered by a model that has not seen it."""
+    direct = Part(model, np.arange(rows.n_rows))
+    if are_new or cv is None:
+        return _judgement(model, rows, (direct,), "by the model itself, on rows that it was not fitted on")
+    try:
+        parts = tuple(
+            Part(clone(model).fit(rows.take(train).native, y[train]), test)
+            for train, test in folds(model, y, cv, seed)
+        )
+    except (ValueError, TypeError) as error:
+        reason = (
+            "by the model itself, perhaps on the rows of its fit: it could not be fitted again "
+            f"({type(error).__name__})"
+        )
+        return _judgement(model, rows, (direct,), reason)
+    return _judgement(
+        model, rows, parts, f"by {len(parts)} copies of the model, each fitted to the other rows (cross-fitting)"
+    )
+
+
+def folds(model: Any, y: npt.NDArray[Any], cv: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Deal the rows into folds; classes keep their shares where each has enough rows."""
+    n_folds = min(cv, len(y))
+    if n_folds < 2:
+        raise ValueError(f"Folds need two rows or more; there are {len(y)}.")
+    splitter: Any = KFold(n_folds, shuffle=True, random_state=seed)
+    if is_classifier(model) and np.unique(y, return_counts=True)[1].min() >= n_folds:
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    yield from splitter.split(np.zeros((len(y), 1)), y)
+
+
+def _judgement(model: Any, rows: Rows, parts: tuple[Part, ...], method: str) -> Judgement:
+    classes = np.asarray(model.classes_) if is_classifier(model) else None
+    found = [answers_of(part.model, rows.take(part.rows).native, classes) for part in parts]
+    order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
+    predicted = np.concatenate([each.predicted for each in found])[order]
+    shares = None
+    if all(each.shares is not None for each in found):
+        shares = np.concatenate([each.shares for each in found if each.shares is not None])[order]
+    return Judgement(parts, Answers(predicted, shares), len(parts) > 1, method)
+
+
+def answers_of(model: Any, X: Any, classes: npt.NDArray[Any] | None) -> Answers:
+    """Ask a model; its shares are put in the order of `classes`, 0 for those that it does not know."""
+    predicted = np.asarray(model.predict(X))
+    if classes is None or not hasattr(model, "predict_proba"):
+        return Answers(predicted, None)
+    given = np.asarray(model.predict_proba(X), dtype=np.float64)
+    shares = np.zeros((len(predicted), len(classes)))
+    shares[:, np.searchsorted(classes, model.classes_)] = given
+    return Answers(predicted, shares)

@@ -1,0 +1,60 @@
+"""A table, whatever its kind, whose rows can be picked and whose columns can be filled from other rows.
+
+In comes X as a user has it: an array, a sparse matrix, a data frame of pandas, polars or Arrow. What goes out is
+of the same kind, with the same column types, so that every model takes it.
+"""
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+__all__ = ["Rows"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+class Rows:
+    """The rows of a table; `native` is the table itself."""
+
+    def __init__(self, X: Any) -> None:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        self._frame = frame if isinstance(frame, nw.DataFrame) else None
+        if self._frame is None:
+            X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+            if X.ndim != 2:
+                raise ValueError(f"report takes a table of rows and columns; X has {X.ndim} dimension(s).")
+        self.native = X
+        self.n_rows, self.n_columns = (int(size) for size in X.shape)
+
+    def take(self, rows: IntArray) -> "Rows":
+        """Pick rows, in the order given."""
+        if self._frame is not None:
+            return Rows(self._frame[rows.tolist()].to_native())
+        return Rows(self.native[rows])
+
+    def dense(self) -> "Rows":
+        """Return the same rows with their zeros written out, if they were not."""
+        return Rows(self.native.toarray()) if sparse.issparse(self.native) else self
+
+    def cells(self, row: int) -> tuple[Any, ...]:
+        """Return the values of one row."""
+        if self._frame is not None:
+            return tuple(self._frame.row(row))
+        native = self.native
+        return tuple((native[row].toarray()[0] if sparse.issparse(native) else native[row]).tolist())
+
+    def with_column_from(self, column: int, source: IntArray) -> Any:
+        """Return the table with row i of one column taken from row `source[i]`: the others stay."""
+        if self._frame is not None:
+            series = self._frame.get_column(self._frame.columns[column])[source.tolist()]
+            if hasattr(self.native, "index"):  # pandas puts values where the index says
+                native = self.native.copy(deep=False)
+                native[self._frame.columns[column]] = series.to_native().array
+                return native
+            return self._frame.with_columns(series).to_native()
+        changed = self.native.copy()
+        changed[:, column] = self.native[source, column]
+        return changed

@@ -1,0 +1,474 @@
+/* The script of a report: the switch between light and dark, and the tree viewer. Text is only ever set as
+   text, never as markup: names of columns, classes and categories are other people's. */
+"use strict";
+
+(() => {
+  const button = document.getElementById("theme");
+  const root = document.documentElement;
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const isDark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+  });
+})();
+
+(() => {
+  const block = document.getElementById("viewer-data");
+  if (!block) return;
+  const data = JSON.parse(block.textContent);
+  const byId = (id) => document.getElementById(id);
+  const [viewer, canvas, world, links, nodes, facts] = ["viewer", "canvas", "world", "links", "nodes", "facts"].map(byId);
+
+  const COLUMN = 244, LINE = 52, WIDTH = 196, HEIGHT = 32; // distances between nodes, and the size of one
+  const COLOURS = ["blue", "orange", "green", "pink", "sky", "red", "yellow", "grey"];
+  const LEAST_ZOOM = 0.02, MOST_ZOOM = 4, FAR = 0.4, READABLE = 0.75; // below FAR text is left out
+  const FIRST_NODES = 40; // opened at first: as many levels as have about so many nodes
+
+  const state = { member: 0, open: new Set(), chosen: 0, row: null, x: 0, y: 0, zoom: 1 };
+  let tree, parents, layout, drawn = new Map(), onPath = new Set(), waiting = false;
+
+  // ---- Making elements -------------------------------------------------------------------------------
+
+  const svgElement = (name, attributes, parent) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    if (parent) parent.append(element);
+    return element;
+  };
+  const element = (name, text, parent) => {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (parent) parent.append(made);
+    return made;
+  };
+  const cut = (text, most) => {
+    const letters = Array.from(text);
+    return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : text;
+  };
+  const cutTest = (text, most) => { // a name is rather cut than a threshold
+    const at = text.lastIndexOf(" <= ");
+    return at < 0 ? cut(text, most) : cut(text.slice(0, at), most - (text.length - at)) + text.slice(at);
+  };
+  const percent = (share) =>
+    share === 0 || share === 1 ? `${100 * share} %`
+    : share < 0.001 ? "<0.1 %"
+    : share > 0.999 ? ">99.9 %"
+    : `${(100 * share).toFixed(share < 0.01 || share > 0.99 ? 1 : 0)} %`;
+  const colourOf = (number) => COLOURS[Math.min(number, COLOURS.length - 1)];
+
+  // ---- The tree and where its nodes are --------------------------------------------------------------
+
+  const take = (member) => {
+    state.member = member;
+    tree = data.members[member];
+    parents = new Int32Array(tree.node.length).fill(-1);
+    tree.children.forEach((children, node) => children.forEach((child) => { parents[child] = node; }));
+    state.open = firstLevels();
+    state.chosen = 0;
+    clear();
+    follow(state.row);
+    arrange();
+    fit(READABLE);
+  };
+
+  const firstLevels = () => {
+    const open = new Set();
+    let level = [0], shown = 1;
+    while (level.length) {
+      const next = level.flatMap((node) => tree.children[node]);
+      shown += next.length;
+      if (shown > FIRST_NODES && open.size) break;
+      level.forEach((node) => { if (tree.children[node].length) open.add(node); });
+      level = next;
+    }
+    return open;
+  };
+
+  const arrange = () => {
+    const shown = [], depth = new Map([[0, 0]]), height = new Map();
+    const stack = [0];
+    let lines = 0;
+    while (stack.length) { // every node before its children, and these in order
+      const node = stack.pop();
+      shown.push(node);
+      if (state.open.has(node)) {
+        for (const child of [...tree.children[node]].reverse()) {
+          depth.set(child, depth.get(node) + 1);
+          stack.push(child);
+        }
+      } else {
+        height.set(node, lines++);
+      }
+    }
+    for (const node of [...shown].reverse()) { // a parent stands in the middle of its children
+      if (height.has(node)) continue;
+      const children = tree.children[node];
+      height.set(node, (height.get(children[0]) + height.get(children[children.length - 1])) / 2);
+    }
+    const place = (node) => [depth.get(node) * COLUMN, height.get(node) * LINE];
+    layout = new Map(shown.map((node) => [node, place(node)]));
+    layout.width = (Math.max(...depth.values()) + 1) * COLUMN;
+    layout.lines = lines;
+    redraw();
+  };
+
+  // ---- Drawing: only what the window shows is in the document ----------------------------------------
+
+  const clear = () => {
+    drawn.forEach(({ group, link }) => { group.remove(); if (link) link.remove(); });
+    drawn = new Map();
+  };
+
+  const redraw = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  };
+
+  const draw = () => {
+    const { width, height } = canvas.getBoundingClientRect();
+    world.setAttribute("transform", `translate(${state.x} ${state.y}) scale(${state.zoom})`);
+    canvas.classList.toggle("far", state.zoom < FAR);
+    const left = -state.x / state.zoom - COLUMN, right = (width - state.x) / state.zoom + COLUMN;
+    const top = -state.y / state.zoom - LINE, bottom = (height - state.y) / state.zoom + LINE;
+    const isSeen = (node) => {
+      const [x, y] = layout.get(node), above = parents[node];
+      const from = above < 0 ? y : layout.get(above)[1]; // the line from the parent may be all that is seen
+      return x + WIDTH >= left && x - COLUMN <= right && Math.max(y, from) >= top && Math.min(y, from) <= bottom;
+    };
+    drawn.forEach(({ group, link }, node) => {
+      if (layout.has(node) && isSeen(node)) return;
+      group.remove();
+      if (link) link.remove();
+      drawn.delete(node);
+    });
+    layout.forEach((place, node) => {
+      if (!isSeen(node)) return;
+      if (!drawn.has(node)) drawn.set(node, make(node));
+      put(node, place);
+    });
+  };
+
+  const make = (node) => {
+    const isLeaf = !tree.children[node].length;
+    const group = svgElement("g", { class: "node", "data-node": tree.node[node] }, nodes);
+    svgElement("rect", { class: "box", x: 0, y: -HEIGHT / 2, width: WIDTH, height: HEIGHT, rx: isLeaf ? 3 : 13 }, group);
+    if (isLeaf) shade(node, group);
+    const text = isLeaf ? answerText(node) : cutTest(tree.test[node], 24);
+    svgElement("text", { x: 11, y: data.classes ? -3 : 0 }, group).textContent = cut(text, 27);
+    bar(node, group);
+    if (node) svgElement("text", { class: "way", x: 4, y: -HEIGHT / 2 - 8 }, group).textContent = cut(tree.way[node], 26);
+    if (!isLeaf) svgElement("text", { class: "more", x: WIDTH - 13, y: -1 }, group);
+    const link = node ? svgElement("path", { class: "link", "stroke-width": 1 + 7 * tree.share[node] }, links) : null;
+    return { group, link };
+  };
+
+  const answerText = (node) => {
+    const shares = tree.shares && tree.shares[node];
+    return shares ? `${cut(tree.answer[node], 20)} ${percent(shares[1])}` : tree.answer[node];
+  };
+
+  const shade = (node, group) => {
+    const colour = tree.shares ? colourOf(tree.shares[node][0]) : "blue";
+    const strength = tree.shares ? 0.12 + 0.4 * tree.shares[node][1] ** 2 : 0.08 + 0.45 * tree.height[node];
+    svgElement("rect", {
+      class: `shade fill-${colour}`, x: 0.5, y: -HEIGHT / 2 + 0.5, width: WIDTH - 1, height: HEIGHT - 1, rx: 3,
+      "fill-opacity": strength.toFixed(3), "pointer-events": "none",
+    }, group);
+  };
+
+  const bar = (node, group) => { // the shares of the classes, side by side, at the foot of the box
+    const shares = tree.shares && tree.shares[node];
+    if (!shares) return;
+    let at = 10;
+    for (let k = 0; k < shares.length; k += 2) {
+      const width = shares[k + 1] * (WIDTH - 36);
+      svgElement("rect", {
+        class: `bar fill-${colourOf(shares[k])}`, x: at.toFixed(1), y: HEIGHT / 2 - 7, width: width.toFixed(1), height: 3,
+      }, group);
+      at += width;
+    }
+  };
+
+  const put = (node, [x, y]) => {
+    const { group, link } = drawn.get(node);
+    group.setAttribute("transform", `translate(${x} ${y})`);
+    group.classList.toggle("chosen", node === state.chosen);
+    group.classList.toggle("on", onPath.has(node));
+    const more = group.querySelector(".more");
+    if (more) more.textContent = tree.children[node].length ? (state.open.has(node) ? "−" : "+") : "";
+    if (!link) return;
+    const [x0, y0] = layout.get(parents[node]);
+    const start = x0 + WIDTH, middle = (start + x) / 2;
+    link.setAttribute("d", `M${start} ${y0}C${middle} ${y0} ${middle} ${y} ${x} ${y}`);
+    link.classList.toggle("on", onPath.has(node));
+  };
+
+  // ---- What is known about a node --------------------------------------------------------------------
+
+  const pathTo = (node) => {
+    const path = [];
+    for (let at = node; at >= 0; at = parents[at]) path.push(at);
+    return path.reverse();
+  };
+
+  const tell = (node) => {
+    facts.replaceChildren();
+    element("h4", tree.children[node].length ? tree.test[node] : `Answer: ${tree.answer[node]}`, facts);
+    const list = element("dl", undefined, facts);
+    const line = (name, value) => { element("dt", name, list); element("dd", value, list); };
+    line("Node", String(tree.node[node]));
+    line("Rows", `${tree.rows[node]} (${percent(tree.share[node])})`);
+    if (tree.children[node].length) line(tree.shares ? "Most are" : "Value", tree.answer[node]);
+    line("Impurity", String(tree.impurity[node]));
+    if (tree.children[node].length) line("Gain", String(tree.gain[node]));
+    if (tree.cut.includes(node)) line("Below", "too large for this page");
+    if (tree.shares) tellShares(node);
+    tellPath(node);
+  };
+
+  const tellShares = (node) => {
+    const list = element("ul", undefined, facts), shares = tree.shares[node];
+    list.className = "shares";
+    for (let k = 0; k < shares.length; k += 2) {
+      const item = element("li", `${data.classes[shares[k]]}: ${percent(shares[k + 1])}`, list);
+      const picture = svgElement("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, item);
+      svgElement("rect", { class: "fill-line", width: 100, height: 6 }, picture);
+      svgElement("rect", { class: `fill-${colourOf(shares[k])}`, width: 100 * shares[k + 1], height: 6 }, picture);
+    }
+  };
+
+  const tellPath = (node) => {
+    const path = pathTo(node);
+    const row = state.row === null ? null : data.rows[state.row];
+    if (path.length < 2 && !row) return;
+    const part = element("div", undefined, facts);
+    part.className = "path";
+    if (row) {
+      element("strong", `Row ${row.number}`, part);
+      element("div", `is ${row.truth}, the model says ${row.said}`, part);
+    } else {
+      element("strong", "How rows get here", part);
+    }
+    const steps = element("ol", undefined, part);
+    path.slice(1).forEach((below) => {
+      const above = parents[below];
+      const value = row && onPath.has(below) ? `${data.names[tree.feature[above]]} is ${row.values[tree.feature[above]]}; ` : "";
+      element("li", `${value}${tree.test[above]}: ${tree.way[below]}`, steps);
+    });
+  };
+
+  // ---- Opening, choosing, following ------------------------------------------------------------------
+
+  const choose = (node) => {
+    state.chosen = node;
+    tell(node);
+    redraw();
+  };
+
+  const toggle = (node) => {
+    if (tree.children[node].length) {
+      if (state.open.has(node)) state.open.delete(node); else state.open.add(node);
+      const [x, y] = layout.get(node);
+      arrange();
+      const [newX, newY] = layout.get(node); // the node stays under the pointer
+      state.x += (x - newX) * state.zoom;
+      state.y += (y - newY) * state.zoom;
+    }
+    choose(node);
+  };
+
+  const follow = (row) => {
+    state.row = row;
+    onPath = new Set(row === null ? [] : pathTo(data.paths[state.member][row]));
+    onPath.forEach((node) => { if (tree.children[node].length) state.open.add(node); });
+  };
+
+  const showRow = (row) => {
+    follow(row);
+    arrange();
+    if (row === null) { choose(0); return; }
+    const leaf = data.paths[state.member][row];
+    choose(leaf);
+    centre(leaf);
+  };
+
+  const setAll = (isOpen) => {
+    state.open = new Set();
+    if (isOpen) tree.children.forEach((children, node) => { if (children.length) state.open.add(node); });
+    if (!layout.has(state.chosen) || !isOpen) state.chosen = 0;
+    follow(state.row === null || !isOpen ? null : state.row);
+    byId("row").value = state.row === null ? "" : String(state.row);
+    arrange();
+    choose(state.chosen);
+    fit(LEAST_ZOOM);
+  };
+
+  // ---- Moving about ----------------------------------------------------------------------------------
+
+  const zoomAt = (factor, x, y) => {
+    const zoom = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, state.zoom * factor));
+    state.x = x - (x - state.x) * (zoom / state.zoom);
+    state.y = y - (y - state.y) * (zoom / state.zoom);
+    state.zoom = zoom;
+    redraw();
+  };
+
+  const zoomMiddle = (factor) => {
+    const { width, height } = canvas.getBoundingClientRect();
+    zoomAt(factor, width / 2, height / 2);
+  };
+
+  const fit = (leastZoom) => { // all of it, or as much beside the root as the least zoom allows
+    const { width, height } = canvas.getBoundingClientRect();
+    const whole = Math.min((width - 32) / (layout.width - COLUMN + WIDTH), (height - 40) / (layout.lines * LINE));
+    state.zoom = Math.min(1, Math.max(leastZoom, whole));
+    const middle = whole < state.zoom ? layout.get(0)[1] : ((layout.lines - 1) / 2) * LINE;
+    state.x = 16;
+    state.y = height / 2 + 6 - middle * state.zoom;
+    redraw();
+  };
+
+  const centre = (node) => {
+    const { width, height } = canvas.getBoundingClientRect();
+    const [x, y] = layout.get(node);
+    state.zoom = Math.max(state.zoom, 0.8);
+    state.x = width * 0.62 - (x + WIDTH / 2) * state.zoom;
+    state.y = height / 2 - y * state.zoom;
+    redraw();
+  };
+
+  const reveal = (node) => { // move no more than needed
+    const { width, height } = canvas.getBoundingClientRect();
+    const [x, y] = layout.get(node);
+    const left = x * state.zoom + state.x, top = y * state.zoom + state.y;
+    if (left < 16) state.x += 16 - left;
+    if (left + WIDTH * state.zoom > width - 16) state.x -= left + WIDTH * state.zoom - width + 16;
+    if (top < 40) state.y += 40 - top;
+    if (top > height - 30) state.y -= top - height + 30;
+    redraw();
+  };
+
+  const nodeUnder = (target) => {
+    const group = target.closest && target.closest(".node");
+    if (!group) return null;
+    for (const [node, each] of drawn) if (each.group === group) return node;
+    return null;
+  };
+
+  const listen = () => {
+    const pointers = new Map();
+    let moved = 0, pressed = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      pressed = nodeUnder(event.target);
+      pointers.set(event.pointerId, [event.clientX, event.clientY]);
+      if (pointers.size === 1) moved = 0;
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!pointers.has(event.pointerId)) {
+        const node = nodeUnder(event.target);
+        if (node !== null && event.pointerType === "mouse") tell(node);
+        return;
+      }
+      const [x, y] = pointers.get(event.pointerId);
+      const others = [...pointers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+      pointers.set(event.pointerId, [event.clientX, event.clientY]);
+      if (others.length) {
+        const [ox, oy] = others[0], box = canvas.getBoundingClientRect();
+        const before = Math.hypot(x - ox, y - oy), after = Math.hypot(event.clientX - ox, event.clientY - oy);
+        if (before > 0) zoomAt(after / before, (ox + event.clientX) / 2 - box.left, (oy + event.clientY) / 2 - box.top);
+        moved = 100;
+        return;
+      }
+      moved += Math.abs(event.clientX - x) + Math.abs(event.clientY - y);
+      if (moved < 4) return;
+      canvas.classList.add("moving");
+      state.x += event.clientX - x;
+      state.y += event.clientY - y;
+      redraw();
+    });
+    const release = (event) => {
+      if (!pointers.delete(event.pointerId)) return;
+      canvas.classList.remove("moving");
+      if (event.type === "pointerup" && moved < 4 && pressed !== null) toggle(pressed);
+      pressed = null;
+    };
+    canvas.addEventListener("pointerup", release);
+    canvas.addEventListener("pointercancel", release);
+    canvas.addEventListener("pointerleave", () => tell(state.chosen));
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
+      event.preventDefault();
+      const box = canvas.getBoundingClientRect();
+      zoomAt(Math.exp(-event.deltaY * 0.0022), event.clientX - box.left, event.clientY - box.top);
+    }, { passive: false });
+    canvas.addEventListener("keydown", onKey);
+    byId("nearer").addEventListener("click", () => zoomMiddle(1.4));
+    byId("farther").addEventListener("click", () => zoomMiddle(1 / 1.4));
+    byId("fit").addEventListener("click", () => fit(LEAST_ZOOM));
+    byId("expand").addEventListener("click", () => setAll(true));
+    byId("collapse").addEventListener("click", () => setAll(false));
+    byId("member").addEventListener("change", (event) => { take(Number(event.target.value)); choose(0); });
+    byId("row").addEventListener("change", (event) => showRow(event.target.value === "" ? null : Number(event.target.value)));
+    new ResizeObserver(redraw).observe(canvas);
+  };
+
+  const onKey = (event) => {
+    const at = state.chosen, above = parents[at];
+    const siblings = above < 0 ? [at] : tree.children[above];
+    const moves = {
+      ArrowLeft: () => (above < 0 ? at : above),
+      ArrowRight: () => {
+        if (!tree.children[at].length) return at;
+        if (!state.open.has(at)) { state.open.add(at); arrange(); }
+        return tree.children[at][0];
+      },
+      ArrowUp: () => siblings[Math.max(0, siblings.indexOf(at) - 1)],
+      ArrowDown: () => siblings[Math.min(siblings.length - 1, siblings.indexOf(at) + 1)],
+      Enter: () => { toggle(at); return at; },
+    };
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    choose(moves[event.key]());
+    reveal(state.chosen);
+  };
+
+  // ---- Beginning -------------------------------------------------------------------------------------
+
+  const fillChoices = () => {
+    const member = byId("member"), row = byId("row");
+    data.members.forEach(({ title }, number) => { element("option", title, member).value = String(number); });
+    byId("member-choice").hidden = data.members.length < 2;
+    data.rows.forEach(({ number, truth, said }, position) => {
+      const words = truth === said ? truth : `${truth}, the model says ${said}`;
+      element("option", cut(`row ${number}: ${words}`, 60), row).value = String(position);
+    });
+  };
+
+  const drawLegend = () => {
+    const legend = byId("legend");
+    if (!data.classes) {
+      legend.textContent = "The darker a leaf, the larger its number. Lines are as wide as the share of rows.";
+      return;
+    }
+    data.classes.slice(0, COLOURS.length).forEach((name, number) => {
+      const item = element("span", undefined, legend);
+      item.className = "legend-item";
+      const picture = svgElement("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, item);
+      svgElement("rect", { class: `fill-${colourOf(number)}`, width: 12, height: 12, rx: 3 }, picture);
+      element("span", name, item);
+    });
+    element("span", "Lines are as wide as the share of rows.", legend);
+  };
+
+  viewer.hidden = false;
+  fillChoices();
+  drawLegend();
+  take(0);
+  choose(0);
+  listen();
+})();

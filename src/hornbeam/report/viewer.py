@@ -1,0 +1,241 @@
+"""What the tree viewer of a report shows, as plain values: a model made of our trees comes in, JSON goes out.
+
+All words are made here, where the library's own words are; the script only puts them in place. A page can
+hold so many nodes: of an ensemble the first trees that fit are shown, and of a tree that is too large by
+itself the nodes with most rows, the others cut off where the page says so.
+"""
+
+import heapq
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from hornbeam.inside.nodes import TreeReading
+from hornbeam.inside.words import brief_number, named, printable
+from hornbeam.report.facts import Facts
+
+__all__ = ["json_block", "readings_of", "viewer_data"]
+
+MOST_NODES = 20_000
+MOST_MEMBERS = 200
+N_ROWS = 60
+MOST_SHARES = 4
+LONGEST_VALUE = 40
+
+
+def readings_of(model: Any) -> list[TreeReading]:
+    """Return the trees of a model with their names; nothing if it is not made of our trees."""
+    reader = model if hasattr(model, "_reading") else getattr(model, "_grown", None)
+    try:
+        trees = model._model.trees
+    except AttributeError:
+        return []
+    return [reader._reading(tree) for tree in trees] if hasattr(reader, "_reading") else []
+
+
+def viewer_data(facts: Facts) -> dict[str, Any] | None:
+    """Lay out the trees of a model, and the paths of some rows through them; None if there are no trees."""
+    readings = readings_of(facts.model)
+    if not readings:
+        return None
+    shown = _members_that_fit(readings)
+    kept = [_kept_nodes(reading, MOST_NODES) for reading in shown]
+    rows = _rows_to_follow(facts)
+    paths = _paths(facts, shown, kept, rows)
+    used = sorted({reading.feature(node) for reading, nodes in zip(shown, kept, strict=True) for node in nodes} - {-1})
+    first = readings[0]
+    return {
+        "classes": [named(each) for each in first.labels[0]] if first.classes else None,
+        "names": [first.name_words[j] for j in range(len(first.schema.names))],
+        "total": len(readings),
+        "members": [
+            {"title": _title(facts, number, len(readings)), **_tree(reading, nodes)}
+            for number, (reading, nodes) in enumerate(zip(shown, kept, strict=True))
+        ],
+        "rows": [_row(facts, row, used) for row in rows.tolist()],
+        "paths": paths,
+    }
+
+
+def json_block(document: Any) -> Markup:
+    """Write a document for a data block of a page: no text in it can end the block or begin a comment."""
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _members_that_fit(readings: list[TreeReading]) -> list[TreeReading]:
+    sizes = np.cumsum([reading.tree.node_count for reading in readings])
+    return readings[: max(1, min(MOST_MEMBERS, int(np.count_nonzero(sizes <= MOST_NODES))))]
+
+
+def _title(facts: Facts, number: int, n_members: int) -> str:
+    """Name a member: the round and, where each class has a tree, the class that it adds to."""
+    model = facts.model
+    if n_members == 1:
+        return "the tree"
+    adds_to = getattr(model._model, "adds_to", None)
+    if adds_to is not None:
+        n_scores = int(np.max(adds_to)) + 1
+        which = f", score of {named(model.classes_[number % n_scores])}" if n_scores > 1 else ""
+        return f"round {number // n_scores + 1}{which}"
+    weights = getattr(model, "estimator_weights_", None)
+    if weights is not None:
+        return f"round {number + 1}, weight {brief_number(float(weights[number]))}"
+    return f"tree {number + 1}"
+
+
+# --- A tree ----------------------------------------------------------------------------------------------
+
+
+def _kept_nodes(reading: TreeReading, most: int) -> list[int]:
+    """Return the nodes that are shown, the root first: all, or as many as fit of those with most rows."""
+    if reading.tree.node_count <= most:
+        return [place.node for place in reading.walk()]
+    kept = [0]
+    waiting = [(-reading.rows(0), 0)]
+    while waiting:
+        _, node = heapq.heappop(waiting)
+        children = [reading.child(node, branch) for branch in reading.branches(node)]
+        if len(kept) + len(children) > most:
+            break
+        kept += children
+        for child in children:
+            heapq.heappush(waiting, (-reading.rows(child), child))
+    return kept
+
+
+def _tree(reading: TreeReading, nodes: list[int]) -> dict[str, Any]:
+    """Lay out a tree as a list per fact; children are numbered as they come in these lists."""
+    places = {node: position for position, node in enumerate(nodes)}
+    tree = reading.tree
+    children = [[reading.child(node, branch) for branch in reading.branches(node)] for node in nodes]
+    is_open = [bool(each) and each[0] in places for each in children]
+    facts: dict[str, Any] = {
+        "node": nodes,
+        "children": [
+            [places[child] for child in each] if shown else [] for each, shown in zip(children, is_open, strict=True)
+        ],
+        "cut": [
+            position
+            for position, (each, shown) in enumerate(zip(children, is_open, strict=True))
+            if each and not shown
+        ],
+        "feature": [reading.feature(node) for node in nodes],
+        "test": [_test(reading, node) if reading.branches(node) else "" for node in nodes],
+        "way": [""] * len(nodes),
+        "rows": [reading.row_words(node) for node in nodes],
+        "share": [_rounded(reading.weight(node) / max(reading.weight(0), 1e-300)) for node in nodes],
+        "impurity": [_rounded(float(tree.impurity[node])) for node in nodes],
+        "gain": [_rounded(float(tree.gain[node])) for node in nodes],
+        "answer": [reading.answer_words(node) for node in nodes],
+        "shares": _top_shares(reading, nodes),
+        "height": _heights(reading, nodes),
+    }
+    for node, position in places.items():
+        if is_open[position]:
+            for branch, child in enumerate(children[position]):
+                facts["way"][places[child]] = _way(reading, node, branch)
+    return facts
+
+
+def _test(reading: TreeReading, node: int) -> str:
+    """Write a test; a picture has room for six digits of a threshold."""
+    if reading.schema.kinds[reading.feature(node)] == "numeric" and len(reading.branches(node)) == 2:
+        name = reading.name_words[reading.feature(node)]
+        return f"{name} <= {brief_number(float(reading.tree.threshold[node]))}"
+    return reading.test_words(node)
+
+
+def _way(reading: TreeReading, node: int, branch: int) -> str:
+    """Name a branch: yes or no, or what takes it where there are more than two."""
+    if len(reading.branches(node)) == 2:
+        return ("yes", "no")[branch]
+    name = reading.name_words[reading.feature(node)]
+    return reading.branch_words(node, branch).removeprefix(f"{name} ").removeprefix("= ")
+
+
+def _top_shares(reading: TreeReading, nodes: list[int]) -> list[list[float]] | None:
+    """Give the largest class shares of each node: class, share, class, share and so on; of the first output."""
+    if not reading.classes:
+        return None
+    shares = np.asarray(reading.tree.value)[:, 0, : len(reading.classes[0])][nodes]
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_SHARES]
+    return [
+        [part for k in top.tolist() if row[k] > 0 for part in (k, _rounded(float(row[k])))]
+        for row, top in zip(shares, order, strict=True)
+    ]
+
+
+def _heights(reading: TreeReading, nodes: list[int]) -> list[float] | None:
+    """Say how large the number of each node is among all of the tree, from 0 to 1; None for classes."""
+    if reading.classes:
+        return None
+    values = np.asarray(reading.tree.value)[:, 0, 0]
+    low, high = float(values.min()), float(values.max())
+    return [_rounded((float(values[node]) - low) / ((high - low) or 1.0)) for node in nodes]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}") if math.isfinite(value) else 0.0
+
+
+# --- Rows ------------------------------------------------------------------------------------------------
+
+
+def _rows_to_follow(facts: Facts) -> npt.NDArray[np.int64]:
+    """Choose rows at even distances, so that the first and the last are among them."""
+    n_rows = facts.rows.n_rows
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, N_ROWS)).astype(np.int64))
+
+
+def _row(facts: Facts, row: int, used: list[int]) -> dict[str, Any]:
+    cells = facts.rows.cells(row)
+    truth = facts.truth[row] if facts.labels is None else facts.labels[facts.truth[row]]
+    said = facts.own.predicted[row]
+    if facts.labels is None:
+        words = brief_number(float(truth)), brief_number(float(said))
+    else:
+        words = named(truth), named(said)
+    return {
+        "number": row,
+        "truth": words[0],
+        "said": words[1],
+        "values": {str(j): _value_words(cells[j]) for j in used},
+    }
+
+
+def _value_words(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "missing"
+    if isinstance(value, float | np.floating):
+        return brief_number(float(value))
+    return printable(value, LONGEST_VALUE)
+
+
+def _paths(
+    facts: Facts, shown: list[TreeReading], kept: list[list[int]], rows: npt.NDArray[np.int64]
+) -> list[list[int]]:
+    """Find the node each row ends in, per member; where the tree is cut, the last one that is shown."""
+    ensemble = facts.model._model
+    table = ensemble.read(facts.rows.take(rows).native, estimator_name=type(facts.model).__name__)
+    leaves = ensemble.leaves(table, n_threads=1)
+    found = []
+    for member, (reading, nodes) in enumerate(zip(shown, kept, strict=True)):
+        places = {node: position for position, node in enumerate(nodes)}
+        parent = reading.tree.parent
+        ends = []
+        for leaf in leaves[:, member].tolist():
+            node = leaf
+            while node not in places:
+                node = int(parent[node])
+            ends.append(places[node])
+        found.append(ends)
+    return found
+
+
