@@ -15,7 +15,7 @@ from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_tabl
 from hornbeam.cli.targets import Target, target_values
 from hornbeam.inside.words import named, printable
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "rows_with_answers"]
 
 
 def evaluate(
@@ -38,7 +38,7 @@ def evaluate(
     fitted = load_model(model)
     form = format_for(fitted, TableFormat(separator, na or ()))
     parts = {"train": train, "test": data} if train is not None else {"data": data}
-    rows = {part: _rows(fitted, path, target, form) for part, path in parts.items()}
+    rows = {part: rows_with_answers(fitted, path, target, form) for part, path in parts.items()}
     baseline = baseline_for(fitted, next(iter(rows.values()))[1])
     scores = {
         part: {"rows": len(y), "baseline": scores_of(baseline, X, y), "model": scores_of(fitted, X, y)}
@@ -50,7 +50,7 @@ def evaluate(
         _print_scores(type(fitted).__name__, scores)
 
 
-def _rows(model: Any, path: str, target: str, form: TableFormat) -> tuple[Any, Any]:
+def rows_with_answers(model: Any, path: str, target: str, form: TableFormat) -> tuple[Any, Any]:
     """Read rows and their answers, the answers being of the type that the model gives."""
     texts = {target} if is_classifier(model) and model.classes_.dtype.kind in "OUT" else set()
     kept = TableFormat(form.separator, form.missing, frozenset(form.text_columns) | texts)

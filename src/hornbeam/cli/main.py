@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 import hornbeam as hb
-from hornbeam.cli import compare, demo, evaluate, export, fit, predict, show, tune
+from hornbeam.cli import compare, demo, evaluate, export, fit, predict, report, show, tune
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.declare.hints import NAMES_ELSEWHERE
 from hornbeam.inside.words import printable
@@ -58,6 +58,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("tune")(tune.tune)
 app.command("show")(show.show)
+app.command("report")(report.report)
 app.command("export")(export.export)
 
 

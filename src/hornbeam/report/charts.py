@@ -16,7 +16,7 @@ from hornbeam.report.facts import Facts
 from hornbeam.report.influence import Dependence
 from hornbeam.report.svg import FAINT, PAPER, chart_style, inline_svg, new_figure
 
-__all__ = ["Chart", "charts_of"]
+__all__ = ["Chart", "charts_of", "importance_words"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -148,6 +148,11 @@ def _curve_classes(facts: Facts) -> list[int]:
     return sorted(sorted(usable, key=lambda k: -present[k])[:MOST_CURVES])
 
 
+def _curve_colour(facts: Facts, k: int) -> str:
+    """Return the colour of a class, or that of a single curve."""
+    return _colour(k) if facts.n_known > 2 else BLUE
+
+
 def _shares(facts: Facts) -> FloatArray | None:
     return facts.judgement.answers.shares if facts.is_classification else None
 
@@ -174,7 +179,7 @@ def _precision(facts: Facts, ax: Any) -> tuple[str, str] | None:
         precision, recall, _ = metrics.precision_recall_curve(facts.truth == k, shares[:, k])
         mean = metrics.average_precision_score(facts.truth == k, shares[:, k])
         _draw_class_curve(facts, ax, position, k, recall, precision, f"mean {mean:.3f}", drawstyle="steps-post")
-        ax.axhline(np.mean(facts.truth == k), color=_colour(k), linestyle=":", linewidth=0.8)
+        ax.axhline(np.mean(facts.truth == k), color=_curve_colour(facts, k), linestyle=":", linewidth=0.8)
     _finish_unit_square(ax, "recall: share of the class found", "precision: share found that is right")
     ax.legend(loc="lower left")
     return "Precision and recall", "Higher is better; dotted lines are the share of the class among all rows."
@@ -188,7 +193,7 @@ def _draw_class_curve(
     ax.plot(
         xs[kept],
         ys[kept],
-        color=_colour(k) if facts.n_known > 2 else BLUE,
+        color=_curve_colour(facts, k),
         linestyle=STYLES[position % len(STYLES)],
         linewidth=1.6,
         **style,
@@ -217,7 +222,7 @@ def _calibration(facts: Facts, ax: Any) -> tuple[str, str] | None:
             said,
             seen,
             yerr=error,
-            color=_colour(k) if facts.n_known > 2 else BLUE,
+            color=_curve_colour(facts, k),
             linestyle=STYLES[position % len(STYLES)],
             marker="o",
             markersize=4,
@@ -316,8 +321,8 @@ def _importances(facts: Facts, ax: Any) -> tuple[str, str]:
     importance(facts.model, Shuffled, names=names, most=MOST_BARS, ax=ax)
     ax.axvline(0, color=FAINT, linewidth=0.8)
     ax.grid(visible=False, axis="y")
-    ax.set_xlabel(f"loss of {facts.scores.headline.name} when shuffled")
-    ax.set_title("")
+    ax.set_xlabel(f"{importance_words(facts)} when shuffled")
+    ax.set_title("", loc="right")
     left = len(found.columns) - MOST_BARS
     more = f" {left} columns that matter less are not shown." if left > 0 else ""
     if found.n_left_out:
@@ -327,6 +332,13 @@ def _importances(facts: Facts, ax: Any) -> tuple[str, str]:
         "How much worse the answers get when a column is shuffled. Bars: one standard error. "
         f"Columns that say the same cover for each other.{more}",
     )
+
+
+def importance_words(facts: Facts) -> str:
+    """Say what is measured when a column is shuffled."""
+    if not facts.is_classification:
+        return "loss of R²"
+    return "growth of Brier score" if hasattr(facts.model, "predict_proba") else "loss of accuracy"
 
 
 def _unlabelled(name: str) -> str:
@@ -364,5 +376,4 @@ def _dependence(facts: Facts, found: Dependence, ax: Any) -> tuple[str, str]:
     else:
         ax.set_ylabel("mean share of the class")
         ax.legend()
-    caption = "Thin lines are single rows." if found.lines is not None and is_numeric else ""
-    return named(name), caption
+    return named(name), ""

@@ -49,7 +49,8 @@ class Importances:
 def shuffled_importances(judgement: Judgement, rows: Rows, y: npt.NDArray[Any], *, seed: int) -> Importances:
     """Shuffle one column after the other among the rows of each part, and see what its model loses by that.
 
-    The score is accuracy, or R2. The error bar is over shuffles and parts.
+    The score is the Brier score of class shares, turned around so that more is better, or accuracy where there
+    are no shares; of numbers, R². The error bar is over shuffles and parts.
     """
     rng = np.random.default_rng(seed)
     columns = _columns_to_shuffle(judgement, rows.n_columns)
@@ -61,11 +62,11 @@ def shuffled_importances(judgement: Judgement, rows: Rows, y: npt.NDArray[Any], 
         if len(chosen) > n_per_part:
             chosen = np.sort(rng.choice(chosen, n_per_part, replace=False))
         sample, truth = rows.take(chosen).dense(), y[chosen]
-        before = _score(part.model, sample.native, truth)
+        before = _fine_score(part.model, sample.native, truth)
         for _ in range(n_shuffles):
             order = rng.permutation(len(chosen))
             losses.append(
-                [before - _score(part.model, sample.with_column_from(j, order), truth) for j in columns]
+                [before - _fine_score(part.model, sample.with_column_from(j, order), truth) for j in columns]
             )
     found = np.array(losses).reshape(len(losses), len(columns))
     mean = found.mean(axis=0)
@@ -82,6 +83,15 @@ def _columns_to_shuffle(judgement: Judgement, n_columns: int) -> list[int]:
         return list(range(n_columns))
     own = np.asarray(getattr(judgement.parts[0].model, "feature_importances_", np.zeros(n_columns)))
     return sorted(np.argsort(-own, kind="stable")[:MOST_COLUMNS_SHUFFLED].tolist())
+
+
+def _fine_score(model: Any, X: Any, truth: npt.NDArray[Any]) -> float:
+    """Score by shares where there are any: a column may change how sure a model is before it changes answers."""
+    if not is_classifier(model) or not hasattr(model, "predict_proba"):
+        return _score(model, X, truth)
+    shares = np.asarray(model.predict_proba(X), dtype=np.float64)
+    is_true = np.asarray(model.classes_)[np.newaxis, :] == truth[:, np.newaxis]
+    return -float(np.mean(np.square(shares - is_true).sum(axis=1)))
 
 
 def _score(model: Any, X: Any, truth: npt.NDArray[Any]) -> float:

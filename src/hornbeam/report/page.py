@@ -13,7 +13,7 @@ from markupsafe import Markup
 from hornbeam import _core
 from hornbeam.inside.rules import rule_text
 from hornbeam.inside.words import count, named, percent
-from hornbeam.report.charts import charts_of
+from hornbeam.report.charts import charts_of, importance_words
 from hornbeam.report.facts import Facts
 from hornbeam.report.scores import Score
 from hornbeam.report.viewer import json_block, readings_of, viewer_data
@@ -43,6 +43,7 @@ def page_of(facts: Facts, *, title: str | None = None) -> str:
         verdict=_verdict(facts),
         charts=charts_of(facts),
         importances=_importances(facts),
+        importance_words=importance_words(facts),
         columns=facts.columns[:MOST_COLUMNS_LISTED],
         confusion=_confusion(facts),
         options=_options(facts.model),

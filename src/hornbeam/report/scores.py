@@ -86,9 +86,9 @@ def class_scores(
 def number_scores(
     y: FloatArray, answers: Answers, guess: Answers, training: tuple[Any, Answers] | None, *, seed: int
 ) -> tuple[Score, ...]:
-    """Score numbers; R2 is the share of the variance of the rows that the answers explain."""
+    """Score numbers; R² is the share of the variance of the rows that the answers explain."""
     measures = (
-        _Measure("R2", True, lambda truth, said, _: _explained(truth, said)),
+        _Measure("R²", True, lambda truth, said, _: _explained(truth, said)),
         _Measure("RMSE", False, lambda truth, said, _: float(np.sqrt(np.mean((truth - said) ** 2)))),
         _Measure("MAE", False, lambda truth, said, _: float(np.mean(np.abs(truth - said)))),
     )

@@ -87,7 +87,7 @@ def _title(facts: Facts, number: int, n_members: int) -> str:
     weights = getattr(model, "estimator_weights_", None)
     if weights is not None:
         return f"round {number + 1}, weight {brief_number(float(weights[number]))}"
-    return f"tree {number + 1}"
+    return f"{'round' if hasattr(model, 'staged_predict') else 'tree'} {number + 1}"
 
 
 # --- A tree ----------------------------------------------------------------------------------------------

@@ -452,7 +452,7 @@
   const drawLegend = () => {
     const legend = byId("legend");
     if (!data.classes) {
-      legend.textContent = "The darker a leaf, the larger its number. Lines are as wide as the share of rows.";
+      legend.textContent = "The stronger its colour, the larger the number of a leaf. Lines are as wide as the share of rows.";
       return;
     }
     data.classes.slice(0, COLOURS.length).forEach((name, number) => {

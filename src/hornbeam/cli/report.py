@@ -1,0 +1,64 @@
+"""`hornbeam report`: a model and rows with known answers come in, one HTML page goes out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hornbeam.cli.evaluate import rows_with_answers
+from hornbeam.cli.fit import Target
+from hornbeam.cli.mistakes import Mistake
+from hornbeam.cli.models import ModelFile, format_for, load_model
+from hornbeam.cli.outputs import STANDARD, Force, check_output, write_output
+from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
+from hornbeam.inside.words import printable
+
+__all__ = ["report"]
+
+N_FOLDS = 5
+
+
+def report(
+    model: ModelFile,
+    data: Data,
+    *,
+    target: Target,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", metavar="FILE", help="The rows the model was fitted on; DATA are then new."),
+    ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="DATA are new to the model: judge it on them as it is.")
+    ] = False,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FILE", help="The page; MODEL.html if left out, - prints it."),
+    ] = None,
+    force: Force = False,
+    separator: Separator = ",",
+    na: Missing = None,
+) -> None:
+    """Write a page about a model: its score and error bar, its errors, what matters, its trees.
+
+    Without --train and --new, DATA may be the rows that the model was fitted on: each of them is then judged
+    by a copy of the model fitted to the others.
+    """
+    # Charts take a while to import; other verbs need none.
+    from hornbeam.report.facts import gather  # noqa: PLC0415
+    from hornbeam.report.page import page_of  # noqa: PLC0415
+
+    place = out or str(Path(model).with_suffix(".html"))
+    check_output(place, force=force, inputs=[model, data, *([train] if train else [])])
+    fitted = load_model(model)
+    form = format_for(fitted, TableFormat(separator, na or ()))
+    X, y = rows_with_answers(fitted, data, target, form)
+    X_train, y_train = (None, None) if train is None else rows_with_answers(fitted, train, target, form)
+    try:
+        facts = gather(
+            fitted, X, y, X_train=X_train, y_train=y_train, cv=None if new else N_FOLDS, target_name=target, seed=0
+        )
+    except TypeError as error:  # a model that predicts neither classes nor numbers
+        raise Mistake(str(error)) from error
+    write_output(place, [page_of(facts).encode("utf-8")])
+    if place != STANDARD:
+        typer.echo(f"Report written to {printable(place, None)}.")
