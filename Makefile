@@ -3,6 +3,7 @@
 # Each target sets itself up. What has been done is remembered by stamp files inside the virtual environment it was done in:
 #   venv  the environment exists             run   what the library needs to be built and used is installed
 #   dev   the tools are installed            core  the C++ core is built and installed, editable
+#   browser   a browser was looked for
 # so a second run starts at once, a changed pyproject.toml brings pip back, and a changed C++ file only Ninja.
 #
 # Needed on the machine: Python 3.11 or newer with its headers, a C++20 compiler, make. CMake and Ninja come from PyPI.
@@ -39,7 +40,7 @@ help: ## list the targets
 demo: $(STAMPS)/core ## see what hornbeam does, on data that ships with its dependencies
 	@$(BIN)/python -m hornbeam demo $(ARGS)
 
-test: $(STAMPS)/dev $(STAMPS)/core ## run the tests, in random order (ARGS="-k name", WORKERS=0)
+test: $(STAMPS)/dev $(STAMPS)/core $(STAMPS)/browser ## run the tests, in random order (ARGS="-k name", WORKERS=0)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: lint-python lint-types lint-cpp lint-spelling lint-stub ## check style, types, spelling and the stub of the core
@@ -121,6 +122,18 @@ $(VENVS:%=%/.stamps/dev): %/.stamps/dev: %/.stamps/run
 	@echo "Installing the tools into $*"
 	@$*/bin/python tools/requirements.py dev >$*/dev.txt
 	@$*/bin/python $(PIP_INSTALL) -r $*/dev.txt
+	@touch $@
+
+# The report is tested in a real browser. It is a program of the system, not of Python: installed where that is possible,
+# tried once, and never in the way; without it the tests that need it are skipped and say so.
+$(STAMPS)/browser: $(STAMPS)/dev
+	@if ! { command -v chromium && command -v chromedriver; } >/dev/null \
+	    && command -v apt-get >/dev/null && test "$$(id -u)" = 0; then \
+	  echo "Installing Chromium, in which the report is tested"; \
+	  { apt-get install -y --no-install-recommends chromium chromium-driver \
+	    || { apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver; }; } \
+	    >$(VENV)/browser.log 2>&1 </dev/null || echo "It cannot be had; tests that need it are skipped ($(VENV)/browser.log)."; \
+	fi
 	@touch $@
 
 $(STAMPS)/docs: $(STAMPS)/run

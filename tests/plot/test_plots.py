@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from matplotlib.collections import PathCollection
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -236,3 +237,103 @@ def test_what_a_boundary_refuses():
         plot.boundary(model, IRIS.data, features=(0, 9))
     with pytest.raises(ValueError, match="at least two columns"):
         plot.boundary(model, IRIS.data[["petal length (cm)"]])
+
+
+# --- Ensembles -------------------------------------------------------------------------------------------
+
+
+def line_values(ax):
+    return {line.get_label(): np.asarray(line.get_ydata()) for line in ax.lines}
+
+
+def test_rounds_show_the_error_after_each():
+    X, y = CANCER.data, CANCER.target
+    model = hb.GradientBoostingClassifier(n_estimators=5).fit(X[:400], y[:400])
+    drawn = line_values(plot.rounds(model, X[:400], y[:400], X_test=X[400:], y_test=y[400:]))
+    assert len(drawn["training rows"]) == 5
+    assert drawn["test rows"][-1] == pytest.approx(1 - model.score(X[400:], y[400:]))
+    numbers = hb.GradientBoostingRegressor(n_estimators=3).fit(X, X["mean radius"])
+    ax = plot.rounds(numbers, X, X["mean radius"])
+    errors = [np.sqrt(np.mean((said - X["mean radius"]) ** 2)) for said in numbers.staged_predict(X)]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), errors)
+    with pytest.raises(TypeError, match="DecisionTreeClassifier has none"):
+        plot.rounds(hb.DecisionTreeClassifier().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="both X_test and y_test"):
+        plot.rounds(numbers, X, y, X_test=X)
+
+
+def test_early_stopping_is_marked():
+    model = hb.GradientBoostingClassifier(early_stopping=True, random_state=0, n_estimators=200)
+    ax = plot.rounds(model.fit(CANCER.data, CANCER.target), CANCER.data, CANCER.target)
+    assert f"best: round {model.best_iteration_}" in line_values(ax)
+
+
+def test_reweighting_draws_points_by_their_weights():
+    points = hb.datasets.ten_points()
+    model = hb.AdaBoostClassifier(n_estimators=3, keep_weights=True).fit(points.X, points.y)
+    axes = plot.reweighting(model, points.X, points.y, resolution=20)
+    assert len(axes) == 4
+    assert axes[0].get_title().startswith("round 1: error 0.300, weight 0.42")
+    points_drawn = [each for each in axes[1].collections if isinstance(each, PathCollection)]
+    areas = np.concatenate([each.get_sizes() for each in points_drawn])
+    weights = model.sample_weights_[1]
+    np.testing.assert_allclose(np.sort(areas) / areas.sum(), np.sort(weights), rtol=1e-6)
+    with pytest.raises(ValueError, match="keep_weights=True"):
+        plot.reweighting(hb.AdaBoostClassifier().fit(points.X, points.y), points.X, points.y)
+    with pytest.raises(ValueError, match="from 1 to 3"):
+        plot.reweighting(model, points.X, points.y, shown=[7])
+    with pytest.raises(ValueError, match="axes must be 4"):
+        plot.reweighting(model, points.X, points.y, axes=axes[:2])
+
+
+@pytest.mark.parametrize("forest", [hb.RandomForestClassifier, hb.RandomForestRegressor])
+def test_forest_sizes_end_with_the_error_of_the_forest(forest):
+    X, y = CANCER.data, CANCER.target
+    model = forest(n_estimators=6, random_state=0)
+    ax = plot.forest_size(model, X[:400], y[:400], X_test=X[400:], y_test=y[400:], max_features=["sqrt", 1.0])
+    drawn = line_values(ax)
+    assert list(drawn) == ["max_features = sqrt", "max_features = 1.0"]
+    fitted = forest(n_estimators=6, random_state=0, max_features=1.0).fit(X[:400], y[:400])
+    said = fitted.predict(X[400:])
+    expected = (
+        np.mean(said != y[400:])
+        if "Classifier" in forest.__name__
+        else np.sqrt(np.mean((said - y[400:]) ** 2))
+    )
+    assert drawn["max_features = 1.0"][-1] == pytest.approx(expected)
+
+
+def test_forest_sizes_without_test_rows_are_out_of_bag():
+    model = hb.RandomForestClassifier(n_estimators=40, random_state=0)
+    ax = plot.forest_size(model, CANCER.data, CANCER.target)
+    oob = hb.RandomForestClassifier(n_estimators=40, random_state=0, oob_score=True)
+    assert ax.lines[0].get_ydata()[-1] == pytest.approx(1 - oob.fit(CANCER.data, CANCER.target).oob_score_)
+
+
+def test_bias_and_variance_by_parameter_and_by_model():
+    X, y = CANCER.data.to_numpy(), CANCER.data["mean radius"].to_numpy()
+    options = {"n": 4, "random_state": 0}
+    tree = hb.DecisionTreeRegressor()
+    drawn = line_values(
+        plot.bias_variance(tree, X, y, param_name="max_leaf_nodes", param_range=[2, 8], **options)
+    )
+    np.testing.assert_allclose(drawn["error"], drawn["bias"] + drawn["variance"])
+    assert drawn["bias"][0] > drawn["bias"][1]
+    models = {"small": hb.DecisionTreeRegressor(max_leaf_nodes=2), "large": tree}
+    ax = plot.bias_variance(models, X, y, **options)
+    heights = [patch.get_height() for patch in ax.patches]
+    assert heights[:2] == [hb.bias_variance(each, X, y, **options).bias for each in models.values()]
+    with pytest.raises(ValueError, match="a dict of estimators"):
+        plot.bias_variance(tree, X, y)
+
+
+def test_a_bootstrap_beside_independent_samples():
+    generator = np.random.default_rng(0)
+    result = hb.bootstrap(np.mean, generator.normal(size=50), n=200, random_state=0)
+    ax = plot.bootstrap(result, independent=generator.normal(size=(300, 50)).mean(axis=1), name="mean")
+    assert ax.get_xlabel() == "mean"
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert {"bootstrap samples", "independent samples", "95% interval"} <= set(names)
+    pairs = hb.bootstrap(lambda rows: rows[:2], generator.normal(size=9), n=20)
+    with pytest.raises(ValueError, match="one number"):
+        plot.bootstrap(pairs)

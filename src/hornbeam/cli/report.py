@@ -55,7 +55,14 @@ def report(
     X_train, y_train = (None, None) if train is None else rows_with_answers(fitted, train, target, form)
     try:
         facts = gather(
-            fitted, X, y, X_train=X_train, y_train=y_train, cv=None if new else N_FOLDS, target_name=target, seed=0
+            fitted,
+            X,
+            y,
+            X_train=X_train,
+            y_train=y_train,
+            cv=None if new else N_FOLDS,
+            target_name=target,
+            seed=0,
         )
     except TypeError as error:  # a model that predicts neither classes nor numbers
         raise Mistake(str(error)) from error

@@ -16,6 +16,9 @@ __all__ = ["boundary"]
 
 FloatArray = npt.NDArray[np.float64]
 
+# Classes differ in the shape of their points, too, for those who see no colours.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
 
 def boundary(
     model: Any,
@@ -41,10 +44,11 @@ def boundary(
     extent = (x_axis[0], x_axis[-1], y_axis[0], y_axis[-1])
     shape = (resolution, resolution)
     if hasattr(model, "classes_"):
-        shades, labels = _class_shades(model, grid)
+        shades, best, labels = _class_shades(model, grid)
         ax.imshow(
             shades.reshape(*shape, 3), origin="lower", extent=extent, aspect="auto", interpolation="nearest"
         )
+        _draw_borders(x_axis, y_axis, best.reshape(shape), ax)
         _draw_classes(plane, y, labels, sizes, ax)
     else:
         values = np.asarray(model.predict(grid), dtype=np.float64).reshape(shape)
@@ -129,7 +133,7 @@ def _position(feature: Any, names: list[str]) -> int:
 # --- Colours ---------------------------------------------------------------------------------------------
 
 
-def _class_shades(model: Any, grid: Any) -> tuple[FloatArray, npt.NDArray[Any]]:
+def _class_shades(model: Any, grid: Any) -> tuple[FloatArray, npt.NDArray[np.intp], npt.NDArray[Any]]:
     labels = np.asarray(model.classes_)
     colours = class_colours(len(labels))
     if hasattr(model, "predict_proba"):
@@ -139,7 +143,14 @@ def _class_shades(model: Any, grid: Any) -> tuple[FloatArray, npt.NDArray[Any]]:
     else:
         best = np.searchsorted(labels, model.predict(grid))
         strength = np.ones(len(best))
-    return tint(colours[best], 0.12 + 0.4 * np.asarray(strength)), labels
+    return tint(colours[best], 0.12 + 0.4 * np.asarray(strength)), best, labels
+
+
+def _draw_borders(x_axis: FloatArray, y_axis: FloatArray, best: npt.NDArray[np.intp], ax: Any) -> None:
+    """Draw a line where the answer changes: tints of two classes may be the same grey."""
+    for k in range(1, int(best.max()) + 1):
+        if (best >= k).any() and (best < k).any():
+            ax.contour(x_axis, y_axis, best >= k, levels=[0.5], colors="#444444", linewidths=0.7)
 
 
 def _draw_classes(plane: _Plane, y: Any, labels: npt.NDArray[Any], sizes: Any, ax: Any) -> None:
@@ -156,6 +167,7 @@ def _draw_classes(plane: _Plane, y: Any, labels: npt.NDArray[Any], sizes: Any, a
             *plane.points[chosen].T,
             s=some_sizes,
             color=colours[k],
+            marker=MARKERS[k % len(MARKERS)],
             edgecolors="white",
             linewidths=0.5,
             label=label(name),

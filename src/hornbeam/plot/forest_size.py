@@ -38,7 +38,7 @@ def forest_size(
         if X_test is None:
             errors = _out_of_bag_errors(model, X, y)
         else:
-            errors = list(_test_errors(model.fit(X, y), X_test, np.asarray(y_test)))
+            errors = np.array(list(_test_errors(model.fit(X, y), X_test, np.asarray(y_test))))
         ax.plot(
             np.arange(1, len(errors) + 1),
             errors,

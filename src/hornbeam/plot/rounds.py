@@ -1,4 +1,4 @@
-"""Boosting round by round: error against rounds, and AdaBoost's members with the rows as they weighed them."""
+"""Boosting round by round: error against rounds, and AdaBoost's members with the rows as they weighed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -65,7 +65,7 @@ def reweighting(
 
     A round's picture has the answers of its member and the rows, in areas that follow the weights it was
     fitted to: what the members before got wrong has grown. `shown` counts rounds from 1. The model must have
-    been fitted to X, which has two columns, with keep_weights=True. `axes` are one more than the rounds shown.
+    been fitted to X, which has two columns, with keep_weights=True. `axes`: one more than the rounds shown.
     """
     check_is_fitted(model)
     weights = getattr(model, "sample_weights_", None)
@@ -75,19 +75,19 @@ def reweighting(
     wanted = [number for number in shown if number <= n_rounds]
     if not wanted or min(wanted) < 1:
         raise ValueError(f"shown counts rounds from 1 to {n_rounds}; got {tuple(shown)}.")
-    axes = _axes_in_a_row(axes, len(wanted) + 1)
+    row = _axes_in_a_row(axes, len(wanted) + 1)
     members = model.estimators_
-    for number, ax in zip(wanted, axes, strict=False):
+    for number, ax in zip(wanted, row, strict=False):
         areas = _areas(np.asarray(weights)[number - 1])
         boundary(members[number - 1], X, y, sizes=areas, resolution=resolution, ax=ax)
         error, beta = model.estimator_errors_[number - 1], model.estimator_weights_[number - 1]
         ax.set_title(f"round {number}: error {error:.3f}, weight {beta:.3f}", size="medium")
-    boundary(model, X, y, resolution=resolution, ax=axes[-1])
-    axes[-1].set_title(f"the vote of {n_rounds}", size="medium")
-    for ax in axes[1:]:
+    boundary(model, X, y, resolution=resolution, ax=row[-1])
+    row[-1].set_title(f"the vote of {n_rounds}", size="medium")
+    for ax in row[1:]:
         ax.get_legend().remove()  # the first says it for all
         ax.set_ylabel("")
-    return axes
+    return row
 
 
 def _areas(weights: FloatArray) -> FloatArray:

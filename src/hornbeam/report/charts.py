@@ -88,16 +88,9 @@ def _headline(facts: Facts, ax: Any) -> tuple[str, str]:
     score = facts.scores.headline
     places = [1.0, 0.0]
     ax.plot([score.baseline], [0.0], "D", color=GREY, markersize=7)
-    ax.errorbar(
-        [score.model],
-        [1.0],
-        xerr=[[score.model - score.low], [score.high - score.model]],
-        fmt="o",
-        color=BLUE,
-        markersize=8,
-        capsize=4,
-        elinewidth=2,
-    )
+    # The interval of a skewed score need not hold the score itself, as an error bar would have to.
+    ax.plot([score.low, score.high], [1.0, 1.0], "|-", color=BLUE, markersize=9, linewidth=2)
+    ax.plot([score.model], [1.0], "o", color=BLUE, markersize=8)
     names = ["model", "baseline"]
     if score.training is not None:
         ax.plot([score.training], [2.0], "o", color=BLUE, markerfacecolor=PAPER, markersize=7)
@@ -162,10 +155,10 @@ def _roc(facts: Facts, ax: Any) -> tuple[str, str] | None:
     if shares is None or not classes:
         return None
     ax.plot([0, 1], [0, 1], color=FAINT, linestyle=":", linewidth=1)
-    for position, k in enumerate(classes):
+    for k in classes:
         false, true, _ = metrics.roc_curve(facts.truth == k, shares[:, k])
         area = metrics.auc(false, true)
-        _draw_class_curve(facts, ax, position, k, false, true, f"area {area:.3f}")
+        _draw_class_curve(facts, ax, k, (false, true), label=f"{_class_name(facts, k)}, area {area:.3f}")
     _finish_unit_square(ax, "share of others taken for it", "share of the class found")
     ax.legend(loc="lower right")
     return "ROC curve", "Higher is better; the dotted diagonal is guessing."
@@ -175,10 +168,11 @@ def _precision(facts: Facts, ax: Any) -> tuple[str, str] | None:
     shares, classes = _shares(facts), _curve_classes(facts) if facts.labels else []
     if shares is None or not classes:
         return None
-    for position, k in enumerate(classes):
+    for k in classes:
         precision, recall, _ = metrics.precision_recall_curve(facts.truth == k, shares[:, k])
         mean = metrics.average_precision_score(facts.truth == k, shares[:, k])
-        _draw_class_curve(facts, ax, position, k, recall, precision, f"mean {mean:.3f}", drawstyle="steps-post")
+        words = f"{_class_name(facts, k)}, mean {mean:.3f}"
+        _draw_class_curve(facts, ax, k, (recall, precision), drawstyle="steps-post", label=words)
         ax.axhline(np.mean(facts.truth == k), color=_curve_colour(facts, k), linestyle=":", linewidth=0.8)
     _finish_unit_square(ax, "recall: share of the class found", "precision: share found that is right")
     ax.legend(loc="lower left")
@@ -186,19 +180,21 @@ def _precision(facts: Facts, ax: Any) -> tuple[str, str] | None:
 
 
 def _draw_class_curve(
-    facts: Facts, ax: Any, position: int, k: int, xs: FloatArray, ys: FloatArray, words: str, **style: Any
+    facts: Facts, ax: Any, k: int, course: tuple[FloatArray, FloatArray], **style: Any
 ) -> None:
     # Many rows make many corners; a chart cannot show more than a few hundred.
+    xs, ys = course
     kept = np.unique(np.linspace(0, len(xs) - 1, min(len(xs), 400)).astype(int))
-    ax.plot(
-        xs[kept],
-        ys[kept],
-        color=_curve_colour(facts, k),
-        linestyle=STYLES[position % len(STYLES)],
-        linewidth=1.6,
-        **style,
-        label=f"{_short((facts.labels or ())[k])}, {words}",
-    )
+    style = {"linestyle": _stroke(facts, k), "linewidth": 1.6, **style}
+    ax.plot(xs[kept], ys[kept], color=_curve_colour(facts, k), **style)
+
+
+def _stroke(facts: Facts, k: int) -> str:
+    return STYLES[_curve_classes(facts).index(k) % len(STYLES)]
+
+
+def _class_name(facts: Facts, k: int) -> str:
+    return _short((facts.labels or ())[k])
 
 
 def _finish_unit_square(ax: Any, x_label: str, y_label: str) -> None:
@@ -216,27 +212,30 @@ def _calibration(facts: Facts, ax: Any) -> tuple[str, str] | None:
     if shares is None or not classes:
         return None
     ax.plot([0, 1], [0, 1], color=FAINT, linestyle=":", linewidth=1)
-    for position, k in enumerate(classes):
+    for k in classes:
         said, seen, error = _binned(shares[:, k], (facts.truth == k).astype(np.float64))
         ax.errorbar(
             said,
             seen,
             yerr=error,
             color=_curve_colour(facts, k),
-            linestyle=STYLES[position % len(STYLES)],
+            linestyle=_stroke(facts, k),
             marker="o",
             markersize=4,
             linewidth=1.4,
             elinewidth=0.8,
-            label=_short((facts.labels or ())[k]),
+            label=_class_name(facts, k),
         )
     _finish_unit_square(ax, "share that the model gives the class", "share of rows that are of it")
     ax.legend(loc="upper left")
-    return "Calibration", "On the dotted line a share of 0.8 is right in 8 of 10 rows. Bars: one standard error."
+    return (
+        "Calibration",
+        "On the dotted line a share of 0.8 is right in 8 of 10 rows. Bars: a standard error.",
+    )
 
 
 def _number_calibration(facts: Facts, ax: Any) -> tuple[str, str]:
-    said, seen, error = _binned(facts.judgement.answers.predicted, facts.truth)
+    said, seen, error = _binned(facts.judgement.answers.labels, facts.truth)
     low, high = min(said.min(), seen.min()), max(said.max(), seen.max())
     ax.plot([low, high], [low, high], color=FAINT, linestyle=":", linewidth=1)
     ax.errorbar(said, seen, yerr=error, color=BLUE, marker="o", markersize=4, linewidth=1.4, elinewidth=0.8)
@@ -260,14 +259,16 @@ def _binned(said: FloatArray, seen: FloatArray) -> tuple[FloatArray, FloatArray,
 
 def _some_rows(n_rows: int) -> npt.NDArray[np.int64]:
     rows = np.arange(n_rows)
-    return rows if n_rows <= MOST_POINTS else np.random.default_rng(0).choice(rows, MOST_POINTS, replace=False)
+    return (
+        rows if n_rows <= MOST_POINTS else np.random.default_rng(0).choice(rows, MOST_POINTS, replace=False)
+    )
 
 
 def _answers(facts: Facts, ax: Any) -> tuple[str, str] | None:
     if facts.is_classification:
         return None
     rows = _some_rows(len(facts.truth))
-    said, truth = facts.judgement.answers.predicted[rows], facts.truth[rows]
+    said, truth = facts.judgement.answers.labels[rows], facts.truth[rows]
     low, high = float(min(said.min(), truth.min())), float(max(said.max(), truth.max()))
     ax.plot([low, high], [low, high], color=FAINT, linestyle=":", linewidth=1)
     ax.plot(said, truth, "o", color=BLUE, markersize=3, alpha=0.45, markeredgewidth=0)
@@ -279,7 +280,7 @@ def _answers(facts: Facts, ax: Any) -> tuple[str, str] | None:
 def _residuals(facts: Facts, ax: Any) -> tuple[str, str] | None:
     if facts.is_classification:
         return None
-    residuals = facts.truth - facts.judgement.answers.predicted
+    residuals = facts.truth - facts.judgement.answers.labels
     # The outermost hundredths would squeeze the others together; they are counted at the ends.
     low, high = np.quantile(residuals, [0.005, 0.995])
     ax.hist(np.clip(residuals, low, high), bins=30, color=BLUE, edgecolor=PAPER, linewidth=0.5)
@@ -306,7 +307,7 @@ def _learning(facts: Facts, ax: Any) -> tuple[str, str] | None:
     ax.set_xlabel("training rows")
     ax.set_ylabel(facts.scores.headline.name)
     ax.legend()
-    words = "A test curve that still rises asks for more rows; a wide gap between the curves for a simpler model."
+    words = "A test curve that still rises asks for more rows; a wide gap between both for a simpler model."
     return "Learning curve", f"{words} Bands: one standard error over {curve.test.shape[1]} folds."
 
 

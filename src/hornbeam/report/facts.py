@@ -23,9 +23,10 @@ from hornbeam.report.influence import (
     learning_curve_of,
     shuffled_importances,
 )
-from hornbeam.report.judging import Answers, Judgement, answers_of, judge
+from hornbeam.report.judging import Judgement, answers_of, judge
 from hornbeam.report.rows import Rows
-from hornbeam.report.scores import Scores, class_scores, number_scores
+from hornbeam.report.scores import Contest, Scores, score_classes, score_numbers
+from hornbeam.selection.metrics import Answers, Truth
 
 __all__ = ["ColumnFacts", "Facts", "gather"]
 
@@ -47,11 +48,20 @@ class ColumnFacts:
 
 
 @dataclass(frozen=True, eq=False)
+class Given:
+    """Rows and their target, checked; `labels` are all classes that occur, those of the model first."""
+
+    rows: Rows
+    target: npt.NDArray[Any]
+    labels: npt.NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Facts:
     """All that a report is made from.
 
-    For classes, `truth` and the answers of the judgement are codes into `labels`; the first `n_known` of these
-    are the classes that the model knows, in its order.
+    For classes, `truth` holds codes into `labels`; the first `n_known` of these are the classes that the
+    model knows, in its order.
     """
 
     model: Any
@@ -97,22 +107,19 @@ def gather(
         raise TypeError(f"report takes classifiers and regressors; got {type(model).__name__}.")
     if (X_train is None) != (y_train is None):
         raise ValueError("Give both X_train and y_train, or neither.")
-    rows, target = Rows(X), _checked_target(y, "y", model)
-    _check_length(rows, target, "X", "y")
-    training = None if X_train is None else (Rows(X_train), _checked_target(y_train, "y_train", model))
-    if training is not None:
-        _check_length(*training, "X_train", "y_train")
+    given, training = _given(model, X, y, X_train, y_train)
+    rows, target, labels = given.rows, given.target, given.labels
     with warnings.catch_warnings():
         # Copies of a model on parts of its rows may warn of what the user has been told at the fit.
         warnings.simplefilter("ignore")
         table = read_table(X, estimator_name="report")
         judgement = judge(model, rows, target, cv=cv, are_new=training is not None, seed=seed)
-        own = answers_of(model, rows.native, np.asarray(model.classes_) if is_classifier(model) else None)
-        labels = _labels(model, target) if is_classifier(model) else None
-        scores = _scores(model, rows, target, training, judgement, own, labels, seed)
+        own = answers_of(model, rows.native, None if labels is None else np.asarray(model.classes_))
+        scores = _scores(model, given, training, judgement, own, seed=seed)
         importances = shuffled_importances(judgement, rows, target, seed=seed)
         dependences = _dependences(model, rows, table, importances, seed)
-        curve = learning_curve_of(model, *(training or (rows, target)), seed=seed)
+        fitted_on = training or given
+        curve = learning_curve_of(model, fitted_on.rows, fitted_on.target, seed=seed)
     return Facts(
         model=model,
         target_name=target_name or str(getattr(y, "name", None) or "target"),
@@ -121,7 +128,7 @@ def gather(
         rows=rows,
         columns=tuple(_column_facts(column) for column in table.columns),
         truth=target if labels is None else _codes(labels, target),
-        n_training_rows=None if training is None else training[0].n_rows,
+        n_training_rows=None if training is None else training.rows.n_rows,
         judgement=judgement,
         scores=scores,
         importances=importances,
@@ -132,6 +139,18 @@ def gather(
 
 
 # --- The target ------------------------------------------------------------------------------------------
+
+
+def _given(model: Any, X: Any, y: Any, X_train: Any, y_train: Any) -> tuple[Given, Given | None]:
+    """Check the rows to judge by and, if there are any, those of the fit."""
+    rows, target = Rows(X), _checked_target(y, "y", model)
+    _check_length(rows, target, "X", "y")
+    if X_train is None:
+        return Given(rows, target, _labels(model, target)), None
+    fitted_rows, fitted_target = Rows(X_train), _checked_target(y_train, "y_train", model)
+    _check_length(fitted_rows, fitted_target, "X_train", "y_train")
+    labels = _labels(model, np.concatenate([target, fitted_target]))
+    return Given(rows, target, labels), Given(fitted_rows, fitted_target, labels)
 
 
 def _checked_target(y: Any, name: str, model: Any) -> npt.NDArray[Any]:
@@ -146,7 +165,9 @@ def _checked_target(y: Any, name: str, model: Any) -> npt.NDArray[Any]:
         numbers = target.astype(np.float64)
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if len(wrong):
-            raise ValueError(f"{name}, row {wrong[0]}: the target is {numbers[wrong[0]]}; leave such rows out.")
+            raise ValueError(
+                f"{name}, row {wrong[0]}: the target is {numbers[wrong[0]]}; leave such rows out."
+            )
         return numbers
     known = np.asarray(model.classes_)
     if (known.dtype.kind in "biuf") != (target.dtype.kind in "biuf"):
@@ -162,11 +183,15 @@ def _check_length(rows: Rows, target: npt.NDArray[Any], X_name: str, y_name: str
         raise ValueError(f"{X_name} has {rows.n_rows} rows, but {y_name} has {len(target)}.")
 
 
-def _labels(model: Any, target: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the classes of the model, and after them those that only the rows have."""
-    known = np.asarray(model.classes_)
-    new = [label for label in np.unique(target).tolist() if label not in set(known.tolist())]
-    return np.array([*known.tolist(), *new], dtype=object)
+def _labels(model: Any, target: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return the classes of the model, and after them those that only the rows have; None for numbers."""
+    if not is_classifier(model):
+        return None
+    known = np.asarray(model.classes_).tolist()
+    new = [label for label in np.unique(target).tolist() if label not in set(known)]
+    labels = np.empty(len(known) + len(new), dtype=object)
+    labels[:] = [*known, *new]
+    return labels
 
 
 def _codes(labels: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -178,57 +203,43 @@ def _codes(labels: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np
 
 
 def _scores(
-    model: Any,
-    rows: Rows,
-    target: npt.NDArray[Any],
-    training: tuple[Rows, npt.NDArray[Any]] | None,
-    judgement: Judgement,
-    own: Answers,
-    labels: npt.NDArray[Any] | None,
-    seed: int,
+    model: Any, given: Given, training: Given | None, judgement: Judgement, own: Answers, *, seed: int
 ) -> Scores:
     """Score the judged answers, the guess, and the model on the rows of its fit as far as these are known."""
+    target, labels = given.target, given.labels
     classes = None if labels is None else np.asarray(model.classes_)
-    known_fit: tuple[npt.NDArray[Any], Answers] | None = None
+    fit: tuple[npt.NDArray[Any], Answers] | None = None
     if training is not None:
-        known_fit = (training[1], answers_of(model, training[0].native, classes))
+        fit = (training.target, answers_of(model, training.rows.native, classes))
     elif judgement.is_cross_fitted:
-        known_fit = (target, own)
-    guessed_from = target if training is None else training[1]
+        fit = (target, own)
+    guessed_from = target if training is None else training.target
     if labels is None:
-        guess = Answers(np.full(len(target), guessed_from.mean()), None)
-        found = number_scores(target, judgement.answers, guess, known_fit, seed=seed)
-        return Scores(found, f"the mean of the target, {brief_number(float(guessed_from.mean()))}, for every row")
-    codes = _codes(labels, target)
-    known_labels = set(labels.tolist())
-    familiar = np.array([label in known_labels for label in guessed_from.tolist()])
-    counts = np.bincount(_codes(labels, guessed_from[familiar]), minlength=len(labels))
-    shares = np.broadcast_to(counts / counts.sum(), (len(codes), len(labels)))[:, : len(model.classes_)]
+        mean = float(guessed_from.mean())
+        guess = Answers(np.full(len(target), mean), None)
+        judged_fit = None if fit is None else (Truth(fit[0]), fit[1])
+        contest = Contest(Truth(target), judgement.answers, guess, judged_fit)
+        words = f"the mean of the target, {brief_number(mean)}, for every row"
+        return Scores(score_numbers(contest, seed=seed), words)
+    codes, known = _codes(labels, target), np.arange(len(model.classes_))
+    counts = np.bincount(_codes(labels, guessed_from), minlength=len(labels))
+    shares = np.broadcast_to(counts / counts.sum(), (len(codes), len(labels)))[:, : len(known)]
     guess = Answers(np.full(len(codes), int(counts.argmax())), shares)
-    answers = _coded(labels, judgement.answers)
-    if known_fit is not None:
-        known_fit = _coded_fit(labels, known_fit)
-    found = class_scores(codes, answers, guess, known_fit, seed=seed)
-    return Scores(found, f"always {named(labels[counts.argmax()])}, the most frequent class")
+    coded_fit = None if fit is None else (Truth(_codes(labels, fit[0]), known), _coded(labels, fit[1]))
+    contest = Contest(Truth(codes, known), _coded(labels, judgement.answers), guess, coded_fit)
+    words = f"always {named(labels[counts.argmax()])}, the most frequent class"
+    return Scores(score_classes(contest, seed=seed), words)
 
 
 def _coded(labels: npt.NDArray[Any], answers: Answers) -> Answers:
-    return Answers(_codes(labels, answers.predicted), answers.shares)
-
-
-def _coded_fit(
-    labels: npt.NDArray[Any], fit: tuple[npt.NDArray[Any], Answers]
-) -> tuple[npt.NDArray[Any], Answers] | None:
-    """Code the rows of the fit; None if they have labels that neither the model nor the rows know."""
-    known = set(labels.tolist())
-    return (_codes(labels, fit[0]), _coded(labels, fit[1])) if known.issuperset(fit[0].tolist()) else None
+    return Answers(_codes(labels, answers.labels), answers.shares)
 
 
 def _dependences(
     model: Any, rows: Rows, table: Table, importances: Importances, seed: int
 ) -> tuple[Dependence, ...]:
     """Look at the columns that matter most, leaving out those that do not matter at all."""
-    found = []
+    found: list[Dependence] = []
     for column, mean in zip(importances.columns, importances.mean.tolist(), strict=True):
         if len(found) == N_DEPENDENCES or mean <= 0:
             break
@@ -248,7 +259,9 @@ def _column_facts(column: Column) -> ColumnFacts:
         known = numbers[~np.isnan(numbers)]
         words = "no value at all"
         if len(known):
-            low, middle, high = (brief_number(float(q)) for q in np.quantile(known, [0, 0.5, 1], method="nearest"))
+            low, middle, high = (
+                brief_number(float(q)) for q in np.quantile(known, [0, 0.5, 1], method="nearest")
+            )
             words = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
         return ColumnFacts(column.name, "numeric", len(numbers) - len(known), len(np.unique(known)), words)
     known = values[values != MISSING]

@@ -16,7 +16,14 @@ from hornbeam.data.table import Column, SparseColumn
 from hornbeam.report.judging import Judgement, answers_of, folds
 from hornbeam.report.rows import Rows
 
-__all__ = ["Dependence", "Importances", "LearningCurve", "dependence_of", "learning_curve_of", "shuffled_importances"]
+__all__ = [
+    "Dependence",
+    "Importances",
+    "LearningCurve",
+    "dependence_of",
+    "learning_curve_of",
+    "shuffled_importances",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -49,8 +56,8 @@ class Importances:
 def shuffled_importances(judgement: Judgement, rows: Rows, y: npt.NDArray[Any], *, seed: int) -> Importances:
     """Shuffle one column after the other among the rows of each part, and see what its model loses by that.
 
-    The score is the Brier score of class shares, turned around so that more is better, or accuracy where there
-    are no shares; of numbers, R². The error bar is over shuffles and parts.
+    The score is the Brier score of class shares, turned around so that more is better, or accuracy where
+    there are no shares; of numbers, R². The error bar is over shuffles and parts.
     """
     rng = np.random.default_rng(seed)
     columns = _columns_to_shuffle(judgement, rows.n_columns)
@@ -86,7 +93,7 @@ def _columns_to_shuffle(judgement: Judgement, n_columns: int) -> list[int]:
 
 
 def _fine_score(model: Any, X: Any, truth: npt.NDArray[Any]) -> float:
-    """Score by shares where there are any: a column may change how sure a model is before it changes answers."""
+    """Score by shares where there are any: a column may change how sure a model is, and no answer."""
     if not is_classifier(model) or not hasattr(model, "predict_proba"):
         return _score(model, X, truth)
     shares = np.asarray(model.predict_proba(X), dtype=np.float64)
@@ -128,16 +135,14 @@ def dependence_of(model: Any, rows: Rows, column: Column, number: int, *, seed: 
     chosen = np.arange(rows.n_rows)
     if rows.n_rows > MOST_ROWS_MOVED:
         chosen = np.sort(rng.choice(rows.n_rows, MOST_ROWS_MOVED, replace=False))
-    # The source rows are appended to the sample, so that their values are at hand in any kind of table.
-    sample = rows.take(np.concatenate([chosen, sources])).dense()
-    n, total = len(chosen), len(chosen) + len(sources)
-    answers = []
-    for position in range(len(sources)):
-        moved = Rows(sample.with_column_from(number, np.full(total, n + position)))
-        answers.append(_outputs(model, moved.take(np.arange(n)).native))
-    said = np.stack(answers)  # places x rows x outputs
-    single = said.shape[2] == 1
-    return Dependence(number, _places(column, sources), said.mean(axis=1), said[:, :N_LINES, 0].T if single else None)
+    # The sample once per value, and the rows that have these values after it: one question to the model.
+    n, n_places = len(chosen), len(sources)
+    stacked = rows.take(np.concatenate([np.tile(chosen, n_places), sources])).dense()
+    values_from = np.concatenate([np.repeat(np.arange(n_places), n), np.arange(n_places)]) + n * n_places
+    answers = _outputs(model, stacked.with_column_from(number, values_from))
+    said = answers[: n * n_places].reshape(n_places, n, -1)  # places x rows x outputs
+    lines = said[:, :N_LINES, 0].T if said.shape[2] == 1 else None
+    return Dependence(number, _places(column, sources), said.mean(axis=1), lines)
 
 
 def _sources(column: Column) -> IntArray:
@@ -177,7 +182,7 @@ def _outputs(model: Any, X: Any) -> FloatArray:
     answers = answers_of(model, X, np.asarray(model.classes_))
     shares = answers.shares
     if shares is None:
-        shares = (answers.predicted[:, np.newaxis] == model.classes_).astype(np.float64)
+        shares = (answers.labels[:, np.newaxis] == model.classes_).astype(np.float64)
     return shares[:, 1:] if shares.shape[1] == 2 else shares
 
 

@@ -15,19 +15,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from hornbeam.report.rows import Rows
+from hornbeam.selection.metrics import Answers
 
-__all__ = ["Answers", "Judgement", "Part", "answers_of", "folds", "judge"]
+__all__ = ["Judgement", "Part", "answers_of", "folds", "judge"]
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What a model says about some rows: classes or numbers, and class shares where it has them."""
-
-    predicted: npt.NDArray[Any]
-    shares: FloatArray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +40,9 @@ class Judgement:
     method: str
 
 
-def judge(model: Any, rows: Rows, y: npt.NDArray[Any], *, cv: int | None, are_new: bool, seed: int) -> Judgement:
+def judge(
+    model: Any, rows: Rows, y: npt.NDArray[Any], *, cv: int | None, are_new: bool, seed: int
+) -> Judgement:
     """Have every row answered by a model that has not seen it."""
     direct = Part(model, np.arange(rows.n_rows))
     if are_new or cv is None:
@@ -65,7 +59,10 @@ def judge(model: Any, rows: Rows, y: npt.NDArray[Any], *, cv: int | None, are_ne
         )
         return _judgement(model, rows, (direct,), reason)
     return _judgement(
-        model, rows, parts, f"by {len(parts)} copies of the model, each fitted to the other rows (cross-fitting)"
+        model,
+        rows,
+        parts,
+        f"by {len(parts)} copies of the model, each fitted to the other rows (cross-fitting)",
     )
 
 
@@ -84,19 +81,19 @@ def _judgement(model: Any, rows: Rows, parts: tuple[Part, ...], method: str) -> 
     classes = np.asarray(model.classes_) if is_classifier(model) else None
     found = [answers_of(part.model, rows.take(part.rows).native, classes) for part in parts]
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
-    predicted = np.concatenate([each.predicted for each in found])[order]
+    labels = np.concatenate([each.labels for each in found])[order]
     shares = None
     if all(each.shares is not None for each in found):
         shares = np.concatenate([each.shares for each in found if each.shares is not None])[order]
-    return Judgement(parts, Answers(predicted, shares), len(parts) > 1, method)
+    return Judgement(parts, Answers(labels, shares), len(parts) > 1, method)
 
 
 def answers_of(model: Any, X: Any, classes: npt.NDArray[Any] | None) -> Answers:
     """Ask a model; its shares are put in the order of `classes`, 0 for those that it does not know."""
-    predicted = np.asarray(model.predict(X))
+    labels = np.asarray(model.predict(X))
     if classes is None or not hasattr(model, "predict_proba"):
-        return Answers(predicted, None)
+        return Answers(labels, None)
     given = np.asarray(model.predict_proba(X), dtype=np.float64)
-    shares = np.zeros((len(predicted), len(classes)))
+    shares = np.zeros((len(labels), len(classes)))
     shares[:, np.searchsorted(classes, model.classes_)] = given
-    return Answers(predicted, shares)
+    return Answers(labels, shares)

@@ -1,4 +1,4 @@
-"""The page of a report, put together from facts, charts and trees: one text, which needs nothing beside it."""
+"""The page of a report, put together from facts, charts and trees: one text that needs nothing beside it."""
 
 import base64
 import hashlib
@@ -62,7 +62,9 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Any:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters.update(beside=_beside, count=count, percent=percent, named=named)
     return environment.from_string(_asset("page.html"))
 
@@ -97,14 +99,14 @@ def _verdict(facts: Facts) -> str:
     score = facts.scores.headline
     by = f"{abs(score.gain):.3g} (95 % interval {score.gain_low:.3g} to {score.gain_high:.3g})"
     if score.is_noise:
-        return f"The difference to the baseline, {score.gain:+.3g}, is within noise: these rows do not show a gain."
+        return f"The difference to the baseline, {score.gain:+.3g}, is within noise: these rows show no gain."
     if score.gain < 0:
         return f"The model is worse than the baseline, by {by}."
     sentence = f"The model is better than the baseline, by {by}."
     if score.training is not None and _overfits(score):
         sentence += (
-            f" On the rows of its fit it reaches {score.training:.3g}: part of what it learned there does not "
-            "hold elsewhere."
+            f" On the rows of its fit it reaches {score.training:.3g}: part of what it learned there does "
+            "not hold elsewhere."
         )
     return sentence
 
@@ -133,7 +135,7 @@ def _confusion(facts: Facts) -> dict[str, Any] | None:
         return None
     n = len(facts.labels)
     codes = {label: code for code, label in enumerate(facts.labels)}
-    said = np.array([codes[answer] for answer in facts.judgement.answers.predicted.tolist()])
+    said = np.array([codes[answer] for answer in facts.judgement.answers.labels.tolist()])
     counts = np.zeros((n, n), dtype=np.int64)
     np.add.at(counts, (facts.truth, said), 1)
     shown = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES_CONFUSED])

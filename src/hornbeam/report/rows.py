@@ -1,7 +1,7 @@
 """A table, whatever its kind, whose rows can be picked and whose columns can be filled from other rows.
 
-In comes X as a user has it: an array, a sparse matrix, a data frame of pandas, polars or Arrow. What goes out is
-of the same kind, with the same column types, so that every model takes it.
+In comes X as a user has it: an array, a sparse matrix, a data frame of pandas, polars or Arrow. What goes out
+is of the same kind, with the same column types, so that every model takes it.
 """
 
 from typing import Any

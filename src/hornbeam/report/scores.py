@@ -1,28 +1,26 @@
 """How good the answers are, beside those of a guess that needs no model, with error bars.
 
 The guess is the most frequent class with the class shares, or the mean. Error bars come from drawing rows
-with replacement: what other rows of the same kind would have given.
+with replacement: what other rows of the same kind would have given. The metrics are those of `hb.compare`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn import metrics
 
-from hornbeam.bootstrap import bootstrap
-from hornbeam.report.judging import Answers
+from hornbeam.selection.error_bars import draw_counts
+from hornbeam.selection.metrics import Answers, Metric, Truth, chosen_metrics
 
-__all__ = ["Score", "Scores", "class_scores", "number_scores"]
+__all__ = ["Contest", "Score", "Scores", "score_classes", "score_numbers"]
 
 FloatArray = npt.NDArray[np.float64]
-Metric = Callable[..., float]
+IntArray = npt.NDArray[np.int64]
 
-N_DRAWS = 400
-MOST_ROWS_DRAWN = 20_000  # of more rows a part is drawn: their error bars are narrow anyhow
-LEAST_SHARE = 1e-15  # given to the true class, where a model says that it is impossible
+N_DRAWS = 500
+MOST_ROWS_DRAWN = (
+    5_000  # of more rows a part is drawn from: the error bars of all are narrower by a known factor
+)
 
 
 @dataclass(frozen=True)
@@ -61,107 +59,79 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class _Measure:
-    """A metric as a function of the truth, the answers and, for some, the shares of the classes."""
+class Contest:
+    """The right answers, the model's and the guess's; and the model's on the rows of its fit, if known."""
 
-    name: str
-    more_is_better: bool
-    of: Metric
+    truth: Truth
+    model: Answers
+    guess: Answers
+    fit: tuple[Truth, Answers] | None
 
-
-def class_scores(
-    y: npt.NDArray[np.int64], answers: Answers, guess: Answers, training: tuple[Any, Answers] | None, *, seed: int
-) -> tuple[Score, ...]:
-    """Score codes of classes; shares have a column per class, and a code without one is not known."""
-    measures = [_Measure("accuracy", True, lambda truth, said, _: float(np.mean(truth == said)))]
-    measures.append(_Measure("balanced accuracy", True, lambda truth, said, _: _balanced(truth, said)))
-    if answers.shares is not None and y.max() < answers.shares.shape[1]:
-        measures.append(_Measure("log loss", False, lambda truth, _, shares: _log_loss(truth, shares)))
-        measures.append(_Measure("Brier score", False, lambda truth, _, shares: _brier(truth, shares)))
-        if answers.shares.shape[1] == 2 and len(np.unique(y)) == 2:
-            measures.append(_Measure("area under ROC", True, lambda truth, _, shares: _area(truth, shares)))
-    return tuple(_score(measure, y, answers, guess, training, seed) for measure in measures)
+    def take(self, rows: IntArray) -> "Contest":
+        """Keep some rows."""
+        truth = Truth(self.truth.y[rows], self.truth.classes)
+        return Contest(truth, _some(self.model, rows), _some(self.guess, rows), None)
 
 
-def number_scores(
-    y: FloatArray, answers: Answers, guess: Answers, training: tuple[Any, Answers] | None, *, seed: int
-) -> tuple[Score, ...]:
-    """Score numbers; R² is the share of the variance of the rows that the answers explain."""
-    measures = (
-        _Measure("R²", True, lambda truth, said, _: _explained(truth, said)),
-        _Measure("RMSE", False, lambda truth, said, _: float(np.sqrt(np.mean((truth - said) ** 2)))),
-        _Measure("MAE", False, lambda truth, said, _: float(np.mean(np.abs(truth - said)))),
-    )
-    return tuple(_score(measure, y, answers, guess, training, seed) for measure in measures)
+def _some(answers: Answers, rows: IntArray) -> Answers:
+    return Answers(answers.labels[rows], None if answers.shares is None else answers.shares[rows])
 
 
-def _score(
-    measure: _Measure,
-    y: npt.NDArray[Any],
-    answers: Answers,
-    guess: Answers,
-    training: tuple[Any, Answers] | None,
-    seed: int,
-) -> Score:
-    sign = 1.0 if measure.more_is_better else -1.0
+def score_classes(contest: Contest, *, seed: int) -> tuple[Score, ...]:
+    """Score numbers of classes, of which the model knows the first ones."""
+    y, n_known = contest.truth.y, len(contest.guess.shares[0]) if contest.guess.shares is not None else 0
+    metrics = chosen_metrics("classification", len(np.unique(y)), None)
+    if contest.model.shares is None or len(np.unique(y)) != n_known or y.max() >= n_known:
+        # A class that the model does not know has no share, and one without rows has no rank.
+        metrics = [metric for metric in metrics if not metric.needs_shares]
+    return _scores(metrics, contest, seed)
 
-    def model_and_gain(rows: npt.NDArray[np.int64]) -> FloatArray:
-        model = measure.of(y[rows], answers.predicted[rows], _some(answers, rows))
-        baseline = measure.of(y[rows], guess.predicted[rows], _some(guess, rows))
-        return np.array([model, sign * (model - baseline)])
 
-    everything = np.arange(len(y))
-    model, gain = (float(value) for value in model_and_gain(everything))
-    drawn = everything
-    if len(y) > MOST_ROWS_DRAWN:
-        drawn = np.random.default_rng(seed).choice(len(y), MOST_ROWS_DRAWN, replace=False)
-    spread = bootstrap(model_and_gain, drawn, n=N_DRAWS, random_state=seed)
-    # Fewer rows were drawn than there are: the error of all is smaller by the root of the share.
-    shrink = np.sqrt(len(drawn) / len(y))
-    low, high = (shrink * (np.asarray(end) - np.asarray(spread.value)) for end in spread.percentile)
+def score_numbers(contest: Contest, *, seed: int) -> tuple[Score, ...]:
+    """Score numbers; R2, the share of the variance of the rows that the answers explain, comes first."""
+    varies = np.ptp(contest.truth.y) > 0
+    metrics = chosen_metrics("regression", 0, "R2" if varies else None)
+    return _scores([metric for metric in metrics if varies or metric.name != "R2"], contest, seed)
+
+
+def _scores(metrics: list[Metric], contest: Contest, seed: int) -> tuple[Score, ...]:
+    n_rows = len(contest.truth.y)
+    generator = np.random.default_rng(seed)
+    drawn = np.arange(n_rows)
+    if n_rows > MOST_ROWS_DRAWN:
+        drawn = generator.choice(n_rows, MOST_ROWS_DRAWN, replace=False)
+    # The first line is the drawn rows as they are, the others are samples of them.
+    counts = np.concatenate([np.ones((1, len(drawn))), draw_counts(generator, len(drawn), N_DRAWS)])
+    return tuple(_score(metric, contest, contest.take(drawn), counts) for metric in metrics)
+
+
+def _score(metric: Metric, contest: Contest, drawn: Contest, counts: FloatArray) -> Score:
+    on_samples = metric.on_samples(drawn.truth, drawn.model, counts)
+    gains = metric.sign() * (on_samples - metric.on_samples(drawn.truth, drawn.guess, counts))
+    model, baseline = metric.of(contest.truth, contest.model), metric.of(contest.truth, contest.guess)
+    gain = metric.sign() * (model - baseline)
+    shrink = float(np.sqrt(len(drawn.truth.y) / len(contest.truth.y)))
+    low, high, error = _spread(on_samples, shrink)
+    gain_low, gain_high, _ = _spread(gains, shrink)
     return Score(
-        name=measure.name,
-        more_is_better=measure.more_is_better,
+        name=metric.name.replace("R2", "R²"),
+        more_is_better=metric.greater_is_better,
         model=model,
-        low=model + float(low[0]),
-        high=model + float(high[0]),
-        standard_error=float(shrink * np.asarray(spread.standard_error)[0]),
-        baseline=measure.of(y, guess.predicted, guess.shares),
+        low=model + low,
+        high=model + high,
+        standard_error=error,
+        baseline=baseline,
         gain=gain,
-        gain_low=gain + float(low[1]),
-        gain_high=gain + float(high[1]),
-        training=None
-        if training is None
-        else measure.of(training[0], training[1].predicted, training[1].shares),
+        gain_low=gain + gain_low,
+        gain_high=gain + gain_high,
+        training=None if contest.fit is None else metric.of(*contest.fit),
     )
 
 
-def _some(answers: Answers, rows: npt.NDArray[np.int64]) -> FloatArray | None:
-    return None if answers.shares is None else answers.shares[rows]
-
-
-def _balanced(truth: npt.NDArray[Any], said: npt.NDArray[Any]) -> float:
-    """Average the accuracy of each class that occurs."""
-    counts = np.bincount(truth)
-    hits = np.bincount(truth, weights=truth == said, minlength=len(counts))
-    return float(np.mean(hits[counts > 0] / counts[counts > 0]))
-
-
-def _log_loss(truth: npt.NDArray[Any], shares: FloatArray) -> float:
-    given = shares[np.arange(len(truth)), truth]
-    return float(-np.mean(np.log(np.clip(given, LEAST_SHARE, 1.0))))
-
-
-def _brier(truth: npt.NDArray[Any], shares: FloatArray) -> float:
-    given = shares[np.arange(len(truth)), truth]
-    return float(np.mean(np.square(shares).sum(axis=1) - 2 * given + 1))
-
-
-def _area(truth: npt.NDArray[Any], shares: FloatArray) -> float:
-    return float(metrics.roc_auc_score(truth, shares[:, 1])) if len(np.unique(truth)) == 2 else 0.5
-
-
-def _explained(truth: FloatArray, said: FloatArray) -> float:
-    variation = float(np.sum((truth - truth.mean()) ** 2))
-    error = float(np.sum((truth - said) ** 2))
-    return 1 - error / variation if variation > 0 else 0.0
+def _spread(values: FloatArray, shrink: float) -> tuple[float, float, float]:
+    """Return how far the 95 % interval reaches below and above the first value, and the standard error."""
+    samples = values[1:][~np.isnan(values[1:])]
+    if len(samples) < 2:
+        return 0.0, 0.0, 0.0
+    low, high = np.quantile(samples, [0.025, 0.975]) - values[0]
+    return float(shrink * low), float(shrink * high), float(shrink * samples.std(ddof=1))

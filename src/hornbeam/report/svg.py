@@ -84,14 +84,18 @@ def chart_style() -> AbstractContextManager[Any]:
 
 def new_figure(width: float, height: float) -> tuple[Any, Any]:
     """Make a figure of that many inches outside of pyplot, which would keep it, and its only axes."""
-    figure = require("matplotlib.figure", purpose=_PURPOSE).Figure(figsize=(width, height), layout="constrained")
+    figure = require("matplotlib.figure", purpose=_PURPOSE).Figure(
+        figsize=(width, height), layout="constrained"
+    )
     return figure, figure.subplots()
 
 
 def inline_svg(figure: Any, *, name: str, description: str) -> Markup:
     """Turn a figure into an element of the page; `name` tells its identifiers from those of other charts."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    figure.savefig(
+        buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+    )
     text = re.sub(r"<!DOCTYPE[^>]*>", "", buffer.getvalue())
     root = ElementTree.fromstring(text)
     _clean(root, name)

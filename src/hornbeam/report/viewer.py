@@ -29,7 +29,7 @@ LONGEST_VALUE = 40
 
 def readings_of(model: Any) -> list[TreeReading]:
     """Return the trees of a model with their names; nothing if it is not made of our trees."""
-    reader = model if hasattr(model, "_reading") else getattr(model, "_grown", None)
+    reader: Any = model if hasattr(model, "_reading") else getattr(model, "_grown", None)
     try:
         trees = model._model.trees
     except AttributeError:
@@ -46,7 +46,9 @@ def viewer_data(facts: Facts) -> dict[str, Any] | None:
     kept = [_kept_nodes(reading, MOST_NODES) for reading in shown]
     rows = _rows_to_follow(facts)
     paths = _paths(facts, shown, kept, rows)
-    used = sorted({reading.feature(node) for reading, nodes in zip(shown, kept, strict=True) for node in nodes} - {-1})
+    used = sorted(
+        {reading.feature(node) for reading, nodes in zip(shown, kept, strict=True) for node in nodes} - {-1}
+    )
     first = readings[0]
     return {
         "classes": [named(each) for each in first.labels[0]] if first.classes else None,
@@ -119,7 +121,8 @@ def _tree(reading: TreeReading, nodes: list[int]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "node": nodes,
         "children": [
-            [places[child] for child in each] if shown else [] for each, shown in zip(children, is_open, strict=True)
+            [places[child] for child in each] if shown else []
+            for each, shown in zip(children, is_open, strict=True)
         ],
         "cut": [
             position
@@ -161,7 +164,7 @@ def _way(reading: TreeReading, node: int, branch: int) -> str:
 
 
 def _top_shares(reading: TreeReading, nodes: list[int]) -> list[list[float]] | None:
-    """Give the largest class shares of each node: class, share, class, share and so on; of the first output."""
+    """Give the largest class shares of each node, of the first output: class, share, class, share..."""
     if not reading.classes:
         return None
     shares = np.asarray(reading.tree.value)[:, 0, : len(reading.classes[0])][nodes]
@@ -197,7 +200,7 @@ def _rows_to_follow(facts: Facts) -> npt.NDArray[np.int64]:
 def _row(facts: Facts, row: int, used: list[int]) -> dict[str, Any]:
     cells = facts.rows.cells(row)
     truth = facts.truth[row] if facts.labels is None else facts.labels[facts.truth[row]]
-    said = facts.own.predicted[row]
+    said = facts.own.labels[row]
     if facts.labels is None:
         words = brief_number(float(truth)), brief_number(float(said))
     else:
@@ -237,5 +240,3 @@ def _paths(
             ends.append(places[node])
         found.append(ends)
     return found
-
-

@@ -16,7 +16,7 @@ from hornbeam.selection.folds import Folded
 from hornbeam.selection.metrics import Answers, Metric, Truth
 from hornbeam.selection.trials import Trial
 
-__all__ = ["Scores", "judge"]
+__all__ = ["Scores", "draw_counts", "judge"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -114,14 +114,15 @@ def _on_samples(
         step = max(1, _MOST_COUNTS // n_rows)
         for begin in range(0, n_draws, step):
             some = slice(begin, min(begin + step, n_draws))
-            counts = _draw_counts(generator, n_rows, some.stop - begin)
+            counts = draw_counts(generator, n_rows, some.stop - begin)
             for m, member in enumerate(answers):
                 for k, metric in enumerate(metrics):
                     result[m, k, some] += metric.on_samples(truth, member[number], counts)
     return result / len(truths)
 
 
-def _draw_counts(generator: np.random.Generator, n_rows: int, n_draws: int) -> FloatArray:
+def draw_counts(generator: np.random.Generator, n_rows: int, n_draws: int) -> FloatArray:
+    """Draw rows with replacement, so many times as there are rows, and count them: draws x rows."""
     drawn = generator.integers(n_rows, size=(n_draws, n_rows))
     drawn += np.arange(n_draws)[:, np.newaxis] * n_rows
     counts = np.bincount(drawn.ravel(), minlength=n_draws * n_rows)
