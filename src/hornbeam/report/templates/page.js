@@ -23,7 +23,7 @@
 
   const COLUMN = 244, LINE = 52, WIDTH = 196, HEIGHT = 32; // distances between nodes, and the size of one
   const COLOURS = ["blue", "orange", "green", "pink", "sky", "red", "yellow", "grey"];
-  const LEAST_ZOOM = 0.02, MOST_ZOOM = 4, FAR = 0.4, READABLE = 0.75; // below FAR text is left out
+  const LEAST_ZOOM = 0.002, MOST_ZOOM = 4, FAR = 0.4, READABLE = 0.75; // below FAR text is left out
   const FIRST_NODES = 40; // opened at first: as many levels as have about so many nodes
 
   const state = { member: 0, open: new Set(), chosen: 0, row: null, x: 0, y: 0, zoom: 1 };
