@@ -116,16 +116,20 @@ def show_comparison(console: Console, X: Any, y: Any, seconds: float) -> Any:
 
 def show_report(console: Console, best: Any, X: Any, y: Any) -> None:
     """Write a report about a model fitted on three quarters of the rows, judged on the others."""
-    report = getattr(hb, "report", None)
-    if report is None:
-        return
     from sklearn.base import clone  # noqa: PLC0415
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
 
     fit_rows, judge_rows = train_test_split(range(len(y)), test_size=0.25, random_state=0)
     model = clone(best).fit(rows_of(X, fit_rows), rows_of(y, fit_rows))
     path = Path(tempfile.mkdtemp(prefix="hornbeam-")) / REPORT
-    report(model, rows_of(X, judge_rows), rows_of(y, judge_rows), path)
+    hb.report(
+        model,
+        rows_of(X, judge_rows),
+        rows_of(y, judge_rows),
+        path,
+        X_train=rows_of(X, fit_rows),
+        y_train=rows_of(y, fit_rows),
+    )
     _say(console, f"A report about it: {path.as_uri()}")
 
 
