@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli.evaluate import rows_with_answers
-from hornbeam.cli.fit import Target
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import ModelFile, format_for, load_model
 from hornbeam.cli.outputs import STANDARD, Force, check_output, write_output
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
+from hornbeam.cli.targets import Target
 from hornbeam.inside.words import printable
 
 __all__ = ["report"]
