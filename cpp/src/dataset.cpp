@@ -26,6 +26,13 @@ double halfway(double lower, double upper) {
   return middle;
 }
 
+double random_threshold(const Column& column, double least, double largest, double u) {
+  constexpr double kMax = std::numeric_limits<double>::max();
+  double threshold = std::max(least, -kMax) * (1 - u) + std::min(largest, kMax) * u;
+  if (!(threshold < largest)) threshold = *std::prev(std::ranges::lower_bound(column.values, largest));
+  return threshold >= least ? threshold : least;
+}
+
 Code codes_at_or_below(const Column& column, double threshold) {
   const auto& values = column.values;
   if (column.binned) {

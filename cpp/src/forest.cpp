@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "hornbeam/parallel.h"
 #include "hornbeam/sampler.h"
@@ -155,6 +156,11 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Target& target, co
   const std::size_t n_members = params.member_keys.size();
   std::vector<GrownTree> grown(n_members);
   GrowParams growth = params.growth;
+  std::optional<RowValues> row_values;
+  if (growth.random_splits) {
+    CancelPoller poller(cancel, growth.on_calling_thread);
+    growth.row_values = &row_values.emplace(data, poller);
+  }
   // One tree per core; where there are fewer trees than cores, the cores share each tree.
   if (n_members < static_cast<std::size_t>(std::max(1, growth.n_threads))) {
     for (std::size_t i = 0; i < n_members; ++i)

@@ -5,6 +5,7 @@
 #include <bit>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "hornbeam/branchwork.h"
 #include "hornbeam/choice.h"
@@ -17,6 +18,7 @@
 #include "hornbeam/partition.h"
 #include "hornbeam/split.h"
 #include "hornbeam/subtree.h"
+#include "hornbeam/thicket.h"
 
 namespace hornbeam {
 
@@ -34,6 +36,14 @@ SecondStep second_step_of(Criterion criterion) {
       return SecondStep::kNone;
   }
 }
+
+// A node of a thicket that waits for its test.
+struct Sprout {
+  NodeId id;
+  std::int32_t depth;
+  std::uint64_t path;
+  Bits rows;
+};
 
 // Scratch of one thread.
 template <Scorer S>
@@ -57,6 +67,8 @@ struct Worker {
   std::vector<std::int64_t> row_weights;
   SurrogateFinder surrogate_finder;
   Subtree subtree;
+  Thicket<S> thicket;
+  std::vector<Sprout> sprouts;
   CancelPoller poller;
 };
 
@@ -88,6 +100,24 @@ class Grower {
       const bool on_calling_thread = i == 0 && params_.on_calling_thread;
       workers_.push_back(std::make_unique<Worker<S>>(prototype_, params_, cancel, on_calling_thread));
     }
+    if (params_.random_splits && params_.row_values == nullptr) {
+      params_.row_values = &own_row_values_.emplace(data, workers_[0]->poller);
+    }
+    // Thickets and random tests of values know one step only, and nothing of surrogates.
+    const bool one_step =
+        second_step_of(params_.criterion) == SecondStep::kNone && params_.missing != Missing::kSurrogate;
+    looks_at_values_ =
+        params_.random_splits && one_step && std::ranges::all_of(params_.features, [&](FeatureId feature) {
+          return params_.row_values->of(feature) != nullptr;
+        });
+    if (looks_at_values_)
+      subtree_rows_ = std::min(subtree_rows_, Subtree::most_rows_of_values(params_.features.size()));
+    const bool only_numbers = std::ranges::all_of(params_.features, [&](FeatureId feature) {
+      return data.column(feature).kind == ColumnKind::kNumeric;
+    });
+    grows_thickets_ = (params_.random_splits ? looks_at_values_ : only_numbers && one_step) &&
+                      params_.growth == Growth::kDepthFirst && params_.monotonic.empty() &&
+                      params_.min_samples_leaf <= 1 && min_weight_ == 0;
   }
 
   Tree grow() {
@@ -135,6 +165,8 @@ class Grower {
       if (limit_reached()) break;
       if (node->is_tested()) {
         expand(part, frontier, *node, worker);
+      } else if (starts_thicket(*node, worker)) {
+        grow_thicket(part, frontier, *node, worker);
       } else {
         grow_subtree(part, *node, worker);
       }
@@ -189,6 +221,7 @@ class Grower {
     if (worker.subtree.started()) {
       return worker.subtree.part_rows(rows_of(node), node.begin, column, node.split);
     }
+    if (looks_at_values_) node.split.first_right = codes_at_or_below(column, node.split.threshold);
     worker.scratch.grow_to(node.n_rows());
     return partition_rows(rows_of(node), worker.scratch.data(), column, node.split);
   }
@@ -228,24 +261,25 @@ class Grower {
     if (is_leaf(node)) return;
     if (&part == &parts_[0] && deferrable(node)) {
       deferred_.push_back(node);
-    } else if (!worker.subtree.started() && starts_subtree(node)) {
+    } else if (starts_thicket(node, worker) || (!worker.subtree.started() && starts_subtree(node))) {
       frontier.push(std::move(node));
     } else {
       open(part, frontier, node, worker, cell);
     }
   }
 
-  bool is_leaf(const OpenNode& node) const {
-    const auto n = static_cast<std::int64_t>(node.n_rows());
-    return node.pure || n < params_.min_samples_split || n < 2 * params_.min_samples_leaf ||
-           (params_.max_depth > 0 && node.depth >= params_.max_depth);
+  bool is_leaf(const OpenNode& node) const { return node.pure || ends_here(node.n_rows(), node.depth); }
+
+  bool ends_here(std::size_t n_rows, std::int32_t depth) const {
+    const auto n = static_cast<std::int64_t>(n_rows);
+    return n < params_.min_samples_split || n < 2 * params_.min_samples_leaf ||
+           (params_.max_depth > 0 && depth >= params_.max_depth);
   }
 
-  // What some rows say together; for classes, also their cell.
-  NodeFacts facts_of(std::span<const Entry> rows, Worker<S>& worker, std::vector<Element>& cell,
+  // What some rows say together; for classes, `cell` is theirs.
+  NodeFacts facts_of(std::span<const Entry> rows, const std::vector<Element>& cell, Worker<S>& worker,
                      double* value) {
     if (!target_.is_classification()) return real_facts(params_.criterion, target_, rows, value);
-    worker.finder.add_up(rows, cell);
     worker.class_weights.assign(cell.begin(), cell.end());
     for (double& w : worker.class_weights) w *= prototype_.stats().weight_unit();
     return class_facts(params_.criterion, target_, worker.class_weights, value, n_values_);
@@ -255,13 +289,20 @@ class Grower {
   void describe(Branchwork& part, OpenNode& node, Worker<S>& worker, std::vector<Element>& cell) {
     const std::span<const Entry> rows = rows_of(node);
     worker.poller.poll(rows.size());
-    double* value = &part.values[static_cast<std::size_t>(node.id) * value_size()];
-    const NodeFacts facts = facts_of(rows, worker, cell, value);
-    NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    if (target_.is_classification()) worker.finder.add_up(rows, cell);
+    node.pure = write_facts(part, node.id, rows, cell, worker);
+  }
+
+  // For classes, `cell` is the node's; returns whether all its rows say the same.
+  bool write_facts(Branchwork& part, NodeId id, std::span<const Entry> rows, const std::vector<Element>& cell,
+                   Worker<S>& worker) {
+    double* value = &part.values[static_cast<std::size_t>(id) * value_size()];
+    const NodeFacts facts = facts_of(rows, cell, worker, value);
+    NodeRecord& record = part.nodes[static_cast<std::size_t>(id)];
     record.n_samples = static_cast<std::int64_t>(rows.size());
     record.weight = facts.weight;
     record.impurity = facts.impurity;
-    node.pure = facts.pure;
+    return facts.pure;
   }
 
   // Finds the node's test; a node without one stays a leaf.
@@ -292,8 +333,7 @@ class Grower {
     } else {
       node.gain = std::max(0.0, (best.score() - node_score) * prototype_.score_unit());
     }
-    constexpr double kRounding = 0x1p-52;
-    if (node.gain / root_weight_ + kRounding < params_.min_impurity_decrease) {
+    if (gains_too_little(node.gain)) {
       node.split = {};
       return;
     }
@@ -344,10 +384,16 @@ class Grower {
     worker.value.resize(value_size());
     double after = 0.0;
     for (const std::span<const Entry> branch : {rows.first(n_left), rows.subspan(n_left)}) {
-      const NodeFacts facts = facts_of(branch, worker, worker.branch_cell, worker.value.data());
+      if (target_.is_classification()) worker.finder.add_up(branch, worker.branch_cell);
+      const NodeFacts facts = facts_of(branch, worker.branch_cell, worker, worker.value.data());
       after += facts.weight * facts.impurity;
     }
     return std::max(0.0, record.weight * record.impurity - after);
+  }
+
+  bool gains_too_little(double gain) const {
+    constexpr double kRounding = 0x1p-52;
+    return gain / root_weight_ + kRounding < params_.min_impurity_decrease;
   }
 
   void finish_split(OpenNode& node, Worker<S>& worker) const {
@@ -364,24 +410,29 @@ class Grower {
   // ---- choosing among features
 
   FirstBest<Split> find_split(const OpenNode& node, const Limits& limits, Worker<S>& worker) {
-    const std::size_t n_features = worker.features.size();
-    Stream stream(params_.key, Purpose::kFeatures, node.path);
-    std::size_t n_drawn = 0;
     FirstBest<Split> best(worker.finder.tie_scale());
-    bool informative = false;
-    // At least one feature that is not constant here is looked at, even if it takes more than max_features
-    // draws.
-    while (n_drawn < n_features && !informative) {
-      const std::size_t wanted = n_drawn == 0 ? static_cast<std::size_t>(params_.max_features) : 1;
-      draw_features(worker, stream, n_drawn, wanted);
-      n_drawn += worker.drawn.size();
-      informative = try_features(node, limits, worker, best);
-    }
-    restore_features(worker);
+    draw_until_informative(node.path, worker, [&] { return try_features(node, limits, worker, best); });
     if (worker.choice.is_needed()) {
       if (auto chosen = worker.choice.settle()) best.offer(chosen->score, chosen->split);
     }
     return best;
+  }
+
+  // At least one feature that is not constant here is looked at, even if it takes more than max_features
+  // draws.
+  template <class TryDrawn>
+  void draw_until_informative(std::uint64_t path, Worker<S>& worker, const TryDrawn& try_drawn) {
+    const std::size_t n_features = worker.features.size();
+    Stream stream(params_.key, Purpose::kFeatures, path);
+    std::size_t n_drawn = 0;
+    bool informative = false;
+    while (n_drawn < n_features && !informative) {
+      const std::size_t wanted = n_drawn == 0 ? static_cast<std::size_t>(params_.max_features) : 1;
+      draw_features(worker, stream, n_drawn, wanted);
+      n_drawn += worker.drawn.size();
+      informative = try_drawn();
+    }
+    restore_features(worker);
   }
 
   // Draws `wanted` more features without replacement (Fisher-Yates from place n_drawn on), in ascending
@@ -462,6 +513,14 @@ class Grower {
     worker.poller.poll(4 * node.n_rows());
     if (!params_.monotonic.empty()) limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
     const Subtree& subtree = worker.subtree;
+    if (looks_at_values_) {
+      const auto find_random = [&](const auto& values) {
+        return worker.finder.find_random(values, column, limits, threshold_stream(feature, node.path), best,
+                                         feature);
+      };
+      if (subtree.started()) return find_random(subtree.kept_values(feature, node.begin));
+      return find_random(ValuesByRow{params_.row_values->of(feature), rows_of(node).data()});
+    }
     if (subtree.started() && subtree.is_ordered(feature)) {
       return worker.finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits,
                                      best, feature);
@@ -471,13 +530,16 @@ class Grower {
                                  : worker.finder.gather(column);
     if (!informative) return false;
     if (params_.random_splits) {
-      Stream stream(combine(params_.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold,
-                    node.path);
+      Stream stream = threshold_stream(feature, node.path);
       worker.finder.find_random(column, limits, stream, best, feature);
     } else {
       worker.finder.find_best(column, limits, best, feature);
     }
     return true;
+  }
+
+  Stream threshold_stream(FeatureId feature, std::uint64_t path) const {
+    return {combine(params_.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold, path};
   }
 
   // ---- monotonic constraints
@@ -523,14 +585,91 @@ class Grower {
   }
 
   void grow_subtree(Branchwork& part, OpenNode& root, Worker<S>& worker) {
-    const auto most_kept = static_cast<std::size_t>(params_.max_features) * kOrdersPerTry;
-    const bool keep_order = !params_.random_splits && params_.features.size() <= most_kept;
-    worker.subtree.start(data_, params_.features, rows_of(root), root.begin, keep_order, worker.poller);
+    if (looks_at_values_) {
+      worker.subtree.start(*params_.row_values, params_.features, rows_of(root), root.begin, worker.poller);
+    } else {
+      const auto most_kept = static_cast<std::size_t>(params_.max_features) * kOrdersPerTry;
+      const bool keep_order = !params_.random_splits && params_.features.size() <= most_kept;
+      worker.subtree.start(data_, params_.features, rows_of(root), root.begin, keep_order, worker.poller);
+    }
     Frontier frontier(params_.growth);
     worker.finder.add_up(rows_of(root), worker.child_cells[0]);
-    open(part, frontier, root, worker, worker.child_cells[0]);
+    admit(part, frontier, root, worker, worker.child_cells[0]);
     grow_all(part, frontier, worker);
     worker.subtree.finish();
+  }
+
+  // ---- thickets
+
+  bool starts_thicket(const OpenNode& node, const Worker<S>& worker) const {
+    return grows_thickets_ && worker.subtree.started() && node.n_rows() <= Thicket<S>::kMostRows;
+  }
+
+  void grow_thicket(Branchwork& part, Frontier& frontier, OpenNode& root, Worker<S>& worker) {
+    worker.poller.poll(root.n_rows() * params_.features.size());
+    Thicket<S>& thicket = worker.thicket;
+    if (!thicket.start(data_, params_.features, worker.subtree, rows_of(root), root.begin,
+                       worker.finder.scorer())) {
+      worker.finder.add_up(rows_of(root), worker.child_cells[0]);
+      open(part, frontier, root, worker, worker.child_cells[0]);
+      return;
+    }
+    worker.sprouts.push_back({root.id, root.depth, root.path, thicket.all_rows()});
+    while (!worker.sprouts.empty()) {
+      const Sprout sprout = worker.sprouts.back();
+      worker.sprouts.pop_back();
+      grow_sprout(part, sprout, worker);
+    }
+  }
+
+  // Finds the node's test and writes down its children; a node without a test stays a leaf.
+  void grow_sprout(Branchwork& part, const Sprout& node, Worker<S>& worker) {
+    Thicket<S>& thicket = worker.thicket;
+    std::vector<Element>& cell = worker.child_cells[0];
+    worker.poller.poll(static_cast<std::size_t>(std::popcount(node.rows)));
+    thicket.add_up(node.rows, cell);
+    const double node_score = worker.finder.scorer().score_of_node(cell.data());
+    const FirstBest<Cut> best = find_cut(node, cell, worker);
+    if (!best.found()) return;
+    const double gain = std::max(0.0, (best.score() - node_score) * prototype_.score_unit());
+    if (gains_too_little(gain)) return;
+    const Cut& cut = best.winner();
+    const NodeId first = part.add(value_size());
+    part.add(value_size());
+    const Bits left = thicket.left_rows(cut);
+    for (const int branch : {1, 0}) {
+      const Bits rows = branch == 0 ? left : node.rows ^ left;
+      thicket.add_up(rows, cell);
+      const bool pure = write_facts(part, first + branch, thicket.list(rows), cell, worker);
+      const auto n_rows = static_cast<std::size_t>(std::popcount(rows));
+      if (pure || ends_here(n_rows, node.depth + 1)) continue;
+      const std::uint64_t path = child_path(node.path, static_cast<std::uint64_t>(branch));
+      worker.sprouts.push_back({first + branch, node.depth + 1, path, rows});
+    }
+    NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    const auto left_child = static_cast<std::size_t>(first);
+    record.first_child = first;
+    record.gain = gain;
+    record.missing_branch = part.nodes[left_child + 1].weight > part.nodes[left_child].weight ? 1 : 0;
+    record.split = static_cast<std::int32_t>(part.splits.size());
+    Split& split = part.splits.emplace_back();
+    split.feature = cut.feature;
+    split.threshold = thicket.threshold(cut);
+  }
+
+  FirstBest<Cut> find_cut(const Sprout& node, const std::vector<Element>& cell, Worker<S>& worker) {
+    Thicket<S>& thicket = worker.thicket;
+    FirstBest<Cut> best(worker.finder.scorer().tie_scale(cell.data()));
+    draw_until_informative(node.path, worker, [&] {
+      bool informative = false;
+      for (const FeatureId feature : worker.drawn) {
+        informative |= params_.random_splits ? thicket.find_random(feature, node.rows, cell.data(),
+                                                                   threshold_stream(feature, node.path), best)
+                                             : thicket.find_best(feature, node.rows, cell.data(), best);
+      }
+      return informative;
+    });
+    return best;
   }
 
   // ---- pieces on several threads
@@ -581,6 +720,9 @@ class Grower {
   int n_values_;
   std::int64_t min_weight_ = 0;
   std::size_t subtree_rows_ = 0;
+  std::optional<RowValues> own_row_values_;
+  bool looks_at_values_ = false;  // random tests, and every feature has its values by row
+  bool grows_thickets_ = false;
   double root_weight_ = 0.0;
   std::vector<std::unique_ptr<Worker<S>>> workers_;
   std::vector<Branchwork> parts_;

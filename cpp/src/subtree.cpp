@@ -39,17 +39,45 @@ std::size_t Subtree::most_rows(std::size_t n_features) {
   return std::min(kMostPlaces, kMostKeys / std::max<std::size_t>(n_features, 1));
 }
 
+std::size_t Subtree::most_rows_of_values(std::size_t n_features) {
+  constexpr std::size_t kMostValues = std::size_t{1} << 17;  // 1 MiB
+  return std::min(most_rows(n_features), kMostValues / std::max<std::size_t>(n_features, 1));
+}
+
+void Subtree::start_rows(std::size_t n_rows, std::size_t origin) {
+  origin_ = origin;
+  n_rows_ = n_rows;
+  original_.resize(n_rows);
+  std::iota(original_.begin(), original_.end(), Place{0});
+  goes_left_.resize(n_rows);
+  new_place_.resize(n_rows);
+  scratch_.grow_to(n_rows);
+}
+
+void Subtree::start(const RowValues& values, std::span<const FeatureId> features,
+                    std::span<const Entry> entries, std::size_t origin, CancelPoller& poller) {
+  start_rows(entries.size(), origin);
+  keeps_values_ = some_kept_ = true;
+  ordered_.clear();
+  keys_.assign(values.n_features(), nullptr);
+  values_.assign(values.n_features(), nullptr);
+  value_lists_.grow_to(n_rows_ * features.size());
+  double* list = value_lists_.data();
+  for (const FeatureId feature : features) {
+    poller.poll(n_rows_);
+    values_[static_cast<std::size_t>(feature)] = list;
+    const double* by_row = values.of(feature);
+    for (std::size_t i = 0; i < n_rows_; ++i) list[i] = by_row[entries[i].row];
+    list += n_rows_;
+  }
+}
+
 void Subtree::start(const Dataset& data, std::span<const FeatureId> features, std::span<const Entry> entries,
                     std::size_t origin, bool keep_order, CancelPoller& poller) {
-  origin_ = origin;
-  n_rows_ = entries.size();
-  original_.resize(n_rows_);
-  std::iota(original_.begin(), original_.end(), Place{0});
-  goes_left_.resize(n_rows_);
-  new_place_.resize(n_rows_);
+  start_rows(entries.size(), origin);
+  keeps_values_ = false;
   lists_.grow_to(n_rows_ * features.size());
   sort_keys_.grow_to(n_rows_);
-  scratch_.grow_to(n_rows_);
   keys_.assign(static_cast<std::size_t>(data.n_features()), nullptr);
   codes_.assign(static_cast<std::size_t>(data.n_features()), nullptr);
   ordered_.clear();
@@ -101,6 +129,12 @@ void Subtree::order(const Column& column, std::span<const Entry> entries, Placed
 std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column, const Split& split) {
   const bool missing_left = split.missing_branch == 0;
   std::uint8_t* goes_left = goes_left_.data();
+  if (keeps_values_) {
+    const KeptValues values = kept_values(split.feature, origin_ + first);
+    std::size_t n_left = 0;
+    for (std::size_t i = 0; i < n; ++i) n_left += goes_left[first + i] = values[i] <= split.threshold;
+    return n_left;
+  }
   if (is_ordered(split.feature)) {
     const PlacedRank* keys = keys_[static_cast<std::size_t>(split.feature)] + first;
     const std::size_t first_missing = n - (missing_left ? split.n_missing : 0);

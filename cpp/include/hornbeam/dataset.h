@@ -75,6 +75,10 @@ Column encode_categories(const ColumnView& column, std::size_t n_rows, Code n_ca
 // exists.
 double halfway(double lower, double upper);
 
+// The threshold at share u of the way between two values of the column, infinities standing for the largest
+// finite numbers; a value that is not larger lies on the left, and the larger one always on the right.
+double random_threshold(const Column& column, double least, double largest, double u);
+
 // How many of the column's known codes lie at or below the threshold: rows with a smaller code go left.
 Code codes_at_or_below(const Column& column, double threshold);
 

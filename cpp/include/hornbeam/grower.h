@@ -9,6 +9,7 @@
 #include "hornbeam/dataset.h"
 #include "hornbeam/facts.h"
 #include "hornbeam/frontier.h"
+#include "hornbeam/row_values.h"
 #include "hornbeam/stats.h"
 #include "hornbeam/tree.h"
 
@@ -37,6 +38,8 @@ struct GrowParams {
   std::vector<FeatureId> features;  // the only ones that may be tested, ascending; empty for all
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   std::uint64_t key = 0;               // every random draw is a function of it
+  const RowValues* row_values =
+      nullptr;  // for random splits: made once for many trees, or else by the grower
   int n_threads = 1;
   bool on_calling_thread = true;     // the thread that called in from Python grows it, and asks for signals
   std::size_t subtree_rows = 65536;  // nodes of at most so many rows are grown from compacted rows; for tests

@@ -91,12 +91,26 @@ struct KeptCodes {
   Code operator[](std::size_t i) const { return codes[places[i]]; }
 };
 
+// or, for random tests, their values.
+struct KeptValues {
+  const double* values;
+  const Place* places;
+  double operator[](std::size_t i) const { return values[places[i]]; }
+};
+// Where there is no subtree, values by row.
+struct ValuesByRow {
+  const double* values;
+  const Entry* entries;
+  double operator[](std::size_t i) const { return values[entries[i].row]; }
+};
+
 // A test, ready to be put into a tree and to partition rows.
 struct Split {
   FeatureId feature = kNoFeature;
   double threshold = kNoThreshold;
   Code last_left = 0;                 // numeric: the neighbouring codes that the test parts; once it has a
   Code first_right = 0;               // threshold, codes below first_right go left
+                                      // (random tests of values: 0, nobody has looked it up)
   std::uint32_t n_known_left = 0;     // ordered rows of a subtree: how many with known values go left
   std::uint32_t n_missing = 0;        // rows of the node that lack the feature
   std::vector<Code> left_categories;  // categorical: known codes of branch 0, ascending
@@ -155,6 +169,11 @@ class TestFinder {
   void find_random(const Column& column, const Limits& limits, Stream& stream, FirstBest<Split>& best,
                    FeatureId feature);
 
+  // The same for a numeric feature whose values are at hand, without gathering; false when it is constant.
+  template <class Values>
+  bool find_random(const Values& values, const Column& column, const Limits& limits, Stream stream,
+                   FirstBest<Split>& best, FeatureId feature);
+
   // Puts the threshold halfway between the neighbouring values that the test parts.
   void finish(const Column& column, Split& split) const;
   void finish(const Column& column, const OrderedRows& rows, Split& split) const;
@@ -207,6 +226,9 @@ class TestFinder {
   void compute_missing_cell();
   void draw_categories(Stream& stream, Split& split);
   void draw_threshold(const Column& column, Stream& stream, Split& split) const;
+  template <class GoesLeft>
+  void move_left(Walk& walk, const GoesLeft& goes_left);
+  void offer_drawn(Walk& walk, const Limits& limits, Split split, FirstBest<Split>& best);
   void write_categories(const Found& found, Split& split) const;
 
   static constexpr std::size_t kExhaustiveCategories = 8;
@@ -218,6 +240,8 @@ class TestFinder {
   std::span<const Entry> entries_;
   std::vector<Element> node_;
   Buffer<Step> steps_;  // of its rows
+  Buffer<Step> left_steps_;
+  Buffer<double> values_;
 
   // The gathered feature.
   Buffer<Code> codes_;

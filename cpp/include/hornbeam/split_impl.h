@@ -581,8 +581,7 @@ void TestFinder<S>::draw_categories(Stream& stream, Split& split) {
   if (right.empty() && split.missing_branch != 1) move_last(left, right);
 }
 
-// Uniform in value between the node's extremes, infinities standing for the largest finite numbers; at least
-// one known value lies on either side.
+// Uniform in value, or among the bins.
 template <Scorer S>
 void TestFinder<S>::draw_threshold(const Column& column, Stream& stream, Split& split) const {
   const double u = stream.unit();
@@ -592,14 +591,32 @@ void TestFinder<S>::draw_threshold(const Column& column, Stream& stream, Split& 
     split.first_right = low + 1;
     return;
   }
-  constexpr double kMax = std::numeric_limits<double>::max();
-  const double least = column.values[lowest_];
-  const double largest = column.values[highest_];
-  double threshold = std::max(least, -kMax) * (1 - u) + std::min(largest, kMax) * u;
-  if (!(threshold < largest)) threshold = column.values[highest_ - 1];
-  if (!(threshold >= least)) threshold = least;
-  split.threshold = threshold;
-  split.first_right = codes_at_or_below(column, threshold);
+  split.threshold = random_threshold(column, column.values[lowest_], column.values[highest_], u);
+  const auto first = column.values.begin() + lowest_;
+  const auto last = column.values.begin() + highest_;  // known to lie above
+  split.first_right = lowest_ + static_cast<Code>(std::upper_bound(first, last, split.threshold) - first);
+}
+
+// Moves the rows that go left. Which way a row goes is a matter of chance, so nothing branches on it.
+template <Scorer S>
+template <class GoesLeft>
+void TestFinder<S>::move_left(Walk& walk, const GoesLeft& goes_left) {
+  const std::size_t n = entries_.size();
+  const Step* steps = steps_.data();
+  if constexpr (requires { requires Walk::kStepsAdd; }) {
+    Step sum{};
+    for (std::size_t i = 0; i < n; ++i) sum += goes_left(i) ? steps[i] : Step{};
+    walk.move(sum);
+  } else {
+    left_steps_.grow_to(n);
+    Step* left = left_steps_.data();
+    std::size_t n_left = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      left[n_left] = steps[i];
+      n_left += goes_left(i);
+    }
+    for (std::size_t i = 0; i < n_left; ++i) walk.move(left[i]);
+  }
 }
 
 template <Scorer S>
@@ -625,17 +642,58 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
   }
   to_beat_ = -kInfinity;
   Walk walk = start_walk(false, 2);
-  const auto goes_left = [&](Code code) {
-    if (code == missing_code_ && n_missing_ > 0) return split.missing_branch == 0;
-    return categorical ? std::ranges::binary_search(split.left_categories, code) : code < split.first_right;
-  };
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (goes_left(codes_[i])) walk.move(steps_[i]);
+  const bool missing_left = split.missing_branch == 0;
+  const Code missing = n_missing_ > 0 ? missing_code_ : kAfterLast;
+  const Code* codes = codes_.data();
+  if (categorical) {
+    move_left(walk, [&](std::size_t i) {
+      return codes[i] == missing ? missing_left : std::ranges::binary_search(split.left_categories, codes[i]);
+    });
+  } else if (n_missing_ == 0) {
+    const Code first_right = split.first_right;
+    move_left(walk, [=](std::size_t i) { return codes[i] < first_right; });
+  } else {
+    const Code first_right = split.first_right;
+    move_left(walk,
+              [=](std::size_t i) { return codes[i] == missing ? missing_left : codes[i] < first_right; });
   }
-  walk.note(!known.bind || admissible(walk, known));
+  offer_drawn(walk, known, split, best);
+}
+
+template <Scorer S>
+void TestFinder<S>::offer_drawn(Walk& walk, const Limits& limits, Split split, FirstBest<Split>& best) {
+  walk.note(!limits.bind || admissible(walk, limits));
   const Found found = best_place(walk, false);
   split.left_weight = found.left_weight;
   if (found.any) best.offer(found.score + left_out_, split);
+}
+
+template <Scorer S>
+template <class Values>
+bool TestFinder<S>::find_random(const Values& values, const Column& column, const Limits& limits,
+                                Stream stream, FirstBest<Split>& best, FeatureId feature) {
+  const std::size_t n = entries_.size();
+  values_.grow_to(n);
+  double* value = values_.data();
+  double least = kInfinity;
+  double largest = -kInfinity;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double here = values[i];
+    value[i] = here;
+    least = std::min(least, here);
+    largest = std::max(largest, here);
+  }
+  if (least == largest) return false;
+  n_missing_ = 0;
+  leave_out_missing(limits);
+  Split split;
+  split.feature = feature;
+  split.threshold = random_threshold(column, least, largest, stream.unit());
+  to_beat_ = -kInfinity;
+  Walk walk = start_walk(false, 2);
+  move_left(walk, [value, threshold = split.threshold](std::size_t i) { return value[i] <= threshold; });
+  offer_drawn(walk, limits, split, best);
+  return true;
 }
 
 }  // namespace hornbeam

@@ -4,7 +4,8 @@
 // starts, each feature's codes are read from the table once, and then are
 //   ordered   as keys, rank above place, ascending. Parting the rows keeps the keys of every feature in order
 //             (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted;
-//   or kept   by row, where order is of no use (categories, random tests, few codes) or features are drawn so
+//   or kept   by row (codes or, for random tests, values), where order is of no use (categories, random
+//   tests, few codes) or features are drawn so
 //             rarely that keeping all of them in order would cost more than sorting the drawn ones.
 //
 // A row's place is its position in the grower's list of entries, counted from the subtree's first. The rows
@@ -19,6 +20,7 @@
 #include "hornbeam/cancel.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/platform.h"
+#include "hornbeam/row_values.h"
 #include "hornbeam/split.h"
 #include "hornbeam/stats.h"
 #include "hornbeam/types.h"
@@ -29,10 +31,15 @@ class Subtree {
  public:
   // As many rows as a subtree over so many features may have: places fit 16 bits, all lists 16 MiB.
   static std::size_t most_rows(std::size_t n_features);
+  // The same where values are kept, which should fit a core's own cache.
+  static std::size_t most_rows_of_values(std::size_t n_features);
 
   // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list.
   void start(const Dataset& data, std::span<const FeatureId> features, std::span<const Entry> entries,
              std::size_t origin, bool keep_order, CancelPoller& poller);
+  // Keeps values, for random tests.
+  void start(const RowValues& values, std::span<const FeatureId> features, std::span<const Entry> entries,
+             std::size_t origin, CancelPoller& poller);
   void finish() { n_rows_ = 0; }
   bool started() const { return n_rows_ > 0; }
 
@@ -46,6 +53,10 @@ class Subtree {
     return {codes_[static_cast<std::size_t>(feature)], original_.data() + (begin - origin_)};
   }
 
+  KeptValues kept_values(FeatureId feature, std::size_t begin) const {
+    return {values_[static_cast<std::size_t>(feature)], original_.data() + (begin - origin_)};
+  }
+
   // Sends the node's rows to its branches; returns how many go to branch 0. The ordered features follow by
   // `part_orders`, which can be spared where neither branch looks for a test.
   std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
@@ -55,6 +66,7 @@ class Subtree {
   void part_orders(std::size_t begin, std::size_t end, std::size_t n_left);
 
  private:
+  void start_rows(std::size_t n_rows, std::size_t origin);
   void order(const Column& column, std::span<const Entry> entries, PlacedRank* out);
   void move_rows(std::span<Entry> entries, std::size_t first, std::size_t n_left);
   std::size_t mark(std::size_t first, std::size_t n, const Column& column, const Split& split);
@@ -65,6 +77,9 @@ class Subtree {
   std::vector<PlacedRank*> keys_;     // per feature: its list of keys, or null
   std::vector<PlacedRank*> ordered_;  // the lists of keys there are
   std::vector<const Code*> codes_;    // per feature: its list of codes by original place, or null
+  Buffer<double> value_lists_;
+  std::vector<const double*> values_;  // per feature: its list of values by original place, or null
+  bool keeps_values_ = false;
   bool some_kept_ = false;
   std::vector<Place> original_;          // by place: where the row was when the subtree started
   std::vector<std::uint8_t> goes_left_;  // by place, for the test at hand

@@ -204,6 +204,7 @@ class TwoClassScorer : public CountCriterion<Term> {
    public:
     using Element = CountStats::Element;
     using Step = TwoCounts;
+    static constexpr bool kStepsAdd = true;  // several steps at once are the step of their sum
 
     static Step step_of(std::uint32_t payload) {
       return two_counts(payload & 0xff, (payload & 0xff) * (payload >> 8));
