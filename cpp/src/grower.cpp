@@ -104,10 +104,10 @@ class Grower {
       params_.row_values = &own_row_values_.emplace(data, workers_[0]->poller);
     }
     // Thickets and random tests of values know one step only, and nothing of surrogates.
-    const bool one_step =
+    const bool plain =
         second_step_of(params_.criterion) == SecondStep::kNone && params_.missing != Missing::kSurrogate;
     looks_at_values_ =
-        params_.random_splits && one_step && std::ranges::all_of(params_.features, [&](FeatureId feature) {
+        params_.random_splits && plain && std::ranges::all_of(params_.features, [&](FeatureId feature) {
           return params_.row_values->of(feature) != nullptr;
         });
     if (looks_at_values_)
@@ -115,7 +115,7 @@ class Grower {
     const bool only_numbers = std::ranges::all_of(params_.features, [&](FeatureId feature) {
       return data.column(feature).kind == ColumnKind::kNumeric;
     });
-    grows_thickets_ = (params_.random_splits ? looks_at_values_ : only_numbers && one_step) &&
+    grows_thickets_ = (params_.random_splits ? looks_at_values_ : only_numbers && plain) &&
                       params_.growth == Growth::kDepthFirst && params_.monotonic.empty() &&
                       params_.min_samples_leaf <= 1 && min_weight_ == 0;
   }

@@ -174,8 +174,8 @@ void StumpSearch::sort_columns(int n_threads, Cancel& cancel) {
 // ---- a round's weights
 
 void StumpSearch::weigh(std::span<const double> weights) {
-  // As the grower: equal weights of two classes are counted.
-  const double common = n_classes_ == 2 ? common_weight(weights) : 0.0;
+  // As the grower: equal weights are counted.
+  const double common = common_weight(weights);
   counting_ = common != 0;
   double scale = 1.0;
   if (!counting_) {
