@@ -129,9 +129,11 @@ std::vector<Booster::LeafSums> Booster::sum_leaves(int score, bool hessian_is_on
   return sums;
 }
 
+// A leaf whose loss has no curvature left gives Newton's step no length: it says nothing.
 double Booster::newton_value(const LeafSums& sums, NodeId node) const {
   const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1);
-  const double value = size == 0 ? 0.0 : size / (sums.hessian + params_.l2);
+  const double curvature = sums.hessian + params_.l2;
+  const double value = size == 0 || !(curvature > 0) ? 0.0 : size / curvature;
   const auto bounds = grower_.bounds_of(node);
   return std::clamp(sums.gradient > 0 ? -value : value, bounds.lower, bounds.upper);
 }

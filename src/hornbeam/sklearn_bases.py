@@ -6,15 +6,18 @@ scikit-learn's own; a type checker sees the few methods spelled out below, and s
 every estimator.
 """
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 __all__ = [
     "BaseEstimator",
+    "CallbackSupportMixin",
     "ClassifierMixin",
     "DensityMixin",
     "MultiOutputMixin",
     "RegressorMixin",
     "TransformerMixin",
+    "with_callbacks",
 ]
 
 if TYPE_CHECKING:
@@ -55,6 +58,18 @@ if TYPE_CHECKING:
 
         def __sklearn_tags__(self) -> Any: ...
 
+    class CallbackSupportMixin:
+        """Marks an estimator that tells callbacks of its progress."""
+
+        def set_callbacks(self, *callbacks: Any) -> Self:
+            """Attach callbacks of scikit-learn's kind."""
+
+    P = ParamSpec("P")
+    T = TypeVar("T")
+
+    def with_callbacks(method: Callable[P, T]) -> Callable[P, T]:
+        """Have callbacks clean up after a method, however it ends."""
+
     class MultiOutputMixin:
         """Marks an estimator whose `y` may have several columns."""
 
@@ -80,3 +95,14 @@ else:
         RegressorMixin,
         TransformerMixin,
     )
+
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+        class CallbackSupportMixin:
+            """Stands where scikit-learn's class will be."""
+
+        def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+            """Return the method as it is."""
+            return method

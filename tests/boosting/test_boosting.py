@@ -651,3 +651,38 @@ def test_constant_columns_give_the_mean_and_a_warning():
     with pytest.warns(hb_warnings.DataWarning, match="Every column of X is constant"):
         model = hb.GradientBoostingRegressor(3).fit(np.ones((50, 2)), np.arange(50.0))
     assert model.predict(np.ones((1, 2))) == pytest.approx(24.5)
+
+
+# --- Importance ------------------------------------------------------------------------------------------
+
+
+def test_importance_by_gain_count_and_shuffling():
+    X, y = noisy(400)
+    model = hb.GradientBoostingRegressor(10, max_leaf_nodes=4).fit(X, y)
+    np.testing.assert_array_equal(model.importance(), model.feature_importances_)
+    asked = np.concatenate([member.tree_.feature for member in model.estimators_[:, 0]])
+    counts = np.bincount(asked[asked >= 0], minlength=X.shape[1])
+    np.testing.assert_allclose(model.importance("count"), counts / counts.sum())
+    found = model.importance("permutation", X=X, y=y, n_repeats=3)
+    assert found.importances.shape == (X.shape[1], 3)
+    assert found.importances_mean.argmax() == model.feature_importances_.argmax()
+    with pytest.raises(ValueError, match="give X and y"):
+        model.importance("permutation")
+    with pytest.raises(ValueError, match="'gain', 'count' or 'permutation'; got 'shap'"):
+        model.importance("shap")
+
+
+class _Straight:
+    """A loss with curvature at one row only."""
+
+    def gradient_hessian(self, y, score):
+        return score - y, np.where(y == 40, 1.0, 0.0)
+
+
+def test_a_leaf_without_curvature_adds_nothing():
+    X, y = np.arange(40.0).reshape(-1, 1), np.arange(1.0, 41.0)
+    options = {"subsample": 0.25, "learning_rate": 0.01, "min_hessian_leaf": 0.0, "random_state": 0}
+    model = hb.GradientBoostingRegressor(12, loss=_Straight(), **options).fit(X, y)
+    added = np.array([member.predict(X[:1])[0] for member in model.estimators_[:, 0]])
+    assert np.isfinite(added).all()
+    assert 0 < np.count_nonzero(added == 0) < 12

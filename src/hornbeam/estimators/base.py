@@ -20,7 +20,7 @@ from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
 from hornbeam.warnings import DataWarning
 
-__all__ = ["Training", "TreeModel", "importances_of", "paths_through", "paths_to", "read_training"]
+__all__ = ["Training", "TreeModel", "paths_through", "paths_to", "read_training"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,15 +165,6 @@ def read_training(
             "X has a single row: the model can only repeat its target.", DataWarning, stacklevel=stacklevel
         )
     return Training(table, weights, source.n_rows, rows)
-
-
-def importances_of(tree: _core.Tree, n_features: int) -> npt.NDArray[np.float64]:
-    """Share out the impurity decrease of a tree over the features that brought it about; shares sum to 1."""
-    inner = tree.feature >= 0
-    decrease = np.zeros(n_features)
-    np.add.at(decrease, tree.feature[inner], tree.gain[inner])
-    total = decrease.sum()
-    return decrease / total if total > 0 else decrease
 
 
 def paths_through(

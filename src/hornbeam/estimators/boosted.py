@@ -16,7 +16,7 @@ from hornbeam import _core
 from hornbeam.data.names import check_names_and_width
 from hornbeam.data.sources import open_source
 from hornbeam.data.table import Table
-from hornbeam.estimators.base import importances_of
+from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.model import Ensemble
 from hornbeam.params import resolve_max_features
@@ -112,7 +112,7 @@ class TreeMembers:
 
     def importances(self, n_features: int) -> list[FloatArray]:
         """Return the shares of the features in the impurity decrease of each tree."""
-        return [importances_of(tree, n_features) for tree in self.model.trees]
+        return [shares_of_gain([tree], n_features) for tree in self.model.trees]
 
 
 @dataclass(frozen=True, eq=False)

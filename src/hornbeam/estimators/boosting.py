@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from hornbeam.estimators.tree import DecisionTreeRegressor
 from hornbeam.estimators.validation import Validation, read_validation
 from hornbeam.inside.contributions import Contributions, contributions_of
 from hornbeam.inside.explain import read_row
+from hornbeam.inside.importance import shares_of_gain, shares_of_tests
 from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import (
     BoostingOptions,
@@ -51,7 +52,8 @@ from hornbeam.recipes.holdout import HeldOut, hold_out, refuse_one_class, taken
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.losses import Loss, OwnLoss, named_loss
 from hornbeam.recipes.rounds import EarlyStopping, UserCodeError, Watch
-from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
+from hornbeam.recipes.scikit_callbacks import passed_on
+from hornbeam.sklearn_bases import CallbackSupportMixin, ClassifierMixin, RegressorMixin, with_callbacks
 from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import WarmStartWarning
 
@@ -93,7 +95,7 @@ class _Rows:
         )
 
 
-class _Boosting(TreeModel, BoostingOptions):
+class _Boosting(CallbackSupportMixin, TreeModel, BoostingOptions):
     """What the two kinds of gradient boosting share."""
 
     n_iter_: int = fitted()
@@ -112,7 +114,7 @@ class _Boosting(TreeModel, BoostingOptions):
         loss: Loss,
         validation: Validation,
         offset_val: Any,
-        callbacks: Sequence[Any] | None,
+        callbacks: Sequence[Any],
     ) -> None:
         n_threads = resolve_n_jobs(self.n_jobs)
         loss.check(given.y)
@@ -137,7 +139,7 @@ class _Boosting(TreeModel, BoostingOptions):
                 n_rounds=self.n_estimators,
                 listener=listener,
                 model=lambda trees: copy.copy(self)._remember_rounds(fit, trees, None),
-                callbacks=callbacks or (),
+                callbacks=callbacks,
                 score_training=self._judge_training(boosting, grown_on) if judged or self.verbose else None,
                 score_validation=self._judge_validation(judged, target, n_threads) if judged else None,
                 stopping=EarlyStopping(self.n_iter_no_change, self.tol) if self.early_stopping else None,
@@ -393,12 +395,45 @@ class _Boosting(TreeModel, BoostingOptions):
     def feature_importances_(self) -> FloatArray:
         """The share of each feature in what the splits of all trees have gained."""
         check_is_fitted(self)
-        gains = np.zeros(self.n_features_in_)
-        for tree in self._model.trees:
-            inner = tree.feature >= 0
-            np.add.at(gains, tree.feature[inner], tree.gain[inner])
-        total = gains.sum()
-        return gains / total if total > 0 else gains
+        return shares_of_gain(self._model.trees, self.n_features_in_)
+
+    def importance(
+        self,
+        kind: Literal["gain", "count", "permutation"] = "gain",
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        n_repeats: int = 5,
+        scoring: Any = None,
+    ) -> Any:
+        """Say how much each column matters.
+
+        "gain" is `feature_importances_`; "count" the share of all tests that ask for the column;
+        "permutation" how much the score falls if the column is shuffled: scikit-learn's
+        `permutation_importance`, and what it returns. The last needs X and y, best of rows that the fit has
+        not seen.
+        """
+        check_is_fitted(self)
+        if kind == "gain":
+            return self.feature_importances_
+        if kind == "count":
+            return shares_of_tests(self._model.trees, self.n_features_in_)
+        if kind != "permutation":
+            raise ValueError(f"kind must be 'gain', 'count' or 'permutation'; got {kind!r}.")
+        if X is None or y is None:
+            raise ValueError("kind='permutation' shuffles columns of rows: give X and y, at best unseen.")
+        from sklearn.inspection import permutation_importance  # noqa: PLC0415 - slow to import
+
+        return permutation_importance(
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            n_repeats=n_repeats,
+            scoring=scoring,
+            random_state=np.random.RandomState(self._key % 2**32),
+        )
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into in each tree: rows x trees."""
@@ -491,6 +526,7 @@ class GradientBoostingClassifier(ClassifierMixin, _Boosting, ClassifierBoostingO
     classes_: npt.NDArray[Any] = fitted()
     n_classes_: int = fitted()
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -508,7 +544,8 @@ class GradientBoostingClassifier(ClassifierMixin, _Boosting, ClassifierBoostingO
 
         `offset` is what is known of each row's score beforehand: the rounds start from it, and predictions
         take it again. Validation rows are X_val and y_val or, with `early_stopping`, a share of the rows.
-        `callbacks` are called between rounds (`hornbeam.recipes.rounds`).
+        `callbacks` are called between rounds (`hornbeam.recipes.rounds`); so are those of `set_callbacks`,
+        scikit-learn's own kind.
         """
         training = self._begin_fit(X, sample_weight)
         target = read_classes(
@@ -525,7 +562,9 @@ class GradientBoostingClassifier(ClassifierMixin, _Boosting, ClassifierBoostingO
         loss = self._loss_of(len(target.classes[0]))
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
         given = _Rows(training.table, target, weights, known, X)
-        self._fit_rounds(given, loss, Validation(X_val, y_val, sample_weight_val), offset_val, callbacks)
+        validation = Validation(X_val, y_val, sample_weight_val)
+        with passed_on(self, X, y, sample_weight) as more_callbacks:
+            self._fit_rounds(given, loss, validation, offset_val, [*(callbacks or ()), *more_callbacks])
         return self
 
     def _loss_of(self, n_classes: int) -> Loss:
@@ -618,6 +657,7 @@ class GradientBoostingRegressor(RegressorMixin, _Boosting, RegressorBoostingOpti
         The share of each feature in what the splits have gained.
     """
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -636,7 +676,7 @@ class GradientBoostingRegressor(RegressorMixin, _Boosting, RegressorBoostingOpti
         `offset` is what is known of each row's score beforehand, for example the logarithm of an exposure:
         the rounds start from it, and predictions take it again. Validation rows are X_val and y_val or, with
         `early_stopping`, a share of the rows. `callbacks` are called between rounds
-        (`hornbeam.recipes.rounds`).
+        (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own kind.
         """
         training = self._begin_fit(X, sample_weight)
         target = read_numbers(
@@ -649,7 +689,9 @@ class GradientBoostingRegressor(RegressorMixin, _Boosting, RegressorBoostingOpti
         loss = self._loss_of()
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
         given = _Rows(training.table, target, training.weights, known, X)
-        self._fit_rounds(given, loss, Validation(X_val, y_val, sample_weight_val), offset_val, callbacks)
+        validation = Validation(X_val, y_val, sample_weight_val)
+        with passed_on(self, X, y, sample_weight) as more_callbacks:
+            self._fit_rounds(given, loss, validation, offset_val, [*(callbacks or ()), *more_callbacks])
         return self
 
     def _loss_of(self) -> Loss:

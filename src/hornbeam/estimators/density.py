@@ -13,8 +13,8 @@ from hornbeam.data.sources import open_source
 from hornbeam.data.table import Column, SparseColumn, Table, read_columns
 from hornbeam.data.target import read_weights
 from hornbeam.data.wording import shown
-from hornbeam.estimators.base import importances_of
 from hornbeam.inside.frame import tree_frame
+from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.pruning import pruning_log_frame, pruning_table_frame
 from hornbeam.inside.rules import RuleStyle, write_rules
@@ -146,7 +146,7 @@ class DensityTree(DensityMixin, DensityOptions):
     @property
     def feature_importances_(self) -> FloatArray:
         """The share of each feature in what the splits lower the error by."""
-        return importances_of(self.tree_, self.n_features_in_)
+        return shares_of_gain([self.tree_], self.n_features_in_)
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into."""

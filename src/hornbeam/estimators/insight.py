@@ -10,11 +10,12 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.estimators.base import importances_of, paths_through
+from hornbeam.estimators.base import paths_through
 from hornbeam.estimators.error_bars import ErrorBars
 from hornbeam.inside.ensembles import EnsembleExplanation, explain_members, path_contributions
 from hornbeam.inside.explain import read_row
 from hornbeam.inside.frame import tree_frame
+from hornbeam.inside.importance import shares_of_gain, shares_of_tests
 from hornbeam.inside.rules import RuleStyle, write_rules
 from hornbeam.model import refuse_missing
 from hornbeam.recipes.shuffle import error_growth
@@ -34,7 +35,7 @@ class Insight(ErrorBars):
         if not splitting:
             return np.zeros(self.n_features_in_)
         mean: npt.NDArray[np.float64] = np.mean(
-            [importances_of(tree, self.n_features_in_) for tree in splitting], axis=0
+            [shares_of_gain([tree], self.n_features_in_) for tree in splitting], axis=0
         )
         return mean / mean.sum() if mean.sum() > 0 else mean
 
@@ -129,9 +130,7 @@ class Insight(ErrorBars):
         if kind == "gain":
             return self.feature_importances_
         if kind == "count":
-            tests = [tree.feature[tree.feature >= 0] for tree in self._model.trees]
-            counts = np.bincount(np.concatenate(tests), minlength=self.n_features_in_)
-            return counts / max(1, counts.sum())
+            return shares_of_tests(self._model.trees, self.n_features_in_)
         if kind != "permutation":
             raise ValueError(f"kind must be 'gain', 'count' or 'permutation'; got {kind!r}.")
         if X is None or y is None:

@@ -13,12 +13,13 @@ from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
-from hornbeam.estimators.base import Training, importances_of, paths_to
+from hornbeam.estimators.base import Training, paths_to
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.pruning import Prunable
 from hornbeam.estimators.validation import Validation, read_rows
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.frame import tree_frame
+from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.rules import Rule, RuleStyle, write_rules
 from hornbeam.inside.splits import NodeRows, split_frame
 from hornbeam.model import Ensemble, refuse_missing
@@ -75,7 +76,7 @@ class _DecisionTree(Prunable, TreeOptions):
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """The share of each feature in the impurity decrease of the tree."""
-        return importances_of(self.tree_, self.n_features_in_)
+        return shares_of_gain([self.tree_], self.n_features_in_)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Grow the tree without pruning and return the nested sequence that `ccp_alpha` chooses from.

@@ -1,0 +1,32 @@
+"""How much the features matter to trees: by what their splits have gained, or by how often they are asked."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+
+__all__ = ["shares_of_gain", "shares_of_tests"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def shares_of_gain(trees: Sequence[_core.Tree], n_features: int) -> FloatArray:
+    """Share out what all splits have gained over the features they test; they sum to 1, or are all 0."""
+    gains = np.zeros(n_features)
+    for tree in trees:
+        inner = tree.feature >= 0
+        np.add.at(gains, tree.feature[inner], tree.gain[inner])
+    return _shares(gains)
+
+
+def shares_of_tests(trees: Sequence[_core.Tree], n_features: int) -> FloatArray:
+    """Share out the tests of all trees over the features they ask for."""
+    tests = [tree.feature[tree.feature >= 0] for tree in trees]
+    return _shares(np.bincount(np.concatenate(tests), minlength=n_features).astype(np.float64))
+
+
+def _shares(parts: FloatArray) -> FloatArray:
+    total = parts.sum()
+    return parts / total if total > 0 else parts
