@@ -56,8 +56,7 @@ def main(
         console.print(greeting)
         about = f"{count(X.num_rows, 'row')} and {count(X.num_columns, 'column')} of {printable(data, None)}"
         _title(console, f"What tells {named(target)}?", about)
-        best = show_comparison(console, X, y, time_budget)
-        show_report(console, best, X, y)
+        show_report(console, show_comparison(console, X, y, time_budget), X, y)
     else:
         console.print(greeting)
         show_restaurant(console)
@@ -89,8 +88,7 @@ def show_tumours(console: Console, seconds: float) -> None:
         console, "Is a tumour malignant?", f"{len(X)} rows of {X.shape[1]} measurements, from scikit-learn"
     )
     _show_tree(console, hb.DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, y))
-    best = show_comparison(console, X, y, seconds)
-    show_report(console, best, X, y)
+    show_report(console, show_comparison(console, X, y, seconds), X, y)
 
 
 def show_patients(console: Console, seconds: float) -> None:
@@ -106,31 +104,27 @@ def show_patients(console: Console, seconds: float) -> None:
     show_comparison(console, X, y, seconds)
 
 
-def show_comparison(console: Console, X: Any, y: Any, seconds: float) -> Any:
-    """Compare the whole family on one table; return the winner, fitted."""
+def show_comparison(console: Console, X: Any, y: Any, seconds: float) -> hb.Comparison:
+    """Compare the whole family on one table."""
     _say(console, "The whole family and a linear model, on the same five folds (* with a search):")
     found = hb.compare(X, y, time_budget=seconds, random_state=0, verbose=sys.stderr.isatty())
     _show(console, found)
-    return found.best_
+    return found
 
 
-def show_report(console: Console, best: Any, X: Any, y: Any) -> None:
-    """Write a report about a model fitted on three quarters of the rows, judged on the others."""
-    from sklearn.base import clone  # noqa: PLC0415
+def show_report(console: Console, found: hb.Comparison, X: Any, y: Any) -> None:
+    """Write a report about the best model made of trees, judged on a quarter of the rows."""
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
 
-    fit_rows, judge_rows = train_test_split(range(len(y)), test_size=0.25, random_state=0)
-    model = clone(best).fit(rows_of(X, fit_rows), rows_of(y, fit_rows))
+    name = next((name for name in found.names if hasattr(found.estimator(name), "_reading")), None)
+    if name is None:
+        return
+    parts = train_test_split(range(len(y)), test_size=0.25, random_state=0)
+    (X_fit, y_fit), (X_judge, y_judge) = ((rows_of(X, rows), rows_of(y, rows)) for rows in parts)
+    model = found.estimator(name).fit(X_fit, y_fit)
     path = Path(tempfile.mkdtemp(prefix="hornbeam-")) / REPORT
-    hb.report(
-        model,
-        rows_of(X, judge_rows),
-        rows_of(y, judge_rows),
-        path,
-        X_train=rows_of(X, fit_rows),
-        y_train=rows_of(y, fit_rows),
-    )
-    _say(console, f"A report about it: {path.as_uri()}")
+    hb.report(model, X_judge, y_judge, path, X_train=X_fit, y_train=y_fit)
+    _say(console, f"A report about {name}: {path.as_uri()}")
 
 
 def _title(console: Console, title: str, subtitle: str) -> None:

@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import itertools
+import os
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
@@ -37,6 +38,7 @@ Missing = Annotated[
     typer.Option("--na", metavar="TEXT", help="A text that means missing, as the empty cell does."),
 ]
 
+FIRST_ROWS = 2**16  # bytes, from which the types of columns are guessed
 LONGEST_LINE = 2**24  # bytes; more is no table, and would have to be held in memory
 PARQUET_MARK = b"PAR1"
 NUMBER = r"^\s*[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
@@ -63,6 +65,9 @@ class TableFormat:
 def read_table(path: str, form: TableFormat) -> Any:
     """Read a whole table."""
     arrow = require("pyarrow", purpose="Reading tables")
+    quickly_read = _read_as_it_begins(path, form)
+    if quickly_read is not None:
+        return quickly_read
     with _opened(path) as stream:
         names, batches = _raw_batches(path, stream, form)
         tables = [arrow.Table.from_batches([batch]) for batch in batches]
@@ -135,7 +140,6 @@ def _parquet(path: str, stream: Any) -> tuple[list[str], Iterator[Any]]:
 
 def _csv(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator[Any]]:
     arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
-    arrow = require("pyarrow", purpose="Reading CSV")
     names = _header(path, stream, form)
     if not stream.peek(1):
         return names, iter(())
@@ -145,28 +149,72 @@ def _csv(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator
         ragged.append(row)
         return "error"
 
+    # One thread: only then does a ragged row know its number.
+    options = _csv_options(names, form, use_threads=False)
+    options["parse_options"].invalid_row_handler = remember
+
     def batches() -> Iterator[Any]:
         with _blaming(path, form, ragged):
-            yield from arrow_csv.open_csv(
-                stream,
-                # One thread: only then does a ragged row know its number.
-                read_options=arrow_csv.ReadOptions(
-                    column_names=names, block_size=LONGEST_LINE, use_threads=False
-                ),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=form.separator,
-                    newlines_in_values=True,
-                    ignore_empty_lines=len(names) > 1,  # else an empty line is a row with a missing value
-                    invalid_row_handler=remember,
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types={name: arrow.string() for name in names},
-                    strings_can_be_null=True,
-                    null_values=["", *form.missing],
-                ),
-            )
+            yield from arrow_csv.open_csv(stream, **options)
 
     return names, batches()
+
+
+def _read_as_it_begins(path: str, form: TableFormat) -> Any:
+    """Read a CSV file on all cores, columns being what their first rows say; None if that does not go well.
+
+    Whatever is unusual is left to the slow way, which takes all cells as texts first and knows what to say:
+    standard input, a column that begins with numbers and goes on with texts, rows that are ragged.
+    """
+    arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
+    arrow = require("pyarrow", purpose="Reading CSV")
+    if path == STANDARD or not os.path.isfile(path):
+        return None
+    with _opened(path) as stream:
+        if stream.peek(len(PARQUET_MARK))[: len(PARQUET_MARK)] == PARQUET_MARK:
+            return None
+        names = _header(path, stream, form)
+        options = _csv_options(names, form)
+        try:
+            begin = arrow_csv.read_csv(io.BytesIO(b"".join(stream.readlines(FIRST_ROWS))), **options)
+        except arrow.ArrowInvalid:
+            return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said later, if it is still so when all rows are read
+        try:
+            types = {field.name: field.type for field in _typed(begin, form).schema}
+        except Mistake:
+            return None
+    with _opened(path) as stream:
+        _header(path, stream, form)
+        options["convert_options"].column_types = types
+        try:
+            table = arrow_csv.read_csv(stream, **options)
+        except arrow.ArrowInvalid:
+            return None
+    for name in names:
+        if types[name] == arrow.float64():
+            _refuse_nan(table.column(name), name)
+    return _typed(table, form)
+
+
+def _csv_options(names: Sequence[str], form: TableFormat, **reading: Any) -> dict[str, Any]:
+    """Say how Arrow is to read what follows the header: cells as texts."""
+    arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
+    arrow = require("pyarrow", purpose="Reading CSV")
+    return {
+        "read_options": arrow_csv.ReadOptions(column_names=names, block_size=LONGEST_LINE, **reading),
+        "parse_options": arrow_csv.ParseOptions(
+            delimiter=form.separator,
+            newlines_in_values=True,
+            ignore_empty_lines=len(names) > 1,  # else an empty line is a row with a missing value
+        ),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types={name: arrow.string() for name in names},
+            strings_can_be_null=True,
+            null_values=["", *form.missing],
+        ),
+    }
 
 
 def _header(path: str, stream: Any, form: TableFormat) -> list[str]:
@@ -277,13 +325,17 @@ def _as_numbers(column: Any, name: str) -> Any:
             numbers = compute.cast(trimmed, kind)
         except arrow.ArrowInvalid:
             continue
-        if kind == arrow.float64() and compute.any(compute.is_nan(numbers)).as_py():
-            raise Mistake(
-                f"Column {named(name)} holds 'nan' among numbers; if missing is meant, say --na nan."
-            )
+        if kind == arrow.float64():
+            _refuse_nan(numbers, name)
         return numbers
     _explain_texts_among_numbers(values, name)
     return column
+
+
+def _refuse_nan(numbers: Any, name: str) -> None:
+    compute = require("pyarrow.compute", purpose="Reading tables")
+    if compute.any(compute.is_nan(numbers)).as_py():
+        raise Mistake(f"Column {named(name)} holds 'nan' among numbers; if missing is meant, say --na nan.")
 
 
 def _explain_texts_among_numbers(values: Any, name: str) -> None:
