@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import itertools
+import mmap
 import os
 import sys
 import warnings
@@ -188,6 +189,7 @@ def _read_as_it_begins(path: str, form: TableFormat) -> Any:
     with _opened(path) as stream:
         _header(path, stream, form)
         options["convert_options"].column_types = types
+        options["parse_options"].newlines_in_values = _may_have_long_cells(path)
         try:
             table = arrow_csv.read_csv(stream, **options)
         except arrow.ArrowInvalid:
@@ -196,6 +198,14 @@ def _read_as_it_begins(path: str, form: TableFormat) -> Any:
         if types[name] == arrow.float64():
             _refuse_nan(table.column(name), name)
     return _typed(table, form)
+
+
+def _may_have_long_cells(path: str) -> bool:
+    """Whether a cell might go over several lines: else a block of the file may end with any line."""
+    if path.endswith(".gz"):
+        return True
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b'"') >= 0
 
 
 def _csv_options(names: Sequence[str], form: TableFormat, **reading: Any) -> dict[str, Any]:
