@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 
 import hornbeam as hb
+from hornbeam.data.task import task_of
 from hornbeam.selection import contest
 from hornbeam.selection.error_bars import Scores
 from hornbeam.selection.family import NAMES
@@ -339,6 +340,24 @@ def test_a_class_that_a_fold_lacks_costs_no_more_than_its_rows():
     y = np.array(["a", "b"] * 19 + ["c", "a"])
     found = quick(X, y, methods=["tree", "linear"], cv=3)
     assert not found.failures and np.isfinite(found.scores.per_fold).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b"], "classification"),
+        ([True, False], "classification"),
+        ([1, 2, 3], "classification"),
+        ([1.0, 2.0], "classification"),
+        ([1.5, 2.0], "regression"),
+        (range(21), "regression"),
+        (pd.Series([*range(30)], dtype="Int64"), "regression"),
+        (pd.Series([0, 1], dtype="boolean"), "classification"),
+        (pd.Series(["a", "b"], dtype="category"), "classification"),
+    ],
+)
+def test_the_target_decides_the_task(y, task):
+    assert task_of(y) == task
 
 
 # --- The rest ----------------------------------------------------------------------------------------------

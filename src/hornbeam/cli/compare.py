@@ -89,7 +89,7 @@ def _save_best(found: hb.Comparison, X: Any, y: Any, out: str) -> str:
         model = found.best_ if name == found.best_name else found.estimator(name).fit(X, y)
         try:
             pieces = packed(model)
-        except TypeError:  # not one of ours
+        except (TypeError, ValueError):  # not one of ours, or with a member that is not
             continue
         write_output(out, pieces)
         if name != found.best_name:

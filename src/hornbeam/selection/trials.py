@@ -135,7 +135,7 @@ def size_of(model: Any) -> int | None:
     """Return the bytes of a model's file or, where it is not one of hornbeam's, of its pickle."""
     try:
         return sum(memoryview(piece).nbytes for piece in packed(model))
-    except TypeError:
+    except (TypeError, ValueError):  # not one of ours, or with a member that is not
         pass
     try:
         return len(pickle.dumps(model))
