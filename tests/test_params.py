@@ -102,7 +102,10 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
         ["from_dtypes", "a", 3, ["a", 0], [True, 1], [0, True], [-1], [0.5], {"a": 1}, [None], np.array("a")],
     ),
     "categorical_split": (["subset"], ["sub", None, 1]),
-    "missing": (["learn", "surrogate", "majority", "error"], ["surrogates", None, True]),
+    "missing": (
+        ["learn", "surrogate", "fractional", "majority", "available", "error"],
+        ["surrogates", None, True],
+    ),
     "max_surrogates": ([0, 1, 5, 100], [-1, 2.0, "5", None, True]),
     "unseen": (["missing", "majority", "error"], ["ignore", None]),
     "max_bins": ([None, 2, 255, 65535], [1, 0, 65536, 255.0, True, "255"]),

@@ -1,4 +1,9 @@
 // The Tree as Python sees it: read-only arrays under our names, and under scikit-learn's for binary trees.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
 #include "arrays.h"
 #include "hornbeam/tree.h"
 
@@ -25,6 +30,16 @@ std::vector<T> copy(const std::optional<Array1<T>>& array) {
   return array ? copy(*array) : std::vector<T>{};
 }
 
+constexpr std::array kGaps = {std::pair{"branch", Gaps::kBranch}, std::pair{"fractional", Gaps::kFractional},
+                              std::pair{"available", Gaps::kAvailable}};
+
+Gaps gaps_named(const std::string& name) {
+  for (const auto& [text, gaps] : kGaps) {
+    if (name == text) return gaps;
+  }
+  throw nb::value_error("it does something unknown without a value");
+}
+
 std::vector<NodeId> children(const Tree& tree, std::int32_t branch) {
   for (const std::int32_t n : tree.n_branches) {
     if (n > 2)
@@ -48,7 +63,8 @@ Tree make_tree(int n_outputs, int n_values, const FeatureCategories& categories,
                const std::optional<Array1<std::int32_t>>& surrogate_low_branch,
                const std::optional<Array1<std::int64_t>>& surrogate_category_begin,
                const std::optional<Array1<double>>& surrogate_agreement,
-               const std::optional<Array1<std::uint32_t>>& surrogate_category_words) {
+               const std::optional<Array1<std::uint32_t>>& surrogate_category_words,
+               const std::string& gaps) {
   Tree tree{
       n_outputs,
       n_values,
@@ -65,7 +81,8 @@ Tree make_tree(int n_outputs, int n_values, const FeatureCategories& categories,
       copy(value),
       copy(category_words),
       {copy(surrogate_begin), copy(surrogate_feature), copy(surrogate_threshold), copy(surrogate_low_branch),
-       copy(surrogate_category_begin), copy(surrogate_agreement), copy(surrogate_category_words)}};
+       copy(surrogate_category_begin), copy(surrogate_agreement), copy(surrogate_category_words)},
+      gaps_named(gaps)};
   if (const std::string fault = find_fault(tree, categories); !fault.empty())
     throw nb::value_error(fault.c_str());
   return tree;
@@ -81,7 +98,14 @@ void bind_tree(nb::module_& module) {
               "Classes per output (of the output with most); 1 for real targets.")
       .def_prop_ro("node_count", &Tree::n_nodes)
       .def_prop_ro("n_leaves", &Tree::n_leaves)
-      .def_prop_ro("max_depth", &Tree::max_depth);
+      .def_prop_ro("max_depth", &Tree::max_depth)
+      .def_prop_ro(
+          "gaps",
+          [](const Tree& t) -> std::string {
+            return std::ranges::find(kGaps, t.gaps, [](const auto& named) { return named.second; })->first;
+          },
+          "What becomes of a row without the value a test asks for: it takes one \"branch\"; all, as a "
+          "\"fractional\" row; or none: only with \"available\" values the tree has an answer.");
 
   // Arrays bring their owner with them: the policy that ties results to `self` would not take them.
   constexpr auto kOwned = nb::rv_policy::automatic;
@@ -175,7 +199,7 @@ void bind_tree(nb::module_& module) {
       nb::arg("surrogate_low_branch").none() = nb::none(),
       nb::arg("surrogate_category_begin").none() = nb::none(),
       nb::arg("surrogate_agreement").none() = nb::none(),
-      nb::arg("surrogate_category_words").none() = nb::none(),
+      nb::arg("surrogate_category_words").none() = nb::none(), nb::arg("gaps") = "branch",
       "A tree from arrays of unknown origin: everything is checked, ValueError says which node is wrong.\n\n"
       "`categories` holds the number of categories of every feature, 0 for numeric ones.");
 }

@@ -23,8 +23,11 @@ const std::map<std::string, Criterion> kCriteria = {
 const std::map<std::string, Growth> kGrowths = {
     {"depth_first", Growth::kDepthFirst}, {"level", Growth::kLevel}, {"best_first", Growth::kBestFirst}};
 
-const std::map<std::string, Missing> kMissing = {
-    {"learn", Missing::kLearn}, {"majority", Missing::kMajority}, {"surrogate", Missing::kSurrogate}};
+const std::map<std::string, Missing> kMissing = {{"learn", Missing::kLearn},
+                                                 {"majority", Missing::kMajority},
+                                                 {"surrogate", Missing::kSurrogate},
+                                                 {"fractional", Missing::kFractional},
+                                                 {"available", Missing::kAvailable}};
 
 using Setter = void (*)(GrowParams&, nb::handle);
 

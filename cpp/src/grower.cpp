@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 
 #include "hornbeam/branchwork.h"
 #include "hornbeam/choice.h"
@@ -94,6 +95,7 @@ class Grower {
     if (params_.max_features < 1) params_.max_features = data.n_features();
     subtree_rows_ = std::min(params.subtree_rows, Subtree::most_rows(params_.features.size()));
     if (params_.n_threads > 1) subtree_rows_ = std::min(subtree_rows_, kPieceRows);
+    if (in_portions()) subtree_rows_ = 0;  // its lists of places have no room for a row that multiplies
     // Which nodes a limit leaves out must not depend on which branch happens to be visited first.
     if (limited() && params_.growth == Growth::kDepthFirst) params_.growth = Growth::kBestFirst;
     for (int i = 0; i < std::max(1, params_.n_threads); ++i) {
@@ -146,7 +148,17 @@ class Grower {
   static constexpr std::size_t kOrdersPerTry = 12;
 
   std::size_t value_size() const { return static_cast<std::size_t>(target_.n_outputs) * n_values_; }
-  std::span<Entry> rows_of(const OpenNode& node) { return {entries_.data() + node.begin, node.n_rows()}; }
+  std::span<Entry> rows_of(const OpenNode& node) {
+    Entry* list = node.portions != nullptr ? node.portions->data() : entries_.data();
+    return {list + node.begin, node.n_rows()};
+  }
+
+  // Rows in portions: min_samples_* count what the portions of a node amount to (as C4.5 does, and so that
+  // there are never more leaves than rows). A little less passes, for what rounding has cost.
+  bool in_portions() const { return params_.missing == Missing::kFractional; }
+  std::int64_t in_row_units(std::int64_t rows) const {
+    return in_portions() ? (rows << kPortionBits) - (rows << (kPortionBits - 10)) : rows;
+  }
 
   // Whether tests are scored on the rows that have their feature.
   bool known_only() const { return params_.missing != Missing::kLearn; }
@@ -186,6 +198,7 @@ class Grower {
       child.id = first + b;
       child.begin = b == 0 ? node.begin : node.begin + n_left;
       child.end = b == 0 ? node.begin + n_left : node.end;
+      child.portions = node.portions;
       child.depth = node.depth + 1;
       child.path = child_path(node.path, static_cast<std::uint64_t>(b));
       child.lower = node.lower;
@@ -218,12 +231,62 @@ class Grower {
       find_surrogates(node, worker);
       if (node.split.n_missing > 0) return part_by_surrogates(node, worker);
     }
+    if (in_portions() && node.split.n_missing > 0) return share_out(node, worker);
+    if (params_.missing == Missing::kAvailable && node.split.n_missing > 0) leave_out_missing(node, worker);
     if (worker.subtree.started()) {
       return worker.subtree.part_rows(rows_of(node), node.begin, column, node.split);
     }
     if (looks_at_values_) node.split.first_right = codes_at_or_below(column, node.split.threshold);
     worker.scratch.grow_to(node.n_rows());
     return partition_rows(rows_of(node), worker.scratch.data(), column, node.split);
+  }
+
+  // Moves the rows that lack the test's feature behind the others, where they belong to no child.
+  void leave_out_missing(OpenNode& node, Worker<S>& worker) {
+    const std::span<Entry> rows = rows_of(node);
+    const std::span<std::uint8_t> branches = mark(node, worker);
+    for (std::uint8_t& branch : branches) branch = branch == kNoBranch ? 1 : 0;
+    std::size_t n_known = 0;
+    if (worker.subtree.started()) {
+      n_known = worker.subtree.part_rows(rows, node.begin, branches);
+      worker.subtree.part_orders(node.begin, node.end, n_known);
+    } else {
+      worker.scratch.grow_to(rows.size());
+      n_known = partition_rows(rows, worker.scratch.data(), branches);
+    }
+    node.end = node.begin + n_known;
+    node.split.n_missing = 0;
+  }
+
+  // Sends a portion of every row that lacks the test's feature down each branch, in proportion to the weight
+  // of the rows that have it. Portions are rounded by their running sum, so they add up to what there was;
+  // one of nothing is not sent. The children's rows come into a list of their own.
+  std::size_t share_out(OpenNode& node, Worker<S>& worker) {
+    const std::span<const Entry> rows = rows_of(node);
+    const std::span<const std::uint8_t> branches = mark(node, worker);
+    const std::array<std::int64_t, 2> weight = branch_weights(rows, branches);
+    const double share = static_cast<double>(weight[0]) / static_cast<double>(weight[0] + weight[1]);
+    auto parted = std::make_shared<std::vector<Entry>>();
+    parted->reserve(rows.size() + node.split.n_missing);
+    std::size_t n_left = 0;
+    for (const std::uint8_t branch : {0, 1}) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        Entry entry = rows[i];
+        if (branches[i] == kNoBranch) {
+          const auto left = static_cast<std::uint32_t>(std::llround(entry.payload * share));
+          entry.payload = branch == 0 ? left : entry.payload - left;
+        } else if (branches[i] != branch) {
+          continue;
+        }
+        if (entry.payload > 0) parted->push_back(entry);
+      }
+      if (branch == 0) n_left = parted->size();
+    }
+    worker.poller.poll(4 * rows.size());
+    node.begin = 0;
+    node.end = parted->size();
+    node.portions = std::move(parted);
+    return n_left;
   }
 
   // Leaves the branch of each row in worker.branches, and finds tests that agree with the node's.
@@ -268,18 +331,22 @@ class Grower {
     }
   }
 
-  bool is_leaf(const OpenNode& node) const { return node.pure || ends_here(node.n_rows(), node.depth); }
+  bool is_leaf(const OpenNode& node) const { return node.pure || ends_here(node.n_counted, node.depth); }
 
-  bool ends_here(std::size_t n_rows, std::int32_t depth) const {
-    const auto n = static_cast<std::int64_t>(n_rows);
-    return n < params_.min_samples_split || n < 2 * params_.min_samples_leaf ||
+  bool ends_here(std::int64_t n_counted, std::int32_t depth) const {
+    return n_counted < in_row_units(params_.min_samples_split) ||
+           n_counted < in_row_units(2 * params_.min_samples_leaf) ||
            (params_.max_depth > 0 && depth >= params_.max_depth);
   }
 
   // What some rows say together; for classes, `cell` is theirs.
   NodeFacts facts_of(std::span<const Entry> rows, const std::vector<Element>& cell, Worker<S>& worker,
                      double* value) {
-    if (!target_.is_classification()) return real_facts(params_.criterion, target_, rows, value);
+    if (!target_.is_classification()) {
+      NodeFacts facts = real_facts(params_.criterion, target_, rows, value);
+      if (in_portions()) facts.weight = std::ldexp(facts.weight, -kPortionBits);
+      return facts;
+    }
     worker.class_weights.assign(cell.begin(), cell.end());
     for (double& w : worker.class_weights) w *= prototype_.stats().weight_unit();
     return class_facts(params_.criterion, target_, worker.class_weights, value, n_values_);
@@ -291,6 +358,11 @@ class Grower {
     worker.poller.poll(rows.size());
     if (target_.is_classification()) worker.finder.add_up(rows, cell);
     node.pure = write_facts(part, node.id, rows, cell, worker);
+    node.n_counted = static_cast<std::int64_t>(rows.size());
+    if (in_portions()) {
+      node.n_counted = 0;
+      for (const Entry& entry : rows) node.n_counted += entry.payload;
+    }
   }
 
   // For classes, `cell` is the node's; returns whether all its rows say the same.
@@ -313,11 +385,12 @@ class Grower {
     const auto& stats = worker.finder.scorer().stats();
     const Element* cell = cell_of_node.data();
     Limits limits;
-    limits.min_rows = params_.min_samples_leaf;
+    limits.min_rows = in_row_units(params_.min_samples_leaf);
     limits.min_weight = min_weight_;
     limits.node_rows = stats.rows(cell);
     limits.node_weight = stats.weight(cell);
-    limits.bind = params_.min_samples_leaf > 1 || min_weight_ > 0 || !params_.monotonic.empty();
+    limits.bind =
+        params_.min_samples_leaf > 1 || in_portions() || min_weight_ > 0 || !params_.monotonic.empty();
     limits.lower = node.lower;
     limits.upper = node.upper;
     if (limits.node_weight < 2 * min_weight_) return;
@@ -344,12 +417,17 @@ class Grower {
   // The branch with more of the weight of the rows that have the feature; the first of equals.
   std::int32_t heavier_branch(const OpenNode& node, Worker<S>& worker) {
     const std::span<const Entry> rows = rows_of(node);
-    const std::span<const std::uint8_t> branches = mark(node, worker);
+    const std::array<std::int64_t, 2> weight = branch_weights(rows, mark(node, worker));
+    return weight[1] > weight[0] ? 1 : 0;
+  }
+
+  std::array<std::int64_t, 2> branch_weights(std::span<const Entry> rows,
+                                             std::span<const std::uint8_t> branches) {
     std::array<std::int64_t, 2> weight{};
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (branches[i] != kNoBranch) weight[branches[i]] += prototype_.stats().entry_weight(rows[i]);
     }
-    return weight[1] > weight[0] ? 1 : 0;
+    return weight;
   }
 
   // What the second step of the criterion asks about the node.
@@ -641,7 +719,7 @@ class Grower {
       const Bits rows = branch == 0 ? left : node.rows ^ left;
       thicket.add_up(rows, cell);
       const bool pure = write_facts(part, first + branch, thicket.list(rows), cell, worker);
-      const auto n_rows = static_cast<std::size_t>(std::popcount(rows));
+      const auto n_rows = static_cast<std::int64_t>(std::popcount(rows));
       if (pure || ends_here(n_rows, node.depth + 1)) continue;
       const std::uint64_t path = child_path(node.path, static_cast<std::uint64_t>(branch));
       worker.sprouts.push_back({first + branch, node.depth + 1, path, rows});
@@ -762,13 +840,58 @@ GrownTree grow_with(const Dataset& data, const Target& target, const Sample& sam
       }
     }
     entries.push_back({row, S::Stats::payload_of(target, row, sample.times(i))});
+    if (params.missing == Missing::kFractional) entries.back().payload = 1u << kPortionBits;
   }
   grown.tree = Grower<S>(data, target, params, cancel, scorer, std::move(entries)).grow();
   return grown;
 }
 
+// Grows a tree whose rows may have to be sent down several branches, which takes the most general cells.
+GrownTree grow_in_portions(const Dataset& data, const Target& target, const Sample& sample,
+                           const GrowParams& params, Cancel& cancel) {
+  // A portion leaves no bits for the multiplicity of its row, which becomes a weight.
+  std::vector<double> weights;
+  Target drawn = target;
+  if (!sample.multiplicity.empty()) {
+    weights.resize(data.n_rows());
+    for (std::size_t i = 0; i < sample.rows.size(); ++i)
+      weights[sample.rows[i]] = target.weight(sample.rows[i]) * sample.times(i);
+    drawn.weights = weights;
+  }
+  const Sample once{sample.rows, {}};
+  const auto with = [&](auto scorer) {
+    return grow_with(data, drawn, once, params, cancel, std::move(scorer));
+  };
+  VectorStats stats(drawn, once, true, params.criterion != Criterion::kPoisson);
+  switch (params.criterion) {
+    case Criterion::kGini:
+      return with(VectorScorer<VectorGini>(std::move(stats)));
+    case Criterion::kAccuracy:
+      return with(VectorScorer<VectorAccuracy>(std::move(stats)));
+    case Criterion::kPoisson:
+      return with(VectorScorer<VectorPoisson>(std::move(stats)));
+    case Criterion::kSquaredError:
+      return with(VectorScorer<VectorSquaredError>(std::move(stats)));
+    case Criterion::kEntropy:
+    case Criterion::kGainRatio:
+      return with(VectorScorer<VectorEntropy>(std::move(stats)));
+    default:
+      throw std::invalid_argument("the criterion does not take rows in portions");
+  }
+}
+
+bool lacks_values(const Dataset& data, const Sample& sample, std::span<const FeatureId> features) {
+  return std::ranges::any_of(features, [&](FeatureId feature) {
+    const Column& column = data.column(feature);
+    return column.has_missing && std::ranges::any_of(sample.rows, [&](RowId row) {
+             return column.code(row) == column.missing_code();
+           });
+  });
+}
+
 GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& sample,
                        const GrowParams& params, Cancel& cancel) {
+  if (params.missing == Missing::kFractional) return grow_in_portions(data, target, sample, params, cancel);
   const auto with = [&](auto scorer) {
     return grow_with(data, target, sample, params, cancel, std::move(scorer));
   };
@@ -818,9 +941,7 @@ std::vector<double> scaled(std::span<const double> numbers, int exponent) {
   return result;
 }
 
-}  // namespace
-
-GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sample, const GrowParams& params,
+GrownTree grow_near(const Dataset& data, const Target& target, const Sample& sample, const GrowParams& params,
                     Cancel& cancel) {
   const int weight_exponent = distant_exponent(target.weights);
   const int real_exponent = distant_exponent(target.reals);
@@ -843,6 +964,24 @@ GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sam
   tree.impurity = scaled(tree.impurity, impurity_exponent);
   tree.gain = scaled(tree.gain, weight_exponent + impurity_exponent);
   if (!target.is_classification()) tree.value = scaled(tree.value, real_exponent);
+  return grown;
+}
+
+}  // namespace
+
+GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sample, const GrowParams& params,
+                    Cancel& cancel) {
+  GrowParams own = params;
+  if (own.features.empty()) {
+    own.features.resize(static_cast<std::size_t>(data.n_features()));
+    std::iota(own.features.begin(), own.features.end(), 0);
+  }
+  // Rows that lack nothing stay whole, and grow faster as such.
+  if (own.missing == Missing::kFractional && !lacks_values(data, sample, own.features))
+    own.missing = Missing::kLearn;
+  GrownTree grown = grow_near(data, target, sample, own, cancel);
+  if (params.missing == Missing::kFractional) grown.tree.gaps = Gaps::kFractional;
+  if (params.missing == Missing::kAvailable) grown.tree.gaps = Gaps::kAvailable;
   return grown;
 }
 

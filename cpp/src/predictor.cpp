@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <stdexcept>
 #include <type_traits>
 
@@ -69,6 +70,17 @@ void add_votes(std::span<const NodeId> leaves, const ValuesOf& values_of, std::s
   }
 }
 
+// Calls visit(begin, end) for every stretch of rows that have come to a leaf.
+template <class Visit>
+void for_each_run_of_leaves(const Tree& tree, std::span<const NodeId> found, Visit&& visit) {
+  for (std::size_t begin = 0; begin < found.size();) {
+    std::size_t end = begin;
+    while (end < found.size() && tree.is_leaf(found[end])) ++end;
+    if (end > begin) visit(begin, end);
+    begin = end + 1;
+  }
+}
+
 }  // namespace
 
 Predictor::~Predictor() = default;
@@ -86,6 +98,8 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
   n_outputs_ = static_cast<std::size_t>(trees_[0]->n_outputs);
   n_values_ = static_cast<std::size_t>(trees_[0]->n_values);
   for (const Tree* tree : trees_) {
+    if (tree->gaps != trees_[0]->gaps)
+      throw std::invalid_argument("the trees of an ensemble differ in what they do without a value");
     if (static_cast<std::size_t>(tree->n_outputs) != n_outputs_ ||
         static_cast<std::size_t>(tree->n_values) != n_values_)
       throw std::invalid_argument("the trees of an ensemble differ in the shape of their values");
@@ -224,6 +238,28 @@ void Predictor::visit_plain(const RowSource& rows, TreeRange range, int n_thread
              });
 }
 
+// Shows the values of a tree's leaves, mixed for each row, as if every row had a leaf of its own.
+template <class Visit>
+void Predictor::visit_mixtures(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                               Visit&& visit) const {
+  std::vector<CancelPoller> pollers = make_pollers(cancel, n_threads);
+  std::vector<PlainWalk> walks(pollers.size(), PlainWalk(features_, unseen_));
+  const std::size_t size = trees_[0]->value_size();
+  for_blocks(rows.n_rows(), PlainWalk::kBlockRows, n_threads, cancel,
+             [&](std::size_t worker, std::size_t begin, std::size_t end) {
+               walks[worker].load(rows, begin, end);
+               std::vector<double> mixed((end - begin) * size);
+               std::vector<NodeId> own(end - begin);
+               std::iota(own.begin(), own.end(), 0);
+               for (std::size_t t = range.begin; t < range.end; ++t) {
+                 walks[worker].mix_leaves(*trees_[t], pollers[worker], mixed.data());
+                 visit(t, begin, std::span<const NodeId>(own), [&mixed, size](NodeId row) {
+                   return mixed.data() + static_cast<std::size_t>(row) * size;
+                 });
+               }
+             });
+}
+
 template <class Visit>
 void Predictor::visit_compact(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                               Visit&& visit) const {
@@ -324,18 +360,31 @@ void Predictor::add(const RowSource& rows, TreeRange range, const Counting& coun
   const std::size_t n_said = trees_[0]->value_size();
   const auto n_classes = static_cast<std::size_t>(trees_[0]->n_values);
   const std::size_t size = score_size();
-  visit_leaves(
-      rows, range, n_threads, cancel,
-      [&](std::size_t tree, std::size_t first, std::span<const NodeId> found, const auto& values_of) {
-        const double weight = counting.weight(tree);
-        double* score = scores.data() + first * size + first_score(tree);
-        if (counting.hard_votes)
-          add_votes(found, values_of, n_said, n_classes, weight, score, size);
-        else
-          add_values(found, values_of, n_said, weight, score, size);
-        if (double* stage = stage_after(tree, range, stages, rows.n_rows(), first))
-          std::copy_n(scores.data() + first * size, found.size() * size, stage);
-      });
+  const auto say = [&](std::size_t tree, std::size_t first, std::span<const NodeId> found,
+                       const auto& values_of) {
+    const double weight = counting.weight(tree);
+    double* score = scores.data() + first * size + first_score(tree);
+    if (counting.hard_votes)
+      add_votes(found, values_of, n_said, n_classes, weight, score, size);
+    else
+      add_values(found, values_of, n_said, weight, score, size);
+    if (double* stage = stage_after(tree, range, stages, rows.n_rows(), first))
+      std::copy_n(scores.data() + first * size, found.size() * size, stage);
+  };
+  switch (trees_[0]->gaps) {
+    case Gaps::kBranch:
+      return visit_leaves(rows, range, n_threads, cancel, say);
+    case Gaps::kFractional:
+      return visit_mixtures(rows, range, n_threads, cancel, say);
+    case Gaps::kAvailable:
+      return visit_leaves(
+          rows, range, n_threads, cancel,
+          [&](std::size_t tree, std::size_t first, std::span<const NodeId> found, const auto& values_of) {
+            for_each_run_of_leaves(*trees_[tree], found, [&](std::size_t begin, std::size_t end) {
+              say(tree, first + begin, found.subspan(begin, end - begin), values_of);
+            });
+          });
+  }
 }
 
 }  // namespace hornbeam

@@ -47,6 +47,7 @@ class TreeCopy {
   TreeCopy(const Tree& source, std::size_t n_nodes) : source_(source), table_begins_(source.category_begin) {
     copy_.n_outputs = source.n_outputs;
     copy_.n_values = source.n_values;
+    copy_.gaps = source.gaps;
     copy_.first_child.reserve(n_nodes);
     copy_.n_branches.reserve(n_nodes);
     copy_.feature.reserve(n_nodes);

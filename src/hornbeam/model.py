@@ -17,7 +17,7 @@ from hornbeam import _core
 from hornbeam.data.encode import core_column
 from hornbeam.data.table import Schema, SparseColumn, Table, Unseen, read_table_as
 from hornbeam.threads import resolve_n_jobs
-from hornbeam.warnings import UnseenCategoryWarning, VersionWarning
+from hornbeam.warnings import NoAnswerWarning, UnseenCategoryWarning, VersionWarning
 
 __all__ = [
     "SURROGATE_ARRAYS",
@@ -62,7 +62,7 @@ SURROGATE_ARRAYS = (
 def tree_to_arrays(tree: _core.Tree) -> dict[str, npt.NDArray[Any]]:
     """Copy a tree into arrays that stand on their own."""
     names = TREE_ARRAYS + SURROGATE_ARRAYS if len(tree.surrogate_begin) else TREE_ARRAYS
-    return {name: np.array(getattr(tree, name)) for name in names}
+    return {name: np.array(getattr(tree, name)) for name in (*names, "gaps")}
 
 
 def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> _core.Tree:
@@ -78,7 +78,13 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
         len(categories or ()) if kind == "categorical" else 0
         for kind, categories in zip(schema.kinds, schema.categories, strict=True)
     ]
-    return _core.make_tree(n_outputs=value.shape[1], n_values=value.shape[2], categories=n_categories, **flat)
+    return _core.make_tree(
+        n_outputs=value.shape[1],
+        n_values=value.shape[2],
+        categories=n_categories,
+        gaps=str(arrays.get("gaps", "branch")),
+        **flat,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +119,9 @@ _FEW_ANSWERS = 5_000
 
 # Stages are made so many at a time: rows are read once for all of them.
 _STAGE_BYTES = 32 << 20
+
+# Leaves are looked at for so many trees at a time: a table of rows x trees may be large.
+_TREES_AT_ONCE = 16
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -180,12 +189,24 @@ class Ensemble:
 
     def leaves(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.int32]:
         """Find the leaf of every row in every tree: one column per tree."""
-        everything = (0, len(self.trees))
+        return self._leaves(rows, 0, len(self.trees), n_threads)
+
+    def _leaves(self, rows: RowsToPredict, begin: int, end: int, n_threads: int) -> npt.NDArray[np.int32]:
         if isinstance(rows, ArrayRows):
-            return self._predictor.leaves_of_array(rows.array, *everything, n_threads)
+            return self._predictor.leaves_of_array(rows.array, begin, end, n_threads)
         if isinstance(rows, EncodedRows):
-            return self._predictor.leaves_of_encoded(rows.codes, rows.rows, *everything, n_threads)
-        return self._predictor.leaves(self._core_columns(rows), rows.n_rows, *everything, n_threads)
+            return self._predictor.leaves_of_encoded(rows.codes, rows.rows, begin, end, n_threads)
+        return self._predictor.leaves(self._core_columns(rows), rows.n_rows, begin, end, n_threads)
+
+    def n_answers(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.int64]:
+        """Count the trees that have an answer for each row: those in which it comes to a leaf."""
+        counts = np.zeros(rows.n_rows, dtype=np.int64)
+        for begin in range(0, len(self.trees), _TREES_AT_ONCE):
+            some = self.trees[begin : begin + _TREES_AT_ONCE]
+            leaves = self._leaves(rows, begin, begin + len(some), n_threads)
+            for position, tree in enumerate(some):
+                counts += tree.first_child[leaves[:, position]] < 0
+        return counts
 
     def total(
         self,
@@ -212,6 +233,30 @@ class Ensemble:
         if sums is not onto:
             onto[...] = sums
         return onto
+
+    def mean(
+        self, rows: RowsToPredict, *, n_threads: int, hard_votes: bool = False
+    ) -> npt.NDArray[np.float64]:
+        """Average what the trees say of each row, over those that have an answer: rows x outputs x values.
+
+        Where none has one, the answer is what they say before any test: the mean of their roots.
+        """
+        total = self.total(rows, n_threads=n_threads, hard_votes=hard_votes)
+        if self.trees[0].gaps != "available":
+            total /= len(self.trees)
+            return total
+        counts = self.n_answers(rows, n_threads=n_threads)
+        total /= np.maximum(counts, 1)[:, np.newaxis, np.newaxis]
+        unanswered = counts == 0
+        if unanswered.any():
+            total[unanswered] = np.mean([tree.value[0] for tree in self.trees], axis=0)
+            warnings.warn(
+                f"{np.count_nonzero(unanswered)} row(s) lack values that every tree asks for; they get what "
+                "the trees say before any test.",
+                NoAnswerWarning,
+                stacklevel=5,
+            )
+        return total
 
     def stages(
         self, rows: RowsToPredict, *, n_threads: int, step: int, onto: npt.NDArray[np.float64]

@@ -423,10 +423,10 @@ class ColumnOptions(CategoryOptions):
         default="subset",
         help="How categories are split: 'subset' sends one set of them left, the others right.",
     )
-    missing: Literal["learn", "surrogate", "majority", "error"] = option(
+    missing: Literal["learn", "surrogate", "fractional", "majority", "available", "error"] = option(
         default="learn",
-        help="Rows without a split's feature go where it gains most ('learn'), as 'surrogate' splits say, or "
-        "to the larger child ('majority'); 'error' refuses them.",
+        help="Rows without a split's feature go where it gains most ('learn'), by other splits "
+        "('surrogate'), in parts ('fractional'), to the 'majority' or nowhere, or raise.",
     )
     unseen: Literal["missing", "majority", "error"] = option(
         default="missing",

@@ -7,6 +7,7 @@ __all__ = [
     "CandidateWarning",
     "DataWarning",
     "HornbeamWarning",
+    "NoAnswerWarning",
     "OutOfBagWarning",
     "ThreadsWarning",
     "UnseenCategoryWarning",
@@ -46,6 +47,10 @@ class OutOfBagWarning(HornbeamWarning):
 
 class UnseenCategoryWarning(HornbeamWarning):
     """Rows to predict hold categories that the fit never saw."""
+
+
+class NoAnswerWarning(HornbeamWarning):
+    """Rows to predict lack values that every tree asks for."""
 
 
 class VersionWarning(HornbeamWarning):

@@ -96,9 +96,9 @@ def compare(tree, nodes, table: Table, rules: Rules) -> None:
         column = table.columns[node.split.feature]
         ours = branch_of_each_row(tree, at, column)
         theirs = naive.branches_of(node.split, column)
-        if any(c.shadow for c in node.candidates) and (ours + theirs == 1)[node.row_ids].all():
+        if any(c.shadow for c in node.candidates) and (ours + theirs == 1)[node.origins].all():
             continue  # categories of equal mean in another order: the same partition, branches swapped
-        assert ours[node.row_ids].tolist() == theirs[node.row_ids].tolist()
+        assert ours[node.origins].tolist() == theirs[node.origins].tolist()
         assert tree.missing_branch[at] == node.split.missing_branch
         if node.split.threshold is not None:
             assert tree.threshold[at] == node.split.threshold

@@ -45,6 +45,57 @@ def test_surrogates_do_not_depend_on_how_rows_are_kept(case):
     assert same_bits(grow_with(table, rules), grow_with(table, rules, subtree_rows=0))
 
 
+@settings(max_examples=300)
+@given(cases(policy="fractional", weights=EXACT, max_rows=20))
+def test_fractional_grows_the_oracles_tree(case):
+    table, rules = case
+    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
+    nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
+    compare(grow_with(table, rules), nodes, table, rules)
+
+
+@settings(max_examples=200)
+@given(cases(policy="available"))
+def test_available_grows_the_oracles_tree(case):
+    table, rules = case
+    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
+    nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
+    tree = grow_with(table, rules)
+    assert tree.gaps == "available"
+    compare(tree, nodes, table, rules)
+
+
+@settings(max_examples=100)
+@given(cases(policy="available"))
+def test_available_does_not_depend_on_how_rows_are_kept(case):
+    table, rules = case
+    assert same_bits(grow_with(table, rules), grow_with(table, rules, subtree_rows=0))
+
+
+@settings(max_examples=100)
+@given(cases(policy="fractional"))
+def test_the_parts_of_a_row_add_up_to_it(case):
+    table, rules = case
+    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
+    tree = grow_with(table, rules)
+    weight = tree.weighted_n_node_samples
+    inner = np.flatnonzero(tree.first_child >= 0)
+    children = weight[tree.first_child[inner]] + weight[tree.first_child[inner] + 1]
+    assert children == pytest.approx(weight[inner], rel=1e-14)
+    assert tree.n_leaves <= len(table.y)
+
+
+def test_parts_of_rows_by_hand():
+    # 2 of 3 known rows go left, so does two thirds of the row without a value.
+    x = np.array([0.0, 1.0, 2.0, np.nan])
+    y = np.array([0, 0, 1, 1])
+    tree = grow([x], y, n_classes=2, max_depth=1, missing="fractional")
+    assert tree.gaps == "fractional"
+    assert tree.n_node_samples.tolist() == [4, 3, 2]
+    assert tree.weighted_n_node_samples == pytest.approx([4, 2 + 2 / 3, 1 + 1 / 3], abs=1e-6)
+    assert tree.value[1, 0] == pytest.approx([3 / 4, 1 / 4], abs=1e-6)
+
+
 def test_rows_without_the_feature_go_to_the_larger_branch_and_do_not_choose_the_test():
     x = np.array([0.0, 1.0, 2.0, 3.0, 4.0, np.nan, np.nan])
     y = np.array([0, 0, 1, 1, 1, 0, 0])

@@ -39,9 +39,10 @@ from .splits import (
 )
 
 Order = Literal["depth", "level", "best"]
-Missing = Literal["learn", "majority", "surrogate"]
+Missing = Literal["learn", "majority", "surrogate", "fractional", "available"]
 
 NOWHERE = -1
+WHOLE = 2**20  # units that a row may be parted into
 TIE = 2.0**-44  # scores closer than this, relative to the best so far, are a tie
 ROUNDING = 2.2e-16  # what an impurity decrease may fall short of `min_impurity_decrease`
 
@@ -68,15 +69,30 @@ class Rules:
     max_surrogates: int = 5
 
 
-@dataclass(frozen=True)
+@dataclass
 class Data:
-    """The table, the target as one array per output, and the weight of every row."""
+    """The table, the target as one array per output, and the weight of every row.
+
+    Under `fractional` a part of a row is one more row, with so many `units` of the row it was made from.
+    """
 
     columns: list[np.ndarray]
     outputs: list[np.ndarray]
     scored: list[np.ndarray]  # the outputs as the score sees them: centred for squared error
     n_classes: list[int]  # per output; 1 for a number
     weights: np.ndarray
+    units: np.ndarray
+    origin: np.ndarray  # the row of the table that each row is, or is a part of
+
+    def part(self, row: int, units: int) -> int:
+        """Add a part of a row; return its number."""
+        self.columns = [np.append(column, column[row]) for column in self.columns]
+        self.outputs = [np.append(y, y[row]) for y in self.outputs]
+        self.scored = [np.append(y, y[row]) for y in self.scored]
+        self.weights = np.append(self.weights, self.weights[row] / self.units[row] * units)
+        self.units = np.append(self.units, units)
+        self.origin = np.append(self.origin, self.origin[row])
+        return len(self.units) - 1
 
 
 @dataclass(frozen=True)
@@ -128,6 +144,7 @@ class Node:
     value: np.ndarray  # [output, class]: class shares, or the mean in class 0
     depth: int
     row_ids: np.ndarray
+    origins: np.ndarray  # rows of the table
     split: Split | None = None
     first_child: int = -1
     decrease: float | None = None  # of the best split found, also where it was then refused or not made
@@ -174,6 +191,18 @@ def value_of(data: Data, rules: Rules, rows: np.ndarray, bounds: tuple[float, fl
     return value
 
 
+# Counting rows ------------------------------------------------------------------------------------
+
+
+def counted(data: Data, rows: np.ndarray) -> int:
+    return int(data.units[rows].sum())
+
+
+def needed(rules: Rules, rows: int) -> int:
+    """So many rows; of parts a little less will do, for what rounding has cost."""
+    return rows * WHOLE - (rows * WHOLE // 1024 if rules.missing == "fractional" else 0)
+
+
 # Scoring and choosing -----------------------------------------------------------------------------
 
 
@@ -196,7 +225,8 @@ def judge(
         left_out = score_of(data, rules, node.row_ids) - score_of(data, rules, known)
     sides = [node.row_ids[branches == 0], node.row_ids[branches == 1]]
     weights = [math.fsum(data.weights[side]) for side in sides]
-    if min(len(side) for side in sides) < rules.min_samples_leaf or min(weights) < rules.min_weight_leaf:
+    fewest = min(counted(data, side) for side in sides)
+    if fewest < needed(rules, rules.min_samples_leaf) or min(weights) < rules.min_weight_leaf:
         return None
     if rules.criterion == "chi2":
         score = chi2_score([(data.outputs[0][side], data.weights[side]) for side in sides])
@@ -394,8 +424,8 @@ def must_be_leaf(data: Data, rules: Rules, node: Node) -> bool:
     pure = all(np.all(y[node.row_ids] == y[node.row_ids[0]]) for y in data.outputs)
     return (
         pure
-        or node.rows < rules.min_samples_split
-        or node.rows < 2 * rules.min_samples_leaf
+        or counted(data, node.row_ids) < needed(rules, rules.min_samples_split)
+        or counted(data, node.row_ids) < needed(rules, 2 * rules.min_samples_leaf)
         or node.weight < 2 * rules.min_weight_leaf
         or (rules.max_depth is not None and node.depth >= rules.max_depth)
     )
@@ -412,6 +442,7 @@ def make_node(
         value=value_of(data, rules, row_ids, bounds),
         depth=depth,
         row_ids=row_ids,
+        origins=data.origin[row_ids],
         bounds=bounds,
     )
     if must_be_leaf(data, rules, node):
@@ -493,6 +524,18 @@ def stand_in(data: Data, node: Node, row: int) -> int | None:
     return next((branch for branch in said if branch is not None), None)
 
 
+def share_out(data: Data, node: Node, branches: np.ndarray) -> list[np.ndarray]:
+    """A part of every row that lacks the feature goes down each branch, like the weight of the others."""
+    sides = [list(node.row_ids[branches == branch]) for branch in (0, 1)]
+    weights = [math.fsum(data.weights[side]) for side in sides]
+    for row in node.row_ids[branches == NOWHERE]:
+        left = math.floor(data.units[row] * (weights[0] / sum(weights)) + 0.5)
+        for side, units in zip(sides, (left, data.units[row] - left), strict=True):
+            if units > 0:
+                side.append(data.part(row, units))
+    return [np.array(side) for side in sides]
+
+
 def route(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[np.ndarray]:
     """The rows of the two children: those the test sends there, and those it says nothing of."""
     branches = candidate.branches.copy()
@@ -501,7 +544,10 @@ def route(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[np
         for at in np.flatnonzero(branches == NOWHERE):
             said = stand_in(data, node, node.row_ids[at])
             branches[at] = NOWHERE if said is None else said
-    branches[branches == NOWHERE] = candidate.split.missing_branch
+    if rules.missing == "fractional":
+        return share_out(data, node, branches)
+    if rules.missing != "available":
+        branches[branches == NOWHERE] = candidate.split.missing_branch
     return [node.row_ids[branches == branch] for branch in (0, 1)]
 
 
@@ -552,7 +598,8 @@ def prepare(
             raise ValueError("monotonic_cst needs one output: two classes or a number")
         if any(c and is_categorical(x) for c, x in zip(rules.monotonic_cst, columns, strict=True)):
             raise ValueError("monotonic_cst on a categorical column")
-    return Data(list(columns), outputs, scored, classes, w)
+    rows = np.arange(len(target))
+    return Data(list(columns), outputs, scored, classes, w, np.full(len(target), WHOLE), rows)
 
 
 def grow(

@@ -39,6 +39,48 @@ def leaf(
     return node
 
 
+def branches_taken(
+    tree: _core.Tree, node: int, row: Sequence[float], categories: Sequence[int], *, unseen_to_majority: bool
+) -> list[tuple[int, float]]:
+    """The branches that a row takes, with the share of it that takes each."""
+    feature = int(tree.feature[node])
+    value, n_categories = row[feature], categories[feature]
+    is_known = value >= 0 if n_categories else not math.isnan(value)
+    if is_known or (n_categories and value == UNSEEN and unseen_to_majority):
+        return [(branch(tree, node, value, n_categories, unseen_to_majority=unseen_to_majority), 1.0)]
+    if tree.gaps == "available":
+        return []
+    if tree.gaps == "fractional":
+        first, n = int(tree.first_child[node]), int(tree.n_branches[node])
+        weights = tree.weighted_n_node_samples[first : first + n]
+        return [(b, float(w / weights.sum())) for b, w in enumerate(weights)]
+    for s in range(*tree.surrogate_begin[node : node + 2]) if len(tree.surrogate_begin) else ():
+        other = int(tree.surrogate_feature[s])
+        if categories[other]:
+            if row[other] >= 0:
+                return [(int(tree.surrogate_branches(s, categories[other])[int(row[other])]), 1.0)]
+        elif not math.isnan(row[other]):
+            low = int(tree.surrogate_low_branch[s])
+            return [(low if row[other] <= tree.surrogate_threshold[s] else 1 - low, 1.0)]
+    return [(int(tree.missing_branch[node]), 1.0)]
+
+
+def shares_of_leaves(
+    tree: _core.Tree, row: Sequence[float], categories: Sequence[int], *, unseen_to_majority: bool = False
+) -> dict[int, float]:
+    """The leaves that a row reaches, with the share of it that does."""
+    shares: dict[int, float] = {}
+    waiting = [(0, 1.0)]
+    while waiting:
+        node, share = waiting.pop()
+        if tree.first_child[node] < 0:
+            shares[node] = share
+            continue
+        taken = branches_taken(tree, node, row, categories, unseen_to_majority=unseen_to_majority)
+        waiting += [(int(tree.first_child[node]) + b, share * s) for b, s in taken]
+    return shares
+
+
 def leaves(
     trees: Sequence[_core.Tree],
     columns: Sequence[np.ndarray],

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "hornbeam/split.h"
 #include "hornbeam/types.h"
@@ -28,6 +30,8 @@ struct OpenNode {
   double lower = -kInfinity;  // bounds from monotonic constraints above
   double upper = kInfinity;
   Split split;
+  std::int64_t n_counted = 0;                    // its rows, or what their portions amount to
+  std::shared_ptr<std::vector<Entry>> portions;  // if its rows are in a list apart from the grower's
 
   std::size_t n_rows() const { return end - begin; }
   bool is_tested() const { return split.feature != kNoFeature; }

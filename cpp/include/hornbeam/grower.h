@@ -17,7 +17,7 @@ namespace hornbeam {
 
 // What becomes of rows that lack the feature a test asks for. `kLearn` sends them where the test gains most;
 // under the others a test is scored on the rows that have its feature.
-enum class Missing : std::uint8_t { kLearn, kMajority, kSurrogate };
+enum class Missing : std::uint8_t { kLearn, kMajority, kSurrogate, kFractional, kAvailable };
 
 // Limits of 0 mean "none", except where said.
 struct GrowParams {

@@ -77,7 +77,9 @@ class Predictor {
   void leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
               std::span<NodeId> leaves) const;
 
-  // scores[row, output, value] += what each tree of the range says, in the order of the trees.
+  // scores[row, output, value] += what each tree of the range says, in the order of the trees; a tree that
+  // has no answer for a row adds nothing. `leaves` shows which: there the way of the row ends at an inner
+  // node.
   void add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads, Cancel& cancel,
            std::span<double> scores, const Stages& stages = {}) const;
 
@@ -112,6 +114,9 @@ class Predictor {
   template <class Visit>
   void visit_plain(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                    Visit&& visit) const;
+  template <class Visit>
+  void visit_mixtures(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
+                      Visit&& visit) const;
   template <class Visit>
   void visit_compact(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                      Visit&& visit) const;

@@ -8,6 +8,9 @@
 //   outputs, classes or reals: the general and slower form
 //
 // A row travels through the grower as an Entry: its id and, above it, 32 bits its statistics understand.
+//
+// A row may also travel in portions, one in each of several nodes. Then the 32 bits are the size of the
+// portion in units of 2^-kPortionBits rows; the portions of a row always add up to it.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +27,9 @@ namespace hornbeam {
 
 struct Entry {
   RowId row;
-  std::uint32_t payload;  // CountStats: class * 256 + multiplicity; the others: the multiplicity
+  std::uint32_t payload;  // CountStats: class * 256 + multiplicity; the others: multiplicity, or portion
 };
+inline constexpr int kPortionBits = 20;
 static_assert(sizeof(Entry) == 8);
 
 // The target as the user gave it; spans stay alive during the fit. Row-major [row, output].
@@ -196,16 +200,21 @@ class VectorStats {
  public:
   using Element = std::int64_t;
 
-  VectorStats(const Target& target, const Sample& sample) : n_outputs_(target.n_outputs) {
+  // With `in_portions` a row's multiplicity must be 1. Sums of reals are centred on their mean, unless a
+  // criterion needs them as they are.
+  VectorStats(const Target& target, const Sample& sample, bool in_portions = false, bool centre = true)
+      : n_outputs_(target.n_outputs), in_portions_(in_portions), centre_(centre) {
     double total_weight = 0.0;
     for (std::size_t i = 0; i < sample.rows.size(); ++i) {
       total_weight += target.weight(sample.rows[i]) * sample.times(i);
     }
-    weight_scale_ = fixed_point_scale(total_weight, 52);
+    // Whole rows are a multiple of the least portion, for which there must be bits.
+    weight_scale_ = fixed_point_scale(total_weight, in_portions ? 61 : 52);
     n_rows_ = *std::ranges::max_element(sample.rows) + std::size_t{1};
     rows_ = std::make_shared<PerRow>();
     rows_->weight = Buffer<std::int64_t>(n_rows_);
-    for (const RowId row : sample.rows) rows_->weight[row] = std::llround(target.weight(row) * weight_scale_);
+    for (const RowId row : sample.rows)
+      rows_->weight[row] = std::llround(target.weight(row) * weight_scale_ * portion_unit());
     if (target.is_classification()) {
       set_up_classes(target, sample);
     } else {
@@ -218,9 +227,11 @@ class VectorStats {
   int cell_size() const { return n_channels_ + 1; }
   int n_outputs() const { return n_outputs_; }
   bool is_classification() const { return is_classification_; }
+  double portion_unit() const { return in_portions_ ? std::ldexp(1.0, -kPortionBits) : 1.0; }
   // Classification: the channels of output o are [offset(o), offset(o + 1)).
   int offset(int output) const { return offsets_[static_cast<std::size_t>(output)]; }
   double weight_unit() const { return 1 / weight_scale_; }
+  double sum_unit(int output) const { return sum_unit_[static_cast<std::size_t>(output)]; }
   // What an output's squared sum weighs beside the others', which have scales of their own.
   double squared_sum_factor(int output) const {
     return squared_sum_factor_[static_cast<std::size_t>(output)];
@@ -243,7 +254,7 @@ class VectorStats {
       for (int o = 0; o < n_outputs_; ++o) cell[o] += sums[o] * times;
       cell[n_outputs_] += weight;
     }
-    cell[n_channels_] += 1;
+    cell[n_channels_] += in_portions_ ? times : 1;
   }
   void add_all(Element* cell, std::span<const Entry> loaded) const {
     for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
@@ -281,28 +292,32 @@ class VectorStats {
       for (std::size_t i = 0; i < sample.rows.size(); ++i) {
         total += target.weight(sample.rows[i]) * sample.times(i) * target.real(sample.rows[i], o);
       }
-      const double centre = std::isfinite(total) ? total / total_weight : 0.0;
+      const double centre = centre_ && std::isfinite(total) ? total / total_weight : 0.0;
       double spread = 0.0;
       for (std::size_t i = 0; i < sample.rows.size(); ++i) {
         const RowId row = sample.rows[i];
         spread += target.weight(row) * sample.times(i) * std::abs(target.real(row, o) - centre);
       }
       const double scale = fixed_point_scale(spread, 61);
+      sum_unit_.push_back(1 / scale);
       squared_sum_factor_.push_back((1 / scale) * (1 / scale) * weight_scale_);
       for (const RowId row : sample.rows) {
         rows_->sum[static_cast<std::size_t>(row) * n_outputs_ + o] =
-            std::llround(target.weight(row) * (target.real(row, o) - centre) * scale);
+            std::llround(target.weight(row) * (target.real(row, o) - centre) * scale * portion_unit());
       }
     }
   }
 
   int n_outputs_;
+  bool in_portions_;
+  bool centre_;
   int n_channels_ = 0;
   bool is_classification_ = false;
   std::size_t n_rows_ = 0;
   double weight_scale_ = 1.0;
   std::vector<int> offsets_;
   std::vector<double> squared_sum_factor_;
+  std::vector<double> sum_unit_;
   struct PerRow {
     Buffer<std::int64_t> weight;
     Buffer<std::int32_t> channel;  // classification: [row, output]

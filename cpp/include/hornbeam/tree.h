@@ -27,6 +27,11 @@ inline std::uint32_t table_entry(const std::uint32_t* words, std::uint32_t categ
 }
 void set_table_entry(std::uint32_t* words, std::uint32_t category, int bits, std::uint32_t branch);
 
+// What becomes of a row that lacks the feature of a test: it takes one branch, that of the first surrogate or
+// the one for missing values; or all branches, in shares of its weight like those of the rows of the fit; or
+// none, and the tree has no answer.
+enum class Gaps : std::uint8_t { kBranch, kFractional, kAvailable };
+
 // Tests that stand in for that of a node where a row lacks its feature, best first; those of node n are
 // [begin[n], begin[n + 1]). A tree without any has no arrays.
 struct TreeSurrogates {
@@ -63,6 +68,7 @@ struct Tree {
   std::vector<double> value;  // [node, output, class]: class shares, or the mean
   std::vector<std::uint32_t> category_words;
   TreeSurrogates surrogates{};
+  Gaps gaps = Gaps::kBranch;
 
   std::size_t n_nodes() const { return first_child.size(); }
   std::size_t value_size() const { return static_cast<std::size_t>(n_outputs) * n_values; }

@@ -111,7 +111,8 @@ class _AdaBoost(AdaBoostOptions):
         self._check_kind(self.estimator)
         if type(self.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor):
             validate(self.estimator)
-            if self.estimator.prune is None:
+            # Rows in parts, and trees without an answer, are the affair of the tree's own predict.
+            if self.estimator.prune is None and self.estimator.missing not in ("fractional", "available"):
                 return self._read_for_trees(clone(self.estimator), X, y, sample_weight)
         return self._read_for_others(X, y, sample_weight)
 

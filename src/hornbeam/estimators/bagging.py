@@ -79,6 +79,12 @@ class _Bagging(BagModel, BaggingOptions):
         shared = type(template) is self._tree and self._shares_encoding(template)
         if self._continues() and shared != (self._grown is not None):
             raise ValueError("warm_start goes on with the estimator of the last fit; set warm_start=False.")
+        if type(template) is self._tree and template.missing == "available" and not shared:
+            raise ValueError(
+                "Trees with missing='available' are bagged on one table: without max_bins, pruning, "
+                "unseen='majority', shares in min_samples_*, classes of weight 0, and random splits on "
+                "columns of their own."
+            )
         if shared:
             return self._fit_trees(clone(template), X, y, sample_weight, groups)
         return self._fit_any(template, X, y, sample_weight, groups)
@@ -90,11 +96,14 @@ class _Bagging(BagModel, BaggingOptions):
         """Whether trees that share one encoding of all rows equal trees that encode their own sample.
 
         Fractions count the rows of the sample, bins follow from its values, pruning holds out some of its
-        rows, and its categories are what is seen. Classes of weight 0 are drawn, too. With features of its
-        own, a member numbers them anew, and random draws go by number.
+        rows, and its categories are what is seen: those that a sample lacks are missing values to its tree,
+        and known ones to a tree on the shared encoding. Classes of weight 0 are drawn, too. With features of
+        its own, a member numbers them anew, and random draws go by number.
         """
         by_share = [tree.min_samples_leaf, tree.min_samples_split]
         if tree.max_bins is not None or tree.prune is not None or tree.unseen == "majority":
+            return False
+        if tree.missing in ("surrogate", "fractional"):
             return False
         if not all(isinstance(value, numbers.Integral) for value in by_share):
             return False
@@ -116,6 +125,7 @@ class _Bagging(BagModel, BaggingOptions):
     def _fit_trees(self, tree: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
         """Grow all members on one encoding."""
         training = tree._begin_fit(X, sample_weight)
+        tree._check_available()
         target = self._read_target(y, training.n_rows_given, training.rows)
         self._check_target(tree, target)
         weights, balance = self._tree_weights(tree, target, training.weights)
@@ -305,8 +315,7 @@ class _Bagging(BagModel, BaggingOptions):
         model: Ensemble = self._grown._model
         table = model.read(X, estimator_name=type(self).__name__)
         n_threads = resolve_n_jobs(self.n_jobs)
-        total = model.total(table, n_threads=n_threads, hard_votes=self._votes_are_hard())
-        return total[:, 0, :] / len(model.trees)
+        return model.mean(table, n_threads=n_threads, hard_votes=self._votes_are_hard())[:, 0, :]
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what X may hold: what the members take."""

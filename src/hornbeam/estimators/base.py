@@ -63,14 +63,14 @@ class TreeModel(ColumnOptions, RunOptions):
 
     def _reading(self, tree: _core.Tree) -> TreeReading:
         """Give a tree the names that make it readable."""
-        # Surrogates decide where a missing value goes before the branch that is named for it.
-        has_surrogates = len(tree.surrogate_begin) > 0
+        # The branch that is named for missing values is not where they go, or not at once.
+        is_one_branch = tree.gaps == "branch" and len(tree.surrogate_begin) == 0
         return TreeReading(
             tree=tree,
             schema=self._model.schema,
             classes=self._class_labels(),
             unseen=self._model.unseen,
-            missing_seen=tuple(seen and not has_surrogates for seen in self._missing_seen),
+            missing_seen=tuple(seen and is_one_branch for seen in self._missing_seen),
         )
 
     def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:
@@ -90,9 +90,9 @@ class TreeModel(ColumnOptions, RunOptions):
         return self._model.leaves(rows, n_threads=n_threads)
 
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return what the trees say about each row, added up: rows x outputs x classes."""
+        """Return the mean of what the trees say about each row: rows x outputs x classes."""
         rows, n_threads = self._rows(X)
-        return self._model.total(rows, n_threads=n_threads)
+        return self._model.mean(rows, n_threads=n_threads)
 
     def _checked_monotonic(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[int, ...]:
         """Return one direction per feature, empty if nothing is constrained; refuse what has no order."""

@@ -58,6 +58,7 @@ class _Forest(Insight):
         strata: npt.NDArray[np.int32] | None = None,
         balance_classes: bool = False,
     ) -> None:
+        self._check_available()
         n_threads = resolve_n_jobs(self.n_jobs)
         members = self._members_to_add(training.table.n_rows)
         encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)
@@ -147,9 +148,7 @@ class _Forest(Insight):
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the mean of what the trees say about each row: rows x outputs x classes."""
         rows, n_threads = self._rows(X)
-        total = self._model.total(rows, n_threads=n_threads, hard_votes=self._votes_are_hard())
-        total /= len(self._model.trees)
-        return total
+        return self._model.mean(rows, n_threads=n_threads, hard_votes=self._votes_are_hard())
 
 
 class _ForestClassifier(ClassAnswers, ClassErrorBars, _Forest, ClassifierForestOptions):

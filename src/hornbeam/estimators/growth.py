@@ -99,6 +99,17 @@ class GrownModel(GrowthOptions, TreeModel):
             )
         return directions
 
+    def _check_available(self) -> None:
+        """Refuse what needs every row in a leaf where rows may leave a tree on their way down."""
+        if self.missing != "available":
+            return
+        for name, nothing in (("keep", None), ("prune", None), ("ccp_alpha", 0)):
+            if getattr(self, name, nothing) != nothing:
+                raise ValueError(
+                    f"{name} does not go with missing='available', under which rows leave a tree on their "
+                    "way down. Choose another way to treat missing values."
+                )
+
     def _refuse_gaps(self, encoded: Encoded, option: str, why: str) -> None:
         """Refuse missing values where rows that lack a split's feature take no part in its choice."""
         gaps = encoded.columns_with_gaps()

@@ -81,8 +81,7 @@ class Insight(ErrorBars):
         leaves = self._model.leaves(given.table, n_threads=1)
         trees = self._model.trees
         said = np.stack([tree.value[leaf, 0] for tree, leaf in zip(trees, leaves[0], strict=True)])
-        mean = self._model.total(given.table, n_threads=1)
-        mean /= len(trees)
+        mean = self._model.mean(given.table, n_threads=1)
         found, start = path_contributions(trees, leaves, self.n_features_in_, mean)
         classes = self._class_labels()[0] if self._class_labels() else None
         return explain_members(

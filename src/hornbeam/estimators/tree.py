@@ -42,6 +42,7 @@ class _DecisionTree(Prunable, TreeOptions):
         criterion: str,
         validation: Validation,
     ) -> None:
+        self._check_available()
         self._check_pruning(target, validation)
         n_threads = resolve_n_jobs(self.n_jobs)
         encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)

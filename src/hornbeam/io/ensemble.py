@@ -26,7 +26,7 @@ def write_ensemble(ensemble: Ensemble, writer: RecordWriter) -> None:
     """Put in an ensemble; the statistics of its trees only if they are wanted and known."""
     known = ensemble.known if isinstance(ensemble, PredictOnlyEnsemble) else STATISTICS
     keep_all = not writer.predict_only and known == STATISTICS
-    weights_needed = ensemble.unseen == "majority"
+    weights_needed = ensemble.unseen == "majority" or ensemble.trees[0].gaps == "fractional"
     writer.facts["statistics"] = keep_all
     writer.facts["unseen"] = ensemble.unseen
     writer.facts["missing_allowed"] = ensemble.missing_allowed
@@ -64,6 +64,8 @@ def read_ensemble(reader: RecordReader) -> Ensemble:
         raise ModelFormatError(
             "categories that are unseen go to the heavier branch, but the weights are missing"
         )
+    if trees[0].gaps == "fractional" and WEIGHTS not in known:
+        raise ModelFormatError("rows are shared out by the weights of the branches, but these are missing")
     return PredictOnlyEnsemble(_stripped(trees, known), schema, unseen, missing_allowed, adds_to, known)
 
 

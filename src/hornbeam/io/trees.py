@@ -35,6 +35,9 @@ _NO_FEATURE = -2
 _NO_THRESHOLD = -2.0
 _NO_TABLE = -1
 
+# What a row does without the value a test asks for, by the numbers in files.
+_GAPS = ("branch", "fractional", "available")
+
 # Trees are decoded in batches of about this many nodes: few enough for the processor's caches, and enough
 # that thousands of small trees cost no more than a few large ones.
 _BATCH_NODES = 2**16
@@ -142,6 +145,8 @@ def write_trees(
         writer.put("trees.gain", arrays["gain"][inner])
     if any(len(tree.surrogate_begin) for tree in trees):
         _write_surrogates(trees, writer)
+    if trees[0].gaps != "branch":
+        writer.put("trees.gaps", np.array([_GAPS.index(tree.gaps) for tree in trees], dtype=np.int32))
     _verify(arrays, trees, schema, writer)
 
 
@@ -209,6 +214,8 @@ def _verify(
     for nodes, decoded, surrogates in _read_batches(writer.reader(), schema):
         end, word_end = begin + int(nodes.ends[-1]), word_begin + len(decoded["category_words"])
         for name, array in decoded.items():
+            if name == "gaps":
+                continue
             place = slice(word_begin, word_end) if name == "category_words" else slice(begin, end)
             if not same_bits(array, arrays[name][place]):
                 raise ValueError(
@@ -220,7 +227,8 @@ def _verify(
         except ModelFormatError as error:
             raise ValueError(f"The model cannot be saved: it could not be loaded. {error}.") from None
         for one, tree in zip(made, waiting, strict=False):
-            if not all(same_bits(getattr(one, name), getattr(tree, name)) for name in SURROGATE_ARRAYS):
+            same = all(same_bits(getattr(one, name), getattr(tree, name)) for name in SURROGATE_ARRAYS)
+            if not same or one.gaps != tree.gaps:
                 raise ValueError(
                     "The model cannot be saved exactly: its surrogate tests hold something where such tests "
                     "have nothing. Fit the model again with this version of hornbeam."
@@ -256,11 +264,17 @@ def _make_trees(nodes: _Nodes, arrays: Arrays, surrogates: list[Arrays], schema:
     categories = n_categories.tolist()
     for number, word_end in enumerate(np.cumsum(n_words).tolist()):
         place = slice(int(nodes.starts[number]), int(nodes.ends[number]))
-        one = {name: array[place].reshape(-1) for name, array in arrays.items()}
+        one = {name: array[place].reshape(-1) for name, array in arrays.items() if name != "gaps"}
         one["category_words"] = arrays["category_words"][word_end - int(n_words[number]) : word_end]
+        gaps = _GAPS[int(arrays["gaps"][number])] if "gaps" in arrays else "branch"
         try:
             tree = _core.make_tree(
-                n_outputs=n_outputs, n_values=n_values, categories=categories, **one, **surrogates[number]
+                n_outputs=n_outputs,
+                n_values=n_values,
+                categories=categories,
+                gaps=gaps,
+                **one,
+                **surrogates[number],
             )
         except ValueError as error:
             nodes.refuse_tree(number, str(error))
@@ -274,6 +288,7 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
     The last of the three are the arrays of surrogate tests of each tree, nothing if there are none.
     """
     counts = reader.take("trees.node_counts", np.int64, (None,))
+    gaps = _read_gaps(reader, len(counts))
     streams = _streams(reader)
     n_nodes = len(streams["branches"])
     ends = np.cumsum(counts)
@@ -288,10 +303,21 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
         stop = max(first + 1, int(np.searchsorted(ends, before + _BATCH_NODES, side="right")))
         nodes = _Nodes(counts[first:stop], first)
         arrays = _read_batch(streams, nodes, n_categories)
+        if gaps is not None:
+            arrays["gaps"] = gaps[first:stop]
         yield nodes, arrays, _read_surrogates(streams, arrays["n_branches"], nodes, n_categories)
         first = stop
     for stream in streams.values():
         stream.finish()
+
+
+def _read_gaps(reader: TensorReader, n_trees: int) -> AnyArray | None:
+    if not reader.has("trees.gaps"):
+        return None
+    gaps = reader.take("trees.gaps", np.int32, (n_trees,))
+    if n_trees and (gaps.min() != gaps.max() or not 0 < gaps[0] < len(_GAPS)):
+        raise ModelFormatError("what the trees do without a value is not known, or not the same in all")
+    return gaps
 
 
 def _streams(reader: TensorReader) -> dict[str, TensorStream]:

@@ -264,6 +264,10 @@ class TreeBag:
         model = Ensemble(tuple(trees), self.encoded.schema)
         for position, member in enumerate(members):
             rows = self.plan.rows_left_out(member)
+            if self.settings.missing == "available":
+                alone = Ensemble((trees[position],), self.encoded.schema)
+                left_out = EncodedRows(self.encoded.codes, rows)
+                rows = rows[alone.n_answers(left_out, n_threads=self.n_threads) > 0]
             values = model.total(
                 EncodedRows(self.encoded.codes, rows),
                 n_threads=self.n_threads,

@@ -25,7 +25,7 @@ class GrowthSettings:
 
     criterion: str
     growth: Literal["depth_first", "level", "best_first"] = "depth_first"
-    missing: Literal["learn", "surrogate", "majority"] = "learn"
+    missing: Literal["learn", "surrogate", "fractional", "majority", "available"] = "learn"
     max_surrogates: int = 5
     random_splits: bool = False
     max_depth: int = 0

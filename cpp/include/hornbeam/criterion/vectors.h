@@ -53,6 +53,18 @@ struct VectorSquaredError {
   static double unit(const VectorStats&) { return 1.0; }
 };
 
+// For one output, whose sums are not centred.
+struct VectorPoisson {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    const double sum = static_cast<double>(cell[0]);
+    const double mean =
+        sum / static_cast<double>(stats.weight(cell)) * stats.sum_unit(0) / stats.weight_unit();
+    return sum > 0 ? sum * ln_of(mean) : -kInfinity;
+  }
+  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
+  static double unit(const VectorStats& stats) { return stats.sum_unit(0); }
+};
+
 template <class Criterion>
 class VectorScorer {
  public:

@@ -23,10 +23,19 @@ class PlainWalk {
   // `features` are those that the trees test, ascending.
   PlainWalk(std::span<const FeatureId> features, Unseen unseen);
   void load(const RowSource& rows, std::size_t begin, std::size_t end);
-  // The leaf of each row of the block.
+  // The leaf of each row of the block. A row that goes down several branches has that with the largest share
+  // of it, the first of equals; one that a tree has no answer for has the node where its way ends.
   void find_leaves(const Tree& tree, CancelPoller& poller, NodeId* leaves) const;
+  // What the tree says of each row of the block: the values of its leaves in proportion to the row's shares.
+  void mix_leaves(const Tree& tree, CancelPoller& poller, double* values) const;
 
  private:
+  auto values_of_row(std::size_t row) const {
+    return [this, row](FeatureId feature) {
+      return values_[slot_[static_cast<std::size_t>(feature)] * kBlockRows + row];
+    };
+  }
+
   std::span<const FeatureId> features_;
   std::vector<std::size_t> slot_;  // by feature: its place in features_
   Unseen unseen_;
