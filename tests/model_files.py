@@ -137,6 +137,8 @@ TREE_SAMPLES = (
     "one_leaf",
     "pruned",
     "density",
+    "surrogates",
+    "fractions",
 )
 FOREST_SAMPLES = (
     "forest",
@@ -172,6 +174,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
     shades = frame.iloc[:, 1].cat.codes.to_numpy() * 2 + (frame["grade"] == "low").to_numpy()
     hidden = (noise > 0) ^ (shades % 4 > 1)
     colours = np.array(["red", "green", "blue"])[noise]
+    holed = np.where(np.arange(48).reshape(24, 2) % 5 == 0, np.nan, X)
     tree, regression = hb.DecisionTreeClassifier, hb.DecisionTreeRegressor
     limit = {"max_leaf_nodes": 6, "random_state": 0, "n_jobs": 1}
     return {
@@ -190,6 +193,8 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
             tree(prune="cost_complexity", prune_select="cv_1se", cv=3, **limit).fit(X, X[:, 0] > 0),
             X,
         ),
+        "surrogates": (tree(missing="surrogate", **limit).fit(frame, hidden), frame),
+        "fractions": (tree(missing="fractional", **limit).fit(holed, noise), holed),
         "density": (hb.DensityTree(cv=3, random_state=0, min_samples_leaf=2).fit(X), X),
         **fit_forests(X, noise, frame, hidden),
         **fit_bagging(X, colours),

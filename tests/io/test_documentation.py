@@ -36,6 +36,7 @@ class DocumentedModel:
         self.kinds = self.tensors["schema.kinds"].tolist()
         self.categories = self._categories()
         self.tests = self._tests()
+        self.surrogates = self._surrogates()
 
     def texts(self, name: str) -> list[str]:
         content, ends = self.tensors[f"{name}.utf8"].tobytes(), self.tensors[f"{name}.ends"].tolist()
@@ -63,17 +64,58 @@ class DocumentedModel:
                 tests[node] = lambda value, threshold=threshold: int(value > threshold)
         return tests
 
+    def _surrogates(self) -> dict[int, list[tuple[int, Callable[[Any], int]]]]:
+        if "trees.surrogates" not in self.tensors:
+            return {node: [] for node in self.inner}
+        features = iter(self.tensors["trees.surrogate_feature"].tolist())
+        thresholds = iter(self.tensors["trees.surrogate_threshold"].tolist())
+        low_branches = iter(self.tensors["trees.surrogate_low_branch"].tolist())
+        words = iter(self.tensors.get("trees.surrogate_words", np.zeros(0)).tolist())
+        found: dict[int, list[tuple[int, Callable[[Any], int]]]] = {}
+        for node, count in zip(self.inner, self.tensors["trees.surrogates"].tolist(), strict=True):
+            found[node] = []
+            for feature in (next(features) for _ in range(count)):
+                categories = self.categories[feature]
+                if self.kinds[feature] == 2 and categories is not None:
+                    bits = [next(words) for _ in range(math.ceil(len(categories) / 32))]
+                    test: Any = lambda code, bits=bits: bits[code // 32] >> code % 32 & 1  # noqa: E731
+                else:
+                    t, low = next(thresholds), next(low_branches)
+                    test = lambda value, t=t, low=low: low if value <= t else 1 - low  # noqa: E731
+                found[node].append((feature, test))
+        return found
+
+    def code(self, row: list[Any], feature: int) -> Any:
+        """The number that tests compare or look up; None if the value is missing."""
+        value, categories = row[feature], self.categories[feature]
+        if value is None or value != value:
+            return None
+        return value if categories is None else categories.index(value)
+
     def leaf_of(self, row: list[Any]) -> int:
         missing = dict(zip(self.inner, self.tensors["trees.missing_branch"].tolist(), strict=True))
         features = dict(zip(self.inner, self.tensors["trees.feature"].tolist(), strict=True))
-        node = 0
-        while self.branches[node]:
-            value, categories = row[features[node]], self.categories[features[node]]
-            is_missing = value is None or value != value
-            if categories is not None and not is_missing:
-                value = categories.index(value)
-            node = self.first_child[node] + (missing[node] if is_missing else self.tests[node](value))
-        return node
+        in_parts = self.description["facts"].get("gaps") == "fractional"
+        waiting, leaves = [(1.0, 0)], []
+        while waiting:
+            share, node = waiting.pop()
+            if not self.branches[node]:
+                leaves.append((-share, node))
+                continue
+            asked = [(features[node], self.tests[node]), *self.surrogates[node]]
+            said = [test(self.code(row, f)) for f, test in asked if self.code(row, f) is not None]
+            if in_parts and self.code(row, features[node]) is None:
+                children = range(self.first_child[node], self.first_child[node] + self.branches[node])
+                total = sum(map(self.weight, children))
+                waiting += [(share * self.weight(child) / total, child) for child in children]
+            else:
+                waiting.append((share, self.first_child[node] + (said[0] if said else missing[node])))
+        return min(leaves)[1]
+
+    def weight(self, node: int) -> float:
+        if "trees.class_counts" in self.tensors:
+            return float(self.tensors["trees.class_counts"][node].sum())
+        return float(self.tensors["trees.weighted_n_node_samples"][node])
 
     def values(self, leaf: int) -> np.ndarray:
         if "trees.class_counts" in self.tensors:

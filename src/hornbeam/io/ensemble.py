@@ -30,6 +30,8 @@ def write_ensemble(ensemble: Ensemble, writer: RecordWriter) -> None:
     writer.facts["statistics"] = keep_all
     writer.facts["unseen"] = ensemble.unseen
     writer.facts["missing_allowed"] = ensemble.missing_allowed
+    if ensemble.trees[0].gaps != "branch":
+        writer.facts["gaps"] = ensemble.trees[0].gaps
     if ensemble.adds_to is not None:
         writer.put("trees.adds_to", ensemble.adds_to)
     write_schema(ensemble.schema, writer)
@@ -52,7 +54,13 @@ def read_ensemble(reader: RecordReader) -> Ensemble:
         )
     missing_allowed = reader.fact("missing_allowed", bool)
     schema = read_schema(reader)
-    trees, known = read_trees(reader, schema)
+    # Files of trees that send a row without a value down one branch do not mention it.
+    gaps = reader.fact("gaps", str) if reader.has_fact("gaps") else "branch"
+    if gaps not in ("branch", "fractional", "available"):
+        raise ModelFormatError(
+            f"the fact 'gaps' is {gaps[:80]!r}, which this version of hornbeam does not know"
+        )
+    trees, known = read_trees(reader, schema, gaps=gaps)
     if complete != (known == STATISTICS):
         raise ModelFormatError(
             "the statistics of the trees are incomplete, or there although the model says otherwise"

@@ -243,6 +243,10 @@ class RecordReader(TensorReader):
             raise ModelFormatError(f"the fact {self._prefix + name!r} is not of type {kind.__name__}")
         return value
 
+    def has_fact(self, name: str) -> bool:
+        """Whether a plain value is there."""
+        return name in self._facts
+
     def count(self, name: str) -> int:
         """Take a number of things, which may be 0."""
         value = self.fact(name, int)

@@ -35,9 +35,6 @@ _NO_FEATURE = -2
 _NO_THRESHOLD = -2.0
 _NO_TABLE = -1
 
-# What a row does without the value a test asks for, by the numbers in files.
-_GAPS = ("branch", "fractional", "available")
-
 # Trees are decoded in batches of about this many nodes: few enough for the processor's caches, and enough
 # that thousands of small trees cost no more than a few large ones.
 _BATCH_NODES = 2**16
@@ -145,8 +142,6 @@ def write_trees(
         writer.put("trees.gain", arrays["gain"][inner])
     if any(len(tree.surrogate_begin) for tree in trees):
         _write_surrogates(trees, writer)
-    if trees[0].gaps != "branch":
-        writer.put("trees.gaps", np.array([_GAPS.index(tree.gaps) for tree in trees], dtype=np.int32))
     _verify(arrays, trees, schema, writer)
 
 
@@ -214,8 +209,6 @@ def _verify(
     for nodes, decoded, surrogates in _read_batches(writer.reader(), schema):
         end, word_end = begin + int(nodes.ends[-1]), word_begin + len(decoded["category_words"])
         for name, array in decoded.items():
-            if name == "gaps":
-                continue
             place = slice(word_begin, word_end) if name == "category_words" else slice(begin, end)
             if not same_bits(array, arrays[name][place]):
                 raise ValueError(
@@ -223,7 +216,7 @@ def _verify(
                     "has nothing. Fit the model again with this version of hornbeam."
                 )
         try:
-            made = _make_trees(nodes, decoded, surrogates, schema)
+            made = _make_trees(nodes, decoded, surrogates, schema, trees[0].gaps)
         except ModelFormatError as error:
             raise ValueError(f"The model cannot be saved: it could not be loaded. {error}.") from None
         for one, tree in zip(made, waiting, strict=False):
@@ -240,17 +233,21 @@ def _verify(
 # From tensors to trees
 
 
-def read_trees(reader: TensorReader, schema: Schema) -> tuple[tuple[_core.Tree, ...], frozenset[str]]:
+def read_trees(
+    reader: TensorReader, schema: Schema, *, gaps: str = "branch"
+) -> tuple[tuple[_core.Tree, ...], frozenset[str]]:
     """Take out trees, checked, and say which statistics are known; the others are 0 and must not be shown."""
     trees: list[_core.Tree] = []
     known = frozenset[str]()
     for nodes, arrays, surrogates in _read_batches(reader, schema):
-        trees += _make_trees(nodes, arrays, surrogates, schema)
+        trees += _make_trees(nodes, arrays, surrogates, schema, gaps)
         known = STATISTICS & arrays.keys()
     return tuple(trees), known
 
 
-def _make_trees(nodes: _Nodes, arrays: Arrays, surrogates: list[Arrays], schema: Schema) -> list[_core.Tree]:
+def _make_trees(
+    nodes: _Nodes, arrays: Arrays, surrogates: list[Arrays], schema: Schema, gaps: str
+) -> list[_core.Tree]:
     """Cut arrays into trees, which the core checks."""
     n_nodes = int(nodes.ends[-1])
     unknown = {name: np.zeros(n_nodes) for name in STATISTICS - arrays.keys()}
@@ -264,9 +261,8 @@ def _make_trees(nodes: _Nodes, arrays: Arrays, surrogates: list[Arrays], schema:
     categories = n_categories.tolist()
     for number, word_end in enumerate(np.cumsum(n_words).tolist()):
         place = slice(int(nodes.starts[number]), int(nodes.ends[number]))
-        one = {name: array[place].reshape(-1) for name, array in arrays.items() if name != "gaps"}
+        one = {name: array[place].reshape(-1) for name, array in arrays.items()}
         one["category_words"] = arrays["category_words"][word_end - int(n_words[number]) : word_end]
-        gaps = _GAPS[int(arrays["gaps"][number])] if "gaps" in arrays else "branch"
         try:
             tree = _core.make_tree(
                 n_outputs=n_outputs,
@@ -288,7 +284,6 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
     The last of the three are the arrays of surrogate tests of each tree, nothing if there are none.
     """
     counts = reader.take("trees.node_counts", np.int64, (None,))
-    gaps = _read_gaps(reader, len(counts))
     streams = _streams(reader)
     n_nodes = len(streams["branches"])
     ends = np.cumsum(counts)
@@ -303,21 +298,10 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
         stop = max(first + 1, int(np.searchsorted(ends, before + _BATCH_NODES, side="right")))
         nodes = _Nodes(counts[first:stop], first)
         arrays = _read_batch(streams, nodes, n_categories)
-        if gaps is not None:
-            arrays["gaps"] = gaps[first:stop]
         yield nodes, arrays, _read_surrogates(streams, arrays["n_branches"], nodes, n_categories)
         first = stop
     for stream in streams.values():
         stream.finish()
-
-
-def _read_gaps(reader: TensorReader, n_trees: int) -> AnyArray | None:
-    if not reader.has("trees.gaps"):
-        return None
-    gaps = reader.take("trees.gaps", np.int32, (n_trees,))
-    if n_trees and (gaps.min() != gaps.max() or not 0 < gaps[0] < len(_GAPS)):
-        raise ModelFormatError("what the trees do without a value is not known, or not the same in all")
-    return gaps
 
 
 def _streams(reader: TensorReader) -> dict[str, TensorStream]:
