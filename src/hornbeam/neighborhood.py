@@ -37,8 +37,11 @@ FloatArray = npt.NDArray[np.float64]
 _LARGEST_POWER = 1e300
 
 # Where the kd-tree is faster than comparing with every row: the fewest rows, by the number of columns. More
-# columns: never. Measured; docs/decisions/18-neighbours.md has the figures.
-_ROWS_FOR_A_TREE = {1: 500, 2: 500, 3: 1000, 4: 2000, 5: 4000, 6: 8000, 7: 16000, 8: 40000}
+# columns: never. Measured; docs/decisions/22-neighbours.md has the figures.
+_ROWS_FOR_A_TREE: dict[Structure, dict[int, int]] = {
+    "panels": {1: 500, 2: 500, 3: 500, 4: 500, 5: 8000, 6: 100_000},
+    "blocks": {1: 500, 2: 500, 3: 500, 4: 1000, 5: 2000, 6: 4000, 7: 8000, 8: 10_000},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +185,7 @@ def choose_structure(
         return "tree"
     if algorithm == "brute" or metric in ("cosine", "gower"):
         return brute
-    return "tree" if n_rows >= _ROWS_FOR_A_TREE.get(n_features, np.inf) else brute
+    return "tree" if n_rows >= _ROWS_FOR_A_TREE[brute].get(n_features, np.inf) else brute
 
 
 def settled_metric(metric: Metric, power: float) -> tuple[Metric, tuple[float, ...]]:

@@ -391,6 +391,10 @@ def test_every_structure_can_do_what_it_is_chosen_for(metric):
     if metric not in ("cosine", "gower"):
         assert choose_structure("auto", metric, 10**6, 2) == "tree"
         assert choose_structure("auto", metric, 10**6, 100) != "tree"
+        assert choose_structure("auto", metric, 100, 2) != "tree"
+    # Single precision compares with every row faster, so its tree needs more of them.
+    assert choose_structure("auto", "euclidean", 10**4, 6) == "panels"
+    assert choose_structure("auto", "manhattan", 10**4, 6) == "tree"
 
 
 # ------------------------------------------------------------------------------------------------------------
