@@ -19,7 +19,8 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NoReturn
+from io import BufferedIOBase
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -146,7 +147,7 @@ def _little_endian(array: AnyArray) -> AnyArray:
 # Reading
 
 
-def read(file: BinaryIO, size: int) -> Contents:
+def read(file: BufferedIOBase, size: int) -> Contents:
     """Read and check a file of `size` bytes; `ModelFormatError` says what is wrong with it."""
     head = _exactly(file, min(size, _HEAD_BYTES), size)
     _check_head(head, size)
@@ -159,11 +160,15 @@ def read(file: BinaryIO, size: int) -> Contents:
     return Contents(document, _read_tensors(header, buffer[header_end:]), library_version)
 
 
-def _exactly(file: BinaryIO, count: int, size: int) -> bytes:
+def _exactly(file: BufferedIOBase, count: int, size: int) -> bytes:
     data = file.read(count)
     if len(data) < count:
-        raise ModelFormatError(f"truncated at {len(data)} of {size} bytes while it was read")
+        raise _cut_short(len(data), size)
     return data
+
+
+def _cut_short(n_read: int, size: int) -> ModelFormatError:
+    return ModelFormatError(f"truncated at {n_read} of {size} bytes while it was read")
 
 
 def _check_head(head: bytes, size: int) -> None:
@@ -195,14 +200,16 @@ def _check_head(head: bytes, size: int) -> None:
         )
 
 
-def _read_and_check(file: BinaryIO, head: bytes, size: int) -> memoryview:
+def _read_and_check(file: BufferedIOBase, head: bytes, size: int) -> memoryview:
     """Read the rest and compare the checksum, in pieces."""
-    buffer = memoryview(bytearray(size))
+    buffer = np.empty(size, dtype=np.uint8).data
     buffer[:_HEAD_BYTES] = head
     digest = hashlib.sha256(head[:_DIGEST_AT] + _NO_DIGEST)
     for begin in range(_HEAD_BYTES, size, READ_BYTES):
-        piece = _exactly(file, min(READ_BYTES, size - begin), size)
-        buffer[begin : begin + len(piece)] = piece
+        piece = buffer[begin : begin + READ_BYTES]
+        n_read = file.readinto(piece)
+        if n_read < len(piece):
+            raise _cut_short(begin + n_read, size)
         digest.update(piece)
     if head[_DIGEST_AT:] != digest.hexdigest().encode("ascii"):
         raise ModelFormatError("damaged: the checksum does not match its contents")

@@ -17,7 +17,7 @@ import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from io import BufferedIOBase
 
 try:
     import fcntl
@@ -53,7 +53,7 @@ def text_of_path(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> s
 
 
 @contextmanager
-def open_regular(path: str) -> Iterator[tuple[BinaryIO, int]]:
+def open_regular(path: str) -> Iterator[tuple[BufferedIOBase, int]]:
     """Open a regular file to read: the file and its size. A folder, pipe or device is an OSError at once."""
     descriptor = os.open(path, _READ_FLAGS)
     try:

@@ -6,7 +6,8 @@ used. Saving replaces a file whole or not at all. docs/model-format.md describes
 """
 
 import os
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -60,7 +61,7 @@ def load(path: Path) -> Any:
             raise ModelFormatError(f"{shown(place, limit=4096)}: {error}") from None
 
 
-def read_model(file: BinaryIO, size: int) -> Declared:
+def read_model(file: BufferedIOBase, size: int) -> Declared:
     """Read an estimator from a file that is open, of `size` bytes."""
     contents = read(file, size)
     model = read_estimator(RecordReader(contents.document, contents.tensors))

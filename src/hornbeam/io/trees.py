@@ -189,15 +189,29 @@ def _class_counts(values: AnyArray, weights: AnyArray) -> AnyArray | None:
         return None
     counts: AnyArray = rounded.astype(np.uint32)
     sums = _sums_of(counts)
-    if not sums.all() or not same_bits(sums[:, 0, 0], weights) or not same_bits(counts / sums, values):
+    same_weights = sums.all() and same_bits(sums[:, 0], weights)
+    if not same_weights or not same_bits(_shares(counts, sums), values):
         return None
     return counts
 
 
 def _sums_of(counts: AnyArray) -> AnyArray:
-    """Add up the counts of each node and output: nodes x outputs x 1, as float64, which is exact."""
-    sums: AnyArray = counts.sum(axis=2, keepdims=True, dtype=np.int64)
+    """Add up the counts of each node and output, as float64, which is exact.
+
+    Class by class: numpy takes long for many sums of a few numbers each.
+    """
+    sums: AnyArray = counts[:, :, 0].astype(np.int64)
+    for k in range(1, counts.shape[2]):
+        sums += counts[:, :, k]
     return sums.astype(np.float64)
+
+
+def _shares(counts: AnyArray, sums: AnyArray) -> AnyArray:
+    """Divide the counts of classes by their sums."""
+    shares = np.empty(counts.shape)
+    for k in range(counts.shape[2]):
+        np.divide(counts[:, :, k], sums, out=shares[:, :, k])
+    return shares
 
 
 def _verify(
@@ -338,7 +352,7 @@ def _streams(reader: TensorReader) -> dict[str, TensorStream]:
 def _read_batch(streams: Mapping[str, TensorStream], nodes: _Nodes, n_categories: AnyArray) -> Arrays:
     n_branches = streams["branches"].next(int(nodes.ends[-1]))
     nodes.refuse((n_branches < 0) | (n_branches == 1), "it has neither no branches nor two or more")
-    inner = np.flatnonzero(n_branches)
+    inner = np.flatnonzero(n_branches != 0)  # six times as fast as for numbers
     return {
         "n_branches": n_branches,
         "first_child": _first_children(n_branches, inner, nodes),
@@ -395,7 +409,7 @@ def _read_surrogates(
     """Read the tests that stand in for others, tree by tree."""
     if "surrogates" not in streams:
         return [{} for _ in nodes.counts]
-    inner = np.flatnonzero(n_branches)
+    inner = np.flatnonzero(n_branches != 0)  # six times as fast as for numbers
     counts = _spread(streams["surrogates"].next(len(inner)), inner, len(n_branches), 0)
     nodes.refuse(counts < 0, "its number of surrogates is negative")
     n_of_tree = nodes.totals(counts)
@@ -455,8 +469,8 @@ def _read_facts(streams: Mapping[str, TensorStream], inner: AnyArray, nodes: _No
         counts = streams["class_counts"].next(n_nodes)
         sums = _sums_of(counts)
         if not sums.all():
-            nodes.refuse((sums == 0).any(axis=(1, 2)), "its class counts are all 0")
-        arrays["value"], arrays[WEIGHTS] = counts / sums, sums[:, 0, 0].copy()
+            nodes.refuse((sums == 0).any(axis=1), "its class counts are all 0")
+        arrays["value"], arrays[WEIGHTS] = _shares(counts, sums), sums[:, 0].copy()
     else:
         arrays["value"] = streams["value"].next(n_nodes)
     for name in ("impurity", "n_node_samples", WEIGHTS):
