@@ -268,6 +268,7 @@ def bombs(n_bytes: int) -> dict[str, str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is set the way of Linux")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer takes more memory")
 def test_69_bombs(file_of: FileOf, tmp_path: Path) -> None:
     """Each takes less than a second of computing and 100 MB; measured in a process of its own."""
     data = file_of("classes")

@@ -62,6 +62,9 @@ def _holds(dtype: np.dtype[Any], array: AnyArray) -> bool:
 
 
 def _widened(array: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
+    """Return the numbers in a type that holds them: the array itself if it is fit to be used as it is."""
+    if array.dtype == dtype and array.flags.aligned:
+        return array
     # A signalling NaN is no number, as its reader will say; the processor need not say it, too.
     with np.errstate(invalid="ignore"):
         return array.astype(dtype)
@@ -139,7 +142,8 @@ class TensorReader:
 
     def take(self, name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) -> AnyArray:
         """Take numbers that were stored in `dtype` or a smaller type; None in `shape` means any length."""
-        return _widened(self._take_stored(name, np.dtype(dtype), shape), np.dtype(dtype))
+        with np.errstate(invalid="ignore"):  # a signalling NaN is refused by whoever takes it
+            return self._take_stored(name, np.dtype(dtype), shape).astype(dtype)
 
     def stream(self, name: str, dtype: npt.DTypeLike, *, n_dimensions: int = 1) -> "TensorStream":
         """Take numbers that were stored in `dtype` or a smaller type, to be read some at a time."""
