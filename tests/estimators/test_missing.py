@@ -101,6 +101,27 @@ def test_out_of_bag_answers_leave_out_trees_that_abstain() -> None:
     assert np.corrcoef(forest.oob_prediction_[answered], numbers[answered])[0, 1] > 0.5
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_20_a_column_without_values_is_never_asked_for(policy: Any) -> None:
+    X, y = holed()
+    nothing = X.columns.get_loc("nothing")
+    tree = hb.DecisionTreeClassifier(missing=policy).fit(X, y).tree_
+    assert nothing not in tree.feature
+    assert nothing not in tree.surrogate_feature
+
+
+@pytest.mark.parametrize("policy", [p for p in POLICIES if p != "available"])
+def test_46_new_categories_go_the_way_of_missing_values(policy: Any) -> None:
+    X, y = holed()
+    X = X[["sign", "noise"]]
+    tree = hb.DecisionTreeClassifier(missing=policy, max_depth=3, unseen="missing").fit(X, y)
+    assert 0 in tree.tree_.feature
+    gone, new = X.assign(sign=None), X.assign(sign="never seen")
+    with pytest.warns(hb.warnings.UnseenCategoryWarning, match=r"'sign': 200 row\(s\)"):
+        shares = tree.predict_proba(new)
+    assert shares.tobytes() == tree.predict_proba(gone).tobytes()
+
+
 # --- Shown -------------------------------------------------------------------------------------------------
 
 
