@@ -81,7 +81,13 @@ def test_61_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
             hb.load(tmp_path / "s")
 
 
-@pytest.mark.parametrize("name", ["classes", "kinds", "three_numbers"])
+TEN_SMALL_FILES = (
+    "classes", "texts", "booleans", "kinds", "two_outputs", "numbers", "one_leaf", "boosting", "adaboost",
+    "neighbors",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEN_SMALL_FILES)
 def test_62_cut_at_every_byte(name: str, file_of: FileOf, tmp_path: Path) -> None:
     data = file_of(name)
     path = tmp_path / "cut.hornbeam"
@@ -96,7 +102,7 @@ def test_62_cut_at_every_byte(name: str, file_of: FileOf, tmp_path: Path) -> Non
         assert expected in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["classes", "kinds", "two_outputs", "numbers"])
+@pytest.mark.parametrize("name", TEN_SMALL_FILES)
 def test_63_every_flipped_bit(name: str, file_of: FileOf, tmp_path: Path) -> None:
     data = file_of(name, predict_only=name == "numbers")
     path = tmp_path / "flipped.hornbeam"
