@@ -56,7 +56,7 @@ stub: $(STAMPS)/dev $(STAMPS)/core ## write the stub of the C++ core anew
 bench: $(BENCH_VENV)/.stamps/peers $(BENCH_VENV)/.stamps/core ## measure against the peers (ARGS="...")
 	$(BENCH_VENV)/bin/python -m benchmarks.run $(ARGS)
 
-docs: $(STAMPS)/docs ## build the documentation into site/
+docs: $(STAMPS)/docs $(STAMPS)/core ## build the documentation into site/
 	$(BIN)/python -m mkdocs build --strict --quiet
 
 # Python itself is not built with the sanitizer, so its runtime has to be loaded first; the C++ runtime goes with it, or

@@ -1,0 +1,71 @@
+"""The examples of the documentation run, page by page, from top to bottom, in an empty folder."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+DOCS = REPOSITORY / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+# Pages whose examples are fragments: they show the shape of a thing, not a run.
+FRAGMENTS = {
+    "forests.md",
+    "neighbours.md",
+    "neighbors.md",
+    "stacking.md",
+    "model-format.md",
+    "pictures.md",
+    "walk.md",
+}
+PAGES = sorted(
+    path.relative_to(DOCS).as_posix()
+    for path in [*DOCS.glob("*.md"), *DOCS.glob("howto/*.md")]
+    if path.name not in FRAGMENTS and BLOCK.search(path.read_text(encoding="utf-8"))
+)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_examples_of_a_page_run(name, tmp_path):
+    blocks = BLOCK.findall((DOCS / name).read_text(encoding="utf-8"))
+    script = tmp_path / "page.py"
+    script.write_text("import matplotlib\nmatplotlib.use('Agg')\n" + "\n".join(blocks), encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, str(script)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def site_pages():
+    spec = importlib.util.spec_from_file_location("site_pages", REPOSITORY / "tools" / "site_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_picture_is_drawn():
+    page = (DOCS / "pictures.md").read_text(encoding="utf-8")
+    drawn = dict(site_pages().pictures())
+    assert list(drawn) == re.findall(r"\(pictures/(\w+)\.svg\)", page)
+    assert all(picture.rstrip().endswith(b"</svg>") for picture in drawn.values())
+
+
+def test_the_reference_has_every_parameter():
+    import hornbeam as hb
+    from hornbeam.declare import options_of
+
+    text = site_pages().reference()
+    section = text.split("## RandomForestClassifier\n")[1].split("\n## ")[0]
+    for name, option in options_of(hb.RandomForestClassifier).items():
+        assert f"| `{name}` | " in section and option.help.replace("|", "\\|").replace("<", "&lt;") in section

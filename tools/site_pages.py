@@ -1,0 +1,118 @@
+"""Pages of the documentation that are made while it is built: the parameter reference, and the pictures.
+
+A hook of mkdocs (see mkdocs.yml). The reference comes from the declarations, and the pictures from the
+examples of docs/pictures.md, so neither can be out of date.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+DRAWING = re.compile(r"!\[[^\]]*\]\(pictures/(\w+)\.svg\)|```python\n(.*?)```", re.DOTALL)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages and pictures to the files of the site; called by mkdocs."""
+    from mkdocs.structure.files import File  # noqa: PLC0415 - only mkdocs calls this
+
+    files.append(File.generated(config, "reference.md", content=reference()))
+    for name, picture in pictures():
+        files.append(File.generated(config, f"pictures/{name}.svg", content=picture))
+    return files
+
+
+# --- The reference ---------------------------------------------------------------------------------------
+
+
+def reference() -> str:
+    """Write a table of parameters for every estimator."""
+    from hornbeam.declare import estimators  # noqa: PLC0415
+
+    parts = [
+        "# Every parameter",
+        "",
+        "Made from the declarations in `src/hornbeam/params.py`: the same that check values, make flags for "
+        "the command line and fill the docstrings.",
+        "",
+    ]
+    for estimator in sorted(estimators(), key=lambda each: each.__name__):
+        parts += _section(estimator)
+    return "\n".join(parts)
+
+
+def _section(estimator: Any) -> list[str]:
+    from hornbeam.declare import options_of  # noqa: PLC0415
+
+    summary = (estimator.__doc__ or "").strip().split("\n")[0]
+    lines = [
+        f"## {estimator.__name__}",
+        "",
+        summary,
+        "",
+        "| parameter | default | values | |",
+        "|---|---|---|---|",
+    ]
+    for name, option in options_of(estimator).items():
+        default = "required" if option.required else f"`{option.default!r}`"
+        cells = (f"`{name}`", default, option.allowed, option.help or "")
+        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    return [*lines, ""]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+# --- The pictures ----------------------------------------------------------------------------------------
+
+
+def pictures() -> Iterator[tuple[str, bytes]]:
+    """Run the examples of the page of pictures; what each of them drew gets the names that stand above it."""
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use("Agg")
+    mpl.rcParams.update({"svg.hashsalt": "hornbeam", "font.size": 10})
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    names: list[str] = []
+    scope: dict[str, Any] = {}
+    for name, example in DRAWING.findall((DOCS / "pictures.md").read_text(encoding="utf-8")):
+        if name:
+            names.append(name)
+            continue
+        exec(compile(example, "docs/pictures.md", "exec"), scope)
+        figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
+        yield from zip(names, _joined(figures, len(names)), strict=True)
+        names.clear()
+        pyplot.close("all")
+
+
+def _joined(figures: list[Any], n_names: int) -> list[bytes]:
+    """Write figures as SVG; where an example drew more than it names, the last ones stand side by side."""
+    drawn = [_svg(figure) for figure in figures[: n_names - 1 if len(figures) > n_names else n_names]]
+    if len(figures) > n_names:
+        drawn.append(_side_by_side([_svg(figure) for figure in figures[n_names - 1 :]]))
+    return drawn
+
+
+def _svg(figure: Any) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def _side_by_side(parts: list[bytes]) -> bytes:
+    """Put pictures into one, each where the one before ends."""
+    width, tallest, inner = 0.0, 0.0, []
+    for number, part in enumerate(parts):
+        text = re.sub(rb"^.*?(?=<svg)", b"", part, count=1, flags=re.DOTALL).decode()
+        _, _, w, h = map(float, re.search(r'viewBox="([^"]*)"', text)[1].split())  # type: ignore[index]
+        # Identifiers are told apart, as two pictures in one may have the same.
+        text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>part{number}-", text)
+        inner.append(text.replace("<svg ", f'<svg x="{width}" y="0" ', 1))
+        width, tallest = width + w, max(tallest, h)
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tallest}" width="{width}pt">'
+    return "\n".join([opening, *inner, "</svg>"]).encode()
