@@ -89,4 +89,4 @@ def draw_course(ax: Any, places: Any, values: Any, name: str, *, marker: str | N
 
 def label(text: object) -> str:
     """Write other people's text so that matplotlib shows it as it is: `$` would start a formula."""
-    return printable(text).replace("\\", "\\\\").replace("$", r"\$")
+    return printable(text).replace("$", r"\$")

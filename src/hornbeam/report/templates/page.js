@@ -412,7 +412,10 @@
     byId("fit").addEventListener("click", () => fit(LEAST_ZOOM));
     byId("expand").addEventListener("click", () => setAll(true));
     byId("collapse").addEventListener("click", () => setAll(false));
-    byId("member").addEventListener("change", (event) => { take(Number(event.target.value)); choose(0); });
+    byId("member").addEventListener("change", (event) => {
+      take(Number(event.target.value));
+      if (state.row === null) choose(0); else showRow(state.row);
+    });
     byId("row").addEventListener("change", (event) => showRow(event.target.value === "" ? null : Number(event.target.value)));
     new ResizeObserver(redraw).observe(canvas);
   };
