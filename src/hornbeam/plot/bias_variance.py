@@ -60,10 +60,10 @@ def _draw_curves(param_name: str, values: list[Any], found: list[BiasVariance], 
     ax.plot(places, [each.bias for each in found], "s--", color=BLUE, markersize=4, label="bias")
     variances = [each.variance for each in found]
     ax.plot(places, variances, "^:", color=ORANGE, markersize=4, label="variance")
-    if not are_numbers:
-        ax.set_xticks(places, [label(value) for value in values])
-    elif np.all(places > 0) and places.max() > 20 * places.min():
+    if are_numbers and np.all(places > 0) and places.max() > 20 * places.min():
         ax.set_xscale("log")
+        ax.minorticks_off()
+    ax.set_xticks(places, [label(value) for value in values])
     ax.set_xlabel(label(param_name))
 
 

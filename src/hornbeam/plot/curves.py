@@ -61,6 +61,8 @@ def validation_curve(
         ax.set_xticks(places, [label(value) for value in values])
     elif np.all(places > 0) and places.max() > 50 * places.min():
         ax.set_xscale("log")
+        ax.minorticks_off()
+        ax.set_xticks(places, [label(f"{value:g}") for value in places.tolist()])
     ax.set_xlabel(label(name))
     return ax
 

@@ -53,7 +53,7 @@ def pruning(model: Any, *, ax: Any = None) -> Any:
         label=f"taken: {table.leaves[table.chosen]} leaves",
     )
     ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(require("matplotlib.ticker", purpose=_PURPOSE).ScalarFormatter())
+    ax.xaxis.set_major_formatter(require("matplotlib.ticker", purpose=_PURPOSE).StrMethodFormatter("{x:g}"))
     ax.set_xlabel("leaves")
     ax.set_ylabel("error on rows not seen")
     ax.legend(frameon=False)

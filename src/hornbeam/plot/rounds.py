@@ -17,7 +17,7 @@ __all__ = ["reweighting", "rounds"]
 FloatArray = npt.NDArray[np.float64]
 
 # The area of a point, in square points, that has the mean weight, and the largest there is.
-MEAN_AREA, LARGEST_AREA = 40.0, 600.0
+MEAN_AREA, LARGEST_AREA = 60.0, 600.0
 
 
 def rounds(model: Any, X: Any, y: Any, *, X_test: Any = None, y_test: Any = None, ax: Any = None) -> Any:

@@ -326,7 +326,8 @@
     const whole = Math.min((width - 32) / (layout.width - COLUMN + WIDTH), (height - 40) / (layout.lines * LINE));
     state.zoom = Math.min(1, Math.max(leastZoom, whole));
     const middle = whole < state.zoom ? layout.get(0)[1] : ((layout.lines - 1) / 2) * LINE;
-    state.x = 16;
+    // What is narrower than the window stands in its middle, where zooming in finds it.
+    state.x = Math.max(16, (width - (layout.width - COLUMN + WIDTH) * state.zoom) / 2);
     state.y = height / 2 + 6 - middle * state.zoom;
     redraw();
   };
