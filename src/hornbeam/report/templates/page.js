@@ -27,7 +27,8 @@
   const FIRST_NODES = 40; // opened at first: as many levels as have about so many nodes
 
   const state = { member: 0, open: new Set(), chosen: 0, row: null, x: 0, y: 0, zoom: 1 };
-  let tree, parents, layout, drawn = new Map(), onPath = new Set(), waiting = false;
+  let tree, parents, layout, drawn = new Map(), onPath = new Set();
+  let waiting = false, isStale = true; // a drawing is asked for; nodes have moved, or changed
 
   // ---- Making elements -------------------------------------------------------------------------------
 
@@ -111,6 +112,7 @@
     layout = new Map(shown.map((node) => [node, place(node)]));
     layout.width = (Math.max(...depth.values()) + 1) * COLUMN;
     layout.lines = lines;
+    isStale = true;
     redraw();
   };
 
@@ -146,9 +148,11 @@
     });
     layout.forEach((place, node) => {
       if (!isSeen(node)) return;
-      if (!drawn.has(node)) drawn.set(node, make(node));
-      put(node, place);
+      const isNew = !drawn.has(node);
+      if (isNew) drawn.set(node, make(node));
+      if (isNew || isStale) put(node, place);
     });
+    isStale = false;
   };
 
   const make = (node) => {
@@ -265,6 +269,7 @@
   const choose = (node) => {
     state.chosen = node;
     tell(node);
+    isStale = true;
     redraw();
   };
 
