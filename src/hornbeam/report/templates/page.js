@@ -160,7 +160,7 @@
     const group = svgElement("g", { class: "node", "data-node": tree.node[node] }, nodes);
     svgElement("rect", { class: "box", x: 0, y: -HEIGHT / 2, width: WIDTH, height: HEIGHT, rx: isLeaf ? 3 : 13 }, group);
     if (isLeaf) shade(node, group);
-    const text = isLeaf ? answerText(node) : cutTest(tree.test[node], 24);
+    const text = isLeaf ? answerText(node) : cutTest(tree.test[node], 21);
     svgElement("text", { x: 11, y: data.classes ? -3 : 0 }, group).textContent = cut(text, 27);
     bar(node, group);
     if (node) svgElement("text", { class: "way", x: 4, y: -HEIGHT / 2 - 8 }, group).textContent = cut(tree.way[node], 26);
