@@ -101,7 +101,11 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
         ],
         ["from_dtypes", "a", 3, ["a", 0], [True, 1], [0, True], [-1], [0.5], {"a": 1}, [None], np.array("a")],
     ),
-    "categorical_split": (["subset"], ["sub", None, 1]),
+    "categorical_split": (
+        ["subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"],
+        ["sub", None, 1, "one_hot"],
+    ),
+    "merge_level": ([0.05, 0.01, 0.99], [0, 1, -0.1, math.nan, None, "0.05"]),
     "missing": (
         ["learn", "surrogate", "fractional", "majority", "available", "error"],
         ["surrogates", None, True],
@@ -258,6 +262,7 @@ def test_defaults_and_names_equal_scikit_learns(cls: type[Declared], twin: Any) 
             "max_surrogates",
             "categorical_features",
             "categorical_split",
+            "merge_level",
             "missing",
             "unseen",
             "max_bins",

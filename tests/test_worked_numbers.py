@@ -1,7 +1,7 @@
 """The worked numbers of the textbooks, through the public estimators.
 
-The numbers are typed in as the textbooks give them, with four digits. Multiway splits are not part of the
-library yet: what needs them is checked on the table, with the formula written out here.
+The numbers are typed in as the textbooks give them, with four digits. Some are checked twice: on the table,
+with the formula written out here, and on the tree.
 """
 
 import itertools
@@ -103,6 +103,35 @@ def test_restaurant_root_tests_patrons_and_the_grown_tree_makes_no_mistake():
     assert root["feature"] == "Patrons"
     assert root["categories"] == (("Full", "None"), ("Some",))
     assert impurity_after(tree) == approx(0.5409)
+    assert tree.score(table.frame(), table.y) == 1.0
+
+
+def test_restaurant_multiway_tree():
+    table = datasets.restaurant()
+    tree = hb.DecisionTreeClassifier(criterion="entropy", categorical_split="multiway")
+    tree.fit(table.frame(), table.y)
+    best = tree.split_table(table.frame(), table.y, best_per_feature=True).set_index("feature")["score"]
+    assert best.to_dict() == {
+        "Patrons": approx(0.4591),
+        "WaitEstimate": approx(0.7925),
+        **dict.fromkeys(("Hungry", "Price"), approx(0.8043)),
+        **dict.fromkeys(("FriSat", "Reservation"), approx(0.9793)),
+        **dict.fromkeys(("Alternate", "Bar", "Raining", "Type"), approx(1.0)),
+    }
+    assert tree.rules().splitlines() == [
+        "12 rows: 50 % No, 50 % Yes",
+        "Patrons = Full (6 rows: 67 % No, 33 % Yes)",
+        "|   Hungry = No -> No (2 rows, 100 %)",
+        "|   Hungry = Yes (4 rows: 50 % No, 50 % Yes)",
+        "|   |   Type = Burger -> Yes (1 row, 100 %)",
+        "|   |   Type = Italian -> No (1 row, 100 %)",
+        "|   |   Type = Thai (2 rows: 50 % No, 50 % Yes)",
+        "|   |   |   FriSat = No -> No (1 row, 100 %)",
+        "|   |   |   FriSat = Yes -> Yes (1 row, 100 %)",
+        "|   |   Type = French -> No (0 rows: 50 % No, 50 % Yes)",  # empty: as its parent, the first class
+        "Patrons = None -> No (2 rows, 100 %)",
+        "Patrons = Some -> Yes (4 rows, 100 %)",
+    ]
     assert tree.score(table.frame(), table.y) == 1.0
 
 
@@ -263,6 +292,10 @@ def test_cars_best_split_of_each_numeric_column(name, expected_gain, threshold):
 def test_cars_maker_as_a_table_and_horsepower_as_the_whole_tree():
     table = datasets.cars()
     assert entropy(table.y.tolist()) - conditional_entropy(table.columns["maker"], table.y) == approx(0.0271)
+    multiway = hb.DecisionTreeClassifier(criterion="entropy", max_depth=1, categorical_split="multiway")
+    multiway.fit(table.frame()[["maker"]], table.y)
+    assert multiway.tree_.n_branches[0] == 3
+    assert multiway.tree_.gain[0] / len(table.y) == approx(0.0271)
     tree = hb.DecisionTreeClassifier(criterion="entropy").fit(table.frame(), table.y)
     assert tree.rules("lines").splitlines() == [
         "if horsepower <= 88 then good (3 rows, 100 %)",

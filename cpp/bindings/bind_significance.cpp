@@ -1,14 +1,32 @@
-// Tails of distributions, for tests and for tables of tests.
+// Tails of distributions and the merging of categories, for tests and for tables of candidate splits.
 #include "arrays.h"
+#include "hornbeam/math.h"
+#include "hornbeam/merge.h"
 #include "hornbeam/significance.h"
 
 namespace hornbeam::bindings {
 
+namespace {
+
+std::vector<std::uint32_t> merge(const Array1<double>& cells, int n_classes, double level) {
+  const std::span<const double> given = span_of(cells);
+  MergeTable table{n_classes, std::vector<double>(given.begin(), given.end())};
+  if (table.cells.size() % table.width() != 0) throw nb::value_error("a cell is not whole");
+  if (table.n_groups() > kMostComparedPairwise) throw nb::value_error("too many categories for all pairs");
+  return merge_categories(std::move(table), {}, ln_of(level));
+}
+
+}  // namespace
+
 void bind_significance(nb::module_& module) {
+  module.attr("MOST_COMPARED_PAIRWISE") = kMostComparedPairwise;
   module.def("chi2_log_sf", &chi2_log_sf, nb::arg("statistic"), nb::arg("dof"),
              "ln P(X >= statistic) for a chi-square X.");
   module.def("f_log_sf", &f_log_sf, nb::arg("f"), nb::arg("d1"), nb::arg("d2"),
              "ln P(X >= f) for an X with the F distribution.");
+  module.def("merge_categories", &merge, nb::arg("cells"), nb::arg("n_classes"), nb::arg("level"),
+             "The group of each category, given a weight per class or, for n_classes=0, weight, mean and sum "
+             "of squares about it.");
 }
 
 }  // namespace hornbeam::bindings

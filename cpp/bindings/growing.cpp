@@ -29,6 +29,12 @@ const std::map<std::string, Missing> kMissing = {{"learn", Missing::kLearn},
                                                  {"fractional", Missing::kFractional},
                                                  {"available", Missing::kAvailable}};
 
+const std::map<std::string, CategoricalSplit> kCategoricalSplits = {
+    {"subset", CategoricalSplit::kSubset},   {"one_vs_rest", CategoricalSplit::kOneVsRest},
+    {"ordinal", CategoricalSplit::kOrdinal}, {"target_mean", CategoricalSplit::kTargetMean},
+    {"binary", CategoricalSplit::kBinary},   {"multiway", CategoricalSplit::kMultiway},
+    {"merge", CategoricalSplit::kMerge}};
+
 using Setter = void (*)(GrowParams&, nb::handle);
 
 template <auto Member>
@@ -43,6 +49,9 @@ const std::map<std::string, Setter> kSettings = {
     {"missing", [](GrowParams& p, nb::handle name) { p.missing = choice(kMissing, name); }},
     {"max_surrogates", set<&GrowParams::max_surrogates>},
     {"random_splits", set<&GrowParams::random_splits>},
+    {"categorical_split",
+     [](GrowParams& p, nb::handle name) { p.categorical_split = choice(kCategoricalSplits, name); }},
+    {"merge_level", set<&GrowParams::merge_level>},
     {"max_depth", set<&GrowParams::max_depth>},
     {"min_samples_split", set<&GrowParams::min_samples_split>},
     {"min_samples_leaf", set<&GrowParams::min_samples_leaf>},

@@ -25,9 +25,24 @@ void add_surrogate(const Surrogate& surrogate, const Column& column, std::int32_
   }
 }
 
+// Writes down where a node's test sends every category of its column.
+void add_table(Tree& tree, const CategoryPlan& plan, const Column& column, const Split& split,
+               std::int32_t missing_branch) {
+  std::vector<std::uint32_t> branch(std::size_t{column.n_codes} + 1);
+  fill_branches(plan, column, split, missing_branch, branch);
+  const std::size_t begin = tree.category_words.size();
+  tree.category_begin.back() = static_cast<std::int64_t>(begin);
+  tree.category_words.resize(begin + table_words(column.n_codes, split.n_branches), 0);
+  const int bits = bits_per_branch(split.n_branches);
+  for (Code code = 0; code < column.n_codes; ++code) {
+    set_table_entry(&tree.category_words[begin], code, bits, branch[code]);
+  }
+}
+
 }  // namespace
 
-Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values) {
+Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
+              const CategoryPlan& plan) {
   Tree tree;
   tree.n_outputs = n_outputs;
   tree.n_values = n_values;
@@ -70,23 +85,15 @@ Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_o
     const Split& split = part.splits[static_cast<std::size_t>(node.split)];
     const Column& column = data.column(split.feature);
     tree.first_child.push_back(static_cast<NodeId>(order.size()));
-    tree.n_branches.push_back(2);
+    tree.n_branches.push_back(split.n_branches);
     tree.feature.push_back(split.feature);
     tree.threshold.push_back(split.threshold);
-    if (column.kind == ColumnKind::kCategorical) {
-      // Categories the node has not seen go where missing values go.
-      tree.category_begin.back() = static_cast<std::int64_t>(tree.category_words.size());
-      tree.category_words.resize(tree.category_words.size() + table_words(column.n_codes, 2), 0);
-      std::uint32_t* table = &tree.category_words[static_cast<std::size_t>(tree.category_begin.back())];
-      std::vector<std::uint8_t> branch(column.n_codes, static_cast<std::uint8_t>(node.missing_branch));
-      for (const Code code : split.left_categories) branch[code] = 0;
-      for (const Code code : split.right_categories) branch[code] = 1;
-      for (Code code = 0; code < column.n_codes; ++code) set_table_entry(table, code, 1, branch[code]);
+    if (column.kind == ColumnKind::kCategorical) add_table(tree, plan, column, split, node.missing_branch);
+    for (std::int32_t b = 0; b < split.n_branches; ++b) {
+      order.push_back(resolve({place.part, node.first_child + b}));
     }
     for (const Surrogate& surrogate : split.surrogates)
       add_surrogate(surrogate, data.column(surrogate.feature), node.missing_branch, tree.surrogates);
-    order.push_back(resolve({place.part, node.first_child}));
-    order.push_back(resolve({place.part, node.first_child + 1}));
   }
   if (tree.surrogates.feature.empty()) {
     tree.surrogates.begin.clear();

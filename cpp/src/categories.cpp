@@ -1,8 +1,17 @@
 #include "hornbeam/categories.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace hornbeam {
+
+void round_to_grid(std::vector<double>& keys) {
+  double largest = 0.0;
+  for (const double key : keys) largest = std::max(largest, std::abs(key));
+  if (!(largest > 0)) return;
+  const double grid = largest * 0x1p-40;
+  for (double& key : keys) key = std::nearbyint(key / grid);
+}
 
 void leading_direction(std::span<const double> shares, std::span<const double> weights, int n_classes,
                        std::vector<double>& keys) {

@@ -60,11 +60,18 @@ double Choice::gain(double score) const {
 
 // Weight times bits, as gains are. Rows that lack the feature count as one more branch (Quinlan 1993).
 double Choice::split_information(const Split& split) const {
-  const double left = static_cast<double>(split.left_weight) * node_.weight_unit;
-  const double left_out = static_cast<double>(split.left_out_weight) * node_.weight_unit;
-  const double right = node_.weight - left - left_out;
-  const double known = left * log2_of(node_.weight / left) + right * log2_of(node_.weight / right);
-  return left_out > 0 ? known + left_out * log2_of(node_.weight / left_out) : known;
+  const auto in_branch = [&](std::int64_t weight) {
+    const double of_all = static_cast<double>(weight) * node_.weight_unit;
+    return weight > 0 ? of_all * log2_of(node_.weight / of_all) : 0.0;
+  };
+  double information = in_branch(split.left_out_weight);
+  if (!split.branch_weights.empty()) {
+    for (const std::int64_t weight : split.branch_weights) information += in_branch(weight);
+    return information;
+  }
+  const double right =
+      node_.weight - static_cast<double>(split.left_weight + split.left_out_weight) * node_.weight_unit;
+  return information + in_branch(split.left_weight) + right * log2_of(node_.weight / right);
 }
 
 std::optional<Choice::Chosen> Choice::best_ratio() {
@@ -98,7 +105,7 @@ void Choice::challenge(Chosen contender) {
   if (!best_.has_value()) return take(std::nullopt);
   const double tests = contender.split.n_tests;
   const double best_tests = best_->split.n_tests;
-  if (contender.split.n_branches() == best_->split.n_branches()) {
+  if (contender.split.n_branches_with_rows() == best_->split.n_branches_with_rows()) {
     if (tests >= best_tests && !is_above(contender.score, best_->score)) return;
     if (tests <= best_tests && !is_above(best_->score, contender.score)) return take(std::nullopt);
   }
@@ -109,11 +116,11 @@ void Choice::challenge(Chosen contender) {
 
 double Choice::log_p(const Chosen& test) const {
   const double gained = gain(test.score);
-  const double freedom = test.split.n_branches() - 1;
+  const double freedom = test.split.n_branches_with_rows() - 1;
   double log_p = 0.0;
   if (step_ == SecondStep::kChi2) {
     log_p = chi2_log_sf(gained, freedom * (node_.n_classes - 1));
-  } else if (const double within = node_.weight - test.split.n_branches(); within > 0) {
+  } else if (const double within = node_.weight - test.split.n_branches_with_rows(); within > 0) {
     const double unexplained =
         std::clamp(1 - gained / (node_.weight * node_.impurity), kLeastUnexplained, 1.0);
     log_p = f_log_sf((1 - unexplained) / unexplained * within / freedom, freedom, within);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "hornbeam/branchwork.h"
+#include "hornbeam/category_plan.h"
 #include "hornbeam/choice.h"
 #include "hornbeam/criterion/accuracy.h"
 #include "hornbeam/criterion/chi2.h"
@@ -49,8 +50,9 @@ struct Sprout {
 // Scratch of one thread.
 template <Scorer S>
 struct Worker {
-  Worker(const S& scorer, const GrowParams& params, Cancel& cancel, bool on_calling_thread)
-      : finder(scorer, params.missing != Missing::kLearn),
+  Worker(const S& scorer, const CategoryPlan& plan, const GrowParams& params, Cancel& cancel,
+         bool on_calling_thread)
+      : finder(scorer, plan, params.missing != Missing::kLearn),
         choice(second_step_of(params.criterion), params.min_significance),
         features(params.features),
         poller(cancel, on_calling_thread) {}
@@ -60,7 +62,9 @@ struct Worker {
   std::vector<std::pair<std::size_t, std::size_t>> swaps;
   std::vector<FeatureId> drawn;  // the features to try at this node
   std::vector<double> class_weights;
-  std::array<std::vector<typename S::Element>, 2> child_cells;
+  std::vector<OpenNode> children;  // of the node at hand, with their cells
+  std::vector<std::vector<typename S::Element>> child_cells{2};
+  std::vector<std::size_t> branch_begin;  // where the rows of each branch begin in the node, and the end
   std::vector<typename S::Element> branch_cell;  // of a test that is looked at but not carried out yet,
   std::vector<double> value;                     // and what the branch would predict
   Buffer<Entry> scratch;
@@ -96,11 +100,14 @@ class Grower {
     subtree_rows_ = std::min(params.subtree_rows, Subtree::most_rows(params_.features.size()));
     if (params_.n_threads > 1) subtree_rows_ = std::min(subtree_rows_, kPieceRows);
     if (in_portions()) subtree_rows_ = 0;  // its lists of places have no room for a row that multiplies
+    CancelPoller poller(cancel, params_.on_calling_thread);
+    plan_ = plan_categories(params_.categorical_split, ln_of(params_.merge_level), data, params_.features,
+                            entries_, prototype_, poller);
     // Which nodes a limit leaves out must not depend on which branch happens to be visited first.
     if (limited() && params_.growth == Growth::kDepthFirst) params_.growth = Growth::kBestFirst;
     for (int i = 0; i < std::max(1, params_.n_threads); ++i) {
       const bool on_calling_thread = i == 0 && params_.on_calling_thread;
-      workers_.push_back(std::make_unique<Worker<S>>(prototype_, params_, cancel, on_calling_thread));
+      workers_.push_back(std::make_unique<Worker<S>>(prototype_, plan_, params_, cancel, on_calling_thread));
     }
     if (params_.random_splits && params_.row_values == nullptr) {
       params_.row_values = &own_row_values_.emplace(data, workers_[0]->poller);
@@ -134,7 +141,7 @@ class Grower {
     admit(parts_[0], frontier, root, worker, worker.child_cells[0]);
     grow_all(parts_[0], frontier, worker);
     grow_deferred();
-    return assemble(data_, parts_, target_.n_outputs, n_values_);
+    return assemble(data_, parts_, target_.n_outputs, n_values_, plan_);
   }
 
  private:
@@ -165,22 +172,25 @@ class Grower {
 
   bool limited() const { return params_.max_leaf_nodes > 0 || params_.max_nodes > 0; }
 
-  bool limit_reached() const {
-    // Under a limit the tree grows in one piece. A test adds one leaf and two nodes.
+  // Whether the limits have room for a test with so many branches: it adds a node for each, and a leaf less.
+  // Under a limit the tree grows in one piece.
+  bool has_room_for(std::int64_t n_branches) const {
     const auto n_nodes = static_cast<std::int64_t>(parts_[0].nodes.size());
-    return (params_.max_leaf_nodes > 0 && (n_nodes + 1) / 2 >= params_.max_leaf_nodes) ||
-           (params_.max_nodes > 0 && n_nodes + 2 > params_.max_nodes);
+    const auto n_leaves = n_nodes - static_cast<std::int64_t>(parts_[0].splits.size());
+    return (params_.max_leaf_nodes <= 0 || n_leaves + n_branches - 1 <= params_.max_leaf_nodes) &&
+           (params_.max_nodes <= 0 || n_nodes + n_branches <= params_.max_nodes);
   }
 
+  // A test that is too large for what the limits leave is passed over: the next may be smaller.
   void grow_all(Branchwork& part, Frontier& frontier, Worker<S>& worker) {
     while (auto node = frontier.next()) {
-      if (limit_reached()) break;
-      if (node->is_tested()) {
-        expand(part, frontier, *node, worker);
-      } else if (starts_thicket(*node, worker)) {
+      if (limited() && !has_room_for(2)) break;
+      if (!node->is_tested() && starts_thicket(*node, worker)) {
         grow_thicket(part, frontier, *node, worker);
-      } else {
+      } else if (!node->is_tested()) {
         grow_subtree(part, *node, worker);
+      } else if (!limited() || has_room_for(node->split.n_branches)) {
+        expand(part, frontier, *node, worker);
       }
     }
   }
@@ -189,44 +199,73 @@ class Grower {
 
   // Carries out a node's test and opens its children.
   void expand(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
-    const std::size_t n_left = part_rows(node, worker);
-    const NodeId first = part.add(value_size());
-    part.add(value_size());
-    OpenNode children[2];
-    for (int b = 0; b < 2; ++b) {
+    const auto n_branches = static_cast<std::size_t>(node.split.n_branches);
+    part_rows(node, worker);
+    std::vector<OpenNode>& children = worker.children;
+    children.clear();
+    children.resize(n_branches);
+    if (worker.child_cells.size() < n_branches) worker.child_cells.resize(n_branches);
+    const auto first = static_cast<NodeId>(part.nodes.size());
+    for (std::size_t b = 0; b < n_branches; ++b) {
       OpenNode& child = children[b];
-      child.id = first + b;
-      child.begin = b == 0 ? node.begin : node.begin + n_left;
-      child.end = b == 0 ? node.begin + n_left : node.end;
+      child.id = part.add(value_size());
+      child.begin = node.begin + worker.branch_begin[b];
+      child.end = node.begin + worker.branch_begin[b + 1];
       child.portions = node.portions;
       child.depth = node.depth + 1;
-      child.path = child_path(node.path, static_cast<std::uint64_t>(b));
+      child.path = child_path(node.path, b);
       child.lower = node.lower;
       child.upper = node.upper;
-      describe(part, child, worker, worker.child_cells[b]);
+      child.spent = node.spent;
+      if (child.n_rows() > 0) {
+        describe(part, child, worker, worker.child_cells[b]);
+      } else {
+        describe_empty(part, child, node);
+      }
     }
     if (!params_.monotonic.empty()) constrain(part, node, children);
-    if (worker.subtree.started() && !(is_leaf(children[0]) && is_leaf(children[1]))) {
+    if (spends_feature(node.split)) spend(node, children);
+    const auto is_open = [this](const OpenNode& child) { return !is_leaf(child); };
+    if (worker.subtree.started() && std::ranges::any_of(children, is_open)) {
       worker.poller.poll(node.n_rows() * params_.features.size());
-      worker.subtree.part_orders(node.begin, node.end, n_left);
+      if (n_branches == 2) {
+        worker.subtree.part_orders(node.begin, node.end, worker.branch_begin[1]);
+      } else {
+        worker.subtree.part_orders(node.begin, node.end, worker.branch_begin);
+      }
     }
     NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     record.first_child = first;
     record.gain = node.gain;
     record.missing_branch = node.split.missing_branch;
-    if (record.missing_branch < 0) {
-      const std::size_t left = static_cast<std::size_t>(first);
-      record.missing_branch = part.nodes[left + 1].weight > part.nodes[left].weight ? 1 : 0;
-    }
+    if (record.missing_branch < 0) record.missing_branch = heaviest_branch(part, first, n_branches);
     record.split = static_cast<std::int32_t>(part.splits.size());
     part.splits.push_back(std::move(node.split));
-    // A stack gives back the last one first, so the right child goes in before the left.
-    const int last = params_.growth == Growth::kDepthFirst ? 0 : 1;
-    for (const int b : {1 - last, last}) admit(part, frontier, children[b], worker, worker.child_cells[b]);
+    // A stack gives back the last one first, so the first child goes in last.
+    for (std::size_t i = 0; i < n_branches; ++i) {
+      const std::size_t b = params_.growth == Growth::kDepthFirst ? n_branches - 1 - i : i;
+      admit(part, frontier, children[b], worker, worker.child_cells[b]);
+    }
   }
 
-  std::size_t part_rows(OpenNode& node, Worker<S>& worker) {
+  // Sends the node's rows to its branches and notes where each begins.
+  void part_rows(OpenNode& node, Worker<S>& worker) {
     const Column& column = data_.column(node.split.feature);
+    const std::span<Entry> rows = rows_of(node);
+    std::vector<std::size_t>& begin = worker.branch_begin;
+    begin.resize(static_cast<std::size_t>(node.split.n_branches) + 1);
+    if (!worker.subtree.started()) worker.scratch.grow_to(rows.size());
+    if (begin.size() == 3) {
+      const std::size_t n_left = part_in_two(node, column, worker);
+      begin = {0, n_left, node.n_rows()};  // which may have other rows now
+    } else if (worker.subtree.started()) {
+      worker.subtree.part_rows(rows, node.begin, column, node.split, plan_, begin);
+    } else {
+      partition_rows(rows, worker.scratch.data(), column, node.split, plan_, begin);
+    }
+  }
+
+  std::size_t part_in_two(OpenNode& node, const Column& column, Worker<S>& worker) {
     if (params_.missing == Missing::kSurrogate) {
       find_surrogates(node, worker);
       if (node.split.n_missing > 0) return part_by_surrogates(node, worker);
@@ -234,11 +273,39 @@ class Grower {
     if (in_portions() && node.split.n_missing > 0) return share_out(node, worker);
     if (params_.missing == Missing::kAvailable && node.split.n_missing > 0) leave_out_missing(node, worker);
     if (worker.subtree.started()) {
-      return worker.subtree.part_rows(rows_of(node), node.begin, column, node.split);
+      return worker.subtree.part_rows(rows_of(node), node.begin, column, node.split, plan_);
     }
     if (looks_at_values_) node.split.first_right = codes_at_or_below(column, node.split.threshold);
-    worker.scratch.grow_to(node.n_rows());
-    return partition_rows(rows_of(node), worker.scratch.data(), column, node.split);
+    return partition_rows(rows_of(node), worker.scratch.data(), column, node.split, plan_);
+  }
+
+  // The branch with the largest weight; the first of several.
+  static std::int32_t heaviest_branch(const Branchwork& part, NodeId first, std::size_t n_branches) {
+    std::size_t heaviest = 0;
+    for (std::size_t b = 1; b < n_branches; ++b) {
+      const auto weight = [&](std::size_t of) {
+        return part.nodes[static_cast<std::size_t>(first) + of].weight;
+      };
+      if (weight(b) > weight(heaviest)) heaviest = b;
+    }
+    return static_cast<std::int32_t>(heaviest);
+  }
+
+  // A feature that has had a branch per category has nothing left to say.
+  bool spends_feature(const Split& split) const {
+    return plan_.split() == CategoricalSplit::kMultiway &&
+           data_.column(split.feature).kind == ColumnKind::kCategorical;
+  }
+
+  static void spend(const OpenNode& node, std::span<OpenNode> children) {
+    auto spent = std::make_shared<std::vector<FeatureId>>();
+    if (node.spent != nullptr) *spent = *node.spent;
+    spent->push_back(node.split.feature);
+    for (OpenNode& child : children) child.spent = spent;
+  }
+
+  static bool is_spent(const OpenNode& node, FeatureId feature) {
+    return node.spent != nullptr && std::ranges::find(*node.spent, feature) != node.spent->end();
   }
 
   // Moves the rows that lack the test's feature behind the others, where they belong to no child.
@@ -314,7 +381,7 @@ class Grower {
   std::span<std::uint8_t> mark(const OpenNode& node, Worker<S>& worker) {
     worker.branches.grow_to(node.n_rows());
     const std::span<std::uint8_t> branches(worker.branches.data(), node.n_rows());
-    mark_branches(rows_of(node), data_.column(node.split.feature), node.split, branches);
+    mark_branches(rows_of(node), data_.column(node.split.feature), node.split, plan_, branches);
     return branches;
   }
 
@@ -377,6 +444,15 @@ class Grower {
     return facts.pure;
   }
 
+  // A branch without rows predicts what its parent does.
+  void describe_empty(Branchwork& part, OpenNode& node, const OpenNode& parent) {
+    const auto size = static_cast<std::ptrdiff_t>(value_size());
+    std::copy_n(part.values.begin() + parent.id * size, size, part.values.begin() + node.id * size);
+    part.nodes[static_cast<std::size_t>(node.id)].impurity =
+        part.nodes[static_cast<std::size_t>(parent.id)].impurity;
+    node.pure = true;
+  }
+
   // Finds the node's test; a node without one stays a leaf.
   void open(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
             std::vector<Element>& cell_of_node) {
@@ -416,6 +492,9 @@ class Grower {
 
   // The branch with more of the weight of the rows that have the feature; the first of equals.
   std::int32_t heavier_branch(const OpenNode& node, Worker<S>& worker) {
+    if (const auto& weights = node.split.branch_weights; !weights.empty()) {
+      return static_cast<std::int32_t>(std::ranges::max_element(weights) - weights.begin());
+    }
     const std::span<const Entry> rows = rows_of(node);
     const std::array<std::int64_t, 2> weight = branch_weights(rows, mark(node, worker));
     return weight[1] > weight[0] ? 1 : 0;
@@ -458,10 +537,18 @@ class Grower {
     std::ranges::copy(rows_of(node), rows.begin());
     Split split = node.split;
     if (column.kind == ColumnKind::kNumeric) split.first_right = codes_at_or_below(column, split.threshold);
-    const std::size_t n_left = partition_rows(rows, worker.scratch.data() + n, column, split);
+    std::vector<std::size_t>& begin = worker.branch_begin;
+    begin.resize(static_cast<std::size_t>(split.n_branches) + 1);
+    if (split.n_branches == 2) {
+      begin = {0, partition_rows(rows, worker.scratch.data() + n, column, split, plan_), n};
+    } else {
+      partition_rows(rows, worker.scratch.data() + n, column, split, plan_, begin);
+    }
     worker.value.resize(value_size());
     double after = 0.0;
-    for (const std::span<const Entry> branch : {rows.first(n_left), rows.subspan(n_left)}) {
+    for (std::size_t b = 0; b + 1 < begin.size(); ++b) {
+      const std::span<const Entry> branch = rows.subspan(begin[b], begin[b + 1] - begin[b]);
+      if (branch.empty()) continue;
       if (target_.is_classification()) worker.finder.add_up(branch, worker.branch_cell);
       const NodeFacts facts = facts_of(branch, worker.branch_cell, worker, worker.value.data());
       after += facts.weight * facts.impurity;
@@ -588,6 +675,7 @@ class Grower {
   bool try_feature(const OpenNode& node, Limits limits, Worker<S>& worker, FeatureId feature,
                    FirstBest<Split>& best) {
     const Column& column = data_.column(feature);
+    if (is_spent(node, feature)) return false;
     worker.poller.poll(4 * node.n_rows());
     if (!params_.monotonic.empty()) limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
     const Subtree& subtree = worker.subtree;
@@ -628,7 +716,7 @@ class Grower {
 
   // Children predict within the bounds; a constrained feature parts the bounds at the middle of the two
   // values.
-  void constrain(Branchwork& part, const OpenNode& node, OpenNode (&children)[2]) {
+  void constrain(Branchwork& part, const OpenNode& node, std::span<OpenNode> children) {
     for (const OpenNode& child : children) {
       double* value = &part.values[static_cast<std::size_t>(child.id) * value_size()];
       if (target_.is_classification()) {
@@ -794,6 +882,7 @@ class Grower {
   GrowParams params_;
   Cancel& cancel_;
   S prototype_;
+  CategoryPlan plan_ = CategoryPlan::subsets();
   std::vector<Entry> entries_;  // all rows, those of a node side by side
   int n_values_;
   std::int64_t min_weight_ = 0;
@@ -896,6 +985,14 @@ GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& 
     return grow_with(data, target, sample, params, cancel, std::move(scorer));
   };
   const Criterion criterion = params.criterion;
+  if (params.categorical_split == CategoricalSplit::kMerge && target.n_outputs > 1) {
+    throw std::invalid_argument("categories are merged by one output");
+  }
+  const bool many_branches = params.categorical_split == CategoricalSplit::kMultiway ||
+                             params.categorical_split == CategoricalSplit::kMerge;
+  if (many_branches && (params.missing == Missing::kFractional || params.missing == Missing::kAvailable)) {
+    throw std::invalid_argument("rows are shared out or left out by tests with two branches");
+  }
   const bool two_classes = target.is_classification() && target.n_classes[0] == 2;
   const bool by_gini = criterion == Criterion::kGini || (criterion == Criterion::kChi2 && two_classes);
   if (can_count(target, sample, params)) {

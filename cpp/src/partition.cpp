@@ -28,17 +28,16 @@ std::size_t partition_by(std::span<Entry> entries, Entry* scratch, const CodeTyp
 
 }  // namespace
 
-std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column,
-                           const Split& split) {
+std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,
+                           const CategoryPlan& plan) {
   const Code missing = column.missing_code();
   const bool missing_left = split.missing_branch == 0;
   return std::visit(
       [&](const auto& buffer) {
         const auto* codes = buffer.data();
         if (column.kind == ColumnKind::kCategorical) {
-          std::vector<std::uint8_t> right(std::size_t{column.n_codes} + 1, split.missing_branch == 0 ? 0 : 1);
-          for (const Code code : split.left_categories) right[code] = 0;
-          for (const Code code : split.right_categories) right[code] = 1;
+          std::vector<std::uint8_t> right(std::size_t{column.n_codes} + 1);
+          fill_branches(plan, column, split, missing_left ? 0 : 1, right);
           return partition_by(entries, scratch, codes, [&](Code code) { return right[code] != 0; });
         }
         const Code first_right = split.first_right;
@@ -64,10 +63,10 @@ std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<c
 }
 
 void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
-                   std::span<std::uint8_t> branches) {
+                   const CategoryPlan& plan, std::span<std::uint8_t> branches) {
   std::vector<std::uint8_t> branch_of_code(std::size_t{column.n_codes} + 1, 1);
   if (column.kind == ColumnKind::kCategorical) {
-    for (const Code code : split.left_categories) branch_of_code[code] = 0;
+    fill_branches(plan, column, split, 1, branch_of_code);
   } else {
     const Code first_right = codes_at_or_below(column, split.threshold);
     std::fill_n(branch_of_code.begin(), first_right, std::uint8_t{0});
@@ -78,6 +77,22 @@ void mark_branches(std::span<const Entry> entries, const Column& column, const S
         for (std::size_t i = 0; i < entries.size(); ++i) branches[i] = branch_of_code[codes[entries[i].row]];
       },
       column.codes);
+}
+
+void partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,
+                    const CategoryPlan& plan, std::span<std::size_t> begin) {
+  std::vector<std::uint32_t> branch(std::size_t{column.n_codes} + 1);
+  fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch);
+  std::ranges::fill(begin, 0);
+  std::visit(
+      [&](const auto& codes) {
+        for (const Entry entry : entries) ++begin[branch[codes[entry.row]] + 1];
+        add_up_counts(begin);
+        std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+        for (const Entry entry : entries) scratch[next[branch[codes[entry.row]]]++] = entry;
+      },
+      column.codes);
+  std::memcpy(entries.data(), scratch, entries.size_bytes());
 }
 
 }  // namespace hornbeam

@@ -107,7 +107,7 @@ class StumpSearch::CategorySearch {
   using Finder = TestFinder<VectorScorer<VectorAccuracy>>;
 
   CategorySearch(const VectorStats& stats, std::span<const Entry> entries, double unit)
-      : finder_(VectorScorer<VectorAccuracy>(stats), false), unit_(unit) {
+      : finder_(VectorScorer<VectorAccuracy>(stats), CategoryPlan::subsets(), false), unit_(unit) {
     std::vector<std::int64_t> cell;
     finder_.add_up(entries, cell);
     finder_.load(entries, cell);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "hornbeam/partition.h"
 #include "hornbeam/radix.h"
 
 namespace hornbeam {
@@ -126,7 +127,8 @@ void Subtree::order(const Column& column, std::span<const Entry> entries, Placed
 }
 
 // Which of the node's n rows from place `first` on go left, and how many do.
-std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column, const Split& split) {
+std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column, const Split& split,
+                          const CategoryPlan& plan) {
   const bool missing_left = split.missing_branch == 0;
   std::uint8_t* goes_left = goes_left_.data();
   if (keeps_values_) {
@@ -146,10 +148,9 @@ std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column
   std::size_t n_left = 0;
   const KeptCodes codes = kept_codes(split.feature, origin_ + first);
   if (column.kind == ColumnKind::kCategorical) {
-    std::vector<std::uint8_t> left(std::size_t{column.n_codes} + 1, missing_left ? 1 : 0);
-    for (const Code code : split.left_categories) left[code] = 1;
-    for (const Code code : split.right_categories) left[code] = 0;
-    for (std::size_t i = 0; i < n; ++i) n_left += goes_left[first + i] = left[codes[i]];
+    std::vector<std::uint8_t> right(std::size_t{column.n_codes} + 1);
+    fill_branches(plan, column, split, missing_left ? 0 : 1, right);
+    for (std::size_t i = 0; i < n; ++i) n_left += goes_left[first + i] = right[codes[i]] == 0;
   } else {
     const Code missing = column.missing_code();
     for (std::size_t i = 0; i < n; ++i) {
@@ -161,9 +162,9 @@ std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column
 }
 
 std::size_t Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
-                               const Split& split) {
+                               const Split& split, const CategoryPlan& plan) {
   const std::size_t first = begin - origin_;
-  const std::size_t n_left = mark(first, entries.size(), column, split);
+  const std::size_t n_left = mark(first, entries.size(), column, split, plan);
   move_rows(entries, first, n_left);
   return n_left;
 }
@@ -192,11 +193,15 @@ void Subtree::move_rows(std::span<Entry> entries, std::size_t first, std::size_t
     to += left;
   }
   std::copy_n(right, n - n_left, entries.data() + n_left);
-  if (some_kept_) {
-    std::copy_n(original_.data() + first, n, reinterpret_cast<Place*>(scratch_.data()));
-    const auto* old = reinterpret_cast<const Place*>(scratch_.data());
-    for (std::size_t i = 0; i < n; ++i) original_[new_place[i]] = old[i];
-  }
+  move_originals(first, n);
+}
+
+// Once the rows have their new places.
+void Subtree::move_originals(std::size_t first, std::size_t n) {
+  if (!some_kept_) return;
+  std::copy_n(original_.data() + first, n, reinterpret_cast<Place*>(scratch_.data()));
+  const auto* old = reinterpret_cast<const Place*>(scratch_.data());
+  for (std::size_t i = 0; i < n; ++i) original_[new_place_[first + i]] = old[i];
 }
 
 void Subtree::part_orders(std::size_t begin, std::size_t end, std::size_t n_left) {
@@ -204,6 +209,45 @@ void Subtree::part_orders(std::size_t begin, std::size_t end, std::size_t n_left
   for (PlacedRank* keys : ordered_) {
     part_keys(keys + first, end - begin, reinterpret_cast<PlacedRank*>(scratch_.data()), new_place_.data(),
               static_cast<std::uint32_t>(first + n_left));
+  }
+}
+
+void Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
+                        const CategoryPlan& plan, std::span<std::size_t> branch_begin) {
+  const std::size_t n = entries.size();
+  const std::size_t first = begin - origin_;
+  const KeptCodes codes = kept_codes(split.feature, begin);
+  std::vector<std::uint32_t> branch_of_code(std::size_t{column.n_codes} + 1);
+  fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch_of_code);
+  branch_.resize(n_rows_);
+  std::ranges::fill(branch_begin, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    branch_[first + i] = branch_of_code[codes[i]];
+    ++branch_begin[branch_[first + i] + 1];
+  }
+  add_up_counts(branch_begin);
+  std::vector<std::size_t> next(branch_begin.begin(), branch_begin.end() - 1);
+  auto* parted = reinterpret_cast<Entry*>(scratch_.data());
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t to = next[branch_[first + i]]++;
+    parted[to] = entries[i];
+    new_place_[first + i] = static_cast<Place>(first + to);
+  }
+  std::copy_n(parted, n, entries.data());
+  move_originals(first, n);
+}
+
+void Subtree::part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin) {
+  auto* parted = reinterpret_cast<PlacedRank*>(scratch_.data());
+  std::vector<std::size_t> next;
+  for (PlacedRank* keys : ordered_) {
+    keys += begin - origin_;
+    next.assign(branch_begin.begin(), branch_begin.end() - 1);
+    for (std::size_t i = 0; i < end - begin; ++i) {
+      const Place place = place_of(keys[i]);
+      parted[next[branch_[place]]++] = with_place(keys[i], new_place_[place]);
+    }
+    std::copy_n(parted, end - begin, keys);
   }
 }
 

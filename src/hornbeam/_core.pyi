@@ -350,8 +350,15 @@ class StumpSearch:
         The tree; for every row whether it is wrong; and how many rows weigh too little to count.
         """
 
+MOST_COMPARED_PAIRWISE: int = 128
+
 def chi2_log_sf(statistic: float, dof: float) -> float:
     """ln P(X >= statistic) for a chi-square X."""
 
 def f_log_sf(f: float, d1: float, d2: float) -> float:
     """ln P(X >= f) for an X with the F distribution."""
+
+def merge_categories(cells: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, level: float) -> list[int]:
+    """
+    The group of each category, given a weight per class or, for n_classes=0, weight, mean and sum of squares about it.
+    """

@@ -401,6 +401,18 @@ class GrowthOptions(Declared):
     ccp_alpha: NonNegative = option(
         default=0.0, help="Cost of a leaf in minimal cost-complexity pruning after growth; 0 prunes nothing."
     )
+    categorical_split: Literal[
+        "subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"
+    ] = option(
+        default="subset",
+        help="How categories are split: by sets, one against the rest, a branch each, a branch for those "
+        "that do not differ, by order of mean targets, by order, or by digits.",
+    )
+    merge_level: ProperShare = option(
+        default=0.05,
+        help="Largest p-value at which categories differ; others share a branch under "
+        "categorical_split='merge'.",
+    )
 
 
 class CategoryOptions(Declared):
@@ -418,10 +430,6 @@ class ColumnOptions(CategoryOptions):
     monotonic_cst: MonotonicDirections | None = option(
         default=None,
         help="Per feature: 1 if predictions may never fall as it grows, -1 if never rise, 0 if free.",
-    )
-    categorical_split: Literal["subset"] = option(
-        default="subset",
-        help="How categories are split: 'subset' sends one set of them left, the others right.",
     )
     missing: Literal["learn", "surrogate", "fractional", "majority", "available", "error"] = option(
         default="learn",
@@ -713,6 +721,10 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
         default=None,
         help="Groups of columns that may be tested on one path together, columns not named being one more "
         "group; 'pairwise' allows any two, 'no_interactions' a single one, None all.",
+    )
+    categorical_split: Literal["subset"] = option(
+        default="subset",
+        help="How categories are split: 'subset' sends one set of them left, the others right.",
     )
     categorical_smoothing: NonNegative = option(
         default=10.0,

@@ -12,6 +12,7 @@ import hornbeam as hb
 from hornbeam.warnings import DataWarning
 
 COLOURS = ["red", "blue", "green", "dark red", "a, b"]
+SPLITS = ["subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"]
 SIZES = ["small", "medium", "large", "huge"]
 
 
@@ -55,7 +56,11 @@ def grown_trees(draw, kind="classifier"):
     else:
         y = draw(st.lists(st.sampled_from([0.0, 1.0, 2.5]), min_size=n_rows, max_size=n_rows))
         model = hb.DecisionTreeRegressor()
-    model.set_params(max_depth=draw(st.none() | st.integers(1, 4)))
+    model.set_params(
+        max_depth=draw(st.none() | st.integers(1, 4)),
+        categorical_split=draw(st.sampled_from(SPLITS)),
+        merge_level=draw(st.sampled_from([0.05, 0.9])),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # constant columns, unique categories
         return Grown(model.fit(X, y), X)

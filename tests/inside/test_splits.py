@@ -31,12 +31,14 @@ def mixed_rows(draw):
         y = generator.integers(0, 4, n).astype(float)
         y[0] = 1.0
         model = hb.DecisionTreeRegressor(criterion=kind)
+    splits = ["subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"]
+    model.set_params(categorical_split=draw(st.sampled_from(splits)), merge_level=0.5)
     weights = generator.integers(0, 3, n).astype(float) if draw(st.booleans()) else np.ones(n)
     weights[0] = 1
     return model, frame, y, weights
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(mixed_rows())
 @pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
 @pytest.mark.filterwarnings("ignore::hornbeam.warnings.UnseenCategoryWarning")

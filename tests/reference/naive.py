@@ -2,7 +2,7 @@
 
 In:  a list of columns (float arrays with NaN for missing, or integer code arrays with -1 for missing),
      a target (class codes 0..K-1, or floats; one column per output), weights or None, the rules of growth.
-Out: a list of `Node`, breadth first, the two children of a node next to each other, the root first.
+Out: a list of `Node`, breadth first, the children of a node next to each other, the root first.
 
 Every candidate split sends every row of the node to its branch and adds the branches up from nothing, in sums
 that do not depend on the order of the rows (criteria.py), so equal partitions have equal scores, bit for bit.
@@ -16,6 +16,15 @@ from typing import Literal
 
 import numpy as np
 
+from .categories import (
+    ENCODINGS,
+    Fit,
+    encoded_tests,
+    many_way_test,
+    merged_groups,
+    ways_to_group,
+    with_empty_branch,
+)
 from .criteria import (
     CLASS_CRITERIA,
     Criterion,
@@ -67,6 +76,8 @@ class Rules:
     min_significance: float | None = None
     missing: Missing = "learn"
     max_surrogates: int = 5
+    categorical_split: str = "subset"
+    merge_level: float = 0.05
 
 
 @dataclass
@@ -102,16 +113,17 @@ class Candidate:
     split: Split
     position: int  # of the threshold (or group of categories) among those of its feature
     learned: int | None  # the branch the missing rows of the node took; None if the node has none
-    branches: np.ndarray  # 0 or 1 for each row of the node; NOWHERE for rows the test says nothing of
+    branches: np.ndarray  # the branch of each row of the node; NOWHERE for rows the test says nothing of
     score: float
     margin: float  # how far the monotonic constraint is from refusing it; below 0 it is refused
     shadow: bool = False  # not a candidate at all, only a hint for `near_ties`
+    order: int = 0  # which of several orders of the categories the position is in
 
     @property
-    def partition(self) -> bytes:
+    def partition(self) -> tuple[int, ...]:
         """Which rows stay together, whatever the names of the branches."""
-        sent = self.branches != NOWHERE
-        return np.where(sent, self.branches == self.branches[sent][0], NOWHERE).tobytes()
+        names = {NOWHERE: NOWHERE}
+        return tuple(names.setdefault(int(branch), len(names)) for branch in self.branches)
 
 
 @dataclass(frozen=True)
@@ -156,6 +168,8 @@ class Node:
     compared: list[Candidate] = field(default_factory=list, repr=False)  # by a criterion's second step,
     close_choice: bool = False  # which could as well have taken another feature
     bounds: tuple[float, float] = (-math.inf, math.inf)  # monotonic limits of the value
+    spent: frozenset[int] = frozenset()  # features that had a branch per category above
+    doubt: bool = False  # rounding may decide which tests there are
 
 
 # The criterion over all outputs -------------------------------------------------------------------
@@ -223,11 +237,15 @@ def judge(
         branches = np.where(is_missing(x), NOWHERE, branches)
         known = node.row_ids[~is_missing(x)]
         left_out = score_of(data, rules, node.row_ids) - score_of(data, rules, known)
-    sides = [node.row_ids[branches == 0], node.row_ids[branches == 1]]
+    sides = [node.row_ids[branches == branch] for branch in range(split.n_branches)]
     weights = [math.fsum(data.weights[side]) for side in sides]
-    fewest = min(counted(data, side) for side in sides)
-    if fewest < needed(rules, rules.min_samples_leaf) or min(weights) < rules.min_weight_leaf:
+    large = [
+        counted(data, side) >= needed(rules, rules.min_samples_leaf) and weight >= rules.min_weight_leaf
+        for side, weight in zip(sides, weights, strict=True)
+    ]
+    if sum(large) < 2:
         return None
+    sides = [side for side in sides if len(side)]
     if rules.criterion == "chi2":
         score = chi2_score([(data.outputs[0][side], data.weights[side]) for side in sides])
     else:
@@ -241,12 +259,62 @@ def judge(
         left, right = (mean(y[side], w[side]) for side in sides)
         margin = monotone_margin(sign, node.bounds, left, right)
     if learned is None:  # no missing row to learn from: missing values will follow the heavier branch
-        split = replace(split, missing_branch=0 if weights[0] >= weights[1] else 1)
+        split = replace(split, missing_branch=weights.index(max(weights)))
     return Candidate(split, position, learned, branches, score, margin, shadow)
+
+
+def category_candidates(data: Data, rules: Rules, node: Node, feature: int) -> list[Candidate]:
+    """Every split of a categorical feature, if not by subsets."""
+    is_whole = data.origin == np.arange(len(data.origin))  # not a part that growth has made
+    there = np.flatnonzero((data.weights > 0) & is_whole)
+    y, n_classes = data.outputs[0], data.n_classes[0]
+    x = data.columns[feature]
+    fit = Fit(x[there], y[there], data.weights[there], n_classes)
+    here = Fit(x[node.row_ids], y[node.row_ids], data.weights[node.row_ids], n_classes)
+    has_missing = bool(np.any(here.x == -1)) and rules.missing == "learn"
+    found: list[Candidate | None] = []
+    if rules.categorical_split in ENCODINGS:
+        orders = encoded_tests(rules.categorical_split, feature, here.codes, fit)
+        node.doubt |= rules.categorical_split == "target_mean" and fit.has_doubtful_order()
+        for order, tests in enumerate(orders):
+            judged = []
+            for position, split in enumerate(tests):
+                for learned in (0, 1) if has_missing else (None,):
+                    directed = split if learned is None else replace(split, missing_branch=learned)
+                    judged.append(judge(data, rules, node, directed, position, learned, shadow=False))
+            if has_missing and here.codes:
+                known = group_test(feature, fit.codes, fit.codes, missing_branch=1)
+                judged.append(judge(data, rules, node, known, len(tests), 1, shadow=False))
+            found += [None if one is None else replace(one, order=order) for one in judged]
+        return [candidate for candidate in found if candidate is not None]
+    groups = [[code] for code in here.codes]
+    if rules.categorical_split == "merge":
+        groups, doubt = merged_groups(here, rules.merge_level)
+        node.doubt |= doubt
+    split = many_way_test(feature, groups)
+    missing_branches: Iterable[int | None] = [None]
+    if has_missing:
+        missing_branches = range(len(groups))
+        if len(groups) < 2:
+            split, missing_branches = replace(split, n_branches=2), [1]
+    if len(groups) + has_missing < 2 or not groups:
+        return []
+    for learned in missing_branches:
+        directed = split if learned is None else replace(split, missing_branch=learned)
+        if rules.categorical_split == "multiway":
+            directed = with_empty_branch(directed, fit)
+        # The first branch that missing values gain most in: they are positions, not directions.
+        judged_one = judge(data, rules, node, directed, 0, learned, shadow=False)
+        found.append(None if judged_one is None else replace(judged_one, position=learned or 0, learned=None))
+    return [candidate for candidate in found if candidate is not None]
 
 
 def candidates_of(data: Data, rules: Rules, node: Node, feature: int) -> list[Candidate]:
     """Every split of one feature in the order of the tie rule, then the shadows."""
+    if feature in node.spent:
+        return []
+    if is_categorical(data.columns[feature]) and rules.categorical_split != "subset":
+        return category_candidates(data, rules, node, feature)
     x, w = data.columns[feature][node.row_ids], data.weights[node.row_ids]
     missing = is_missing(x)
     shadows: list[Split] = []
@@ -316,11 +384,17 @@ def merge_directions(left: Best | None, right: Best | None, scale: float) -> Bes
 
 def best_of_feature(candidates: list[Candidate], scale: float) -> Best | None:
     admissible = [Best(c.score, c) for c in candidates if c.margin >= 0 and not c.shadow]
-    return merge_directions(
-        first_best((b for b in admissible if b.candidate.learned != 1), scale),
-        first_best((b for b in admissible if b.candidate.learned == 1), scale),
-        scale,
-    )
+    best_of_orders = []
+    for order in sorted({c.order for c in candidates}):
+        of_order = [b for b in admissible if b.candidate.order == order]
+        best_of_orders.append(
+            merge_directions(
+                first_best((b for b in of_order if b.candidate.learned != 1), scale),
+                first_best((b for b in of_order if b.candidate.learned == 1), scale),
+                scale,
+            )
+        )
+    return first_best((best for best in best_of_orders if best is not None), scale)
 
 
 # The second step ----------------------------------------------------------------------------------
@@ -329,13 +403,17 @@ def best_of_feature(candidates: list[Candidate], scale: float) -> Best | None:
 CLOSE = 1e-7  # p-values and ratios nearer than this, relative to their size, are in doubt
 
 
-def tests_tried(data: Data, node: Node, candidates: list[Candidate]) -> float:
+def tests_tried(data: Data, rules: Rules, node: Node, candidates: list[Candidate]) -> float:
     """How many tests of a feature the best one is the best of."""
     feature = candidates[0].split.feature
     x = data.columns[feature][node.row_ids]
-    if not is_categorical(x):
-        return sum(c.margin >= 0 for c in candidates)
     n_categories = len(set(x[~is_missing(x)].tolist()))
+    if is_categorical(x) and rules.categorical_split == "merge":
+        branch_of_code = candidates[0].split.branch_of_code
+        assert branch_of_code is not None
+        return len(candidates) * ways_to_group(n_categories, len(set(branch_of_code.values())))
+    if not is_categorical(x) or rules.categorical_split != "subset":
+        return sum(c.margin >= 0 for c in candidates)
     ways = 2.0 ** (n_categories - 1) - 1  # to part them in two, however they were searched
     return 2 * ways + 1 if is_missing(x).any() else ways
 
@@ -361,8 +439,9 @@ def by_gain_ratio(data: Data, node: Node, found: list[Best], gains: list[float],
     ratios = []
     for best, gain in zip(found, gains, strict=True):
         # Rows that lack the feature count as one more branch.
-        sides = [data.weights[node.row_ids[best.candidate.branches == b]] for b in (0, 1, NOWHERE)]
-        ratios.append(gain / split_information([math.fsum(side) for side in sides if len(side)]))
+        taken = best.candidate.branches
+        sides = [data.weights[node.row_ids[taken == b]] for b in np.unique(taken)]
+        ratios.append(gain / split_information([math.fsum(side) for side in sides]))
     eligible = [i for i, gain in enumerate(gains) if gain >= mean_gain - slack]
     winner = max(eligible, key=lambda i: (ratios[i], -i))
     winner = next(i for i in eligible if ratios[i] >= ratios[winner] * (1 - 1e-12))
@@ -381,11 +460,12 @@ def by_significance(
     """The least p-value times the number of tests; of equals the largest score, then the first."""
     n_classes = len(set(data.outputs[0][node.row_ids].tolist()))
     log_p = []
-    for (_, n_tests), gain in zip(found, gains, strict=True):
+    for (best, n_tests), gain in zip(found, gains, strict=True):
+        n_branches = len(set(best.candidate.branches.tolist()) - {NOWHERE})
         if rules.criterion == "chi2":
-            raw = chi2_log_p(gain, 2, n_classes)
+            raw = chi2_log_p(gain, n_branches, n_classes)
         else:
-            raw = f_log_p(gain, node.weight * node.impurity, 2, node.weight)
+            raw = f_log_p(gain, node.weight * node.impurity, n_branches, node.weight)
         log_p.append(raw + math.log(n_tests))
     winner = min(range(len(found)), key=lambda i: (log_p[i], -found[i][0].score, i))
     partition = found[winner][0].candidate.partition
@@ -413,7 +493,7 @@ def impurity_decrease(
     known = node.row_ids[candidate.branches != NOWHERE]
     before = math.fsum(data.weights[known]) * impurity_of(data, rules, known)
     after = 0.0
-    for branch in (0, 1):
+    for branch in set(candidate.branches.tolist()) - {NOWHERE}:
         side = node.row_ids[candidate.branches == branch]
         after += math.fsum(data.weights[side]) * impurity_of(data, rules, side)
     return max(0.0, (before - after) / root_weight)
@@ -431,8 +511,27 @@ def must_be_leaf(data: Data, rules: Rules, node: Node) -> bool:
     )
 
 
+def empty_node(parent: Node) -> Node:
+    """A branch without rows says what its parent says."""
+    return Node(
+        rows=0,
+        weight=0.0,
+        impurity=parent.impurity,
+        value=parent.value,
+        depth=parent.depth + 1,
+        row_ids=parent.row_ids[:0],
+        origins=parent.origins[:0],
+    )
+
+
 def make_node(
-    data: Data, rules: Rules, row_ids: np.ndarray, depth: int, bounds: tuple[float, float], root_weight: float
+    data: Data,
+    rules: Rules,
+    row_ids: np.ndarray,
+    depth: int,
+    bounds: tuple[float, float],
+    root_weight: float,
+    spent: frozenset[int] = frozenset(),
 ) -> Node:
     """A node with its facts and the best split it could make; it stays a leaf until it is split."""
     node = Node(
@@ -444,6 +543,7 @@ def make_node(
         row_ids=row_ids,
         origins=data.origin[row_ids],
         bounds=bounds,
+        spent=spent,
     )
     if must_be_leaf(data, rules, node):
         return node
@@ -455,7 +555,7 @@ def make_node(
     for candidates in per_feature:
         best_test = best_of_feature(candidates, scale)
         if best_test is not None:
-            found.append((best_test, tests_tried(data, node, candidates)))
+            found.append((best_test, tests_tried(data, rules, node, candidates)))
     best = choose(data, rules, node, found)
     if best is not None:
         node.decrease = impurity_decrease(data, rules, node, best.candidate, root_weight)
@@ -469,7 +569,7 @@ def child_bounds(data: Data, rules: Rules, node: Node, candidate: Candidate) -> 
     sign = rules.monotonic_cst[candidate.split.feature] if rules.monotonic_cst is not None else 0
     lower, upper = node.bounds
     if sign == 0:
-        return [node.bounds, node.bounds]
+        return [node.bounds] * candidate.split.n_branches
     sides = [node.row_ids[candidate.branches == branch] for branch in (0, 1)]
     left, right = (mean(data.outputs[0][side], data.weights[side]) for side in sides)
     middle = left / 2 + right / 2
@@ -537,9 +637,9 @@ def share_out(data: Data, node: Node, branches: np.ndarray) -> list[np.ndarray]:
 
 
 def route(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[np.ndarray]:
-    """The rows of the two children: those the test sends there, and those it says nothing of."""
+    """The rows of the children: those the test sends there, and those it says nothing of."""
     branches = candidate.branches.copy()
-    if rules.missing == "surrogate":
+    if rules.missing == "surrogate" and candidate.split.n_branches == 2:
         node.surrogates = surrogates_of(data, rules, node, candidate)
         for at in np.flatnonzero(branches == NOWHERE):
             said = stand_in(data, node, node.row_ids[at])
@@ -548,7 +648,7 @@ def route(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[np
         return share_out(data, node, branches)
     if rules.missing != "available":
         branches[branches == NOWHERE] = candidate.split.missing_branch
-    return [node.row_ids[branches == branch] for branch in (0, 1)]
+    return [node.row_ids[branches == branch] for branch in range(candidate.split.n_branches)]
 
 
 def next_node(waiting: list[Node], order: Order) -> Node:
@@ -571,7 +671,7 @@ def breadth_first(nodes: list[Node]) -> list[Node]:
         numbered.append(replace(node))
         if node.split is not None:
             numbered[-1].first_child = len(numbered) + len(queue)
-            queue += nodes[node.first_child : node.first_child + 2]
+            queue += nodes[node.first_child : node.first_child + node.split.n_branches]
     return numbered
 
 
@@ -621,20 +721,27 @@ def grow(
     leaves = 1
     waiting = [node for node in nodes if node.winner is not None]
     while waiting:
-        if rules.max_leaf_nodes is not None and leaves + 1 > rules.max_leaf_nodes:
-            break
-        if rules.max_nodes is not None and len(nodes) + 2 > rules.max_nodes:
-            break
         node = next_node(waiting, order)
         waiting = [other for other in waiting if other is not node]
-        node.rival_decrease = max((other.decrease or 0.0 for other in waiting), default=None)
         assert node.winner is not None
+        n_branches = node.winner.split.n_branches
+        if rules.max_leaf_nodes is not None and leaves + n_branches - 1 > rules.max_leaf_nodes:
+            continue
+        if rules.max_nodes is not None and len(nodes) + n_branches > rules.max_nodes:
+            continue
+        node.rival_decrease = max((other.decrease or 0.0 for other in waiting), default=None)
         node.split, node.first_child = node.winner.split, len(nodes)
+        spent = node.spent
+        if rules.categorical_split == "multiway" and is_categorical(data.columns[node.split.feature]):
+            spent |= {node.split.feature}
         sides = route(data, rules, node, node.winner)
         for side, bounds in zip(sides, child_bounds(data, rules, node, node.winner), strict=True):
-            nodes.append(make_node(data, rules, side, node.depth + 1, bounds, root_weight))
-        leaves += 1
-        waiting += [child for child in nodes[-2:] if child.winner is not None]
+            if len(side):
+                nodes.append(make_node(data, rules, side, node.depth + 1, bounds, root_weight, spent))
+            else:
+                nodes.append(empty_node(node))
+        leaves += n_branches - 1
+        waiting += [child for child in nodes[-n_branches:] if child.winner is not None]
     return breadth_first(nodes)
 
 
@@ -652,6 +759,8 @@ def near_ties(node: Node, slack: float = 1e-9, *, trust_ties: bool = False) -> b
     With `trust_ties` a rival well inside the tie tolerance does not count, because the tie rule settles it.
     That holds where every implementation adds up exactly: class counts with integer weights.
     """
+    if node.doubt:
+        return True
     margin = slack * max((1.0, *(abs(bound) for bound in node.bounds if math.isfinite(bound))))
     plausible = [c for c in node.candidates if c.margin >= -margin]
     admissible = [c for c in plausible if c.margin >= 0 and not c.shadow]

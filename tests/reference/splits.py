@@ -1,4 +1,4 @@
-"""Tests of one column with two branches: which ones exist in a node, and which way they send a value.
+"""Tests of one column: which ones exist in a node, and which way they send a value.
 
 In:  the values of a column in a node (floats with NaN, or category codes with -1), y and weights.
 Out: `Split`s in the order of the tie rule, still without a direction for missing values.
@@ -20,12 +20,13 @@ CLOSE_KEYS = 1e-9  # categories whose order another summation could turn round
 
 @dataclass(frozen=True)
 class Split:
-    """A test with two branches; exactly one of `threshold` and `branch_of_code` is set."""
+    """A test; exactly one of `threshold` and `branch_of_code` is set. Branches may be empty."""
 
     feature: int
     missing_branch: int
     threshold: float | None = None
     branch_of_code: dict[int, int] | None = None
+    n_branches: int = 2
 
 
 def branches_of(split: Split, x: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ struct Branchwork {
 };
 
 // Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
-Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values);
+Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
+              const CategoryPlan& plan = CategoryPlan::subsets());
 
 }  // namespace hornbeam

@@ -22,6 +22,10 @@ inline int class_channels(const VectorStats& stats) {
   return stats.is_classification() ? stats.offset(stats.n_outputs()) : 0;
 }
 
+// Means that are equal on paper may differ in their last bits; on a coarser grid they are equal again, and
+// the lower code comes first.
+void round_to_grid(std::vector<double>& keys);
+
 // `keys[g]` becomes the projection of group g's class shares on the leading principal direction, which is
 // oriented so that its largest component is positive. Cells are `size` elements apart, their first
 // `n_classes` are class weights.

@@ -47,7 +47,10 @@ concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, co
   { asked.cell_size() } -> std::same_as<int>;  // elements per cell
   { asked.is_empty(cell) } -> std::same_as<bool>;
   { scorer.score_of_node(cell) } -> std::same_as<double>;  // of the node before any test
-  { asked.order_of(cell) } -> std::same_as<double>;        // by which categories are sorted for subset tests
+  // Of one of many branches; the node comes second, and must be the one that score_of_node was last asked
+  // for.
+  { asked.score_of_branch(cell, cell) } -> std::same_as<double>;
+  { asked.order_of(cell) } -> std::same_as<double>;   // by which categories are sorted for subset tests
   { asked.tie_scale(cell) } -> std::same_as<double>;  // size of the terms whose difference a score is, or 0
   { asked.score_unit() } -> std::same_as<double>;  // times this, a score is in the user's weight * impurity
 };

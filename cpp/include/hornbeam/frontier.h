@@ -29,6 +29,8 @@ struct OpenNode {
   double gain = 0.0;          // weight * impurity decrease of the test
   double lower = -kInfinity;  // bounds from monotonic constraints above
   double upper = kInfinity;
+  // Features that a test above gave a branch per category, which are not tried again; null for none.
+  std::shared_ptr<const std::vector<FeatureId>> spent;
   Split split;
   std::int64_t n_counted = 0;                    // its rows, or what their portions amount to
   std::shared_ptr<std::vector<Entry>> portions;  // if its rows are in a list apart from the grower's

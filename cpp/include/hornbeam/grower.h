@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hornbeam/cancel.h"
+#include "hornbeam/category_tests.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/facts.h"
 #include "hornbeam/frontier.h"
@@ -26,6 +27,8 @@ struct GrowParams {
   Missing missing = Missing::kLearn;
   std::int32_t max_surrogates = 5;
   bool random_splits = false;  // one random threshold per feature instead of the best
+  CategoricalSplit categorical_split = CategoricalSplit::kSubset;
+  double merge_level = 0.05;  // categories are merged whose difference has a larger p-value
   std::int32_t max_depth = 0;
   std::int64_t min_samples_split = 2;
   std::int64_t min_samples_leaf = 1;

@@ -11,8 +11,10 @@
 #include <span>
 #include <vector>
 
+#include "hornbeam/category_tests.h"
 #include "hornbeam/criterion.h"
 #include "hornbeam/dataset.h"
+#include "hornbeam/merge.h"
 #include "hornbeam/radix.h"
 #include "hornbeam/sampler.h"
 #include "hornbeam/stats.h"
@@ -113,17 +115,22 @@ struct Split {
                                       // (random tests of values: 0, nobody has looked it up)
   std::uint32_t n_known_left = 0;     // ordered rows of a subtree: how many with known values go left
   std::uint32_t n_missing = 0;        // rows of the node that lack the feature
-  std::vector<Code> left_categories;  // categorical: known codes of branch 0, ascending
+  CategoryTest categories;            // categorical: what is asked; of listed categories
+  std::vector<Code> left_categories;  // those of branch 0, ascending,
   std::vector<Code> right_categories;
+  std::vector<CategoryBranch> many_categories;  // or, where there are more branches, all of them, ascending
+  std::int32_t n_branches = 2;
+  std::int32_t empty_branch = -1;  // takes the fit's categories that the node lacks; -1: missing values' does
   std::int32_t missing_branch =
       -1;  // -1: the node has no missing value here, the larger branch is to be taken
   std::vector<Surrogate> surrogates;
   // For the second step of a criterion (choice.h):
-  double n_tests = 1.0;              // of the feature, of which this is the best
-  std::int64_t left_weight = 0;      // in fixed point, where the criterion's first step notes it
-  std::int64_t left_out_weight = 0;  // of rows that lack the feature and take no part
+  double n_tests = 1.0;                      // of the feature, of which this is the best
+  std::int64_t left_weight = 0;              // in fixed point, where the criterion's first step notes it
+  std::int64_t left_out_weight = 0;          // of rows that lack the feature and take no part
+  std::vector<std::int64_t> branch_weights;  // of many branches, in fixed point
 
-  int n_branches() const { return 2; }
+  std::int32_t n_branches_with_rows() const { return n_branches - (empty_branch >= 0 ? 1 : 0); }
 };
 
 struct CodeRange {
@@ -137,8 +144,10 @@ class TestFinder {
   using Element = typename S::Element;
   using Stats = typename S::Stats;
 
-  // With `known_only`, a test is scored on the rows that have its feature, and says nothing of the others.
-  TestFinder(const S& scorer, bool known_only) : scorer_(scorer), known_only_(known_only) {}
+  // `plan` says how categories are split, and outlives the finder. With `known_only`, a test is scored on the
+  // rows that have its feature, and says nothing of the others.
+  TestFinder(const S& scorer, const CategoryPlan& plan, bool known_only)
+      : scorer_(scorer), plan_(plan), known_only_(known_only) {}
 
   // Adds up the cell of some rows.
   void add_up(std::span<const Entry> entries, std::vector<Element>& cell);
@@ -187,6 +196,7 @@ class TestFinder {
     Code last_left = 0;  // numeric: the two neighbouring codes that the test parts
     Code first_right = 0;
     std::int64_t left_weight = 0;
+    CategoryTest categories = {};
   };
 
   using Walk = typename S::Walk;
@@ -222,7 +232,6 @@ class TestFinder {
   Found find_subset_exhaustively(const Limits& limits);
   Found walk_masks(const Limits& limits, bool missing_left);
   void order_groups();
-  void round_keys();
   void compute_missing_cell();
   void draw_categories(Stream& stream, Split& split);
   void draw_threshold(const Column& column, Stream& stream, Split& split) const;
@@ -231,9 +240,31 @@ class TestFinder {
   void offer_drawn(Walk& walk, const Limits& limits, Split split, FirstBest<Split>& best);
   void write_categories(const Found& found, Split& split) const;
 
+  // split_categories.h
+  void keep_better(Found& best, const Found& found) const;
+  Found find_categories(FeatureId feature, const Limits& limits);
+  void sort_groups(FeatureId feature, std::int32_t order);
+  CategoryTest cut_after(FeatureId feature, std::int32_t order, std::size_t place) const;
+  Found find_in_orders(FeatureId feature, const Limits& limits);
+  void list_single_categories();
+  void list_digits(FeatureId feature);
+  Found walk_firsts(const Limits& limits, bool missing_left);
+  Found find_among_firsts(const Limits& limits);
+  void write_known(Split& split) const;
+  void draw_encoded(FeatureId feature, Stream& stream, Split& split);
+  void find_branches(const Limits& limits, FirstBest<Split>& best, FeatureId feature);
+  void merge_groups();
+  MergeTable merge_table();
+  void add_up_branches(std::size_t n_branches);
+  std::optional<std::int32_t> branch_for_missing(const Limits& limits, const Split& split);
+  double score_branches();
+  void write_branches(FeatureId feature, Split& split);
+  bool is_large_enough(const Element* cell, const Limits& limits);
+
   static constexpr std::size_t kExhaustiveCategories = 8;
 
   S scorer_;
+  const CategoryPlan& plan_;
   bool known_only_;
 
   // The node at hand.
@@ -270,8 +301,13 @@ class TestFinder {
   std::vector<Element> group_cells_;
   std::vector<std::uint32_t> group_order_;
   std::vector<double> group_key_;
+  std::vector<Element> first_cells_;  // what branch 0 of each candidate holds, apart from missing values
+  std::vector<CategoryTest> first_tests_;
+  std::vector<std::uint32_t> group_branch_;  // tests with a branch per group, or merged group
+  std::vector<Element> branch_cells_;
 };
 
 }  // namespace hornbeam
 
+#include "hornbeam/split_categories.h"
 #include "hornbeam/split_impl.h"

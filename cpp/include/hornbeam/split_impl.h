@@ -358,17 +358,6 @@ void TestFinder<S>::make_groups() {
   }
 }
 
-// Means that are equal on paper may differ in their last bits; on a coarser grid they are equal again, and
-// the lower code comes first.
-template <Scorer S>
-void TestFinder<S>::round_keys() {
-  double largest = 0.0;
-  for (const double key : group_key_) largest = std::max(largest, std::abs(key));
-  if (!(largest > 0)) return;
-  const double grid = largest * 0x1p-40;
-  for (double& key : group_key_) key = std::nearbyint(key / grid);
-}
-
 template <Scorer S>
 void TestFinder<S>::order_groups() {
   const std::size_t n_groups = group_code_.size();
@@ -379,7 +368,7 @@ void TestFinder<S>::order_groups() {
   } else {
     for (std::size_t g = 0; g < n_groups; ++g) group_key_[g] = scorer_.order_of(&group_cells_[g * size]);
   }
-  round_keys();
+  round_to_grid(group_key_);
   group_order_.resize(n_groups);
   for (std::size_t g = 0; g < n_groups; ++g) group_order_[g] = static_cast<std::uint32_t>(g);
   std::stable_sort(group_order_.begin(), group_order_.end(),
@@ -417,13 +406,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_masks(const Limits& limits, bo
     }
     walk.note(!limits.bind || admissible(walk, limits));
     *places_.data() = mask;
-    const Found found = best_place(walk, missing_left);
-    if (!found.any) continue;
-    if (!best.any || found.score > best.score + tie_slack(best.score, tie_scale())) {
-      best = found;
-    } else {
-      best.score = std::max(best.score, found.score);
-    }
+    keep_better(best, best_place(walk, missing_left));
   }
   return best;
 }
@@ -491,15 +474,19 @@ void TestFinder<S>::find_best(const Column& column, const Limits& limits, FirstB
   if (n_missing_ > 0) compute_missing_cell();
   const Limits& known = leave_out_missing(limits);
   const bool categorical = column.kind == ColumnKind::kCategorical;
+  if (categorical && plan_.has_many_branches()) return find_branches(known, best, feature);
   // Tests that are compared with others of the feature, by direction or by subset, must all be told apart.
   to_beat_ = categorical || n_missing_ > 0 ? -kInfinity : best.score();
   n_tests_ = 0.0;
-  const Found found = categorical ? find_subset(known) : find_cut(known);
+  const Found found = categorical ? find_categories(feature, known) : find_cut(known);
   if (!found.any || (best.found() && !(found.score + left_out_ > best.score()))) return;
   Split split = split_of(found, feature);
   if (categorical) {
-    split.n_tests = n_subsets(group_code_.size(), sends_missing());
-    write_categories(found, split);
+    split.categories = found.categories;
+    if (split.categories.kind == CategoryTest::Kind::kListed) {
+      split.n_tests = n_subsets(group_code_.size(), sends_missing());
+      write_categories(found, split);
+    }
   } else {
     split.last_left = found.last_left;
     split.first_right = found.first_right;
@@ -622,6 +609,8 @@ void TestFinder<S>::move_left(Walk& walk, const GoesLeft& goes_left) {
 template <Scorer S>
 void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stream& stream,
                                 FirstBest<Split>& best, FeatureId feature) {
+  const bool categorical = column.kind == ColumnKind::kCategorical;
+  if (categorical && plan_.has_many_branches()) return find_best(column, limits, best, feature);
   Split split;
   split.feature = feature;
   split.n_missing = static_cast<std::uint32_t>(n_missing_);
@@ -629,12 +618,13 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
   if (known_only_ && n_missing_ > 0) compute_missing_cell();
   const Limits& known = leave_out_missing(limits);
   split.left_out_weight = left_out_weight_;
-  const bool categorical = column.kind == ColumnKind::kCategorical;
   if (lowest_ == highest_) {  // one known value: only known against missing is left
     split.missing_branch = 1;
     split.threshold = categorical ? kNoThreshold : kInfinity;
     split.first_right = column.n_codes;
-    if (categorical) split.left_categories.push_back(lowest_);
+    if (categorical) write_known(split);
+  } else if (categorical && plan_.split() != CategoricalSplit::kSubset) {
+    draw_encoded(feature, stream, split);
   } else if (categorical) {
     draw_categories(stream, split);
   } else {
@@ -645,7 +635,11 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
   const bool missing_left = split.missing_branch == 0;
   const Code missing = n_missing_ > 0 ? missing_code_ : kAfterLast;
   const Code* codes = codes_.data();
-  if (categorical) {
+  if (split.categories.kind != CategoryTest::Kind::kListed) {
+    move_left(walk, [&](std::size_t i) {
+      return codes[i] == missing ? missing_left : plan_.branch(feature, split.categories, codes[i]) == 0;
+    });
+  } else if (categorical) {
     move_left(walk, [&](std::size_t i) {
       return codes[i] == missing ? missing_left : std::ranges::binary_search(split.left_categories, codes[i]);
     });

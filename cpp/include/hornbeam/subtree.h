@@ -59,17 +59,25 @@ class Subtree {
 
   // Sends the node's rows to its branches; returns how many go to branch 0. The ordered features follow by
   // `part_orders`, which can be spared where neither branch looks for a test.
-  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
-                        const Split& split);
+  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
+                        const CategoryPlan& plan);
   // The same by the branch of each row.
   std::size_t part_rows(std::span<Entry> entries, std::size_t begin, std::span<const std::uint8_t> branches);
   void part_orders(std::size_t begin, std::size_t end, std::size_t n_left);
+
+  // The same for any number of branches; `branch_begin` gets where the rows of each begin in the node, and
+  // the end.
+  void part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
+                 const CategoryPlan& plan, std::span<std::size_t> branch_begin);
+  void part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin);
 
  private:
   void start_rows(std::size_t n_rows, std::size_t origin);
   void order(const Column& column, std::span<const Entry> entries, PlacedRank* out);
   void move_rows(std::span<Entry> entries, std::size_t first, std::size_t n_left);
-  std::size_t mark(std::size_t first, std::size_t n, const Column& column, const Split& split);
+  std::size_t mark(std::size_t first, std::size_t n, const Column& column, const Split& split,
+                   const CategoryPlan& plan);
+  void move_originals(std::size_t first, std::size_t n);
 
   std::size_t origin_ = 0;
   std::size_t n_rows_ = 0;
@@ -84,6 +92,7 @@ class Subtree {
   std::vector<Place> original_;          // by place: where the row was when the subtree started
   std::vector<std::uint8_t> goes_left_;  // by place, for the test at hand
   std::vector<Place> new_place_;         // by place, once the rows have been parted
+  std::vector<std::uint32_t> branch_;    // by place, for a test with more than two branches
   Buffer<std::uint64_t> sort_keys_;
   Buffer<std::uint64_t> scratch_;
 };

@@ -58,6 +58,8 @@ class GrownModel(GrowthOptions, TreeModel):
             missing="learn" if self.missing == "error" else self.missing,
             max_surrogates=self.max_surrogates,
             random_splits=random_splits,
+            categorical_split=self.categorical_split,
+            merge_level=self.merge_level,
             max_depth=min(self.max_depth or 0, n_rows),
             min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
             min_samples_leaf=min_samples_leaf,
@@ -86,11 +88,14 @@ class GrownModel(GrowthOptions, TreeModel):
     def _checked_directions(
         self, encoded: Encoded, target: ClassTarget | RegressionTarget
     ) -> tuple[int, ...]:
-        if target.n_outputs > 1 and "categorical" in encoded.schema.kinds:
+        self._check_branches()
+        by_target = self.categorical_split in ("subset", "merge", "target_mean")
+        if target.n_outputs > 1 and by_target and "categorical" in encoded.schema.kinds:
             name = encoded.schema.names[encoded.schema.kinds.index("categorical")]
             raise ValueError(
-                f"Several outputs take numeric columns only, but {name!r} is categorical: its categories "
-                "have no order that is best for all outputs. Fit one tree per output, or encode the column."
+                f"With several outputs, categorical_split={self.categorical_split!r} has no order of the "
+                f"categories of {name!r} that is best for all of them. Choose 'one_vs_rest', 'multiway', "
+                "'ordinal' or 'binary', or fit one tree per output."
             )
         directions = self._checked_monotonic(encoded.schema, target)
         if directions:
@@ -98,6 +103,14 @@ class GrownModel(GrowthOptions, TreeModel):
                 encoded, "monotonic_cst", "rows that are sent on could turn the order of two children round"
             )
         return directions
+
+    def _check_branches(self) -> None:
+        """Refuse tests with many branches where rows are shared out or left out by tests with two."""
+        if self.missing in ("fractional", "available") and self.categorical_split in ("multiway", "merge"):
+            raise ValueError(
+                f"missing={self.missing!r} does not go with categorical_split={self.categorical_split!r}: it "
+                "takes tests with two branches. Use missing='learn', or categorical_split='subset'."
+            )
 
     def _check_available(self) -> None:
         """Refuse what needs every row in a leaf where rows may leave a tree on their way down."""

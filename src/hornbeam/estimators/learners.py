@@ -87,6 +87,7 @@ _FREE_STUMP = {
     "max_nodes": None,
     "min_impurity_decrease": 0.0,
     "ccp_alpha": 0.0,
+    "categorical_split": "subset",
     "prune": None,
     "monotonic_cst": None,
     "class_weight": None,

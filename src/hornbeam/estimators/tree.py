@@ -149,6 +149,7 @@ class _DecisionTree(Prunable, TreeOptions):
             given,
             criterion=self.get_params(deep=False)["criterion"],
             categorical_split=self.categorical_split,
+            merge_level=self.merge_level,
             best_per_feature=best_per_feature,
         )
 

@@ -114,6 +114,14 @@ class TreeReading:
         feature: int = self._plain["feature"][node]
         return feature
 
+    def features_above(self, node: int) -> set[int]:
+        """Return the columns that are tested on the way to a node."""
+        parents: list[int] = self.tree.parent.tolist()
+        features = set()
+        while (node := parents[node]) >= 0:
+            features.add(self.feature(node))
+        return features
+
     def missing_branch(self, node: int) -> int:
         """Return the branch that missing values take."""
         branch: int = self._plain["missing_branch"][node]

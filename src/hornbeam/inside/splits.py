@@ -6,7 +6,7 @@ again, from the same rows, by the formulas as they are written in textbooks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hornbeam._optional import require
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.inside.category_tests import CategoryCells, category_tests
 from hornbeam.inside.conditions import Group, Interval
 from hornbeam.inside.nodes import Passing, TreeReading
 
@@ -61,6 +62,7 @@ def split_frame(
     *,
     criterion: str,
     categorical_split: str,
+    merge_level: float,
     best_per_feature: bool,
 ) -> Any:
     """Return a row per candidate test of a node, in the order of the tie rule.
@@ -73,10 +75,13 @@ def split_frame(
     cells = given.cells()
     before = float(impurity(cells.sum(axis=0)))
     table: list[dict[str, Any]] = []
+    spent = reading.features_above(node) if categorical_split == "multiway" else set()
     for feature in range(given.encoded.n_features):
         column = _FeatureCells(reading, given, feature, cells)
+        if column.is_categorical and feature in spent:
+            continue
         own = column.own_branches() if reading.feature(node) == feature else None
-        for branch_of in column.candidates(categorical_split):
+        for branch_of in column.candidates(categorical_split, merge_level):
             in_branches, rows = column.add_up(branch_of)
             if criterion == "poisson" and not np.all(in_branches[:, 1] > 0):
                 continue  # a Poisson mean is never 0, so such a test is never asked
@@ -185,27 +190,43 @@ class _FeatureCells:
         self.present = np.flatnonzero(self.counts[:-1])
         self.has_missing = bool(self.counts[-1])
 
-    def candidates(self, categorical_split: str) -> Iterator[IntArray]:
+    def candidates(self, categorical_split: str, merge_level: float) -> Iterator[IntArray]:
         """List the tests: from the lowest threshold up, missing values first to the left."""
-        if self.is_categorical and categorical_split == "multiway":
-            if len(self.present) > 1:
-                yield self._test(dict(zip(self.present, range(len(self.present)), strict=True)), None)
-            return
-        for first in self._first_branches(categorical_split):
-            chosen = set(first.tolist())
-            branches = {code: 0 if code in chosen else 1 for code in self.present}
-            for missing in (0, 1) if self.has_missing else (None,):
-                yield self._test(branches, missing)
+        has_many_branches = self.is_categorical and categorical_split in ("multiway", "merge")
+        for branches in self._tests(categorical_split, merge_level):
+            n_branches = max(branches.values(), default=0) + 1
+            if n_branches > 1:
+                for missing in range(n_branches) if self.has_missing else (None,):
+                    yield self._test(branches, missing)
+                if has_many_branches:
+                    return
         if self.has_missing and len(self.present):
             yield self._test(dict.fromkeys(self.present, 0), 1)  # known or not
 
-    def _first_branches(self, categorical_split: str) -> list[IntArray]:
-        """Return the sets of codes that a two-way test may send down its first branch."""
+    def _tests(self, categorical_split: str, merge_level: float) -> list[dict[int, int]]:
+        """Return the branch of every present code in every test."""
+        if self.is_categorical and categorical_split != "subset":
+            of_classes = bool(self.reading.classes)
+            node = CategoryCells(self.by_code[:-1], self.present.tolist(), of_classes)
+            return category_tests(categorical_split, node, self._whole_fit(of_classes), merge_level)
+        codes = self.present.tolist()
+        firsts = [set(first.tolist()) for first in self._first_branches()]
+        return [{code: 0 if code in first else 1 for code in codes} for first in firsts]
+
+    def _whole_fit(self, of_classes: bool) -> CategoryCells:
+        """Add up the categories over all rows, not only those of the node."""
+        rows = np.flatnonzero(self.given.weights > 0).astype(np.uint32)
+        codes = self.given.encoded.codes.codes(self.feature)[rows].astype(np.int64)
+        by_code = np.zeros_like(self.by_code)
+        np.add.at(by_code, codes, replace(self.given, rows=rows).cells())
+        present = np.flatnonzero(np.bincount(codes, minlength=len(by_code))[:-1])
+        return CategoryCells(by_code[:-1], present.tolist(), of_classes)
+
+    def _first_branches(self) -> list[IntArray]:
+        """Return the sets of codes that thresholds or subsets of categories send down the first branch."""
         present = self.present
         if not self.is_categorical:
             return [present[: k + 1] for k in range(len(present) - 1)]
-        if categorical_split == "one_vs_rest":
-            return [present[[k]] for k in range(len(present))] if len(present) > 2 else [present[:1]]
         if len(self.reading.labels[0] if self.reading.classes else ()) > 2:
             return self._all_subsets()
         # With two classes or squared error, some prefix of the order by mean is best (Breiman et al. 1984).

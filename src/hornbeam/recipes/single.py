@@ -28,6 +28,8 @@ class GrowthSettings:
     missing: Literal["learn", "surrogate", "fractional", "majority", "available"] = "learn"
     max_surrogates: int = 5
     random_splits: bool = False
+    categorical_split: str = "subset"
+    merge_level: float = 0.05
     max_depth: int = 0
     min_samples_split: int = 2
     min_samples_leaf: int = 1
@@ -39,14 +41,19 @@ class GrowthSettings:
     min_significance: float = 1.0
     monotonic: tuple[int, ...] = ()
 
+    @property
+    def has_many_branches(self) -> bool:
+        """Whether a test may have more than two branches, of which two must be as large as the limits ask."""
+        return self.categorical_split in ("multiway", "merge")
+
     def most_leaves(self, n_rows: int) -> int:
         """Return the number of leaves that the limits allow on so many rows."""
-        limits = [max(1, n_rows // self.min_samples_leaf)]
+        limits = [2 * n_rows if self.has_many_branches else max(1, n_rows // self.min_samples_leaf)]
         if self.max_leaf_nodes:
             limits.append(self.max_leaf_nodes)
         if self.max_nodes:
-            limits.append((self.max_nodes + 1) // 2)
-        if self.max_depth:
+            limits.append(self.max_nodes if self.has_many_branches else (self.max_nodes + 1) // 2)
+        if self.max_depth and not self.has_many_branches:
             limits.append(2 ** min(self.max_depth, 62))
         return min(limits)
 

@@ -112,6 +112,7 @@ class MajorityScorer {
   double score_of_node(const Element* node) const {
     return static_cast<double>(*std::max_element(node, node + stats_.cell_size()));
   }
+  double score_of_branch(const Element* cell, const Element*) const { return score_of_node(cell); }
   double order_of(const Element* cell) const { return Walk::share_of_class_1(cell[1], stats_.weight(cell)); }
   double tie_scale(const Element*) const { return 0.0; }
   double score_unit() const { return stats_.weight_unit(); }

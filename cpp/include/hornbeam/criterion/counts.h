@@ -78,6 +78,7 @@ class CountCriterion {
     }
     return term_.branch(terms, count);
   }
+  double score_of_branch(const Element* cell, const Element*) const { return score_of_node(cell); }
   double order_of(const Element* cell) const { return share_of_class_1(cell[1], stats_.weight(cell)); }
   double tie_scale(const Element* node) const { return term_.scale(stats_.weight(node)); }
   double score_unit() const { return term_.unit() * stats_.weight_unit(); }

@@ -142,9 +142,10 @@ class SumScorer {
   }
 
   bool is_empty(const Element* cell) const { return cell[SumStats::kRows] == 0; }
-  double score_of_node(const Element* node) const {
-    const std::int64_t moved = node[SumStats::kSum] - node[SumStats::kWeight] * centre_of(node);
-    return branch_(static_cast<double>(moved), static_cast<double>(node[SumStats::kWeight]));
+  double score_of_node(const Element* node) const { return score_of_branch(node, node); }
+  double score_of_branch(const Element* cell, const Element* node) const {
+    const std::int64_t moved = cell[SumStats::kSum] - cell[SumStats::kWeight] * centre_of(node);
+    return branch_(static_cast<double>(moved), static_cast<double>(cell[SumStats::kWeight]));
   }
   double order_of(const Element* cell) const {
     return static_cast<double>(cell[SumStats::kSum]) / static_cast<double>(cell[SumStats::kWeight]);

@@ -137,6 +137,7 @@ class VectorScorer {
     if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
     return score_of(node);
   }
+  double score_of_branch(const Element* cell, const Element*) const { return score_of(cell); }
   // The share of class 1 of the first output, or its mean.
   double order_of(const Element* cell) const {
     const int channel = stats_.is_classification() ? 1 : 0;
