@@ -27,7 +27,7 @@ def score_predictions(data: Dataset, predictions: Any, score: Score) -> float:
         return float(metrics.r2_score(data.y_test, predictions.reshape(-1)))
     if score == "test AUC":
         return float(metrics.roc_auc_score(data.y_test, second_class(predictions)))
-    return float(np.mean(_chosen_class(predictions) == data.y_test))
+    return float(np.mean(chosen_class(predictions) == data.y_test))
 
 
 def second_class(predictions: NDArray[Any]) -> NDArray[Any]:
@@ -35,7 +35,7 @@ def second_class(predictions: NDArray[Any]) -> NDArray[Any]:
     return predictions.reshape(len(predictions), -1)[:, -1]
 
 
-def _chosen_class(predictions: NDArray[Any]) -> NDArray[Any]:
+def chosen_class(predictions: NDArray[Any]) -> NDArray[Any]:
     if predictions.ndim == 2 and predictions.shape[1] > 1:
         return np.asarray(np.argmax(predictions, axis=1))
     return (second_class(predictions) > 0.5).astype(np.int64)

@@ -205,7 +205,7 @@ void score_cuts(const Number* __restrict left_gradients, const Number* __restric
     const double a = hl * unit + l2;
     const double b = hr * unit + l2;
     const double score = (gl * gl * b + gr * gr * a) / (a * b);
-    scores[i] = (hl >= least) & (hr >= least) ? score : -kInfinity;
+    scores[i] = ((hl >= least) & (hr >= least)) ? score : -kInfinity;
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -183,12 +182,39 @@ double sum_over_leaves(const Tree& tree, std::span<const double> costs) {
   return sum;
 }
 
+// The children of a node, which lie side by side. (std::views::iota would say it, but not to every Clang.)
+class Children {
+ public:
+  Children(const Tree& tree, NodeId node)
+      : first_(tree.first_child[node]), end_(first_ + tree.n_branches[node]) {}
+
+  class Iterator {
+   public:
+    explicit Iterator(NodeId node) : node_(node) {}
+    NodeId operator*() const { return node_; }
+    Iterator& operator++() {
+      ++node_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    NodeId node_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(end_); }
+  NodeId size() const { return end_ - first_; }
+
+ private:
+  NodeId first_;
+  NodeId end_;
+};
+
 // Calls visit(node, children) for the inner nodes, children before parents: breadth-first order backwards.
 template <class Visit>
 void for_each_inner_node_upwards(const Tree& tree, Visit&& visit) {
   for (NodeId node = node_count(tree) - 1; node >= 0; --node) {
-    if (!tree.is_leaf(node))
-      visit(node, std::views::iota(tree.first_child[node], tree.first_child[node] + tree.n_branches[node]));
+    if (!tree.is_leaf(node)) visit(node, Children(tree, node));
   }
 }
 
@@ -215,7 +241,7 @@ class WeakestLinks {
         top_(tree.n_nodes(), kNone),
         left_(tree.n_nodes(), kNone),
         right_(tree.n_nodes(), kNone) {
-    for_each_inner_node_upwards(tree, [&](NodeId node, auto children) { add(node, children, costs); });
+    for_each_inner_node_upwards(tree, [&](NodeId node, Children children) { add(node, children, costs); });
   }
 
   const Link& operator[](NodeId node) const { return links_[node]; }
@@ -237,9 +263,8 @@ class WeakestLinks {
   }
 
  private:
-  template <class Children>
   void add(NodeId node, Children children, std::span<const double> costs) {
-    const auto n_branches = static_cast<NodeId>(children.size());
+    const NodeId n_branches = children.size();
     Link link;
     link.cost_rise = costs[node];
     link.leaves_removed = n_branches - 1;
@@ -313,7 +338,7 @@ std::vector<Candidate> cuts_that_help(const Tree& tree, std::span<const double> 
   std::vector<double> cost(cost_as_leaf.begin(), cost_as_leaf.end());  // of the subtree
   std::vector<NodeId> nodes_below(tree.n_nodes(), 0);
   std::vector<Candidate> candidates;
-  for_each_inner_node_upwards(tree, [&](NodeId node, auto children) {
+  for_each_inner_node_upwards(tree, [&](NodeId node, Children children) {
     cost[node] = 0.0;
     for (const NodeId child : children) {
       cost[node] += cost[child];
@@ -603,7 +628,7 @@ PrunedTree prune_pessimistic(const Tree& tree, double confidence) {
   std::vector<NodeId> nodes_below(tree.n_nodes(), 0);
   PruningLog log;
   double error = sum_over_leaves(tree, cost);
-  for_each_inner_node_upwards(tree, [&](NodeId node, auto children) {
+  for_each_inner_node_upwards(tree, [&](NodeId node, Children children) {
     double cost_of_children = 0.0;
     for (const NodeId child : children) {
       cost_of_children += cost[child];
