@@ -42,7 +42,7 @@ def main(
     ] = None,
     time_budget: Annotated[
         float, typer.Option("--time-budget", metavar="SECONDS", min=1, help="For each comparison.")
-    ] = 30.0,
+    ] = 40.0,
     separator: Separator = ",",
     na: Missing = None,
 ) -> None:

@@ -262,7 +262,7 @@ def _cells(record: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
         f"{record[f'{first} se rows']:.2g}",
         f"{record[f'{first} se folds']:.2g}",
         *(f"{record[name]:.4g}" for name in others),
-        "" if np.isnan(record["improvement"]) else f"{100 * record['improvement']:.0f} %",
+        "" if np.isnan(record["improvement"]) else f"{round(100 * record['improvement'])} %",
         f"{record['fit seconds']:.3g}",
         f"{record['predict seconds']:.2g}",
         _size_words(record["bytes"]),
