@@ -268,6 +268,18 @@ def test_three_boosted_stumps_tell_the_ten_points_apart():
     assert np.array_equal(model.predict(points.X), points.y)
 
 
+# --- 10. The majority ------------------------------------------------------------------------------------
+
+
+def test_the_majority_of_cats_dogs_and_lions():
+    y = np.repeat(["cat", "dog", "lion"], [5, 80, 15])
+    X = np.arange(100)[:, None]
+    leaf = hb.DecisionTreeClassifier(min_samples_split=101).fit(X, y)
+    assert leaf.get_n_leaves() == 1
+    assert leaf.score(X, y) == 0.80
+    assert leaf.tree_.value[0, 0].tolist() == [0.05, 0.80, 0.15]
+
+
 # --- 11. Cars --------------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,9 @@ def _parameters(criterion: str) -> dict[str, object]:
     return {"criterion": criterion, "max_depth": 12, "random_state": 0}
 
 
+CLASS_CRITERIA = ("gini", "entropy", "gain_ratio", "chi2", "accuracy")
+
+
 def _contestants(
     kind: str, ours: tuple[str, ...], theirs: tuple[str, ...], score: Score
 ) -> tuple[Contestant, ...]:
@@ -76,10 +79,18 @@ JOB = Job(
     threads=1,
     cases=(
         _case(
-            "classification",
+            "two classes",
+            "DecisionTreeClassifier",
+            lambda setting: data.rounded(setting.rows, classes=2),
+            ours=CLASS_CRITERIA,
+            theirs=("gini", "entropy"),
+            score="test accuracy",
+        ),
+        _case(
+            "three classes",
             "DecisionTreeClassifier",
             lambda setting: data.rounded(setting.rows, classes=3),
-            ours=("gini", "entropy", "gain_ratio", "chi2", "accuracy"),
+            ours=CLASS_CRITERIA,
             theirs=("gini", "entropy"),
             score="test accuracy",
         ),
