@@ -72,7 +72,10 @@ std::string find_size_fault(const Tree& tree) {
   return agree ? "" : "its arrays differ in length";
 }
 
-std::string find_number_fault(const Tree& tree, std::size_t node) {
+// Nothing is wrong. Faults of nodes are plain texts: a string for each of millions would take its time.
+constexpr const char* kSound = nullptr;
+
+const char* find_number_fault(const Tree& tree, std::size_t node) {
   if (tree.n_samples[node] < 0) return "its number of rows is negative";
   if (!(std::isfinite(tree.weight[node]) && tree.weight[node] >= 0)) return "its weight is not a number >= 0";
   // Targets like 1e200 have an infinite variance; what is not a number came from elsewhere.
@@ -81,12 +84,12 @@ std::string find_number_fault(const Tree& tree, std::size_t node) {
   for (std::size_t i = 0; i < tree.value_size(); ++i) {
     if (!std::isfinite(tree.value[node * tree.value_size() + i])) return "its value is not finite";
   }
-  return "";
+  return kSound;
 }
 
 // `next_word` is where the next table of categories must begin: tables stand in node order, without gaps or
 // overlaps.
-std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories,
+const char* find_test_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories,
                             std::size_t& next_word) {
   const FeatureId feature = tree.feature[node];
   if (feature < 0 || static_cast<std::size_t>(feature) >= categories.size())
@@ -98,7 +101,7 @@ std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCat
   if (tree.category_begin[node] == kNoTable) {
     if (n_categories != 0) return "it compares a categorical feature with a threshold";
     if (std::isnan(tree.threshold[node])) return "its threshold is not a number";
-    return tree.n_branches[node] == 2 ? "" : "a threshold has two branches";
+    return tree.n_branches[node] == 2 ? kSound : "a threshold has two branches";
   }
   if (n_categories == 0) return "it looks up a numeric feature in a table of categories";
   const std::size_t words = table_words(n_categories, tree.n_branches[node]);
@@ -114,7 +117,7 @@ std::string find_test_fault(const Tree& tree, std::size_t node, const FeatureCat
       return "its table of categories names a branch that does not exist";
     }
   }
-  return "";
+  return kSound;
 }
 
 // As find_test_fault, for the tests that stand in for the node's.
@@ -178,7 +181,7 @@ std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
   std::size_t next_child = 1;
   std::size_t next_word = 0;
   for (std::size_t node = 0; node < tree.n_nodes(); ++node) {
-    if (std::string fault = find_number_fault(tree, node); !fault.empty()) return at_node(node, fault);
+    if (const char* fault = find_number_fault(tree, node)) return at_node(node, fault);
     const bool leaf = tree.first_child[node] == kNoChild;
     if (leaf != (tree.n_branches[node] == 0) || leaf != (tree.feature[node] == kNoFeature)) {
       return at_node(node, "its leaf marks disagree");
@@ -196,8 +199,7 @@ std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
     }
     next_child += static_cast<std::size_t>(tree.n_branches[node]);
     if (next_child > tree.n_nodes()) return at_node(node, "its children lie outside the tree");
-    if (std::string fault = find_test_fault(tree, node, categories, next_word); !fault.empty())
-      return at_node(node, fault);
+    if (const char* fault = find_test_fault(tree, node, categories, next_word)) return at_node(node, fault);
   }
   if (next_child != tree.n_nodes()) return "some nodes have no parent";
   if (next_word != tree.category_words.size()) return "some words of the category tables belong to no node";
