@@ -185,7 +185,11 @@ class Ensemble:
 
     def threads_for(self, rows: RowsToPredict, n_jobs: int | None) -> int:
         """Turn `n_jobs` into the number of threads for rows: one is enough for a few."""
-        return 1 if rows.n_rows * len(self.trees) <= _FEW_ANSWERS else resolve_n_jobs(n_jobs)
+        few = rows.n_rows * len(self.trees) <= _FEW_ANSWERS
+        if few and n_jobs in (None, 1):
+            return 1
+        n_threads = resolve_n_jobs(n_jobs)  # which also says what may be wrong with n_jobs
+        return 1 if few else n_threads
 
     def leaves(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.int32]:
         """Find the leaf of every row in every tree: one column per tree."""

@@ -560,3 +560,14 @@ def test_no_tensor_is_optional_or_ignored(name: str, file_of: FileOf, load_bytes
             load_bytes(with_tensors(data, **{tensor.replace(".", "__"): None}))
     with pytest.raises(ModelFormatError, match="'more' is not known"):
         load_bytes(with_tensors(data, more=np.arange(3)))
+
+
+def test_no_two_columns_of_members_have_one_name(file_of: FileOf, load_bytes: Load) -> None:
+    sample = file_of("bagging_of_forests")
+    n_features = len(tensors_of(sample)["features_used"])
+    names = {
+        "feature_names.utf8": np.frombuffer(b"a" * n_features, np.uint8),
+        "feature_names.ends": np.arange(1, n_features + 1),
+    }
+    with pytest.raises(ModelFormatError, match="two columns have the same name"):
+        load_bytes(with_tensors(sample, **names))

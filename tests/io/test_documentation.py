@@ -57,8 +57,9 @@ class DocumentedModel:
         for node, feature in zip(self.inner, self.tensors["trees.feature"].tolist(), strict=True):
             categories = self.categories[feature]
             if self.kinds[feature] == 2 and categories is not None:
-                bits = [next(words) for _ in range(math.ceil(len(categories) / 32))]
-                tests[node] = lambda code, bits=bits: bits[code // 32] >> code % 32 & 1
+                width = next(w for w in (1, 8, 16, 32) if self.branches[node] <= 2**w)
+                table = [next(words) for _ in range(math.ceil(len(categories) * width / 32))]
+                tests[node] = lambda code, table=table, width=width: entry(table, code, width)
             else:
                 threshold = next(thresholds)
                 tests[node] = lambda value, threshold=threshold: int(value > threshold)
@@ -122,6 +123,12 @@ class DocumentedModel:
             counts = self.tensors["trees.class_counts"][leaf].astype(np.float64)
             return counts / counts.sum(axis=1, keepdims=True)
         return self.tensors["trees.value"][leaf].astype(np.float64)
+
+
+def entry(table: list[int], code: int, width: int) -> int:
+    """The branch number of a category, of so many bits in words of 32."""
+    per_word = 32 // width
+    return table[code // per_word] >> code % per_word * width & (2**width - 1)
 
 
 @pytest.mark.parametrize("name", TREE_SAMPLES)

@@ -46,7 +46,7 @@ from hornbeam.io.neighbors import (
 from hornbeam.io.parameters import estimator_of, parameters_as_json, parameters_of
 from hornbeam.io.pruning import read_pruning, write_pruning
 from hornbeam.io.record import RecordReader, RecordWriter
-from hornbeam.io.schema import read_classes, write_classes
+from hornbeam.io.schema import read_classes, read_feature_names, write_classes
 from hornbeam.io.stacking import read_stack, write_stack
 from hornbeam.model import Ensemble
 from hornbeam.params import Declared, options_of
@@ -297,9 +297,7 @@ def _read_grown_members(bag: BaggingClassifier | BaggingRegressor, tree: Any, re
 
 def _read_members(bag: BaggingClassifier | BaggingRegressor, reader: RecordReader, n_members: int) -> None:
     bag.n_features_in_ = len(reader.take("features_used", np.bool_, (None,)))
-    names = reader.take_texts("feature_names")
-    if names and len(names) != bag.n_features_in_:
-        raise ModelFormatError(f"there are {len(names)} names for {bag.n_features_in_} features")
+    names = read_feature_names(reader, bag.n_features_in_)
     if names:
         bag.feature_names_in_ = np.array(names, dtype=object)
     if isinstance(bag, BaggingClassifier):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.container import STORED_DTYPES
 from hornbeam.io.record import RecordReader, RecordWriter
-from hornbeam.io.schema import read_classes, write_classes
+from hornbeam.io.schema import read_classes, read_feature_names, write_classes
 
 __all__ = [
     "foreign_name",
@@ -213,9 +213,9 @@ def read_foreign(estimator: Any, reader: RecordReader, read_child: Read) -> None
     short = type(estimator).__name__
     foreign = _FOREIGN[short]
     n_features = reader.fact("n_features", int)
-    names = reader.take_texts("feature_names")
-    if n_features < 1 or (names and len(names) != n_features):
-        raise ModelFormatError(f"a {short} has {n_features} features and {len(names)} names")
+    names = read_feature_names(reader, n_features)
+    if n_features < 1:
+        raise ModelFormatError(f"a {short} has {n_features} features")
     if short == "Pipeline":
         _read_steps(estimator, reader, read_child, n_features)
     else:

@@ -18,7 +18,7 @@ from hornbeam.errors import ModelFormatError
 from hornbeam.io.container import STORED_DTYPES
 from hornbeam.io.record import RecordReader, RecordWriter
 
-__all__ = ["read_classes", "read_schema", "write_classes", "write_schema"]
+__all__ = ["read_classes", "read_feature_names", "read_schema", "write_classes", "write_schema"]
 
 AnyArray = npt.NDArray[Any]
 
@@ -63,6 +63,16 @@ def read_schema(reader: RecordReader) -> Schema:
     if fault is not None:
         raise ModelFormatError(fault)
     return schema
+
+
+def read_feature_names(reader: RecordReader, n_features: int) -> list[str]:
+    """Take out the names of the columns of a model that has no schema; none if X had none."""
+    names = reader.take_texts("feature_names")
+    if names and len(names) != n_features:
+        raise ModelFormatError(f"there are {len(names)} names for {n_features} features")
+    if len(set(names)) < len(names):
+        raise ModelFormatError("two columns have the same name")
+    return names
 
 
 def _read_categories(kinds: Sequence[Kind], reader: RecordReader) -> tuple[tuple[Category, ...] | None, ...]:

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier, is_regressor
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor, columns_of_levels
 from hornbeam.io.record import RecordReader, RecordWriter
-from hornbeam.io.schema import read_classes, write_classes
+from hornbeam.io.schema import read_classes, read_feature_names, write_classes
 from hornbeam.recipes.stack import Method
 
 __all__ = ["read_stack", "write_stack"]
@@ -45,8 +45,8 @@ def read_stack(stack: Stack, reader: RecordReader, read_child: Read) -> None:
         (classes,) = read_classes(reader)
         stack.classes_ = classes
     stack.n_features_in_ = reader.fact("n_features", int)
-    names = reader.take_texts("feature_names")
-    _require(stack.n_features_in_ > 0 and len(names) in (0, stack.n_features_in_), "columns and names differ")
+    _require(stack.n_features_in_ > 0, "there are no columns")
+    names = read_feature_names(reader, stack.n_features_in_)
     if names:
         stack.feature_names_in_ = np.array(names, dtype=object)
     stack.levels = [[(name, member) for name, member in level] for level in stack.levels]
