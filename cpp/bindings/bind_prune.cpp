@@ -48,7 +48,8 @@ void bind_prune(nb::module_& module) {
   module.def(
       "cost_complexity_path",
       [](const Tree& tree, bool by_error) {
-        return to_dict(without_lock([&](Cancel&) { return cost_complexity_path(tree, cost_of(by_error)); }));
+        return to_dict(without_lock(
+            [&](Cancel& cancel) { return cost_complexity_path(tree, cost_of(by_error), cancel); }));
       },
       nb::arg("tree"), nb::arg("by_error"),
       "The nested sequence of pruned trees, the whole tree first: alpha, cost and n_leaves per step;\n"
@@ -56,16 +57,17 @@ void bind_prune(nb::module_& module) {
   module.def(
       "prune_cost_complexity",
       [](const Tree& tree, double ccp_alpha, bool by_error) {
-        return without_lock(
-            [&](Cancel&) { return prune_cost_complexity(tree, ccp_alpha, cost_of(by_error)); });
+        return without_lock([&](Cancel& cancel) {
+          return prune_cost_complexity(tree, ccp_alpha, cost_of(by_error), cancel);
+        });
       },
       nb::arg("tree"), nb::arg("ccp_alpha"), nb::arg("by_error") = false,
       "The smallest tree of the sequence whose alpha is at most ccp_alpha; 0 prunes nothing.");
   module.def(
       "prune_reduced_error",
       [](const Tree& tree, const Array1<double>& cost_as_leaf) {
-        return to_tuple(
-            without_lock([&](Cancel&) { return prune_reduced_error(tree, span_of(cost_as_leaf)); }));
+        return to_tuple(without_lock(
+            [&](Cancel& cancel) { return prune_reduced_error(tree, span_of(cost_as_leaf), cancel); }));
       },
       nb::arg("tree"), nb::arg("cost_as_leaf"),
       "Cuts, one by one, the node whose removal lowers the validation error most; returns the tree and the\n"
@@ -73,7 +75,8 @@ void bind_prune(nb::module_& module) {
   module.def(
       "prune_pessimistic",
       [](const Tree& tree, double confidence) {
-        return to_tuple(without_lock([&](Cancel&) { return prune_pessimistic(tree, confidence); }));
+        return to_tuple(
+            without_lock([&](Cancel& cancel) { return prune_pessimistic(tree, confidence, cancel); }));
       },
       nb::arg("tree"), nb::arg("confidence") = 0.25,
       "Cuts, bottom-up, where a leaf has no larger pessimistic error than its branch (C4.5); returns the "

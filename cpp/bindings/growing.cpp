@@ -35,6 +35,30 @@ const std::map<std::string, CategoricalSplit> kCategoricalSplits = {
     {"binary", CategoricalSplit::kBinary},   {"multiway", CategoricalSplit::kMultiway},
     {"merge", CategoricalSplit::kMerge}};
 
+const std::map<std::string, LeafValue> kLeafValues = {{"mean", LeafValue::kMean},
+                                                      {"median", LeafValue::kMedian}};
+
+// Asks Python, under its lock. The handle is borrowed: the settings keep the object alive during the call,
+// and copies of the function may be made and dropped without the lock.
+ScoreBranches asking(nb::handle scorer) {
+  return [scorer](const BranchCells& branches, double* scores) {
+    const nb::gil_scoped_acquire lock;
+    const std::size_t shape[] = {branches.n_tests, branches.n_branches, branches.cell_size};
+    const nb::ndarray<nb::numpy, const double> cells(branches.cells, 3, shape, nb::handle());
+    const nb::object answer = scorer(nb::cast(cells, nb::rv_policy::copy));
+    const auto array = nb::cast<Array1<double>>(answer);
+    if (array.shape(0) != branches.n_tests) throw nb::value_error("there must be one score per test");
+    std::copy_n(array.data(), branches.n_tests, scores);
+  };
+}
+
+// A name, or an object that scores and has the name of what is shown.
+void set_criterion(GrowParams& params, nb::handle value) {
+  const bool is_name = nb::isinstance<nb::str>(value);
+  params.criterion = choice(kCriteria, is_name ? nb::object(nb::borrow(value)) : value.attr("shown"));
+  if (!is_name) params.own_score = asking(value);
+}
+
 using Setter = void (*)(GrowParams&, nb::handle);
 
 template <auto Member>
@@ -44,7 +68,8 @@ void set(GrowParams& params, nb::handle value) {
 
 // The settings by name; adding one adds a line here.
 const std::map<std::string, Setter> kSettings = {
-    {"criterion", [](GrowParams& p, nb::handle name) { p.criterion = choice(kCriteria, name); }},
+    {"criterion", set_criterion},
+    {"leaf_value", [](GrowParams& p, nb::handle name) { p.leaf_value = choice(kLeafValues, name); }},
     {"growth", [](GrowParams& p, nb::handle name) { p.growth = choice(kGrowths, name); }},
     {"missing", [](GrowParams& p, nb::handle name) { p.missing = choice(kMissing, name); }},
     {"max_surrogates", set<&GrowParams::max_surrogates>},

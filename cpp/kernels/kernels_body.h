@@ -6,6 +6,7 @@
 #endif
 
 #include "hornbeam/kernels.h"
+#include "hornbeam/math.h"
 
 namespace hornbeam::HORNBEAM_KERNELS {
 
@@ -91,6 +92,15 @@ double two_squares(const double* __restrict left_sums, const double* __restrict 
   return largest(scores, end);
 }
 
+double two_poissons(const double* __restrict left_sums, const double* __restrict right_sums,
+                    const double* __restrict left, std::size_t n, double node, double unit,
+                    double* __restrict scores) {
+  const std::size_t end = whole_groups(n);
+  for (std::size_t i = 0; i < end; ++i) scores[i] = poisson_branch(left_sums[i], left[i], unit);
+  for (std::size_t i = 0; i < end; ++i) scores[i] += poisson_branch(right_sums[i], node - left[i], unit);
+  return largest(scores, end);
+}
+
 #if defined(__AVX512F__)
 
 // Sixteen edges at once, twice: which block of sixteen, and where in it.
@@ -138,6 +148,7 @@ const Kernels table = {HORNBEAM_KERNELS_NAME,
                        rough_gini_two_classes,
                        majorities_two_classes,
                        two_squares,
+                       two_poissons,
                        largest,
                        count_below};
 

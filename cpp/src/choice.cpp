@@ -17,6 +17,19 @@ constexpr double kLogSlack = 0x1p-30;
 // A share of the variance that is left unexplained is a difference of larger numbers: below this it is noise.
 constexpr double kLeastUnexplained = 0x1p-40;
 
+// How much ln P(X >= x) falls from `low` to `high`, X chi-square with d degrees of freedom. Its slope,
+// density over tail, runs from 1/2 - (d/2 - 1) / x towards 1/2 and lies between the two.
+struct DropBounds {
+  double least;
+  double most;
+};
+DropBounds drop_bounds(double low, double high, double d) {
+  const double far = (high - low) / 2;
+  const double steep = low > 0 ? 0.5 - (d / 2 - 1) / low : -kInfinity;
+  if (d >= 2) return {std::max(0.0, steep) * (high - low), far};
+  return {far, low > 0 ? steep * (high - low) : kInfinity};
+}
+
 }  // namespace
 
 Choice::Choice(SecondStep step, double min_significance)
@@ -105,25 +118,41 @@ void Choice::challenge(Chosen contender) {
   if (!best_.has_value()) return take(std::nullopt);
   const double tests = contender.split.n_tests;
   const double best_tests = best_->split.n_tests;
-  if (contender.split.n_branches_with_rows() == best_->split.n_branches_with_rows()) {
+  const bool same_branches = contender.split.n_branches_with_rows() == best_->split.n_branches_with_rows();
+  if (same_branches) {
     if (tests >= best_tests && !is_above(contender.score, best_->score)) return;
     if (tests <= best_tests && !is_above(best_->score, contender.score)) return take(std::nullopt);
+  }
+  if (same_branches && step_ == SecondStep::kChi2) {
+    const bool higher = contender.score > best_->score;
+    const Chosen& high = higher ? contender : *best_;
+    const Chosen& low = higher ? *best_ : contender;
+    const DropBounds drop = drop_bounds(gain(low.score), gain(high.score), freedom(high));
+    const double needed = ln_of(high.split.n_tests) - ln_of(low.split.n_tests);
+    const double slack = kLogSlack * (1 + needed + gain(high.score));  // no less than the one below
+    if (drop.least > needed + slack) return higher ? take(std::nullopt) : void();
+    if (drop.most < needed - slack) return higher ? void() : take(std::nullopt);
   }
   const double log_p = this->log_p(contender);
   if (!best_log_p_.has_value()) best_log_p_ = this->log_p(*best_);
   if (log_p < *best_log_p_ - kLogSlack * std::max(1.0, std::abs(*best_log_p_))) take(log_p);
 }
 
+// Of chi2.
+double Choice::freedom(const Chosen& test) const {
+  return (test.split.n_branches_with_rows() - 1) * (node_.n_classes - 1);
+}
+
 double Choice::log_p(const Chosen& test) const {
   const double gained = gain(test.score);
-  const double freedom = test.split.n_branches_with_rows() - 1;
   double log_p = 0.0;
   if (step_ == SecondStep::kChi2) {
-    log_p = chi2_log_sf(gained, freedom * (node_.n_classes - 1));
+    log_p = chi2_log_sf(gained, freedom(test));
   } else if (const double within = node_.weight - test.split.n_branches_with_rows(); within > 0) {
     const double unexplained =
         std::clamp(1 - gained / (node_.weight * node_.impurity), kLeastUnexplained, 1.0);
-    log_p = f_log_sf((1 - unexplained) / unexplained * within / freedom, freedom, within);
+    const double between = test.split.n_branches_with_rows() - 1;
+    log_p = f_log_sf((1 - unexplained) / unexplained * within / between, between, within);
   }
   return log_p + ln_of(test.split.n_tests);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "hornbeam/math.h"
 
@@ -46,8 +47,42 @@ NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const
   return facts;
 }
 
-NodeFacts real_facts(Criterion criterion, const Target& target, std::span<const Entry> entries,
-                     double* value) {
+// Halves the range that holds the median again and again, instead of sorting it.
+double weighted_median(std::span<WeightedNumber> numbers) {
+  const auto by_number = [](const WeightedNumber& a, const WeightedNumber& b) { return a.number < b.number; };
+  double total = 0.0;
+  for (const WeightedNumber& each : numbers) total += each.weight;
+  const double half = total / 2;
+  const double slack = total * 0x1p-40;  // the same sum in another order
+  double below = 0.0;                    // the weight that lies before the range
+  double least_above = kInfinity;        // the least number behind it
+  while (numbers.size() > 1) {
+    const std::size_t middle = numbers.size() / 2;
+    std::nth_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle), numbers.end(),
+                     by_number);
+    double first = 0.0;
+    for (const WeightedNumber& each : numbers.first(middle)) first += each.weight;
+    if (std::abs(below + first - half) <= slack) {
+      const auto last =
+          std::max_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle), by_number);
+      return last->number / 2 + numbers[middle].number / 2;
+    }
+    if (below + first > half) {
+      least_above = numbers[middle].number;
+      numbers = numbers.first(middle);
+    } else {
+      below += first;
+      numbers = numbers.subspan(middle);
+    }
+  }
+  const double last = numbers[0].number;
+  const bool ends_at_half = std::abs(below + numbers[0].weight - half) <= slack;
+  return ends_at_half && least_above != kInfinity ? last / 2 + least_above / 2 : last;
+}
+
+NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,
+                     std::span<const Entry> entries, double* value) {
+  std::vector<WeightedNumber> numbers;
   NodeFacts facts;
   facts.pure = true;
   for (int o = 0; o < target.n_outputs; ++o) {
@@ -82,6 +117,13 @@ NodeFacts real_facts(Criterion criterion, const Target& target, std::span<const 
       }
     }
     facts.impurity += spread / weight / target.n_outputs;
+    if (leaf_value == LeafValue::kMedian) {
+      numbers.clear();
+      for (const Entry& entry : entries) {
+        numbers.push_back({target.real(entry.row, o), target.weight(entry.row) * entry.payload});
+      }
+      value[o] = weighted_median(numbers);
+    }
   }
   return facts;
 }

@@ -14,6 +14,7 @@
 #include "hornbeam/criterion/accuracy.h"
 #include "hornbeam/criterion/chi2.h"
 #include "hornbeam/criterion/counts.h"
+#include "hornbeam/criterion/own.h"
 #include "hornbeam/criterion/sums.h"
 #include "hornbeam/criterion/vectors.h"
 #include "hornbeam/parallel.h"
@@ -112,9 +113,10 @@ class Grower {
     if (params_.random_splits && params_.row_values == nullptr) {
       params_.row_values = &own_row_values_.emplace(data, workers_[0]->poller);
     }
-    // Thickets and random tests of values know one step only, and nothing of surrogates.
-    const bool plain =
-        second_step_of(params_.criterion) == SecondStep::kNone && params_.missing != Missing::kSurrogate;
+    // Thickets and random tests of values know one step only, and nothing of surrogates or of what a
+    // criterion shows besides its score.
+    const bool plain = second_step_of(params_.criterion) == SecondStep::kNone && !kShowsAnother<S> &&
+                       params_.missing != Missing::kSurrogate;
     looks_at_values_ =
         params_.random_splits && plain && std::ranges::all_of(params_.features, [&](FeatureId feature) {
           return params_.row_values->of(feature) != nullptr;
@@ -236,7 +238,7 @@ class Grower {
     }
     NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     record.first_child = first;
-    record.gain = node.gain;
+    record.gain = kShowsAnother<S> ? gain_by_children(part, record, n_branches) : node.gain;
     record.missing_branch = node.split.missing_branch;
     if (record.missing_branch < 0) record.missing_branch = heaviest_branch(part, first, n_branches);
     record.split = static_cast<std::int32_t>(part.splits.size());
@@ -246,6 +248,16 @@ class Grower {
       const std::size_t b = params_.growth == Growth::kDepthFirst ? n_branches - 1 - i : i;
       admit(part, frontier, children[b], worker, worker.child_cells[b]);
     }
+  }
+
+  // What the node's test, carried out, has lowered of the impurity that is shown.
+  static double gain_by_children(const Branchwork& part, const NodeRecord& node, std::size_t n_branches) {
+    double after = 0.0;
+    for (std::size_t b = 0; b < n_branches; ++b) {
+      const NodeRecord& child = part.nodes[static_cast<std::size_t>(node.first_child) + b];
+      after += child.weight * child.impurity;
+    }
+    return std::max(0.0, node.weight * node.impurity - after);
   }
 
   // Sends the node's rows to its branches and notes where each begins.
@@ -410,7 +422,7 @@ class Grower {
   NodeFacts facts_of(std::span<const Entry> rows, const std::vector<Element>& cell, Worker<S>& worker,
                      double* value) {
     if (!target_.is_classification()) {
-      NodeFacts facts = real_facts(params_.criterion, target_, rows, value);
+      NodeFacts facts = real_facts(params_.criterion, params_.leaf_value, target_, rows, value);
       if (in_portions()) facts.weight = std::ldexp(facts.weight, -kPortionBits);
       return facts;
     }
@@ -477,10 +489,10 @@ class Grower {
     if (!best.found()) return;
     node.split = std::move(best.winner());
     finish_split(node, worker);
-    if constexpr (kShowsAnother<S>) {
-      node.gain = shown_gain(record, node, worker);
-    } else {
+    if constexpr (!kShowsAnother<S>) {
       node.gain = std::max(0.0, (best.score() - node_score) * prototype_.score_unit());
+    } else if (params_.min_impurity_decrease > 0 || params_.growth == Growth::kBestFirst) {
+      node.gain = shown_gain(record, node, worker);
     }
     if (gains_too_little(node.gain)) {
       node.split = {};
@@ -528,7 +540,7 @@ class Grower {
     return facts;
   }
 
-  // What the test lowers of the impurity that is shown, where that is not what tests are scored by.
+  // The same before it is carried out, for those who must know it by then.
   double shown_gain(const NodeRecord& record, const OpenNode& node, Worker<S>& worker) {
     const Column& column = data_.column(node.split.feature);
     const std::size_t n = node.n_rows();
@@ -992,6 +1004,12 @@ GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& 
                              params.categorical_split == CategoricalSplit::kMerge;
   if (many_branches && (params.missing == Missing::kFractional || params.missing == Missing::kAvailable)) {
     throw std::invalid_argument("rows are shared out or left out by tests with two branches");
+  }
+  if (params.own_score) {
+    if (many_branches) throw std::invalid_argument("a criterion of one's own scores tests with two branches");
+    if (target.is_classification()) return with(OwnScorer(VectorStats(target, sample), params.own_score));
+    const MomentTarget moments(target);
+    return with(OwnScorer(VectorStats(moments.target(), sample), params.own_score));
   }
   const bool two_classes = target.is_classification() && target.n_classes[0] == 2;
   const bool by_gini = criterion == Criterion::kGini || (criterion == Criterion::kChi2 && two_classes);

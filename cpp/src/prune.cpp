@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr NodeId kNone = -1;
 constexpr double kSlack = 0x1p-40;
+constexpr std::size_t kWorkPerNode = 64;  // for CancelPoller: about as long as so many rows
 
 NodeId node_count(const Tree& tree) {
   return static_cast<NodeId>(tree.n_nodes());
@@ -212,8 +214,9 @@ class Children {
 
 // Calls visit(node, children) for the inner nodes, children before parents: breadth-first order backwards.
 template <class Visit>
-void for_each_inner_node_upwards(const Tree& tree, Visit&& visit) {
+void for_each_inner_node_upwards(const Tree& tree, CancelPoller& poller, Visit&& visit) {
   for (NodeId node = node_count(tree) - 1; node >= 0; --node) {
+    poller.poll(kWorkPerNode);
     if (!tree.is_leaf(node)) visit(node, Children(tree, node));
   }
 }
@@ -236,12 +239,13 @@ struct Link {
 // node goes first. Each link enters one heap and leaves it at most once.
 class WeakestLinks {
  public:
-  WeakestLinks(const Tree& tree, std::span<const double> costs)
+  WeakestLinks(const Tree& tree, std::span<const double> costs, CancelPoller& poller)
       : links_(tree.n_nodes()),
         top_(tree.n_nodes(), kNone),
         left_(tree.n_nodes(), kNone),
         right_(tree.n_nodes(), kNone) {
-    for_each_inner_node_upwards(tree, [&](NodeId node, Children children) { add(node, children, costs); });
+    for_each_inner_node_upwards(tree, poller,
+                                [&](NodeId node, Children children) { add(node, children, costs); });
   }
 
   const Link& operator[](NodeId node) const { return links_[node]; }
@@ -334,11 +338,12 @@ struct Candidate {
   Measured drop;  // of the error, if the node became a leaf
 };
 
-std::vector<Candidate> cuts_that_help(const Tree& tree, std::span<const double> cost_as_leaf) {
+std::vector<Candidate> cuts_that_help(const Tree& tree, std::span<const double> cost_as_leaf,
+                                      CancelPoller& poller) {
   std::vector<double> cost(cost_as_leaf.begin(), cost_as_leaf.end());  // of the subtree
   std::vector<NodeId> nodes_below(tree.n_nodes(), 0);
   std::vector<Candidate> candidates;
-  for_each_inner_node_upwards(tree, [&](NodeId node, Children children) {
+  for_each_inner_node_upwards(tree, poller, [&](NodeId node, Children children) {
     cost[node] = 0.0;
     for (const NodeId child : children) {
       cost[node] += cost[child];
@@ -500,10 +505,25 @@ void check_confidence(double confidence) {
   }
 }
 
-double pessimistic_error(const Tree& tree, NodeId node, double confidence) {
+// Most nodes of a large tree have few rows, and the same few numbers of rows and errors again and again.
+class KnownRates {
+ public:
+  explicit KnownRates(double confidence) : confidence_(confidence) {}
+  double operator()(double errors, double weight) {
+    const auto [known, is_new] = rates_.try_emplace({errors, weight}, 0.0);
+    if (is_new) known->second = upper_error_rate(errors, weight, confidence_);
+    return known->second;
+  }
+
+ private:
+  double confidence_;
+  std::map<std::pair<double, double>, double> rates_;
+};
+
+double pessimistic_error(const Tree& tree, NodeId node, KnownRates& rates) {
   const double weight = tree.weight[node];
   if (!(weight > 0)) return 0.0;  // an empty branch of a multiway test
-  return weight * upper_error_rate(weight * error_share(tree, node), weight, confidence);
+  return weight * rates(weight * error_share(tree, node), weight);
 }
 
 }  // namespace
@@ -540,9 +560,10 @@ Tree collapse(const Tree& tree, std::span<const NodeId> new_leaves) {
   return std::move(copy).take();
 }
 
-CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost) {
+CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost, Cancel& cancel) {
+  CancelPoller poller(cancel, true);
   const std::vector<double> costs = leaf_costs(tree, cost);
-  const WeakestLinks links(tree, costs);
+  const WeakestLinks links(tree, costs, poller);
   CostComplexityPath path;
   path.alpha = {0.0};
   path.cost = {sum_over_leaves(tree, costs)};
@@ -567,12 +588,12 @@ CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost) {
   return path;
 }
 
-Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost) {
+Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost, Cancel& cancel) {
   if (!(ccp_alpha >= 0)) {
     throw std::invalid_argument("ccp_alpha must be 0 or more, got " + std::to_string(ccp_alpha));
   }
   if (ccp_alpha == 0) return tree;
-  const CostComplexityPath path = cost_complexity_path(tree, cost);
+  const CostComplexityPath path = cost_complexity_path(tree, cost, cancel);
   const auto beyond = std::ranges::upper_bound(path.alpha, ccp_alpha * (1 + kSlack));
   const auto step = static_cast<std::int32_t>(beyond - path.alpha.begin()) - 1;
   std::vector<NodeId> new_leaves;
@@ -586,9 +607,10 @@ Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost) {
 // drop of t, and that was the largest, so none of them can lower the error any more; what is below t is gone;
 // all other drops stay as they are. Ranking the cuts once and skipping the decided nodes is therefore the
 // same.
-PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as_leaf) {
+PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as_leaf, Cancel& cancel) {
+  CancelPoller poller(cancel, true);
   check_costs(tree, cost_as_leaf);
-  std::vector<Candidate> candidates = cuts_that_help(tree, cost_as_leaf);
+  std::vector<Candidate> candidates = cuts_that_help(tree, cost_as_leaf, poller);
   sort_by_rank(candidates);
   Decided decided(tree);
   PruningLog log;
@@ -614,7 +636,8 @@ double upper_error_rate(double errors, double weight, double confidence) {
   return solve_for_rate(errors, weight, confidence);
 }
 
-PrunedTree prune_pessimistic(const Tree& tree, double confidence) {
+PrunedTree prune_pessimistic(const Tree& tree, double confidence, Cancel& cancel) {
+  CancelPoller poller(cancel, true);
   check_confidence(confidence);
   if (tree.n_values == 1 && tree.n_nodes() > 1) {
     throw std::invalid_argument(
@@ -623,12 +646,15 @@ PrunedTree prune_pessimistic(const Tree& tree, double confidence) {
         "reduced_error");
   }
   std::vector<double> cost(tree.n_nodes());  // as a leaf at first, then of the pruned subtree
-  for (NodeId node = 0; node < node_count(tree); ++node)
-    cost[node] = pessimistic_error(tree, node, confidence);
+  KnownRates rates(confidence);
+  for (NodeId node = 0; node < node_count(tree); ++node) {
+    poller.poll(16 * kWorkPerNode);
+    cost[node] = pessimistic_error(tree, node, rates);
+  }
   std::vector<NodeId> nodes_below(tree.n_nodes(), 0);
   PruningLog log;
   double error = sum_over_leaves(tree, cost);
-  for_each_inner_node_upwards(tree, [&](NodeId node, Children children) {
+  for_each_inner_node_upwards(tree, poller, [&](NodeId node, Children children) {
     double cost_of_children = 0.0;
     for (const NodeId child : children) {
       cost_of_children += cost[child];

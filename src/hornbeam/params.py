@@ -62,6 +62,7 @@ __all__ = [
     "GrowthOptions",
     "NeighborOptions",
     "NumberCriterionOptions",
+    "NumberLeafOptions",
     "Option",
     "PruningOptions",
     "RegressorBoostingOptions",
@@ -343,6 +344,16 @@ OwnLoss = Annotated[
 ]
 
 
+OwnCriterion = Annotated[
+    Any,
+    Check(
+        phrases=("an object with a method score(cells)",),
+        claims=lambda value: hasattr(value, "score"),
+        fault=lambda value: "That is a class; make an object of it." if isinstance(value, type) else None,
+    ),
+]
+
+
 def _scorer_fault(value: object) -> str | None:
     return None if value == "loss" else _metric_fault(value)
 
@@ -467,20 +478,30 @@ class RunOptions(ThreadOptions):
 class ClassCriterionOptions(Declared):
     """What the splits of a classifier lower."""
 
-    criterion: Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2"] = option(
+    criterion: Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2"] | OwnCriterion = option(
         default="gini",
-        help="What splits are chosen by: the Gini index, entropy or error of the branches, the entropy "
-        "gained per bit of split information, the p-value of a chi-square test.",
+        help="What splits are chosen by: Gini index, entropy or error of the branches, entropy gained per "
+        "bit of split information, p-value of a chi-square test; or your own.",
     )
 
 
 class NumberCriterionOptions(Declared):
     """What the splits of a regressor lower."""
 
-    criterion: Literal["squared_error", "poisson", "f_test"] = option(
+    criterion: Literal["squared_error", "poisson", "f_test"] | OwnCriterion = option(
         default="squared_error",
-        help="What splits are chosen by: the variance or half the Poisson deviance of the targets in a node, "
-        "or the p-value of the F test of equal means.",
+        help="What splits are chosen by: variance or half the Poisson deviance of the branches, the p-value "
+        "of the F test of equal means, or a criterion of your own.",
+    )
+
+
+class NumberLeafOptions(Declared):
+    """What the leaves of a regressor predict."""
+
+    leaf_value: Literal["mean", "median"] = option(
+        default="mean",
+        help="What a node predicts: the weighted mean of its targets, or their weighted median, which few "
+        "far targets cannot move.",
     )
 
 
@@ -567,7 +588,7 @@ class ClassifierTreeOptions(TreeOptions, ClassWeightOptions, ClassCriterionOptio
     """What `DecisionTreeClassifier` takes."""
 
 
-class RegressorTreeOptions(TreeOptions, NumberCriterionOptions):
+class RegressorTreeOptions(TreeOptions, NumberCriterionOptions, NumberLeafOptions):
     """What `DecisionTreeRegressor` takes."""
 
 
@@ -664,7 +685,7 @@ class ClassifierForestOptions(ForestOptions, VoteOptions, SampleClassWeightOptio
     max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default="sqrt")
 
 
-class RegressorForestOptions(ForestOptions, NumberCriterionOptions):
+class RegressorForestOptions(ForestOptions, NumberCriterionOptions, NumberLeafOptions):
     """What forests of regression trees take."""
 
     max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default=1.0)

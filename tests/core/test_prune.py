@@ -1,6 +1,9 @@
 """Pruning against slow twins, against scikit-learn, and on trees too deep to recurse over."""
 
 import math
+import os
+import signal
+import threading
 from itertools import pairwise
 from typing import Any
 
@@ -624,6 +627,39 @@ def test_a_staircase_with_random_costs_is_pruned_best() -> None:
         alpha = path["alpha"][step]
         least = pruning.least_penalised_cost(children, costs, alpha)
         assert path["cost"][step] + alpha * path["n_leaves"][step] == pytest.approx(least, rel=1e-11)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
+def test_a_signal_ends_pruning() -> None:
+    """A first signal is heard at the end of the call at the latest, a second only by a call that listens.
+
+    Every level has a number of rows and errors of its own, so that pruning takes its time.
+    """
+    tree = staircase_of_rows(np.random.default_rng(3).integers(0, 2, LEVELS + 1))
+    heard = threading.Event()
+    over = threading.Event()
+
+    def hear(signum: int, frame: object) -> None:
+        if heard.is_set() and not over.is_set():
+            raise KeyboardInterrupt
+        heard.set()
+
+    def knock_twice() -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        heard.wait()
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, hear)
+    knocking = threading.Timer(0.02, knock_twice)
+    try:
+        knocking.start()
+        with pytest.raises(KeyboardInterrupt):
+            _core.prune_pessimistic(tree, 0.25)
+            over.set()
+    finally:
+        over.set()
+        knocking.join()
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_a_staircase_under_the_other_two_methods() -> None:

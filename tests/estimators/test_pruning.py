@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import pruning
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 import hornbeam as hb
 from hornbeam.data.target import ClassTarget
@@ -182,6 +182,39 @@ def test_the_table_of_nested_trees_is_the_twin(case, prune_cost):
 
 
 @pytest.mark.parametrize("kind", DATA)
+def test_groups_stay_together_in_the_folds(kind):
+    make, X, y = DATA[kind]
+    groups = np.arange(len(y)) * 7 % 40
+    pairs = list(GroupKFold(4).split(X, y, groups))
+    by_splitter = make(prune="cost_complexity", cv=GroupKFold(4)).fit(X, y, groups=groups)
+    by_hand = make(prune="cost_complexity", cv=pairs).fit(X, y)
+    assert by_splitter.pruning_table_.equals(by_hand.pruning_table_)
+    weights = np.where(groups == 3, 0.0, 1.0)  # rows without weight are not there, nor is their group
+    weighted = make(prune="cost_complexity", cv=GroupKFold(4)).fit(X, y, weights, groups=groups)
+    kept = groups != 3
+    dropped = make(prune="cost_complexity", cv=GroupKFold(4)).fit(X[kept], y[kept], groups=groups[kept])
+    assert weighted.pruning_table_.equals(dropped.pruning_table_)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_drawn_folds_and_validation_parts_keep_groups_whole(kind):
+    _, _, y = DATA[kind]
+    target = ClassTarget((np.asarray(y) > np.median(y)).astype(np.int32)[:, None], [np.arange(2)], False)
+    rows = np.flatnonzero(np.arange(len(y)) % 3).astype(np.uint32)
+    groups = (np.arange(len(y)) * 11 % 23).astype(np.int32)
+    seen = []
+    for outside, inside in folds(target, rows, 5, 9, groups):
+        assert not set(groups[outside]) & set(groups[inside])
+        assert sorted([*outside, *inside]) == rows.tolist()
+        seen += inside.tolist()
+    assert sorted(seen) == rows.tolist()
+    fit, held = hold_out(target, rows, 0.3, 9, groups)
+    assert not set(groups[fit]) & set(groups[held])
+    assert sorted([*fit, *held]) == rows.tolist()
+    assert 0.2 < len(held) / len(rows) <= 0.3
+
+
+@pytest.mark.parametrize("kind", DATA)
 def test_validation_chooses_the_nested_tree_of_least_error(kind):
     make, X, y = DATA[kind]
     fit, held = slice(0, None, 2), slice(1, None, 2)
@@ -305,6 +338,13 @@ REDUCED = hb.DecisionTreeClassifier(prune="reduced_error", random_state=0)
         (hb.DecisionTreeClassifier(prune="cost_complexity", cv=600), {}, "cv=600 folds"),
         (hb.DecisionTreeClassifier(prune="cost_complexity", cv=[(1, 2, 3)]), {}, "pairs of row positions"),
         (hb.DecisionTreeRegressor(prune="pessimistic"), {}, "a regressor has none"),
+        (hb.DecisionTreeClassifier(), {"groups": CANCER[1]}, "groups are given, but nothing would use them"),
+        (
+            hb.DecisionTreeClassifier(prune="cost_complexity"),
+            {"groups": CANCER[1]},
+            "at least as many groups",
+        ),
+        (REDUCED, {"groups": np.zeros(len(CANCER[1]))}, "needs at least two groups"),
     ],
 )
 def test_bad_pruning_is_refused(model, validation, message):

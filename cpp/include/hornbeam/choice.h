@@ -54,6 +54,7 @@ class Choice {
   double gain(double score) const;
   double split_information(const Split& split) const;
   void challenge(Chosen contender);
+  double freedom(const Chosen& test) const;
   double log_p(const Chosen& test) const;  // adjusted
   std::optional<Chosen> best_ratio();
 

@@ -20,6 +20,9 @@ enum class Criterion : std::uint8_t {
   kFTest,  // shows squared error
 };
 
+// What a node of numbers predicts.
+enum class LeafValue : std::uint8_t { kMean, kMedian };
+
 struct NodeFacts {
   double weight = 0.0;
   double impurity = 0.0;
@@ -29,7 +32,15 @@ struct NodeFacts {
 // `value` has room for [output, class]; `n_values` is its row length (see Tree).
 NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
                       double* value, int n_values);
-NodeFacts real_facts(Criterion criterion, const Target& target, std::span<const Entry> entries,
-                     double* value);
+NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,
+                     std::span<const Entry> entries, double* value);
+
+// The least number with at least half of the weight at or below it; where that is exactly half, the mean of
+// it and the next one. So whole-number weights are like repeated numbers. Reorders the pairs.
+struct WeightedNumber {
+  double number;
+  double weight;
+};
+double weighted_median(std::span<WeightedNumber> numbers);
 
 }  // namespace hornbeam

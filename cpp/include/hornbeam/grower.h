@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "hornbeam/cancel.h"
@@ -20,9 +21,21 @@ namespace hornbeam {
 // under the others a test is scored on the rows that have its feature.
 enum class Missing : std::uint8_t { kLearn, kMajority, kSurrogate, kFractional, kAvailable };
 
+// Candidate tests of one feature, for a criterion of the user's own: cells[test, branch, element].
+struct BranchCells {
+  const double* cells;
+  std::size_t n_tests;
+  std::size_t n_branches;
+  std::size_t cell_size;
+};
+// Writes a score per test, larger being better, -inf for a test that must not be; throws to end the fit.
+using ScoreBranches = std::function<void(const BranchCells&, double* scores)>;
+
 // Limits of 0 mean "none", except where said.
 struct GrowParams {
   Criterion criterion = Criterion::kGini;
+  ScoreBranches own_score = nullptr;  // in place of the criterion, which then is only shown; one output
+  LeafValue leaf_value = LeafValue::kMean;
   Growth growth = Growth::kDepthFirst;
   Missing missing = Missing::kLearn;
   std::int32_t max_surrogates = 5;

@@ -37,6 +37,9 @@ struct Kernels {
   // left_sum^2 / left + right_sum^2 / (node - left).
   double (*two_squares)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                         double node, double* scores);
+  // left_sum ln(left_sum / left * unit), and the same on the right; -inf where a sum is not positive.
+  double (*two_poissons)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
+                         double node, double unit, double* scores);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
   // How many of 256 ascending edges (unused ones infinite, one at least) lie below each value; 0 for NaN.

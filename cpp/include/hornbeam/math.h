@@ -5,33 +5,32 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace hornbeam {
 
-// For finite x > 0. x = 2^k m with m near 1; ln m = 2 atanh(s), s = (m-1)/(m+1), as an odd series in s.
+// For finite x > 0, without a branch, so that loops over it use wide registers. x = 2^k m with m near 1;
+// ln m = 2 atanh(s), s = (m-1)/(m+1), as an odd series in s.
 struct LogParts {
   double exponent;
   double ln_mantissa;
 };
 
 inline LogParts split_log(double x) {
-  int shift = 0;
-  if (x < 0x1p-1022) {  // subnormal
-    x *= 0x1p54;
-    shift = -54;
-  }
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  int exponent = static_cast<int>(bits >> 52) - 1023;
+  constexpr double kSqrt2 = 1.4142135623730951;
+  const bool subnormal = x < 0x1p-1022;
+  const auto bits = std::bit_cast<std::uint64_t>(subnormal ? x * 0x1p54 : x);
   double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
-  if (m > 1.4142135623730951) {
-    m *= 0.5;
-    exponent += 1;
-  }
+  const bool large = m > kSqrt2;
+  m = large ? m * 0.5 : m;
+  // The biased exponent as a number: put below the leading bit of 2^52.
+  const double biased = std::bit_cast<double>((bits >> 52) | 0x4330000000000000u) - 0x1p52;
+  const double exponent = biased - (subnormal ? 1023 + 54 : 1023) + (large ? 1 : 0);
   const double s = (m - 1.0) / (m + 1.0);
   const double z = s * s;
   double series = 1.0 / 23;
   for (int odd = 21; odd >= 3; odd -= 2) series = series * z + 1.0 / odd;
-  return {static_cast<double>(exponent + shift), 2 * s + 2 * s * z * series};
+  return {exponent, 2 * s + 2 * s * z * series};
 }
 
 inline double log2_of(double x) {
@@ -77,6 +76,13 @@ inline double exp_of(double x) {
   series = series * r + 1.0;
   const std::uint64_t exponent = std::bit_cast<std::uint64_t>(shifted) << 52;
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(series) + exponent);
+}
+
+// A branch of Poisson's deviance: sum ln(mean), -inf where the mean is not positive.
+inline double poisson_branch(double sum, double weight, double mean_unit) {
+  const double mean = sum / weight * mean_unit;
+  const double score = sum * ln_of(mean > 0 ? mean : 1.0);
+  return sum > 0 ? score : -std::numeric_limits<double>::infinity();
 }
 
 // x log2 x with 0 log 0 = 0.

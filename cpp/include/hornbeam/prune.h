@@ -31,6 +31,7 @@
 #include <span>
 #include <vector>
 
+#include "hornbeam/cancel.h"
 #include "hornbeam/tree.h"
 
 namespace hornbeam {
@@ -72,18 +73,18 @@ struct CostComplexityPath {
 
 // Links that are equally weak on paper fall in the same step. (scikit-learn lists them one by one, with
 // alphas that differ by rounding; the last entry of each run is the step here.)
-CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost);
+CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost, Cancel& cancel);
 
 // The smallest tree of the sequence whose alpha is at most ccp_alpha; at 0 nothing is cut, as in
 // scikit-learn.
-Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost);
+Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost, Cancel& cancel);
 
 // `cost_as_leaf[node]`: the validation error, weighted, of the rows that reach the node if it were a leaf.
-PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as_leaf);
+PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as_leaf, Cancel& cancel);
 
 // Needs class shares as values. `confidence` is CF, between 0 and 1: the smaller, the more is cut. Errors in
 // the log are expected errors, in units of weight.
-PrunedTree prune_pessimistic(const Tree& tree, double confidence);
+PrunedTree prune_pessimistic(const Tree& tree, double confidence, Cancel& cancel);
 
 // U(errors, weight) of pessimistic pruning; 1 where there is no weight.
 double upper_error_rate(double errors, double weight, double confidence);

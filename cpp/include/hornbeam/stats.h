@@ -237,6 +237,12 @@ class VectorStats {
     return squared_sum_factor_[static_cast<std::size_t>(output)];
   }
   std::int64_t fixed_weight(RowId row) const { return rows_->weight[row]; }
+  // Real targets, in the user's units.
+  double real_weight(const Element* cell) const { return static_cast<double>(weight(cell)) * weight_unit(); }
+  double sum(const Element* cell, int output) const {
+    const auto o = static_cast<std::size_t>(output);
+    return static_cast<double>(cell[output]) * sum_unit_[o] + centres_[o] * real_weight(cell);
+  }
 
   void load(std::span<const Entry> entries) { entries_ = entries; }
   std::uint32_t sort_payload(const Entry&, std::size_t position) const {
@@ -299,6 +305,7 @@ class VectorStats {
         spread += target.weight(row) * sample.times(i) * std::abs(target.real(row, o) - centre);
       }
       const double scale = fixed_point_scale(spread, 61);
+      centres_.push_back(centre);
       sum_unit_.push_back(1 / scale);
       squared_sum_factor_.push_back((1 / scale) * (1 / scale) * weight_scale_);
       for (const RowId row : sample.rows) {
@@ -316,8 +323,9 @@ class VectorStats {
   std::size_t n_rows_ = 0;
   double weight_scale_ = 1.0;
   std::vector<int> offsets_;
+  std::vector<double> centres_;   // real targets, per output: what sums leave out,
+  std::vector<double> sum_unit_;  // and what one of their units is
   std::vector<double> squared_sum_factor_;
-  std::vector<double> sum_unit_;
   struct PerRow {
     Buffer<std::int64_t> weight;
     Buffer<std::int32_t> channel;  // classification: [row, output]

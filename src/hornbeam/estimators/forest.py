@@ -53,7 +53,7 @@ class _Forest(Insight):
         target: ClassTarget | RegressionTarget,
         weights: npt.NDArray[np.float64] | None,
         *,
-        criterion: str,
+        criterion: Any,
         groups: Any,
         strata: npt.NDArray[np.int32] | None = None,
         balance_classes: bool = False,

@@ -1,6 +1,7 @@
 """From the parameters of an estimator to the settings of its trees: what single trees and forests share."""
 
 import warnings
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from hornbeam.params import (
     resolve_max_features,
     resolve_random_key,
 )
+from hornbeam.recipes.own_criterion import OwnCriterion, own_criterion
 from hornbeam.recipes.single import GrowthSettings
 from hornbeam.warnings import DataWarning
 
@@ -39,14 +41,18 @@ class GrownModel(GrowthOptions, TreeModel):
         target: ClassTarget | RegressionTarget,
         weights: npt.NDArray[np.float64] | None,
         *,
-        criterion: str,
+        criterion: Any,
         random_splits: bool,
         rows: npt.NDArray[np.uint32] | None = None,
     ) -> GrowthSettings:
         """Turn the parameters into numbers, now that the data are known; shares are of `rows`, or of all."""
+        if not isinstance(criterion, str):
+            criterion = own_criterion(criterion, of_classes=isinstance(target, ClassTarget))
         self._check_criterion(criterion, target.n_outputs)
         if criterion in _WITH_P_VALUES:
             self._refuse_gaps(encoded, f"criterion={criterion!r}", "p-values of splits on other rows differ")
+        if isinstance(criterion, OwnCriterion):
+            self._refuse_gaps(encoded, "a criterion of your own", "scores of splits on other rows differ")
         n_rows = encoded.n_rows if rows is None else len(rows)
         some_weights = weights if weights is None or rows is None else weights[rows]
         total_weight = float(n_rows if some_weights is None else some_weights.sum())
@@ -55,6 +61,7 @@ class GrownModel(GrowthOptions, TreeModel):
         min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
         return GrowthSettings(
             criterion=criterion,
+            leaf_value=self._leaf_value(),
             missing="learn" if self.missing == "error" else self.missing,
             max_surrogates=self.max_surrogates,
             random_splits=random_splits,
@@ -72,14 +79,32 @@ class GrownModel(GrowthOptions, TreeModel):
             monotonic=self._checked_directions(encoded, target),
         )
 
-    def _check_criterion(self, criterion: str, n_outputs: int) -> None:
+    def _leaf_value(self) -> Literal["mean", "median"]:
+        """Return what nodes of numbers predict; medians may break the order that constraints promise."""
+        leaf_value: Literal["mean", "median"] = getattr(self, "leaf_value", "mean")
+        if leaf_value == "median" and self.monotonic_cst is not None:
+            raise ValueError(
+                "monotonic_cst compares the means of branches, which leaf_value='median' does not predict. "
+                "Set leaf_value='mean', or leave monotonic_cst out."
+            )
+        return leaf_value
+
+    def _check_criterion(self, given: str | OwnCriterion, n_outputs: int) -> None:
         """Refuse what does not go together with the criterion."""
+        is_own = isinstance(given, OwnCriterion)
+        criterion = type(given.given).__name__ if isinstance(given, OwnCriterion) else given
+        if is_own and self.categorical_split in ("multiway", "merge"):
+            raise ValueError(
+                f"criterion={criterion!r}, one of your own, does not go with categorical_split="
+                f"{self.categorical_split!r}: it scores tests with two branches. Use another "
+                "categorical_split, or a criterion of the library."
+            )
         if self.min_significance is not None and criterion not in _WITH_P_VALUES:
             raise ValueError(
                 f"min_significance is {self.min_significance}, but criterion={criterion!r} has no p-values. "
                 "Use criterion='chi2' for classes or 'f_test' for numbers, or min_impurity_decrease."
             )
-        if n_outputs > 1 and criterion in _FOR_ONE_OUTPUT:
+        if n_outputs > 1 and (is_own or criterion in _FOR_ONE_OUTPUT):
             raise ValueError(
                 f"criterion={criterion!r} takes one output, but y has {n_outputs}. Use 'gini' or 'entropy' "
                 "for several outputs of classes, 'squared_error' for several numbers."

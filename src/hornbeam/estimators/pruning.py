@@ -51,7 +51,7 @@ class Prunable(GrownModel, PruningOptions):
     def _draws_rows(self) -> bool:
         return self._wants_validation or self.prune == "cost_complexity"
 
-    def _check_pruning(self, target: Target, validation: Validation) -> None:
+    def _check_pruning(self, target: Target, validation: Validation, *, with_groups: bool) -> None:
         """Refuse what pruning could only ignore."""
         if self.prune is not None and self.ccp_alpha > 0:
             raise ValueError(
@@ -67,6 +67,11 @@ class Prunable(GrownModel, PruningOptions):
             raise ValueError(
                 "X_val and y_val are given, but nothing would use them. Set prune='reduced_error', or "
                 "prune='cost_complexity' with prune_select='validation'."
+            )
+        if with_groups and (validation.is_given or not self._draws_rows):
+            raise ValueError(
+                "groups are given, but nothing would use them: they keep rows together in the folds of "
+                "prune='cost_complexity' and in the validation part that a fit draws from X."
             )
 
     def _read_validation(self, validation: Validation, model: Ensemble, target: Target) -> HeldOut:
@@ -84,7 +89,8 @@ class Prunable(GrownModel, PruningOptions):
         """Grow a tree, on all rows or all but a validation part, and cut it back as the options say."""
         rows = data.rows
         if held is None and self._wants_validation:
-            rows, held_rows = hold_out(data.target, data.rows, self.validation_fraction, data.key)
+            fraction = self.validation_fraction
+            rows, held_rows = hold_out(data.target, data.rows, fraction, data.key, data.groups)
             held = data.held_out(held_rows)
             refuse_one_class(held, what="The validation part", way_out=_LARGER_PART)
         tree = data.grow(rows)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
 from hornbeam.data.encode import encode
-from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.base import Training, paths_to
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
@@ -25,6 +25,7 @@ from hornbeam.inside.splits import NodeRows, split_frame
 from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import ClassifierTreeOptions, RegressorTreeOptions, TreeOptions
 from hornbeam.recipes.holdout import GrowingData
+from hornbeam.recipes.own_criterion import own_criterion
 from hornbeam.recipes.single import GrowthSettings, grow_tree
 from hornbeam.threads import resolve_n_jobs
 
@@ -39,11 +40,13 @@ class _DecisionTree(Prunable, TreeOptions):
         training: Training,
         target: ClassTarget | RegressionTarget,
         weights: npt.NDArray[np.float64] | None,
-        criterion: str,
+        *,
+        criterion: Any,
         validation: Validation,
+        groups: Any,
     ) -> None:
         self._check_available()
-        self._check_pruning(target, validation)
+        self._check_pruning(target, validation, with_groups=groups is not None)
         n_threads = resolve_n_jobs(self.n_jobs)
         encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)
         model = Ensemble((), encoded.schema, self.unseen, missing_allowed=self.missing != "error")
@@ -62,7 +65,8 @@ class _DecisionTree(Prunable, TreeOptions):
         rows = rows_with_weight(encoded.n_rows, weights)
         settings = settings_for(rows)
         key = self._random_key(settings, encoded.n_features, draws_rows=self._draws_rows)
-        data = GrowingData(encoded, target, weights, rows, key, grow)
+        numbered = None if groups is None else read_groups(groups, training.n_rows_given, rows=training.rows)
+        data = GrowingData(encoded, target, weights, rows, key, grow, numbered)
         tree, pruned = self._grow_and_prune(data, model, held, n_threads=n_threads)
         warn_of_a_lone_leaf(tree, encoded)
         self._remember_growth(training, target, settings, (tree,))
@@ -147,11 +151,18 @@ class _DecisionTree(Prunable, TreeOptions):
             self._reading(self.tree_),
             node,
             given,
-            criterion=self.get_params(deep=False)["criterion"],
+            criterion=self._shown_impurity(),
             categorical_split=self.categorical_split,
             merge_level=self.merge_level,
             best_per_feature=best_per_feature,
         )
+
+    def _shown_impurity(self) -> str:
+        """Return the name of the criterion, or of what nodes show under one of the user's own."""
+        criterion: Any = self.get_params(deep=False)["criterion"]
+        if isinstance(criterion, str):
+            return criterion
+        return own_criterion(criterion, of_classes=bool(self._class_labels())).shown
 
     def _rows_in_node(self, X: Any, y: Any, sample_weight: Any, node: int) -> NodeRows:
         tree = self.tree_
@@ -219,16 +230,20 @@ class DecisionTreeClassifier(ClassAnswers, _DecisionTree, ClassifierTreeOptions)
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Grow the tree on rows X with labels y, and prune it if `prune` says so.
 
         Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
-        rows of X out of the growth (`validation_fraction`).
+        rows of X out of the growth (`validation_fraction`). Rows of equal `groups` stay together there and
+        in the folds of `cv`.
         """
         training = self._begin_fit(X, sample_weight)
         target, weights = self._read_classes(training, y, self.class_weight)
         validation = Validation(X_val, y_val, sample_weight_val)
-        self._fit_tree(training, target, weights, self.criterion, validation)
+        self._fit_tree(
+            training, target, weights, criterion=self.criterion, validation=validation, groups=groups
+        )
         self._remember_classes(target)
         return self
 
@@ -255,14 +270,18 @@ class DecisionTreeRegressor(NumberAnswers, _DecisionTree, RegressorTreeOptions):
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Grow the tree on rows X with targets y, and prune it if `prune` says so.
 
         Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
-        rows of X out of the growth (`validation_fraction`).
+        rows of X out of the growth (`validation_fraction`). Rows of equal `groups` stay together there and
+        in the folds of `cv`.
         """
         training = self._begin_fit(X, sample_weight)
         target = self._read_numbers(training, y, criterion=self.criterion)
         validation = Validation(X_val, y_val, sample_weight_val)
-        self._fit_tree(training, target, training.weights, self.criterion, validation)
+        self._fit_tree(
+            training, target, training.weights, criterion=self.criterion, validation=validation, groups=groups
+        )
         return self

@@ -2,8 +2,8 @@
 
 Texts, numbers, truth values and None are themselves, lists and arrays are lists. What JSON has no form for
 becomes an object with one key that says what it is: {"pairs": [[key, value], ...]} is a dict, {"estimator":
-name, "parameters": {...}} an estimator that is not fitted, {"callable": name} a function of the user, of
-which only the name is kept.
+name, "parameters": {...}} an estimator that is not fitted, {"callable": name} a function of the user, or an
+object that is a criterion or a loss, of which only the name is kept.
 """
 
 import numbers
@@ -38,6 +38,10 @@ class NamedCallable:
             "Set the parameter to the function itself, or save with a choice of this library."
         )
 
+    # An object that was a criterion or a loss is known by these.
+    score = __call__
+    gradient_hessian = __call__
+
     def __repr__(self) -> str:
         return f"NamedCallable({self.name!r})"
 
@@ -66,7 +70,7 @@ def _to_json(value: Any, known: Estimators, what: str) -> Any:
     if hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, str):
         entries = sorted(value) if isinstance(value, Set) else value  # a set has no order of its own
         return [_to_json(entry, known, what) for entry in entries]
-    if callable(value):
+    if callable(value) or hasattr(value, "score") or hasattr(value, "gradient_hessian"):
         return {"callable": _name_of(value)}
     return _scalar_to_json(value, what)
 

@@ -20,6 +20,7 @@ from hornbeam.model import EncodedRows
 __all__ = ["GrowingData", "HeldOut", "folds", "hold_out", "refuse_one_class", "taken"]
 
 RowArray = npt.NDArray[np.uint32]
+GroupArray = npt.NDArray[np.int32]  # of all rows of a table: which of them belong together
 Target = ClassTarget | RegressionTarget
 
 
@@ -54,6 +55,7 @@ class GrowingData:
     rows: RowArray
     key: int
     grow: Callable[[RowArray], _core.Tree]
+    groups: GroupArray | None = None
 
     def held_out(self, rows: RowArray) -> HeldOut:
         """Return some of the rows, to judge a tree by that did not see them."""
@@ -65,7 +67,7 @@ class GrowingData:
 
     def fold_trees(self, cv: Any) -> Iterator[tuple[_core.Tree, HeldOut]]:
         """Grow a tree outside every fold; yield it with the rows inside."""
-        for outside, inside in folds(self.target, self.rows, cv, self.key):
+        for outside, inside in folds(self.target, self.rows, cv, self.key, self.groups):
             yield self.grow(outside), self.held_out(inside)
 
 
@@ -76,14 +78,27 @@ def taken(target: Target, rows: npt.NDArray[Any]) -> Target:
     return replace(target, values=target.values[rows])
 
 
-def hold_out(target: Target, rows: RowArray, fraction: float, key: int) -> tuple[RowArray, RowArray]:
-    """Draw a share of the rows for validation; return the rows to fit on and those to validate on."""
+def hold_out(
+    target: Target, rows: RowArray, fraction: float, key: int, groups: GroupArray | None = None
+) -> tuple[RowArray, RowArray]:
+    """Draw a share of the rows for validation; return the rows to fit on and those to validate on.
+
+    Rows of one group are drawn together, which makes the share an approximate one.
+    """
     n_held = round(fraction * len(rows))
     if not 0 < n_held < len(rows):
         raise ValueError(
             f"validation_fraction={fraction} of {len(rows)} row(s) leaves {n_held} to validate on and "
             f"{len(rows) - n_held} to fit on. Give more rows, another fraction, or X_val and y_val."
         )
+    if groups is not None:
+        order = _shuffled_groups(groups[rows], key)
+        is_held_group = np.cumsum(np.bincount(groups[rows])[order]) <= n_held
+        is_held_group[0] = True  # a first group that is too large is better than none
+        is_held = np.isin(groups[rows], order[is_held_group])
+        if is_held.all():
+            raise ValueError("A validation part needs at least two groups; all rows belong to one.")
+        return rows[~is_held], rows[is_held]
     shuffled = _shuffled_by_class(target, rows, key)
     # Every (1 / fraction)-th of the rows sorted by class: each class gives its share.
     chosen = (np.arange(n_held) + 0.5) * len(rows) // n_held
@@ -92,15 +107,23 @@ def hold_out(target: Target, rows: RowArray, fraction: float, key: int) -> tuple
     return np.sort(shuffled[~is_held]), np.sort(shuffled[is_held])
 
 
-def folds(target: Target, rows: RowArray, cv: Any, key: int) -> Iterator[tuple[RowArray, RowArray]]:
+def folds(
+    target: Target, rows: RowArray, cv: Any, key: int, groups: GroupArray | None = None
+) -> Iterator[tuple[RowArray, RowArray]]:
     """Yield the rows to fit on and those to validate on, fold by fold.
 
-    `cv` is a number of folds, a splitter of scikit-learn or an iterable of pairs of positions.
+    `cv` is a number of folds, a splitter of scikit-learn or an iterable of pairs of positions. Rows of one
+    group are in one fold; a splitter is told of the groups and may do with them what it likes.
     """
+    of_rows = None if groups is None else groups[rows]
     if isinstance(cv, int | np.integer):
-        yield from _random_folds(target, rows, int(cv), key)
+        if of_rows is None:
+            yield from _random_folds(target, rows, int(cv), key)
+        else:
+            yield from _group_folds(rows, of_rows, int(cv), key)
         return
-    pairs = cv.split(np.zeros((len(rows), 1)), _labels(target)[rows]) if hasattr(cv, "split") else cv
+    is_splitter = hasattr(cv, "split")
+    pairs = cv.split(np.zeros((len(rows), 1)), _labels(target)[rows], of_rows) if is_splitter else cv
     for number, (fit, held) in enumerate(pairs):
         fit_rows, held_rows = rows[np.asarray(fit)], rows[np.asarray(held)]
         if not (len(fit_rows) and len(held_rows)):
@@ -119,6 +142,22 @@ def _random_folds(
     fold_of = np.arange(len(rows)) % n_folds
     for fold in range(n_folds):
         yield np.sort(shuffled[fold_of != fold]), np.sort(shuffled[fold_of == fold])
+
+
+def _group_folds(
+    rows: RowArray, groups: GroupArray, n_folds: int, key: int
+) -> Iterator[tuple[RowArray, RowArray]]:
+    order = _shuffled_groups(groups, key)
+    if n_folds > len(order):
+        raise ValueError(f"cv={n_folds} folds need at least as many groups; there are {len(order)}.")
+    for fold in range(n_folds):
+        inside = np.isin(groups, order[fold::n_folds])
+        yield rows[~inside], rows[inside]
+
+
+def _shuffled_groups(groups: GroupArray, key: int) -> GroupArray:
+    shuffled: GroupArray = np.random.default_rng(key).permutation(np.unique(groups))
+    return shuffled
 
 
 def refuse_one_class(held: HeldOut, *, what: str, way_out: str) -> None:

@@ -14,6 +14,7 @@ from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.recipes.footprint import refuse_hopeless_tree
+from hornbeam.recipes.own_criterion import OwnCriterion
 from hornbeam.warnings import ThreadsWarning, WeightWarning
 
 __all__ = ["GrowthSettings", "grow_tree", "warn_of_refused_thread", "warn_of_weightless_rows"]
@@ -23,7 +24,8 @@ __all__ = ["GrowthSettings", "grow_tree", "warn_of_refused_thread", "warn_of_wei
 class GrowthSettings:
     """How a tree grows, in numbers of rows and features; 0 means no limit."""
 
-    criterion: str
+    criterion: str | OwnCriterion
+    leaf_value: Literal["mean", "median"] = "mean"
     growth: Literal["depth_first", "level", "best_first"] = "depth_first"
     missing: Literal["learn", "surrogate", "fractional", "majority", "available"] = "learn"
     max_surrogates: int = 5
@@ -87,7 +89,7 @@ def grow_tree(
         rows=rows,
         multiplicity=None,
         key=key,
-        n_threads=n_threads,
+        n_threads=1 if isinstance(settings.criterion, OwnCriterion) else n_threads,  # Python takes turns
         **vars(settings),
     )
     if warn_of_weightless:

@@ -36,15 +36,10 @@ class PoissonBranch {
   static constexpr bool kMovable = false;
   explicit PoissonBranch(const SumStats& stats)
       : sum_unit_(stats.sum_unit()), mean_unit_(stats.sum_unit() / stats.weight_unit()) {}
-  double operator()(double sum, double weight) const {
-    return sum > 0 ? sum * ln_of(sum / weight * mean_unit_) : -kInfinity;
-  }
+  double operator()(double sum, double weight) const { return poisson_branch(sum, weight, mean_unit_); }
   double score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                double node, double* scores) const {
-    for (std::size_t i = 0; i < n; ++i) {
-      scores[i] = (*this)(left_sums[i], left[i]) + (*this)(right_sums[i], node - left[i]);
-    }
-    return kernels().largest(scores, n);
+    return kernels().two_poissons(left_sums, right_sums, left, n, node, mean_unit_, scores);
   }
   double unit() const { return sum_unit_; }
 

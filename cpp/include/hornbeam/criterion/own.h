@@ -1,0 +1,128 @@
+// A criterion of the user's own: all candidates of a feature are handed over at once, as the cells of their
+// branches, and come back as scores, larger being better. Slower than what is compiled in, and right: the
+// same walks, cells, ties and limits. Whoever scores may be Python; the core does not know.
+//
+// Cells are in the user's units: for classes the weight of each class, for numbers the weight, the sum of y
+// and the sum of y^2.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hornbeam/grower.h"
+#include "hornbeam/notes.h"
+#include "hornbeam/stats.h"
+
+namespace hornbeam {
+
+// The sums of y and of y^2 come from a target with two outputs.
+class MomentTarget {
+ public:
+  explicit MomentTarget(const Target& target) : target_(target) {
+    moments_.reserve(2 * target.reals.size());
+    for (const double y : target.reals) moments_.insert(moments_.end(), {y, y * y});
+    target_.n_outputs = 2;
+    target_.reals = moments_;
+  }
+  const Target& target() const { return target_; }
+
+ private:
+  Target target_;
+  std::vector<double> moments_;
+};
+
+class OwnScorer {
+ public:
+  static constexpr bool kShowsAnother = true;
+  using Stats = VectorStats;
+  using Element = VectorStats::Element;
+
+  OwnScorer(VectorStats stats, ScoreBranches score)
+      : stats_(std::move(stats)),
+        score_(std::move(score)),
+        left_(static_cast<std::size_t>(stats_.cell_size())),
+        right_(left_.size()),
+        row_(left_.size()) {}
+
+  class Walk {
+   public:
+    using Element = VectorStats::Element;
+    using Step = std::uint32_t;
+
+    static Step step_of(std::uint32_t position) { return position; }
+    void move(Step position) {
+      std::fill(scorer_.row_.begin(), scorer_.row_.end(), 0);
+      scorer_.stats_.add(scorer_.row_.data(), position);
+      move_cell(scorer_.row_.data());
+    }
+    void move_cell(const Element* cell) {
+      for (std::size_t k = 0; k < scorer_.left_.size(); ++k) {
+        scorer_.left_[k] += cell[k];
+        scorer_.right_[k] -= cell[k];
+      }
+    }
+    void note(bool wanted) {
+      if (!wanted) return;
+      scorer_.write_cell(scorer_.left_.data());
+      scorer_.write_cell(scorer_.right_.data());
+      ++n_notes_;
+    }
+    std::size_t n_notes() const { return n_notes_; }
+    std::int64_t left_rows() const { return scorer_.stats_.rows(scorer_.left_.data()); }
+    std::int64_t left_weight() const { return scorer_.stats_.weight(scorer_.left_.data()); }
+    double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
+    double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
+
+   private:
+    friend class OwnScorer;
+    explicit Walk(OwnScorer& scorer) : scorer_(scorer) {}
+    OwnScorer& scorer_;
+    std::size_t n_notes_ = 0;
+  };
+
+  VectorStats& stats() { return stats_; }
+  int cell_size() const { return stats_.cell_size(); }
+  Walk start(const Element* node, std::size_t) {
+    std::fill(left_.begin(), left_.end(), 0);
+    std::copy_n(node, right_.size(), right_.begin());
+    cells_.clear();
+    return Walk(*this);
+  }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    const std::size_t n = walk.n_notes();
+    if (n == 0) return {};
+    double* scores = scores_.start(n);
+    score_({cells_.data(), n, 2, cells_.size() / (2 * n)}, scores);
+    return first_best(scores, n, 0.0, to_beat);
+  }
+  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
+  double score_of_node(const Element*) const { return 0.0; }  // what is shown is computed from the branches
+  double score_of_branch(const Element*, const Element*) const { return 0.0; }  // of many: refused before
+  double order_of(const Element* cell) const {
+    if (!stats_.is_classification()) return stats_.sum(cell, 0) / stats_.real_weight(cell);
+    return static_cast<double>(cell[1]) / static_cast<double>(stats_.weight(cell));
+  }
+  double tie_scale(const Element*) const { return 0.0; }
+  double score_unit() const { return 1.0; }
+
+ private:
+  void write_cell(const Element* cell) {
+    if (stats_.is_classification()) {
+      for (int k = 0; k < stats_.offset(1); ++k) {
+        cells_.push_back(static_cast<double>(cell[k]) * stats_.weight_unit());
+      }
+    } else {
+      cells_.insert(cells_.end(), {stats_.real_weight(cell), stats_.sum(cell, 0), stats_.sum(cell, 1)});
+    }
+  }
+
+  VectorStats stats_;
+  ScoreBranches score_;
+  std::vector<Element> left_;
+  std::vector<Element> right_;
+  std::vector<Element> row_;
+  std::vector<double> cells_;  // [candidate, branch, cell]
+  NoteRoom<double> scores_;
+};
+
+}  // namespace hornbeam
