@@ -78,6 +78,7 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
     "max_features": ([None, "sqrt", "log2", 1, 7, 0.1, 1.0], [0, -1, 0.0, 1.01, "auto", True, math.nan, [1]]),
     "max_leaf_nodes": ([None, 2, 31], [1, 0, -1, 2.0, "31", True]),
     "max_nodes": ([None, 1, 31], [0, -1, 2.0, "31", True]),
+    "leaf_value": (["mean", "median"], ["Median", None, 0]),
     "min_significance": ([None, 0.05, 1.0, 1], [0, -0.1, 1.01, math.nan, "0.05", True]),
     "min_impurity_decrease": ([0, 0.0, 0.5, 10, 1e300], [-1e-9, math.inf, math.nan, 10**400, None, "0"]),
     "ccp_alpha": ([0, 0.0, 0.5, 10], [-1e-9, math.inf, -math.inf, math.nan, None, "0", True]),
@@ -270,6 +271,7 @@ def test_defaults_and_names_equal_scikit_learns(cls: type[Declared], twin: Any) 
         ),
         *("prune", "prune_select", "prune_cost", "prune_confidence", "cv", "n_jobs"),
         "validation_fraction",
+        *(["leaf_value"] if cls is DemoRegressor else []),
     }
 
 

@@ -16,7 +16,7 @@ does this. The type says all that is allowed: `Bounds` narrows `int` and `float`
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -344,8 +344,14 @@ OwnLoss = Annotated[
 ]
 
 
+class ScoresCells(Protocol):
+    """A criterion of the user's own: a score per test from cells[test, branch, element], larger is better."""
+
+    def score(self, cells: NDArray[np.float64], /) -> Any: ...
+
+
 OwnCriterion = Annotated[
-    Any,
+    ScoresCells,
     Check(
         phrases=("an object with a method score(cells)",),
         claims=lambda value: hasattr(value, "score"),

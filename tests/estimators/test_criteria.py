@@ -159,9 +159,9 @@ def test_f_test_reads_weights_as_counts():
 
 def test_a_criterion_that_does_not_fit_the_task_says_so():
     X, y = np.arange(8.0).reshape(-1, 2), np.array([0, 1, 0, 1])
-    with pytest.raises(ValueError, match=r"criterion must be 'gini', 'entropy', .*'chi2'; got 'f_test'"):
+    with pytest.raises(ValueError, match=r"criterion must be 'gini', 'entropy', .*'chi2'.*; got 'f_test'"):
         hb.DecisionTreeClassifier(criterion="f_test").fit(X, y)
-    with pytest.raises(ValueError, match=r"criterion must be 'squared_error'.* or 'f_test'; got 'chi2'"):
+    with pytest.raises(ValueError, match=r"criterion must be 'squared_error'.*'f_test'.*; got 'chi2'"):
         hb.DecisionTreeRegressor(criterion="chi2").fit(X, y)
     with pytest.raises(ValueError, match=r"min_significance is 0.05, but criterion='gini' has no p-values"):
         hb.DecisionTreeClassifier(min_significance=0.05).fit(X, y)

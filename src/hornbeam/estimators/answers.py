@@ -106,7 +106,7 @@ class NumberAnswers(RegressorMixin, MultiOutputMixin, TreeModel):
 
     n_outputs_: int = fitted()
 
-    def _read_numbers(self, training: Training, y: Any, *, criterion: str) -> RegressionTarget:
+    def _read_numbers(self, training: Training, y: Any, *, criterion: object) -> RegressionTarget:
         """Read the targets of the rows that count; the criterion may ask more of them."""
         name = type(self).__name__
         target = read_numbers(y, training.n_rows_given, rows=training.rows, estimator_name=name)

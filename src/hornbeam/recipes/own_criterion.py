@@ -18,7 +18,7 @@ __all__ = ["OwnCriterion", "OwnCriterionError", "own_criterion"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_SHOWN = {True: ("gini", "entropy", "accuracy"), False: ("squared_error", "poisson")}
+_SHOWN = {True: ("gini", "entropy", "accuracy"), False: ("squared_error",)}
 
 
 class OwnCriterionError(ValueError):
