@@ -52,32 +52,24 @@ double weighted_median(std::span<WeightedNumber> numbers) {
   const auto by_number = [](const WeightedNumber& a, const WeightedNumber& b) { return a.number < b.number; };
   double total = 0.0;
   for (const WeightedNumber& each : numbers) total += each.weight;
-  const double half = total / 2;
   const double slack = total * 0x1p-40;  // the same sum in another order
-  double below = 0.0;                    // the weight that lies before the range
-  double least_above = kInfinity;        // the least number behind it
+  double wanted = total / 2;             // of the weight in the range
   while (numbers.size() > 1) {
-    const std::size_t middle = numbers.size() / 2;
-    std::nth_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle), numbers.end(),
-                     by_number);
+    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+    std::nth_element(numbers.begin(), middle, numbers.end(), by_number);
     double first = 0.0;
-    for (const WeightedNumber& each : numbers.first(middle)) first += each.weight;
-    if (std::abs(below + first - half) <= slack) {
-      const auto last =
-          std::max_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle), by_number);
-      return last->number / 2 + numbers[middle].number / 2;
+    for (auto each = numbers.begin(); each != middle; ++each) first += each->weight;
+    if (std::abs(first - wanted) <= slack) {
+      return std::max_element(numbers.begin(), middle, by_number)->number / 2 + middle->number / 2;
     }
-    if (below + first > half) {
-      least_above = numbers[middle].number;
-      numbers = numbers.first(middle);
+    if (first > wanted) {
+      numbers = {numbers.begin(), middle};
     } else {
-      below += first;
-      numbers = numbers.subspan(middle);
+      wanted -= first;
+      numbers = {middle, numbers.end()};
     }
   }
-  const double last = numbers[0].number;
-  const bool ends_at_half = std::abs(below + numbers[0].weight - half) <= slack;
-  return ends_at_half && least_above != kInfinity ? last / 2 + least_above / 2 : last;
+  return numbers[0].number;
 }
 
 NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,
