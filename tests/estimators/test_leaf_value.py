@@ -19,15 +19,18 @@ def median(y: np.ndarray, weights: np.ndarray) -> float:
 
 @pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")  # of constant columns
 @settings(max_examples=80, deadline=None)
-@given(st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.integers(1, 3))
-def test_every_node_holds_the_median_of_its_rows(n_rows, seed, weighted, n_outputs):
+@given(
+    st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.integers(1, 3), st.sampled_from([None, 6])
+)
+def test_every_node_holds_the_median_of_its_rows(n_rows, seed, weighted, n_outputs, max_leaf_nodes):
+    """So few rows are one thicket from the root on; under a limit of leaves there is none."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, size=(n_rows, 2)).astype(float)
     y = rng.integers(-3, 4, size=(n_rows, n_outputs)) / 2
     weights = rng.integers(0, 4, n_rows).astype(float) if weighted else np.ones(n_rows)
     weights[0] = 1
-    model = hb.DecisionTreeRegressor(leaf_value="median", max_depth=3)
-    model.fit(X, y, weights if weighted else None)
+    model = hb.DecisionTreeRegressor(leaf_value="median", max_depth=3, max_leaf_nodes=max_leaf_nodes)
+    model.fit(X, y[:, 0] if n_outputs == 1 else y, weights if weighted else None)
     path = model.decision_path(X).toarray().astype(bool)
     for node in range(model.tree_.node_count):
         rows = path[:, node] & (weights > 0)
