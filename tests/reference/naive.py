@@ -249,7 +249,9 @@ def judge(
     if rules.criterion == "chi2":
         score = chi2_score([(data.outputs[0][side], data.weights[side]) for side in sides])
     else:
-        score = math.fsum(score_of(data, rules, side) for side in sides) + left_out
+        score = math.fsum(score_of(data, rules, side) for side in sides)
+        if score > -math.inf:  # else a branch is refused, whatever the rows that are left out would add
+            score += left_out
     if score == -math.inf:
         return None
     sign = rules.monotonic_cst[split.feature] if rules.monotonic_cst is not None else 0
