@@ -70,7 +70,7 @@ def _to_json(value: Any, known: Estimators, what: str) -> Any:
     if hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, str):
         entries = sorted(value) if isinstance(value, Set) else value  # a set has no order of its own
         return [_to_json(entry, known, what) for entry in entries]
-    if callable(value) or hasattr(value, "score") or hasattr(value, "gradient_hessian"):
+    if callable(value) or hasattr(value, "score"):
         return {"callable": _name_of(value)}
     return _scalar_to_json(value, what)
 
