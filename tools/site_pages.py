@@ -77,6 +77,7 @@ def pictures() -> Iterator[tuple[str, bytes]]:
     mpl.rcParams.update({"svg.hashsalt": "hornbeam", "font.size": 10})
     from matplotlib import pyplot  # noqa: PLC0415
 
+    pyplot.close("all")  # what others have left open is none of the page's
     names: list[str] = []
     scope: dict[str, Any] = {}
     for name, example in DRAWING.findall((DOCS / "pictures.md").read_text(encoding="utf-8")):
