@@ -1,11 +1,11 @@
 """hb.compare on ten shared tables, beside an exhaustive search with scikit-learn on the same folds.
 
-    python -m benchmarks.compare_tables [--seconds 20] >table.md
+    python -m benchmarks.compare_tables [--seconds 30] [--only glass wine] >table.md
 
 For each table, the winner of the comparison (nested searches, within a time budget) is set beside the best of
 all settings of scikit-learn's methods by plain cross-validation. The latter is the maximum of some thirty
 scores and so flattering; the question is whether the winner is within two standard errors of it. Tables are
-read from the folder that `benchmarks.data.shared_folder` names.
+read from the folder that `benchmarks.data.shared_folder` names. docs/compare.md has what was printed last.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.ensemble import (
     AdaBoostClassifier,
     ExtraTreesClassifier,
@@ -28,6 +29,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, SVR
 
 import hornbeam as hb
@@ -47,6 +49,10 @@ class Table:
     file: str
     target: str
     left_out: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.file.partition(".")[0]
 
     def read(self) -> tuple[pd.DataFrame, Any]:
         frame = pd.read_csv(shared_folder() / self.file)
@@ -88,12 +94,17 @@ def searches(task: str) -> list[tuple[Any, dict[str, list[Any]]]]:
     ]
 
 
+def dense(matrix: Any) -> Any:
+    """Return a matrix as a plain array: histogram boosting takes no other."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
 def best_of_scikit_learn(X: Any, y: Any, task: str, splits: Any) -> tuple[str, float]:
     """Search everything on the given folds; return the best method and its mean score."""
     scoring = "accuracy" if task == "classification" else "neg_root_mean_squared_error"
     found = []
     for estimator, grid in searches(task):
-        pipeline = make_pipeline(Design(), estimator)
+        pipeline = make_pipeline(Design(), FunctionTransformer(dense), estimator)
         last = pipeline.steps[-1][0]
         prefixed = {f"{last}__{name}": values for name, values in grid.items()}
         search = GridSearchCV(pipeline, prefixed, cv=list(splits), scoring=scoring, refit=False).fit(X, y)
@@ -103,28 +114,31 @@ def best_of_scikit_learn(X: Any, y: Any, task: str, splits: Any) -> tuple[str, f
 
 
 def line(table: Table, seconds: float) -> str:
+    """Compare on one table; `behind` is in standard errors of the winner's score."""
     X, y = table.read()
     found = hb.compare(X, y, time_budget=seconds, random_state=0)
     name, score = best_of_scikit_learn(X, y, found.task, found.splits)
-    best, metric = found.records[0], found.metrics[0].name
-    error = np.nanmax([best[f"{metric} se rows"], best[f"{metric} se folds"]])
-    behind = (score - best[metric]) * (1 if found.metrics[0].greater_is_better else -1)
+    best, metric = found.records[0], found.metrics[0]
+    error = np.nanmax([best[f"{metric.name} se rows"], best[f"{metric.name} se folds"]])
+    behind = metric.sign() * (score - best[metric.name])
     close = "yes" if behind <= 2 * error else "no"
     return (
-        f"| {table.file.partition('.')[0]} | {len(y)} x {X.shape[1]} | {metric} | {found.best_name} "
-        f"| {best[metric]:.4g} ± {error:.2g} | {name} | {score:.4g} | {close} |"
+        f"| {table.name} | {len(y)} x {X.shape[1]} | {metric.name} | {found.best_name} "
+        f"| {best[metric.name]:.4g} ± {error:.2g} | {name} | {score:.4g} | {behind / error:+.1f} | {close} |"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20.0, help="time budget of each comparison")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--seconds", type=float, default=30.0, help="time budget of each comparison")
+    parser.add_argument("--only", nargs="+", choices=[table.name for table in TABLES], help="these tables")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    print("| table | size | metric | winner of compare | its score | best of scikit-learn | score | close |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| table | size | metric | winner | its score | best of scikit-learn | score | behind | close |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for table in TABLES:
-        print(line(table, seconds), flush=True)
+        if arguments.only is None or table.name in arguments.only:
+            print(line(table, arguments.seconds), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from hornbeam.cli.main import run
 
 
 @pytest.fixture(autouse=True)
-def wide(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
+def usual_window(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 def test_demo_shows_a_tree_in_words_and_compares_the_family(capsys, monkeypatch):
@@ -25,6 +25,7 @@ def test_demo_shows_a_tree_in_words_and_compares_the_family(capsys, monkeypatch)
     assert "answer: Yes" in shown
     assert "Is a tumour malignant?" in shown and "How will diabetes progress?" in shown
     assert shown.count("Best is") == 2 and shown.count("baseline") >= 2
+    assert "…" not in shown and max(map(len, shown.splitlines())) <= 80
 
 
 def test_demo_takes_a_table_of_the_user(capsys, monkeypatch, tmp_path):

@@ -9,6 +9,7 @@ model of the second goes into an HTML file, whose path is printed.
 import re
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,10 +146,19 @@ def _show(console: Console, content: Any) -> None:
 def _show_tree(console: Console, tree: hb.DecisionTreeClassifier) -> None:
     """Print a tree: answers in the colours of their classes, what surrounds them held back."""
     _say(console, f"The tree, {tree.get_n_leaves()} leaves:")
-    text = Text(tree.rules())
+    text = Text(_folded(tree.rules(), console.width - 2))
     text.highlight_regex(r"(?m)^(\|   )+", "dim")
-    text.highlight_regex(r"(?m) \([^()\n]*\)$", "dim")
+    text.highlight_regex(r"(?m)\s\([^()]*\)$", "dim")
     for position, label in enumerate(tree.classes_):
         colour = CLASS_COLOURS[position % len(CLASS_COLOURS)]
-        text.highlight_regex(f"-> {re.escape(named(label))}(?= \\()", f"bold {colour}")
+        text.highlight_regex(f"-> {re.escape(named(label))}(?=\\s\\()", f"bold {colour}")
     _show(console, text)
+
+
+def _folded(tree: str, width: int) -> str:
+    """Fold the long lines of a tree so that what goes on below stays in its place in the tree."""
+    lines = []
+    for line in tree.splitlines():
+        lead = "|   " * line.count("|   ") + " " * 6
+        lines += textwrap.wrap(line, width, subsequent_indent=lead, break_long_words=False)
+    return "\n".join(lines)

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from sklearn.base import is_classifier
 
 from hornbeam.cli.mistakes import Mistake
@@ -13,7 +12,8 @@ from hornbeam.cli.outputs import AsJson, print_json
 from hornbeam.cli.scores import baseline_for, scores_of
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_table, take_column
 from hornbeam.cli.targets import Target, target_values
-from hornbeam.inside.words import named, printable
+from hornbeam.inside.words import count, named, printable
+from hornbeam.selection.sheets import Sheet
 
 __all__ = ["evaluate", "rows_with_answers"]
 
@@ -69,11 +69,12 @@ def rows_with_answers(model: Any, path: str, target: str, form: TableFormat) -> 
 
 
 def _print_scores(name: str, scores: dict[str, Any]) -> None:
-    table = Table("", box=None, header_style="bold", padding=(0, 3, 0, 0))
+    titles = [name]
     for part, found in scores.items():
-        table.add_column(f"baseline, {part}", justify="right", style="dim")
-        table.add_column(f"{name}, {part} ({found['rows']} rows)", justify="right")
+        titles += [f"baseline\n{part}", f"model\n{part}, {count(found['rows'], 'row')}"]
+    rows = []
     for metric in next(iter(scores.values()))["model"]:
         cells = [part[who].get(metric) for part in scores.values() for who in ("baseline", "model")]
-        table.add_row(metric, *("" if cell is None else f"{cell:.4g}" for cell in cells))
-    Console(highlight=False).print(table)
+        rows.append([metric, *("" if cell is None else f"{cell:.4g}" for cell in cells)])
+    guesses = frozenset(range(1, len(titles), 2))
+    Console(highlight=False).print(Sheet(titles, rows, dim_columns=guesses))

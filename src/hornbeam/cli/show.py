@@ -117,7 +117,7 @@ def _splits(model: Any, data: str, target: str | None, node: int, form: TableFor
         raise Mistake(f"There is no node {node}: the tree has {count(model.tree_.node_count, 'node')}.")
     X, y = read_learning_rows(data, target, form)
     table = model.split_table(model_columns(model, X), y, node)
-    return {"node": node, "splits": table.to_dict("records")}
+    return {"node": node, "splits": sorted(table.to_dict("records"), key=lambda split: split["score"])}
 
 
 def _tree(model: Any, trees: Sequence[Any], number: int) -> Any:
@@ -161,10 +161,10 @@ def _as_text(name: str, shown: dict[str, Any]) -> str:
 
 def _split_lines(splits: Sequence[dict[str, Any]]) -> str:
     """Write a line per test: what it scores, what it gains, and a mark at the one the tree asks."""
-    lines = [f"{'score':>10}  {'gain':>10}  test"]
+    lines = [f"{'score':>12}  {'gain':>12}  test"]
     for split in splits:
         mark = "  <- asked" if split["chosen"] else ""
         lines.append(
-            f"{split['score']:>10.6g}  {split['gain']:>10.6g}  {printable(split['test'], None)}{mark}"
+            f"{split['score']:>12.6g}  {split['gain']:>12.6g}  {printable(split['test'], None)}{mark}"
         )
     return "\n".join(lines)

@@ -9,6 +9,7 @@ family.py      the members of a comparison
 contest.py     the comparison itself: defaults, nested searches, a stack of the best, within a time budget
 error_bars.py  how sure a score is, and a difference of two
 verdict.py     what the numbers say, in words
+sheets.py      results as tables for a terminal of any width
 compare.py     `hb.compare`: what goes in and what comes out
 tune.py        `hb.tune`, likewise
 """

@@ -1,6 +1,5 @@
 """`hb.compare`: a table and its target in, a leaderboard of the whole family out."""
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -225,33 +224,31 @@ class Comparison:
     def __rich__(self) -> Any:
         """Show the leaderboard in a terminal."""
         from rich.console import Group  # noqa: PLC0415
-        from rich.table import Table  # noqa: PLC0415
         from rich.text import Text  # noqa: PLC0415
 
-        table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-        for number, title in enumerate(_titles(self.metrics)):
-            table.add_column(title, justify="left" if number == 0 else "right", no_wrap=True)
-        for record in self.records:
-            style = "dim" if record["method"] == BASELINE else ""
-            table.add_row(*(Text(cell) for cell in _cells(record, self.metrics)), style=style)
+        from hornbeam.selection.sheets import Sheet  # noqa: PLC0415 - only who prints pays for its import
+
+        table = Sheet(
+            _titles(self.metrics),
+            [_cells(record, self.metrics) for record in self.records],
+            dim_rows=frozenset(place for place, name in enumerate(self.names) if name == BASELINE),
+        )
         failed = [Text(f"{named(name)}: {printable(why, 300)}") for name, why in self.failures.items()]
         return Group(table, Text(), Text(self.verdict), *failed)
 
     def __str__(self) -> str:
-        from rich.console import Console  # noqa: PLC0415
+        from hornbeam.selection.sheets import as_text  # noqa: PLC0415
 
-        console = Console(file=io.StringIO(), width=120, highlight=False, color_system=None)
-        console.print(self)
-        text: str = console.file.getvalue()  # type: ignore[attr-defined]
-        return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+        return as_text(self)
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def _titles(metrics: Sequence[Metric]) -> list[str]:
+    """Name the columns, what decides first: a narrow window shows the last ones below."""
     first, *others = (metric.name for metric in metrics)
-    return ["method", first, "± rows", "± folds", *others, "improvement", "fit s", "predict s", "size"]
+    return ["method", first, "± rows", "± folds", "improved", "fit s", "predict s", "size", *others]
 
 
 def _cells(record: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
@@ -261,11 +258,11 @@ def _cells(record: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
         f"{record[first]:.4g}",
         f"{record[f'{first} se rows']:.2g}",
         f"{record[f'{first} se folds']:.2g}",
-        *(f"{record[name]:.4g}" for name in others),
         "" if np.isnan(record["improvement"]) else f"{round(100 * record['improvement'])} %",
-        f"{record['fit seconds']:.3g}",
+        f"{record['fit seconds']:.2g}",
         f"{record['predict seconds']:.2g}",
         _size_words(record["bytes"]),
+        *(f"{record[name]:.4g}" for name in others),
     ]
 
 

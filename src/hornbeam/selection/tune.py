@@ -5,7 +5,6 @@ and encoded once for all settings, where the estimator reads tables as hornbeam 
 there is the simplest one within a standard error of it (Breiman et al. 1984, section 3.4.3).
 """
 
-import io
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -233,10 +232,8 @@ class Tuned:
         ]
 
     def _choice(self, place: int) -> str:
-        marks = {self.best_index_: "best", self.one_standard_error_index_: "one standard error"}
-        if self.best_index_ == self.one_standard_error_index_ == place:
-            return "best, and the simplest within one standard error"
-        return marks.get(place, "")
+        marks = {"best": self.best_index_, "one standard error": self.one_standard_error_index_}
+        return ", ".join(mark for mark, marked in marks.items() if marked == place)
 
     @property
     def frame(self) -> Any:
@@ -251,28 +248,22 @@ class Tuned:
 
     def __rich__(self) -> Any:
         """Show the settings in a terminal."""
-        from rich.table import Table  # noqa: PLC0415
-        from rich.text import Text  # noqa: PLC0415
+        from hornbeam.selection.sheets import Sheet  # noqa: PLC0415 - only who prints pays for its import
 
         names = sorted({name for setting in self.settings for name in setting})
-        titles = [*names, "score", "±", "fit s", ""]
-        table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-        for title in titles:
-            table.add_column(title, justify="left" if title == "" else "right")
+        titles = [*names, "score", "±", "choice", "fit s"]
+        rows = []
         for record in self.records:
             cells = [printable(record[name]) if name in record else "" for name in names]
             numbers = [f"{record['score']:.4g}", f"{record['standard error']:.2g}"]
-            table.add_row(
-                *(Text(cell) for cell in (*cells, *numbers, f"{record['fit seconds']:.3g}", record["choice"]))
-            )
-        return table
+            choice = record["choice"].replace("one standard error", "1 s.e.")
+            rows.append([*cells, *numbers, choice, f"{record['fit seconds']:.2g}"])
+        return Sheet(titles, rows, n_keys=len(names), left=frozenset({titles.index("choice")}))
 
     def __str__(self) -> str:
-        from rich.console import Console  # noqa: PLC0415
+        from hornbeam.selection.sheets import as_text  # noqa: PLC0415
 
-        text = io.StringIO()
-        Console(file=text, width=120, highlight=False, color_system=None).print(self)
-        return "\n".join(line.rstrip() for line in text.getvalue().rstrip().splitlines())
+        return as_text(self)
 
     def __repr__(self) -> str:
         return str(self)
