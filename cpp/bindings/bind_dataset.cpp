@@ -9,11 +9,13 @@ namespace {
 
 // How one column is to be encoded; kept as views while the lock is released.
 struct ColumnTask {
-  enum class Form : std::uint8_t { kNumeric, kCategorical, kSparse } form = Form::kNumeric;
+  enum class Form : std::uint8_t { kNumeric, kCategorical, kSparse, kRows } form = Form::kNumeric;
   ColumnView values;
   ColumnView indices;
   std::size_t n_stored = 0;
   Code n_categories = 0;
+  const Column* whole = nullptr;
+  std::span<const RowId> rows;
 
   Column encode(std::size_t n_rows, int max_bins, CancelPoller& poller) const {
     switch (form) {
@@ -23,13 +25,46 @@ struct ColumnTask {
         return encode_categories(values, n_rows, n_categories);
       case Form::kSparse:
         return encode_sparse(indices, values, n_stored, n_rows, max_bins, poller);
+      case Form::kRows:
+        return encode_rows(*whole, rows, max_bins);
     }
     throw std::logic_error("unknown form of column");
   }
 };
 
-// A tuple per column: (values,), (codes, n_categories) or (row indices, values, None).
-ColumnTask task_of(nb::handle item, std::size_t n_rows, std::vector<AnyColumn>& alive) {
+// Rows of a table that is encoded already.
+struct EncodedBefore {
+  const Dataset* whole = nullptr;
+  std::span<const RowId> rows;
+
+  void check(std::size_t n_rows) const {
+    if (rows.size() != n_rows) throw nb::value_error("columns of one table differ in length");
+    for (const RowId row : rows) {
+      if (row >= whole->n_rows()) throw nb::value_error("a row lies outside the table");
+    }
+  }
+
+  ColumnTask task(FeatureId feature) const {
+    if (whole == nullptr || feature < 0 || feature >= whole->n_features()) {
+      throw nb::index_error("no such feature");
+    }
+    const Column& column = whole->column(feature);
+    if (column.binned || column.kind != ColumnKind::kNumeric) {
+      throw nb::value_error("only exact numeric columns can be encoded again from their codes");
+    }
+    ColumnTask task;
+    task.form = ColumnTask::Form::kRows;
+    task.whole = &column;
+    task.rows = rows;
+    return task;
+  }
+};
+
+// A tuple per column: (values,), (codes, n_categories) or (row indices, values, None); or the number of a
+// column that is encoded already.
+ColumnTask task_of(nb::handle item, std::size_t n_rows, const EncodedBefore& before,
+                   std::vector<AnyColumn>& alive) {
+  if (nb::isinstance<nb::int_>(item)) return before.task(nb::cast<FeatureId>(item));
   const auto parts = nb::cast<nb::tuple>(item);
   ColumnTask task;
   alive.push_back(nb::cast<AnyColumn>(parts[0]));
@@ -74,10 +109,13 @@ std::vector<char> encode_dense_numbers(const std::vector<ColumnTask>& tasks, std
   return is_encoded;
 }
 
-Dataset encode_table(std::size_t n_rows, nb::list columns, int max_bins, int n_threads) {
+Dataset encode_table(std::size_t n_rows, nb::list columns, int max_bins, int n_threads, const Dataset* whole,
+                     std::optional<Array1<RowId>> rows) {
+  const EncodedBefore before{whole, span_of(rows)};
+  if (whole != nullptr) before.check(n_rows);
   std::vector<AnyColumn> alive;
   std::vector<ColumnTask> tasks;
-  for (nb::handle item : columns) tasks.push_back(task_of(item, n_rows, alive));
+  for (nb::handle item : columns) tasks.push_back(task_of(item, n_rows, before, alive));
   return without_lock([&](Cancel& cancel) {
     Dataset data(n_rows);
     std::vector<Column> encoded(tasks.size());
@@ -130,11 +168,13 @@ void bind_dataset(nb::module_& module) {
       .def(
           "is_binned", [](const Dataset& data, FeatureId feature) { return data.column(feature).binned; },
           nb::arg("feature"));
-  module.def("encode_table", &encode_table, nb::arg("n_rows"), nb::arg("columns"), nb::arg("max_bins"),
-             nb::arg("n_threads"),
-             "Encodes columns given as tuples: (values,), (category codes, n_categories) or (row indices, "
-             "values, None).\n\n"
-             "max_bins=0 asks for exact codes.");
+  module.def(
+      "encode_table", &encode_table, nb::arg("n_rows"), nb::arg("columns"), nb::arg("max_bins"),
+      nb::arg("n_threads"), nb::arg("whole").none() = nb::none(), nb::arg("rows").none() = nb::none(),
+      "Encodes columns given as tuples: (values,), (category codes, n_categories) or (row indices, "
+      "values, None).\n\n"
+      "An integer in the place of a tuple is the number of a numeric column of `whole`, encoded exactly "
+      "before, whose `rows` are wanted. max_bins=0 asks for exact codes.");
 }
 
 }  // namespace hornbeam::bindings

@@ -324,10 +324,62 @@ Column encode_values(const Values& values, int max_bins, CancelPoller& poller) {
   return exact_column(values, few ? &distinct : nullptr, poller);
 }
 
+// How many of some rows have each code of a column, the missing code included.
+template <class RowOf>
+std::vector<std::uint32_t> count_codes(const Column& column, std::size_t n, RowOf row_of) {
+  std::vector<std::uint32_t> times(std::size_t{column.missing_code()} + 1, 0);
+  std::visit(
+      [&](const auto& codes) {
+        for (std::size_t i = 0; i < n; ++i) ++times[codes[row_of(i)]];
+      },
+      column.codes);
+  return times;
+}
+
+// What `sorted_sample` would make of these rows of an exact column.
+std::vector<double> sorted_sample_of(const Column& exact, std::span<const RowId> rows) {
+  const std::vector<RowId> sampled = sampled_rows(rows.size());
+  const auto times = count_codes(exact, sampled.size(), [&](std::size_t i) { return rows[sampled[i]]; });
+  std::vector<double> sample;
+  sample.reserve(sampled.size());
+  for (Code code = 0; code < exact.n_codes; ++code) {
+    sample.insert(sample.end(), times[code], exact.values[code]);
+  }
+  return sample;
+}
+
 }  // namespace
 
 Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins, CancelPoller& poller) {
   return encode_values(read_values(column, n_rows), max_bins, poller);
+}
+
+Column encode_rows(const Column& whole, std::span<const RowId> rows, int max_bins) {
+  const Code missing = whole.missing_code();
+  const auto times = count_codes(whole, rows.size(), [&](std::size_t i) { return rows[i]; });
+  Column column;
+  column.has_missing = times[missing] > 0;
+  std::vector<Code> new_code(times.size());
+  for (Code code = 0; code < missing; ++code) {
+    new_code[code] = static_cast<Code>(column.values.size());
+    if (times[code] > 0) column.values.push_back(whole.values[code]);
+  }
+  const std::size_t most_exact = std::min(static_cast<std::size_t>(max_bins), DistinctValues::kLimit);
+  if (max_bins > 0 && column.values.size() > most_exact) {
+    column.binned = true;
+    column.values = quantile_edges(sorted_sample_of(whole, rows), max_bins);
+    const EdgeSearch edges_below(column.values);
+    for (Code code = 0; code < missing; ++code) new_code[code] = edges_below(whole.values[code]);
+  }
+  column.n_codes = static_cast<Code>(column.values.size()) + (column.binned ? 1 : 0);
+  new_code[missing] = column.missing_code();
+  column.codes = std::visit(
+      [&](const auto& codes) {
+        return store_codes(rows.size(), column.missing_code(),
+                           [&](std::size_t i) { return new_code[codes[rows[i]]]; });
+      },
+      whole.codes);
+  return column;
 }
 
 // ---- many columns into byte codes

@@ -38,11 +38,11 @@ class Dataset:
 
     def is_binned(self, feature: int) -> bool: ...
 
-def encode_table(n_rows: int, columns: list, max_bins: int, n_threads: int) -> Dataset:
+def encode_table(n_rows: int, columns: list, max_bins: int, n_threads: int, whole: Dataset | None = None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> Dataset:
     """
     Encodes columns given as tuples: (values,), (category codes, n_categories) or (row indices, values, None).
 
-    max_bins=0 asks for exact codes.
+    An integer in the place of a tuple is the number of a numeric column of `whole`, encoded exactly before, whose `rows` are wanted. max_bins=0 asks for exact codes.
     """
 
 class Tree:

@@ -57,6 +57,10 @@ class Dataset {
 // max_bins = 0 asks for exact codes. The poller is asked between the passes over the column.
 Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins, CancelPoller& poller);
 
+// Some rows of an exact numeric column, the same as if they were encoded by themselves, without sorting
+// again.
+Column encode_rows(const Column& whole, std::span<const RowId> rows, int max_bins);
+
 // Numeric columns at once into at most max_bins <= 255 codes each, the same as one by one but reading rows as
 // they lie. Nothing comes back for a column that has more values than a sample showed: it must be encoded by
 // itself.

@@ -4,11 +4,14 @@
 `TableRows`, which every estimator that reads tables takes as its X. What the first fit makes of such rows,
 the table and its codes, is kept with them for the fits that follow. Categories, ranks and bins are those of
 the rows alone, so a fit on them equals a fit on a copy, and no fold learns anything about the rows it is
-judged by.
+judged by. Numbers are sorted once for all folds, though: the ranks of some rows among themselves follow from
+their ranks among all (`Origin`).
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -16,10 +19,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from hornbeam.data.content import Content, Rows, SparseColumn
-from hornbeam.data.sources import OpenSource, open_source
+from hornbeam import _core
+from hornbeam.data.content import Content, Numbers, Rows, SparseColumn, numeric_values
+from hornbeam.data.sources import OpenSource, Source, open_source
 
-__all__ = ["SharedTable", "TableRows", "rows_of"]
+__all__ = ["Origin", "Ranks", "SharedTable", "TableRows", "origin_of", "rows_of"]
 
 Kept = TypeVar("Kept")
 
@@ -33,6 +37,8 @@ class SharedTable:
         self.n_rows = self._source.n_rows
         self.n_columns = self._source.n_columns
         self._contents: dict[int, Content] = {}
+        self._ranks: Ranks | None = None
+        self._ranking = Lock()
 
     def rows(self, numbers: Rows) -> "TableRows":
         """Deal out some rows, in the order of their numbers."""
@@ -43,6 +49,38 @@ class SharedTable:
         if j not in self._contents:
             self._contents[j] = self._source.read(j, name)
         return self._contents[j]
+
+    def ranks(self, n_threads: int) -> "Ranks":
+        """Rank the numbers of all rows, once; for tables all of whose columns have been read."""
+        with self._ranking:
+            if self._ranks is None:
+                self._ranks = _rank_numbers(self._contents, self.n_rows, n_threads)
+            return self._ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Exact codes of the columns of numbers; `places` finds a column of the table among them."""
+
+    codes: _core.Dataset
+    places: dict[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Of which table some rows are, and which ones."""
+
+    whole: SharedTable
+    numbers: Rows
+
+    def take(self, rows: Rows) -> "Origin":
+        """Keep some of the rows."""
+        return Origin(self.whole, self.numbers[rows])
+
+
+def origin_of(source: Source) -> Origin | None:
+    """Tell where the rows of a source come from, if they are dealt out of a shared table."""
+    return Origin(source.whole, source.numbers) if isinstance(source, TableRows) else None
 
 
 class TableRows(OpenSource):
@@ -56,6 +94,7 @@ class TableRows(OpenSource):
         self.shape = (self.n_rows, self.n_columns)
         self.labelled = whole.container
         self._kept: dict[Any, Any] = {}
+        self._keeping = Lock()
 
     @cached_property
     def container(self) -> Any:
@@ -75,15 +114,31 @@ class TableRows(OpenSource):
 
     def kept(self, key: Any, make: Callable[[], Kept]) -> Kept:
         """Return what was made under this key before, or make it."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        made: Kept = self._kept[key]
+        with self._keeping:  # whoever comes while it is being made waits, rather than make it again
+            if key not in self._kept:
+                self._kept[key] = make()
+            made: Kept = self._kept[key]
         return made
 
     def __getitem__(self, chosen: Any) -> "TableRows":
         """Deal some of the rows out again; scikit-learn's indexing of arrays ends here."""
         rows = chosen[0] if isinstance(chosen, tuple) else chosen
         return self.whole.rows(self.numbers[rows])
+
+
+def _rank_numbers(contents: dict[int, Content], n_rows: int, n_threads: int) -> Ranks:
+    columns: list[tuple[Any, ...]] = []
+    places = {}
+    for j, content in sorted(contents.items()):
+        if isinstance(content, SparseColumn):
+            columns.append((content.indices, content.data, None))
+        elif isinstance(content, Numbers) and content.values.dtype != object:
+            # Objects may hold what is no float64; a fold without that row must not hear of it.
+            columns.append((numeric_values(content, f"x{j}"),))
+        else:
+            continue
+        places[j] = len(columns) - 1
+    return Ranks(_core.encode_table(n_rows, columns, 0, n_threads), places)
 
 
 def _in_any_order(column: SparseColumn, numbers: Rows) -> SparseColumn:

@@ -29,6 +29,7 @@ from hornbeam.data.column import (
 from hornbeam.data.content import MISSING, UNSEEN, Rows, SparseColumn, count_merged, labels_of_texts
 from hornbeam.data.families import value_family
 from hornbeam.data.names import check_names_and_width, feature_names_of, forced_columns
+from hornbeam.data.shared import Origin, origin_of
 from hornbeam.data.sources import OpenSource, Source, labelled, open_source, unmasked
 from hornbeam.data.wording import shown
 
@@ -74,6 +75,7 @@ class Table:
     `feature_names` is None where the user gave no names. `n_unseen` counts, by column name, the rows whose
     category the fit has not seen. `row_numbers` are the rows of X that the table has, if it has not all.
     `encodings` are there where several fits share the table: what was made of it, by the number of bins.
+    `origin` tells of which larger table its rows are, if that is shared.
     """
 
     n_rows: int
@@ -82,6 +84,7 @@ class Table:
     n_unseen: Mapping[str, int] = field(default_factory=dict)
     row_numbers: Rows | None = None
     encodings: dict[int | None, Any] | None = None
+    origin: Origin | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -113,7 +116,14 @@ class Table:
             for column in self.columns
         )
         numbers = rows if self.row_numbers is None else self.row_numbers[rows]
-        return replace(self, n_rows=len(rows), columns=columns, row_numbers=numbers, encodings=None)
+        return replace(
+            self,
+            n_rows=len(rows),
+            columns=columns,
+            row_numbers=numbers,
+            encodings=None,
+            origin=None if self.origin is None else self.origin.take(rows),
+        )
 
     def unseen_as_missing(self) -> "Table":
         """Return the table with categories that the fit has not seen turned into missing values."""
@@ -173,7 +183,10 @@ def _read_some(
             merged[name] = count
     warn_of_merged_integers(merged)
     warn_of_near_unique(columns, n_rows)
-    return Table(n_rows, tuple(columns), feature_names, row_numbers=rows)
+    origin = origin_of(source)
+    if origin is not None and rows is not None:
+        origin = origin.take(rows)
+    return Table(n_rows, tuple(columns), feature_names, row_numbers=rows, origin=origin)
 
 
 def read_table_as(
