@@ -217,6 +217,28 @@ def test_cells_of_one_nearest_neighbour():
         assert distances[0] == pytest.approx(distances[1]) or distances[0] > 50
 
 
+def test_cells_are_those_of_the_scaled_distance():
+    X = np.random.default_rng(0).normal(size=(12, 2)) * [1.0, 1000.0]
+    model = hb.KNeighborsClassifier(1, scale="standard").fit(X, np.arange(12))
+    borders = [line.get_xydata() for line in plot.boundary(model, X, resolution=5, voronoi=True).lines]
+    low, high = X.min(axis=0), X.max(axis=0)
+    seen = [m for m in (border.mean(axis=0) for border in borders) if (m > low).all() and (m < high).all()]
+    assert len(seen) > 5
+    for middle in seen:  # of a border: two rows are nearest, for the model as well
+        (near, second, third), _ = (found[0] for found in model.kneighbors([middle], n_neighbors=3))
+        assert near == pytest.approx(second, rel=1e-9)
+        assert third > second
+    unscaled = plot.boundary(hb.KNeighborsClassifier(1).fit(X, np.arange(12)), X, resolution=5, voronoi=True)
+    assert not np.allclose(unscaled.lines[0].get_xydata(), borders[0])
+
+
+def test_cells_of_another_metric_are_refused():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    model = hb.KNeighborsClassifier(1, metric="manhattan").fit(X, np.arange(12))
+    with pytest.raises(ValueError, match="Euclidean distance, but the model has metric='manhattan'"):
+        plot.boundary(model, X, resolution=5, voronoi=True)
+
+
 def test_other_features_are_held_and_numbers_are_shaded():
     data = load_diabetes(as_frame=True)
     model = LinearRegression().fit(data.data, data.target)

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import Voronoi
 
+from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from hornbeam.neighborhood import settled_metric
 from hornbeam.plot.canvas import axes_for, class_colours, label, tint
 
 __all__ = ["boundary"]
@@ -34,8 +36,8 @@ def boundary(
     """Draw what a fitted model predicts over two of its features, with the rows of X; return the axes.
 
     `features` are two columns, by position or name; all others are held at their medians over X. `sizes` are
-    sizes of the points, for example weights of boosting. `voronoi` draws the cells of the rows of X: the
-    boundaries of 1-nearest neighbour run along them.
+    sizes of the points, for example weights of boosting. `voronoi` draws the cells of the rows of X, by the
+    Euclidean distance, scaled as the model scales it: the boundaries of 1-nearest neighbour run along them.
     """
     plane = _Plane.of(X, features)
     x_axis, y_axis = plane.axis(0, resolution), plane.axis(1, resolution)
@@ -56,7 +58,7 @@ def boundary(
         ax.figure.colorbar(image, ax=ax, label="prediction")
         _draw_numbers(plane, y, image, sizes, ax)
     if voronoi:
-        _draw_cells(plane.points, ax)
+        _draw_cells(plane.points, _spread_of(model, plane.columns), ax)
     ax.set_xlim(extent[:2])
     ax.set_ylim(extent[2:])
     ax.set_xlabel(label(plane.names[0]))
@@ -184,15 +186,33 @@ def _draw_numbers(plane: _Plane, y: Any, image: Any, sizes: Any, ax: Any) -> Non
     )
 
 
-def _draw_cells(points: FloatArray, ax: Any) -> None:
-    """Draw the borders of the Voronoi cells; four far points make every cell of a row finite."""
-    distinct = np.unique(points[np.isfinite(points).all(axis=1)], axis=0)
+def _spread_of(model: Any, columns: list[int]) -> FloatArray:
+    """Tell what a model of neighbours divides the two columns by before it measures distances."""
+    if not isinstance(model, KNeighborsClassifier | KNeighborsRegressor):
+        return np.ones(2)
+    metric, _ = settled_metric(model.metric, model.p)
+    if metric != "euclidean":
+        raise ValueError(
+            f"voronoi=True draws cells of the Euclidean distance, but the model has metric={model.metric!r}. "
+            "Leave voronoi out; the colours show the model's own boundaries."
+        )
+    scaling = model._model.scaling
+    return np.ones(2) if scaling is None else scaling.spread[columns]
+
+
+def _draw_cells(points: FloatArray, spread: FloatArray, ax: Any) -> None:
+    """Draw the borders of the Voronoi cells; four far points make every cell of a row finite.
+
+    The cells are found where the distances are measured, among points divided by `spread`; straight lines
+    there are straight lines in the picture.
+    """
+    distinct = np.unique(points[np.isfinite(points).all(axis=1)], axis=0) / spread
     low, high = distinct.min(axis=0), distinct.max(axis=0)
-    # Distances are those of the features as they are, so the axes must not be scaled first.
     reach = 100 * float((high - low).max() or 1.0)
     middle = (low + high) / 2
     far = middle + reach * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
     cells = Voronoi(np.concatenate([distinct, far]))
     for border in cells.ridge_vertices:
         if -1 not in border:
-            ax.plot(*cells.vertices[border].T, color="black", linewidth=0.5, alpha=0.6, zorder=1.5)
+            corners = cells.vertices[border] * spread
+            ax.plot(*corners.T, color="black", linewidth=0.5, alpha=0.6, zorder=1.5)
