@@ -573,10 +573,15 @@ def test_members_that_share_their_rows_are_those_of_copies(cv, monkeypatch):
     ]
     stack = hb.StackingClassifier([members], cv=cv, random_state=0, n_jobs=1)
     encoded = []
+    ranked = []
     monkeypatch.setattr(hornbeam.data.encode, "_encode", counted(hornbeam.data.encode._encode, encoded))
+    monkeypatch.setattr(
+        hornbeam.data.shared, "_rank_numbers", counted(hornbeam.data.shared._rank_numbers, ranked)
+    )
     shared = stack.fit(frame, y)
     n_shared = len(encoded)
-    monkeypatch.setattr(hornbeam.estimators.stacking, "shares_reading", lambda estimator: False)
+    assert len(ranked) == 1  # numbers are sorted once for all folds
+    monkeypatch.setattr(hornbeam.estimators.stacked, "shares_reading", lambda estimator: False)
     alone = clone(stack).fit(frame, y)
     # Trees, forest, AdaBoost and bag have exact codes, boosting has bins: two encodings in place of five.
     n_fits = 4 if cv == 3 else 1

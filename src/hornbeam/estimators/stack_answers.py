@@ -1,0 +1,117 @@
+"""The answers of a stack's members as columns: put side by side, named, and compared with each other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from hornbeam._optional import require
+from hornbeam.recipes.stack import Member, Method, Stacked
+
+__all__ = ["among", "answers_by_name", "column_names", "columns_of_levels", "correlations", "side_by_side"]
+
+FloatArray = npt.NDArray[np.float64]
+RowArray = npt.NDArray[np.intp]
+
+
+def side_by_side(
+    X: Any,
+    members: Sequence[Member],
+    answers: Sequence[FloatArray],
+    *,
+    classes: npt.NDArray[Any] | None,
+    passthrough: bool,
+) -> Any:
+    """Put answers side by side, and X with `passthrough`: what the next level sees.
+
+    Of two classes' shares, which say the same, the second is enough.
+    """
+    columns = [_informative(member.method, found) for member, found in zip(members, answers, strict=True)]
+    stacked = np.hstack(columns)
+    if not passthrough:
+        return stacked
+    if sparse.issparse(X):
+        return sparse.hstack([stacked, X], format="csr")
+    if hasattr(X, "iloc"):
+        pandas = require("pandas", purpose="Passing a data frame through")
+        names = [
+            name
+            for member, found in zip(members, columns, strict=True)
+            for name in column_names(member.name, found.shape[1], classes)
+        ]
+        return pandas.concat([pandas.DataFrame(stacked, columns=names, index=X.index), X], axis=1)
+    return np.hstack([stacked, np.asarray(X)])
+
+
+def _informative(method: Method, answers: FloatArray) -> FloatArray:
+    return answers[:, 1:] if method == "predict_proba" and answers.shape[1] == 2 else answers
+
+
+def columns_of_levels(stack: Any, classes: npt.NDArray[Any] | None) -> list[list[str]]:
+    """Name the columns that each level sees, and the final estimator at last."""
+    of_table = list(getattr(stack, "feature_names_in_", [f"x{j}" for j in range(stack.n_features_in_)]))
+    columns, methods = [of_table], iter(stack.stack_method_.items())
+    for level in stack.estimators_:
+        answers: list[str] = []
+        for name, method in [next(methods) for _ in level]:
+            several = classes is not None and len(classes) > 2 and method != "predict"
+            answers += column_names(name, len(classes) if several and classes is not None else 1, classes)
+        columns.append(answers + (of_table if stack.passthrough else []))
+    return columns
+
+
+def column_names(name: str, n_columns: int, classes: npt.NDArray[Any] | None) -> list[str]:
+    """Name the columns of one member: after itself, or after itself and each class."""
+    if n_columns == 1 or classes is None:
+        return [name]
+    return [f"{name}_{label}" for label in classes]
+
+
+def answers_by_name(levels: Sequence[Sequence[Member]], stacked: Stacked) -> dict[str, FloatArray]:
+    """Find the answers of all levels by the names of the members."""
+    return {
+        member.name: answers
+        for members, level in zip(levels, stacked.levels, strict=True)
+        for member, answers in zip(members, level.answers, strict=True)
+    }
+
+
+def among(answers: FloatArray, n_given: int, rows: RowArray | None) -> FloatArray:
+    """Put the answers to some rows among all rows given."""
+    if rows is None:
+        return answers
+    result = np.full((n_given, answers.shape[1]), np.nan)
+    result[rows] = answers
+    return result
+
+
+def correlations(answers: Mapping[str, FloatArray], classes: npt.NDArray[Any] | None) -> FloatArray:
+    """Correlate the answers of members with each other: over the rows that both have answered."""
+    by_member = [_for_correlation(found, classes) for found in answers.values()]
+    table = np.eye(len(by_member))
+    for i, one in enumerate(by_member):
+        for j, other in enumerate(by_member):
+            if i != j:
+                table[i, j] = _correlation(one, other)
+    return table
+
+
+def _for_correlation(answers: FloatArray, classes: npt.NDArray[Any] | None) -> FloatArray:
+    """Give every member the same columns: one, or one per class."""
+    if classes is None or answers.shape[1] > 1:
+        return answers[:, 1:] if answers.shape[1] == 2 else answers
+    if len(classes) == 2:
+        return answers
+    votes: FloatArray = np.where(np.isnan(answers), np.nan, answers == np.arange(len(classes)))
+    return votes
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    both = ~np.isnan(one).any(axis=1) & ~np.isnan(other).any(axis=1)
+    if not both.any():
+        return float("nan")
+    a, b = (values[both] - values[both].mean(axis=0) for values in (one, other))
+    size = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum() / size) if size > 0 else float("nan")
