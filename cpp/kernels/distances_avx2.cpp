@@ -21,6 +21,14 @@ struct Lanes {
   }
 };
 
+// One bit for each of eight numbers that is not above x.
+unsigned eight_not_above(const double* p, double x) {
+  const __m256d limit = _mm256_set1_pd(x);
+  const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(p), limit, _CMP_LE_OQ));
+  const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(p + 4), limit, _CMP_LE_OQ));
+  return static_cast<unsigned>(low | high << 4);
+}
+
 constexpr int kTileQueries = 6;
 constexpr int kVectors = 2;
 

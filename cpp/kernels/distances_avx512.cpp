@@ -19,6 +19,11 @@ struct Lanes {
   unsigned not_above(float x) const { return _mm512_cmp_ps_mask(value, _mm512_set1_ps(x), _CMP_LE_OQ); }
 };
 
+// One bit for each of eight numbers that is not above x.
+unsigned eight_not_above(const double* p, double x) {
+  return _mm512_cmp_pd_mask(_mm512_loadu_pd(p), _mm512_set1_pd(x), _CMP_LE_OQ);
+}
+
 constexpr int kTileQueries = 12;
 constexpr int kVectors = 2;
 

@@ -29,6 +29,13 @@ struct Lanes {
   }
 };
 
+// One bit for each of eight numbers that is not above x.
+unsigned eight_not_above(const double* p, double x) {
+  unsigned lanes = 0;
+  for (int i = 0; i < 8; ++i) lanes |= static_cast<unsigned>(p[i] <= x) << i;
+  return lanes;
+}
+
 constexpr int kTileQueries = 4;
 constexpr int kVectors = 2;
 

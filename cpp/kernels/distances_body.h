@@ -1,7 +1,8 @@
 // The bodies of distances.h; included once per instruction set, inside a namespace that HORNBEAM_KERNELS
 // names. Before, that namespace defines `Lanes`, some floats in one register, with load, broadcast,
-// subtract_product(sum, a, b) = sum - a * b, smaller, and not_above(x): one bit per lane that is <= x; and
-// how many registers a tile takes: kTileQueries x kVectors sums, kVectors values of points, one of a query.
+// subtract_product(sum, a, b) = sum - a * b, smaller, and not_above(x): one bit per lane that is <= x;
+// `eight_not_above`, the same for eight doubles in memory; and how many registers a tile takes: kTileQueries
+// x kVectors sums, kVectors values of points, one of a query.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -81,6 +82,12 @@ std::size_t scan_panel(const float* panel, const float* half_norms, std::size_t 
 // ---------------------------------------------------------------------------------------------------------
 // Exact distances
 
+std::uint64_t not_above(const double* distances, std::size_t n, double limit) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < n; i += 8) bits |= std::uint64_t{eight_not_above(distances + i, limit)} << i;
+  return n < kMostAtOnce ? bits & ((std::uint64_t{1} << n) - 1) : bits;
+}
+
 // Adds what each feature contributes, in the order of the features.
 template <class Contribution>
 inline void sum_features(const PointBlock& block, const double* query, double* __restrict result,
@@ -126,7 +133,6 @@ void cosine(const PointBlock& block, const double* query, const double*, double*
 // The mean difference over the features both rows have; 1, the largest there is, if they share none. A
 // number differs by its share of the column's range, at most 1; a category (range 0) by 0 or 1.
 void gower(const PointBlock& block, const double* query, const double* ranges, double* __restrict result) {
-  constexpr std::size_t kMostAtOnce = 64;
   double known[kMostAtOnce];
   for (std::size_t begin = 0; begin < block.n_points; begin += kMostAtOnce) {
     const std::size_t n = std::min(kMostAtOnce, block.n_points - begin);
@@ -153,8 +159,7 @@ void gower(const PointBlock& block, const double* query, const double* ranges, d
 }  // namespace
 
 extern const DistanceKernels distance_table;
-const DistanceKernels distance_table = {kTileQueries,      kPanelPoints, scan_panel,
-                                        squared_euclidean, manhattan,    chebyshev,
-                                        minkowski,         cosine,       gower};
+const DistanceKernels distance_table = {kTileQueries, kPanelPoints, scan_panel, not_above, squared_euclidean,
+                                        manhattan,    chebyshev,    minkowski,  cosine,    gower};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

@@ -7,9 +7,13 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "hornbeam/neighbors.h"
 #include "hornbeam/parallel.h"
+#include "hornbeam/radix.h"
 
 namespace hornbeam {
 
@@ -68,17 +72,41 @@ void select_nth(KeyedPlace* begin, KeyedPlace* nth, KeyedPlace* end) {
   std::nth_element(begin, nth, end);
 }
 
+// The least and the largest of some numbers: in several lanes, or each would wait for the one before.
+std::pair<double, double> range_of(std::span<const double> values) {
+  constexpr std::size_t kLanes = 8;
+  std::array<double, kLanes> low;
+  std::array<double, kLanes> high;
+  low.fill(std::numeric_limits<double>::infinity());
+  high.fill(-std::numeric_limits<double>::infinity());
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      low[lane] = std::min(low[lane], values[i + lane]);
+      high[lane] = std::max(high[lane], values[i + lane]);
+    }
+  }
+  for (; i < values.size(); ++i) {
+    low[0] = std::min(low[0], values[i]);
+    high[0] = std::max(high[0], values[i]);
+  }
+  return {*std::ranges::min_element(low), *std::ranges::max_element(high)};
+}
+
 // Orders the points and finds the boxes, level by level. The points are moved, not only their numbers, so
 // that a node is one stretch of memory in each feature.
 class TreeBuilder {
  public:
+  using Cut = KdTree::Cut;
+
   TreeBuilder(const MatrixView& points, std::size_t n_leaves, const Run& run)
       : n_points_(points.n_rows),
         n_features_(points.n_columns),
         now_(points.n_rows, points.n_columns),
         next_(points.n_rows, points.n_columns),
         keyed_(points.n_rows),
-        boxes_((2 * n_leaves - 1) * 2 * points.n_columns) {
+        boxes_((2 * n_leaves - 1) * 2 * points.n_columns),
+        cuts_(n_leaves - 1) {
     read(points);
     for (std::size_t width = 1; width < n_leaves; width *= 2) {
       parallel_for(
@@ -88,6 +116,7 @@ class TreeBuilder {
   }
 
   Buffer<double> take_boxes() { return std::move(boxes_); }
+  std::vector<Cut> take_cuts() { return std::move(cuts_); }
   std::vector<std::uint32_t> take_rows() { return std::move(now_.rows); }
   // Feature by feature.
   const double* values() const { return now_.values.data(); }
@@ -117,9 +146,11 @@ class TreeBuilder {
     const std::uint32_t middle = begin_of(n_points_, 2 * position + 1, 2 * width);
     const std::uint32_t end = begin_of(n_points_, position + 1, width);
     const std::size_t node = width - 1 + position;
-    const double* values = now_.values.data() + longest_side(node) * n_points_;
+    const std::size_t feature = longest_side(node);
+    const double* values = now_.values.data() + feature * n_points_;
     for (std::uint32_t i = begin; i < end; ++i) keyed_[i] = keyed_place(values[i], i);
     select_nth(keyed_.data() + begin, keyed_.data() + middle, keyed_.data() + end);
+    cuts_[node] = {values[static_cast<std::uint32_t>(keyed_[middle])], feature};
     move(2 * node + 1, begin, middle);
     move(2 * node + 2, middle, end);
   }
@@ -132,16 +163,8 @@ class TreeBuilder {
     for (std::size_t j = 0; j < n_features_; ++j) {
       const double* now = now_.values.data() + j * n_points_;
       double* next = next_.values.data() + j * n_points_;
-      double low = std::numeric_limits<double>::infinity();
-      double high = -low;
-      for (std::uint32_t i = begin; i < end; ++i) {
-        const double value = now[from(i)];
-        next[i] = value;
-        low = std::min(low, value);
-        high = std::max(high, value);
-      }
-      box[j] = low;
-      box[n_features_ + j] = high;
+      for (std::uint32_t i = begin; i < end; ++i) next[i] = now[from(i)];
+      std::tie(box[j], box[n_features_ + j]) = range_of({next + begin, end - begin});
     }
   }
 
@@ -161,6 +184,7 @@ class TreeBuilder {
   Points next_;
   std::vector<KeyedPlace> keyed_;
   Buffer<double> boxes_;
+  std::vector<Cut> cuts_;
 };
 
 std::size_t leaves_for(std::size_t n_points) {
@@ -179,79 +203,114 @@ double gap(double value, double low, double high) {
   return std::max({low - value, value - high, 0.0});
 }
 
+// No point of a box is nearer than this, in the arithmetic of the kernels: every operation there rounds
+// monotonically, and the same operations on smaller numbers give no larger result. Only `pow` promises less.
+template <MetricKind kind>
+double bound(const double* box, const double* query, std::size_t n_features, double power) {
+  constexpr double kPowerMargin = 1 - 1e-12;
+  double sum = 0;
+  for (std::size_t j = 0; j < n_features; ++j) {
+    const double side = gap(query[j], box[j], box[n_features + j]);
+    if constexpr (kind == MetricKind::kEuclidean) {
+      sum += side * side;
+    } else if constexpr (kind == MetricKind::kChebyshev) {
+      sum = std::max(sum, side);
+    } else if constexpr (kind == MetricKind::kMinkowski) {
+      sum += std::pow(side, power) * kPowerMargin;
+    } else {
+      sum += side;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 KdTree::KdTree(const MatrixView& points, const Metric& metric, const Run& run)
     : metric_(metric), n_leaves_(leaves_for(points.n_rows)), blocks_([&] {
         TreeBuilder builder(points, n_leaves_, run);
         boxes_ = builder.take_boxes();
+        cuts_ = builder.take_cuts();
         return PointBlocks(builder.values(), points.n_columns, builder.take_rows(),
                            begins_of_leaves(points.n_rows, n_leaves_));
       }()) {}
 
-// No point of the node is nearer than this, in the arithmetic of the kernels: every operation there rounds
-// monotonically, and the same operations on smaller numbers give no larger result. Only `pow` promises less.
-double KdTree::bound(std::size_t node, const double* query) const {
-  constexpr double kPowerMargin = 1 - 1e-12;
-  const std::size_t n_features = blocks_.n_features();
-  const double* low = box(node);
-  const double* high = low + n_features;
-  double sum = 0;
-  const auto for_each_gap = [&](auto add) {
-    for (std::size_t j = 0; j < n_features; ++j) add(gap(query[j], low[j], high[j]));
-  };
-  switch (metric_.kind) {
-    case MetricKind::kEuclidean:
-      for_each_gap([&](double side) { sum += side * side; });
-      break;
-    case MetricKind::kChebyshev:
-      for_each_gap([&](double side) { sum = std::max(sum, side); });
-      break;
-    case MetricKind::kMinkowski:
-      for_each_gap([&](double side) { sum += std::pow(side, metric_.parameters[0]) * kPowerMargin; });
-      break;
-    default:
-      for_each_gap([&](double side) { sum += side; });
-  }
-  return sum;
+std::size_t KdTree::near_half(std::size_t node, const double* query) const {
+  return 2 * node + 1 + static_cast<std::size_t>(query[cuts_[node].feature] >= cuts_[node].value);
+}
+
+std::vector<std::uint32_t> KdTree::order_of(const MatrixView& queries, const Run& run) const {
+  constexpr std::size_t kQueriesAtOnce = 1024;
+  if (queries.n_rows > std::numeric_limits<std::uint32_t>::max()) return {};
+  const std::size_t first_leaf = n_leaves_ - 1;
+  Buffer<std::uint64_t> items(queries.n_rows);  // the leaf, and the number of the query below it
+  Buffer<std::uint64_t> scratch(queries.n_rows);
+  parallel_for((queries.n_rows + kQueriesAtOnce - 1) / kQueriesAtOnce, run.n_threads,
+               [&](std::size_t part, int) {
+                 std::vector<double> query(queries.n_columns);
+                 const std::size_t end = std::min(queries.n_rows, (part + 1) * kQueriesAtOnce);
+                 for (std::size_t q = part * kQueriesAtOnce; q < end; ++q) {
+                   queries.read_row(q, query.data());
+                   std::size_t node = 0;
+                   while (node < first_leaf) node = near_half(node, query.data());
+                   items[q] = std::uint64_t{node - first_leaf} << 32 | q;
+                 }
+               },
+               &run.cancel);
+  const std::uint64_t* sorted =
+      radix_sort(items.data(), scratch.data(), queries.n_rows, std::bit_width(first_leaf),
+                 [](std::uint64_t item) { return item >> 32; });
+  return {sorted, sorted + queries.n_rows};
 }
 
 void KdTree::search(const QueryBatch& batch, CancelPoller& poller) const {
-  struct Pending {
-    double bound;
-    std::size_t node;
-  };
+  switch (metric_.kind) {
+    case MetricKind::kEuclidean:
+      return search_by<MetricKind::kEuclidean>(batch, poller);
+    case MetricKind::kChebyshev:
+      return search_by<MetricKind::kChebyshev>(batch, poller);
+    case MetricKind::kMinkowski:
+      return search_by<MetricKind::kMinkowski>(batch, poller);
+    default:
+      return search_by<MetricKind::kManhattan>(batch, poller);
+  }
+}
+
+template <MetricKind kind>
+void KdTree::search_by(const QueryBatch& batch, CancelPoller& poller) const {
+  const DistanceKernels& kernels = distance_kernels();
   const BlockDistances distances = metric_.kernel();
+  const double* parameters = metric_.parameters.data();
+  const double power = metric_.parameters.empty() ? 1 : metric_.parameters[0];
+  const std::size_t n_features = blocks_.n_features();
   const std::size_t first_leaf = n_leaves_ - 1;
-  std::array<Pending, kMostLevels> pending;
-  std::array<double, 2 * kLeafPoints> sums;
+  std::array<std::size_t, kMostLevels> pending;
+  std::array<double, kMostAtOnce> sums{};
   for (std::size_t q = 0; q < batch.nearest.size(); ++q) {
     const double* query = batch.query(q);
     Nearest& nearest = batch.nearest[q];
+    // A box as far as the worst neighbour may still hold a row of a smaller number.
+    const auto too_far = [&](std::size_t node) {
+      return bound<kind>(box(node), query, n_features, power) > nearest.worst();
+    };
     std::size_t n_pending = 0;
-    pending[n_pending++] = {0, 0};
+    pending[n_pending++] = 0;
     while (n_pending > 0) {
-      auto [bound_here, node] = pending[--n_pending];
-      // A box as far as the worst neighbour may still hold a row of a smaller number.
-      if (bound_here > nearest.worst()) continue;
+      // How far a half is, is asked when its turn comes: most far ones are too far by then, and those on the
+      // way down need not be asked.
+      std::size_t node = pending[--n_pending];
+      if (too_far(node)) continue;
       while (node < first_leaf) {
-        std::size_t near = 2 * node + 1;
-        std::size_t far = near + 1;
-        double near_bound = bound(near, query);
-        double far_bound = bound(far, query);
-        if (far_bound < near_bound) {
-          std::swap(near, far);
-          std::swap(near_bound, far_bound);
-        }
-        if (far_bound <= nearest.worst()) pending[n_pending++] = {far_bound, far};
+        const std::size_t near = near_half(node, query);
+        pending[n_pending++] = 4 * node + 3 - near;  // the other half: both together are 4 node + 3
         node = near;
-        bound_here = near_bound;
       }
-      if (bound_here > nearest.worst()) continue;
+      if (too_far(node)) continue;
       const PointBlock leaf = blocks_.block(node - first_leaf);
       const std::uint32_t begin = blocks_.begin(node - first_leaf);
-      distances(leaf, query, metric_.parameters.data(), sums.data());
-      offer(leaf.n_points, sums.data(), nearest, [&](std::uint32_t i) { return blocks_.row(begin + i); });
+      distances(leaf, query, parameters, sums.data());
+      offer(kernels, leaf.n_points, sums.data(), nearest,
+            [&](std::uint32_t i) { return blocks_.row(begin + i); });
       poller.poll(leaf.n_points * leaf.n_features);
     }
   }

@@ -12,7 +12,7 @@ namespace hornbeam {
 
 namespace {
 
-constexpr std::size_t kBlockPoints = 64;
+constexpr std::size_t kBlockPoints = kMostAtOnce;
 constexpr std::size_t kQueriesAtOnce = 240;  // a multiple of every kernel's tile
 constexpr std::size_t kQueriesRounded = 12;
 
@@ -141,15 +141,16 @@ Blocks::Blocks(const MatrixView& points, const Metric& metric, const Run& run)
 
 // A block meets all queries of the batch while it is in the cache.
 void Blocks::search(const QueryBatch& batch, CancelPoller& poller) const {
+  const DistanceKernels& kernels = distance_kernels();
   const BlockDistances distances = metric_.kernel();
-  double sums[kBlockPoints];
+  double sums[kBlockPoints] = {};
   for (std::size_t b = 0; b < blocks_.n_blocks(); ++b) {
     const PointBlock block = blocks_.block(b);
     const std::uint32_t begin = blocks_.begin(b);
     for (std::size_t q = 0; q < batch.nearest.size(); ++q) {
       Nearest& nearest = batch.nearest[q];
       distances(block, batch.query(q), metric_.parameters.data(), sums);
-      offer(block.n_points, sums, nearest, [&](std::uint32_t i) { return begin + i; });
+      offer(kernels, block.n_points, sums, nearest, [&](std::uint32_t i) { return begin + i; });
     }
     poller.poll(block.n_points * block.n_features * batch.nearest.size() / 4);
   }
@@ -185,6 +186,10 @@ NeighborTable NeighborIndex::search(const MatrixView& queries, std::size_t k, in
   };
   std::vector<CancelPoller> poll = pollers(n_threads, cancel);
   std::vector<Workspace> workspaces(poll.size());
+  const KdTree* tree = std::get_if<KdTree>(&structure_);
+  const std::vector<std::uint32_t> order =
+      tree == nullptr ? std::vector<std::uint32_t>{} : tree->order_of(queries, {n_threads, cancel});
+  const auto number_of = [&](std::size_t place) { return order.empty() ? place : order[place]; };
   parallel_for(
       in_parts(queries.n_rows, at_once), n_threads,
       [&](std::size_t part, int worker) {
@@ -195,7 +200,7 @@ NeighborTable NeighborIndex::search(const MatrixView& queries, std::size_t k, in
         work.room.resize(n * k);
         work.nearest.clear();
         for (std::size_t q = 0; q < n; ++q) {
-          queries.read_row(begin + q, work.values.data() + q * n_features_);
+          queries.read_row(number_of(begin + q), work.values.data() + q * n_features_);
           work.nearest.emplace_back(std::span(work.room).subspan(q * k, k));
         }
         const QueryBatch batch{work.values, work.nearest, n_features_};
@@ -203,7 +208,7 @@ NeighborTable NeighborIndex::search(const MatrixView& queries, std::size_t k, in
             [&](const auto& structure) { structure.search(batch, poll[static_cast<std::size_t>(worker)]); },
             structure_);
         for (std::size_t q = 0; q < n; ++q) {
-          std::size_t place = (begin + q) * k;
+          std::size_t place = number_of(begin + q) * k;
           for (const Neighbor& neighbor : work.nearest[q].sorted()) {
             result.rows[place] = neighbor.row;
             result.distances[place++] = metric_.distance_of(neighbor.distance);

@@ -17,6 +17,10 @@
 
 namespace hornbeam {
 
+// Exact distances are computed and compared in blocks of at most so many points, for which there is a bit
+// each.
+inline constexpr std::size_t kMostAtOnce = 64;
+
 // Points of a block stand feature by feature: point i has value `values[j * stride + i]` in feature j.
 struct PointBlock {
   const double* values;
@@ -39,6 +43,10 @@ struct DistanceKernels {
   std::size_t (*scan_panel)(const float* panel, const float* half_norms, std::size_t n_features,
                             const float* tiles, std::size_t n_tiles, const float* limits,
                             std::uint32_t* survivors);
+
+  // Which of n <= kMostAtOnce distances are not above the limit: a bit for each. Distances are read up to the
+  // next multiple of eight.
+  std::uint64_t (*not_above)(const double* distances, std::size_t n, double limit);
 
   BlockDistances squared_euclidean;
   BlockDistances manhattan;

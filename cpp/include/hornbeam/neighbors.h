@@ -100,17 +100,29 @@ class Blocks {
 
 class KdTree {
  public:
+  // Across which feature a node is cut, and where: tells in which half to look first.
+  struct Cut {
+    double value;
+    std::size_t feature;
+  };
+
   KdTree(const MatrixView& points, const Metric& metric, const Run& run);
   void search(const QueryBatch& batch, CancelPoller& poller) const;
+  // The numbers of the queries, those that lie in the same part of the tree one after the other: they visit
+  // the same boxes, which the cache then holds. Nothing if there are too many to number.
+  std::vector<std::uint32_t> order_of(const MatrixView& queries, const Run& run) const;
 
  private:
   // A box is its lower corner, then its upper one.
   const double* box(std::size_t node) const { return boxes_.data() + node * 2 * blocks_.n_features(); }
-  double bound(std::size_t node, const double* query) const;
+  template <MetricKind kind>
+  void search_by(const QueryBatch& batch, CancelPoller& poller) const;
+  std::size_t near_half(std::size_t node, const double* query) const;
 
   Metric metric_;
   std::size_t n_leaves_;  // a power of two; nodes are numbered from the root, level by level
   Buffer<double> boxes_;
+  std::vector<Cut> cuts_;  // of all nodes but the leaves
   PointBlocks blocks_;
 };
 
