@@ -17,6 +17,7 @@ PredictPath path_named(const std::string& name) {
   if (name == "plain") return PredictPath::kPlain;
   if (name == "compact") return PredictPath::kCompact;
   if (name == "sliced") return PredictPath::kSliced;
+  if (name == "one_row") return PredictPath::kOneRow;
   throw nb::value_error("no such path");
 }
 
@@ -116,7 +117,8 @@ void bind_predict(nb::module_& module) {
           nb::keep_alive<1, 2>(), nb::arg("trees"), nb::arg("adds_to").none(), nb::arg("unseen_to_majority"),
           nb::arg("path") = "fastest", nb::arg("instructions") = "avx512",
           "`adds_to` names, for trees of one value, the column of the score that each tree adds to.\n\n"
-          "`path` is for tests: \"fastest\", \"plain\", \"compact\" or \"sliced\" where that can hold "
+          "`path` is for tests: \"fastest\", \"plain\", \"compact\", \"sliced\" or \"one_row\" where that "
+          "can hold "
           "the trees; so is `instructions`, the widest set to use: \"baseline\", \"avx2\" or \"avx512\".")
       .def(
           "can_take",

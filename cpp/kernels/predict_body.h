@@ -12,6 +12,8 @@ namespace hornbeam::HORNBEAM_KERNELS {
 namespace {
 
 using predict::kLine;
+using predict::RowCodes;
+using predict::RowTests;
 using predict::SliceBlock;
 using predict::SliceChain;
 using predict::SliceJoin;
@@ -246,6 +248,63 @@ inline unsigned code_of(const Number*, const Number* thresholds, Number value) {
 
 #endif
 
+#if defined(__AVX512VBMI__)
+
+// The search tree of a feature's thresholds in sixteen registers. Levels that one register or two can hold
+// need one look-up; the last two have two and four of them, between which the upper bits choose.
+class Levels {
+ public:
+  explicit Levels(const float* levels) {
+    for (int i = 0; i < 16; ++i) part_[i] = _mm512_load_ps(levels + 16 * i);
+  }
+
+  // How many thresholds lie below each of 16 values, plus 256.
+  __m512i codes_of(__m512 values) const {
+    __m512i at = _mm512_set1_epi32(1);
+    for (int level = 0; level < 4; ++level) at = descend(at, values, _mm512_permutexvar_ps(at, part_[0]));
+    at = descend(at, values, _mm512_permutexvar_ps(at, part_[1]));
+    at = descend(at, values, pair(at, 2));
+    at = descend(at, values, two_pairs(at, 4));
+    const __mmask16 upper = _mm512_test_epi32_mask(at, _mm512_set1_epi32(64));
+    at = descend(at, values, _mm512_mask_blend_ps(upper, two_pairs(at, 8), two_pairs(at, 12)));
+    return at;
+  }
+
+ private:
+  // The register holds whole levels, or one; either way the low bits of the number are the place in it.
+  __m512 pair(__m512i at, int first) const {
+    return _mm512_permutex2var_ps(part_[first], at, part_[first + 1]);
+  }
+  __m512 two_pairs(__m512i at, int first) const {
+    const __mmask16 upper = _mm512_test_epi32_mask(at, _mm512_set1_epi32(32));
+    return _mm512_mask_blend_ps(upper, pair(at, first), pair(at, first + 2));
+  }
+  static __m512i descend(__m512i at, __m512 values, __m512 thresholds) {
+    const __mmask16 above = _mm512_cmp_ps_mask(thresholds, values, _CMP_LT_OQ);
+    const __m512i twice = _mm512_add_epi32(at, at);
+    return _mm512_mask_add_epi32(twice, above, twice, _mm512_set1_epi32(1));
+  }
+
+  __m512 part_[16];
+};
+
+bool code_singles(const ThresholdTable& table, const float* values, std::size_t n, std::int8_t* codes) {
+  const Levels levels(table.single_levels.data());
+  __mmask16 missing = 0;
+  for (std::size_t i = 0; i < n; i += 16) {
+    const auto there = static_cast<__mmask16>(n - i >= 16 ? 0xFFFF : (1u << (n - i)) - 1);
+    const __m512 some = _mm512_maskz_loadu_ps(there, values + i);
+    const __mmask16 is_missing = _mm512_cmp_ps_mask(some, some, _CMP_UNORD_Q);
+    const __m512i found = _mm512_mask_mov_epi32(levels.codes_of(some), is_missing, _mm512_set1_epi32(255));
+    const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_xor_si512(found, _mm512_set1_epi32(0x80)));
+    _mm_mask_storeu_epi8(codes + i, there, bytes);
+    missing = static_cast<__mmask16>(missing | is_missing);
+  }
+  return missing != 0;
+}
+
+#endif
+
 template <class Number>
 void code_known(const std::array<Number, 16>& pivots, const std::array<Number, 256>& thresholds,
                 const Number* values, std::size_t n, std::int8_t* codes) {
@@ -253,30 +312,103 @@ void code_known(const std::array<Number, 16>& pivots, const std::array<Number, 2
     codes[i] = static_cast<std::int8_t>(code_of(pivots.data(), thresholds.data(), values[i]) ^ 0x80);
 }
 
-bool code_numbers(const ThresholdTable& table, const double* values, std::size_t n, std::int8_t* codes) {
-  float singles[predict::kMostValues];
-  std::uint64_t differs = 0;
-  std::uint64_t missing = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    singles[i] = static_cast<float>(values[i]);
-    differs |= __builtin_bit_cast(std::uint64_t, values[i]) ^
-               __builtin_bit_cast(std::uint64_t, static_cast<double>(singles[i]));
-    missing |= values[i] != values[i] ? 1 : 0;
-  }
-  if (differs == 0)
-    code_known(table.single_pivots, table.single_thresholds, singles, n, codes);
-  else
-    code_known(table.pivots, table.thresholds, values, n, codes);
-  if (missing == 0) return false;
+// Those that are NaN get the code of missing values; whether one is.
+template <class Number>
+bool mark_missing(const Number* values, std::size_t n, std::int8_t* codes) {
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) any |= values[i] != values[i];
+  if (!any) return false;
   for (std::size_t i = 0; i < n; ++i)
     if (values[i] != values[i]) codes[i] = 127;
   return true;
 }
 
+#if !defined(__AVX512VBMI__)
+
+bool code_singles(const ThresholdTable& table, const float* values, std::size_t n, std::int8_t* codes) {
+  code_known(table.single_pivots, table.single_thresholds, values, n, codes);
+  return mark_missing(values, n, codes);
+}
+
+#endif
+
+bool code_numbers(const ThresholdTable& table, const double* values, std::size_t n, std::int8_t* codes) {
+  float singles[predict::kMostValues];
+  std::uint64_t differs = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    singles[i] = static_cast<float>(values[i]);
+    differs |= __builtin_bit_cast(std::uint64_t, values[i]) ^
+               __builtin_bit_cast(std::uint64_t, static_cast<double>(singles[i]));
+  }
+  if (differs == 0) return code_singles(table, singles, n, codes);
+  code_known(table.pivots, table.thresholds, values, n, codes);
+  return mark_missing(values, n, codes);
+}
+
+#if defined(__AVX512VBMI__)
+
+// A register holds the codes of the row, another the places that 64 tests ask for: one instruction looks all
+// of them up. The outcomes of a tree are 32 bits, which are compared with those of 16 leaves at a time.
+template <bool kHasMissing>
+void find_leaves_of_coded(const RowTests* tests, std::size_t n_pairs, const RowCodes& row,
+                          std::uint8_t* numbers) {
+  const __m512i codes = _mm512_load_si512(row.codes.data());
+  const __m512i second = _mm512_load_si512(row.codes.data() + predict::kMostRowSlots);
+  for (const RowTests* pair = tests; pair != tests + n_pairs; ++pair) {
+    const __m512i places = _mm512_load_si512(pair->places.data());
+    const __m512i asked = kHasMissing ? _mm512_permutex2var_epi8(codes, places, second)
+                                      : _mm512_permutexvar_epi8(places, codes);
+    const std::uint64_t goes_right =
+        _mm512_cmpgt_epu8_mask(asked, _mm512_load_si512(pair->thresholds.data()));
+    for (std::size_t tree = 0; tree < 2; ++tree) {
+      const RowTests::Leaves& leaves = pair->leaves[tree];
+      const __m512i outcomes = _mm512_set1_epi32(static_cast<int>(goes_right >> (32 * tree)));
+      const auto reached = [&](std::size_t first) -> std::uint32_t {
+        const __m512i differs = _mm512_xor_si512(outcomes, _mm512_load_si512(leaves.wanted.data() + first));
+        return _mm512_testn_epi32_mask(differs, _mm512_load_si512(leaves.on_the_way.data() + first));
+      };
+      *numbers++ = static_cast<std::uint8_t>(__builtin_ctz(reached(0) | reached(16) << 16));
+    }
+  }
+}
+
+void find_leaves_of_row(const RowTests* tests, std::size_t n_pairs, const RowCodes& row,
+                        std::uint8_t* numbers) {
+  if (row.has_missing)
+    find_leaves_of_coded<true>(tests, n_pairs, row, numbers);
+  else
+    find_leaves_of_coded<false>(tests, n_pairs, row, numbers);
+}
+
+constexpr bool kIsQuickWithRows = true;
+
+#else
+
+void find_leaves_of_row(const RowTests* tests, std::size_t n_pairs, const RowCodes& row,
+                        std::uint8_t* numbers) {
+  for (const RowTests* pair = tests; pair != tests + n_pairs; ++pair) {
+    std::uint64_t goes_right = 0;
+    for (std::size_t test = 0; test < pair->places.size(); ++test)
+      goes_right |= std::uint64_t{row.codes[pair->places[test]] > pair->thresholds[test]} << test;
+    for (std::size_t tree = 0; tree < 2; ++tree) {
+      const RowTests::Leaves& leaves = pair->leaves[tree];
+      const auto outcomes = static_cast<std::uint32_t>(goes_right >> (32 * tree));
+      std::uint8_t number = 0;
+      while (((outcomes ^ leaves.wanted[number]) & leaves.on_the_way[number]) != 0) ++number;
+      *numbers++ = number;
+    }
+  }
+}
+
+constexpr bool kIsQuickWithRows = false;
+
+#endif
+
 }  // namespace
 
 extern const predict::PredictKernels predict_table;
-const predict::PredictKernels predict_table = {kSumOrder.data(), find_leaves, add_values, code_numbers,
-                                               look_up};
+const predict::PredictKernels predict_table = {kSumOrder.data(),   find_leaves,     add_values,
+                                               code_numbers,       code_singles,    look_up,
+                                               find_leaves_of_row, kIsQuickWithRows};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

@@ -51,6 +51,13 @@ void pad(const std::vector<Number>& thresholds, std::array<Number, 256>& padded,
   for (std::size_t i = 0; i < pivots.size(); ++i) pivots[i] = padded[16 * i + 15];
 }
 
+// Puts the middle one of all 255 first, then those in the middle of either half, and so on; number 0 is free.
+void arrange_by_levels(const std::array<float, 256>& ascending, std::array<float, 256>& levels) {
+  levels[0] = ascending[0];
+  for (std::size_t first = 1, step = 128; step != 0; first *= 2, step /= 2)
+    for (std::size_t i = 0; i < first; ++i) levels[first + i] = ascending[2 * i * step + step - 1];
+}
+
 float largest_float_at_or_below(double value) {
   const auto nearest = static_cast<float>(value);
   const bool above = static_cast<double>(nearest) > value;
@@ -63,6 +70,7 @@ ThresholdTable make_table(const std::vector<double>& thresholds) {
   ThresholdTable table;
   pad(thresholds, table.thresholds, table.pivots);
   pad(singles, table.single_thresholds, table.single_pivots);
+  arrange_by_levels(table.single_thresholds, table.single_levels);
   return table;
 }
 
@@ -251,15 +259,12 @@ void SlicedWork::load(const RowSource& rows, std::size_t begin, std::size_t end)
   // A few rows at a time: columns of a table kept by rows share cache lines, which must not be gone when the
   // next column asks for them.
   constexpr std::size_t kRowsAtOnce = kMostValues;
-  std::array<double, kRowsAtOnce> values;
   n_rows_ = end - begin;
   has_missing_ = false;
   for (std::size_t first = 0; first < n_rows_; first += kRowsAtOnce) {
     const std::size_t n = std::min(kRowsAtOnce, n_rows_ - first);
-    for (std::size_t slot = 0; slot < trees_.features().size(); ++slot) {
-      rows.read(trees_.features()[slot], begin + first, begin + first + n, values.data());
-      load_slot(slot, values.data(), first, n);
-    }
+    for (std::size_t slot = 0; slot < trees_.features().size(); ++slot)
+      load_slot(slot, rows, begin + first, n, codes_.data() + slot * kSliceRows + first);
   }
   std::int8_t* codes = codes_.data();
   const std::size_t mirror = trees_.mirror();
@@ -273,14 +278,23 @@ void SlicedWork::load(const RowSource& rows, std::size_t begin, std::size_t end)
   }
 }
 
-void SlicedWork::load_slot(std::size_t slot, const double* values, std::size_t first_row, std::size_t n) {
-  std::int8_t* codes = codes_.data() + slot * kSliceRows + first_row;
-  if (!trees_.is_categorical(slot)) {
-    has_missing_ |= kernels_.code_numbers(trees_.thresholds(slot), values, n, codes);
+void SlicedWork::load_slot(std::size_t slot, const RowSource& rows, std::size_t begin, std::size_t n,
+                           std::int8_t* codes) {
+  const FeatureId feature = trees_.features()[slot];
+  std::array<double, kMostValues> values;
+  if (trees_.is_categorical(slot)) {
+    rows.read(feature, begin, begin + n, values.data());
+    for (std::size_t i = 0; i < n; ++i)
+      codes[i] = less_128(static_cast<unsigned>(static_cast<int>(values[i]) + kFirstCategory));
     return;
   }
-  for (std::size_t i = 0; i < n; ++i)
-    codes[i] = less_128(static_cast<unsigned>(static_cast<int>(values[i]) + kFirstCategory));
+  std::array<float, kMostValues> singles;
+  if (rows.read_singles(feature, begin, begin + n, singles.data())) {
+    has_missing_ |= kernels_.code_singles(trees_.thresholds(slot), singles.data(), n, codes);
+    return;
+  }
+  rows.read(feature, begin, begin + n, values.data());
+  has_missing_ |= kernels_.code_numbers(trees_.thresholds(slot), values.data(), n, codes);
 }
 
 void SlicedWork::begin_sums(const double* scores) {

@@ -8,6 +8,7 @@
 
 #include "hornbeam/parallel.h"
 #include "hornbeam/predict/compact.h"
+#include "hornbeam/predict/one_row.h"
 #include "hornbeam/predict/plain.h"
 #include "hornbeam/predict/sliced.h"
 
@@ -18,6 +19,7 @@ namespace {
 using predict::CompactTree;
 using predict::CompactTrees;
 using predict::DoubleForm;
+using predict::OneRowTrees;
 using predict::PlainWalk;
 using predict::RowKeys;
 using predict::SingleForm;
@@ -110,6 +112,7 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
     single_can_hold_ = CompactTrees<SingleForm>::can_hold(trees_, features_.size());
     double_can_hold_ = CompactTrees<DoubleForm>::can_hold(trees_, features_.size());
     sliced_may_hold_ = SlicedTrees::may_hold(trees_, features_);
+    one_row_may_hold_ = sliced_may_hold_ && OneRowTrees::may_hold(trees_, features_);
   }
   for (const Tree* tree : trees_)
     nodes_per_tree_ += static_cast<double>(tree->n_nodes()) / static_cast<double>(trees_.size());
@@ -124,6 +127,7 @@ Predictor::Predictor(std::vector<const Tree*> trees, std::vector<std::int32_t> a
 bool Predictor::can_take(PredictPath path) const {
   if (path == PredictPath::kCompact) return double_can_hold_;
   if (path == PredictPath::kSliced) return sliced_may_hold_ && make_sliced().fits();
+  if (path == PredictPath::kOneRow) return one_row_may_hold_ && make_sliced().fits();
   return true;
 }
 
@@ -131,13 +135,22 @@ const SlicedTrees& Predictor::make_sliced() const {
   return sliced_.get_or_make([&] { return SlicedTrees(trees_, features_, unseen_); });
 }
 
-bool Predictor::should_compact(std::size_t n_rows) const {
-  // Making it costs about as much per node as the plain walk of an eighth of a row per tree.
-  constexpr double kRowsPerNode = 0.125;
+namespace {
+// Making a form of the trees costs about as much per node as the plain walk of an eighth of a row per tree.
+constexpr double kRowsPerNode = 0.125;
+}  // namespace
+
+bool Predictor::has_seen_enough() const {
+  return static_cast<double>(rows_seen_.load(std::memory_order_relaxed)) >= kRowsPerNode * nodes_per_tree_;
+}
+
+void Predictor::count_rows(std::size_t n_rows) const {
+  if (!has_seen_enough()) rows_seen_.fetch_add(n_rows, std::memory_order_relaxed);
+}
+
+bool Predictor::should_compact() const {
   if (!double_can_hold_ || path_ == PredictPath::kPlain) return false;
-  if (path_ == PredictPath::kCompact || single_.get() != nullptr || double_.get() != nullptr) return true;
-  const std::size_t seen = rows_seen_.fetch_add(n_rows, std::memory_order_relaxed) + n_rows;
-  return static_cast<double>(seen) >= kRowsPerNode * nodes_per_tree_;
+  return path_ == PredictPath::kCompact || has_seen_enough();
 }
 
 // Whether the values of some rows seem to be float32 numbers.
@@ -303,7 +316,7 @@ template <class Visit>
 void Predictor::visit_leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                              Visit&& visit) const {
   constexpr std::size_t kFewRows = predict::kLanes / 2;
-  if (!should_compact(rows.n_rows())) return visit_plain(rows, range, n_threads, cancel, visit);
+  if (!should_compact()) return visit_plain(rows, range, n_threads, cancel, visit);
   if (rows.n_rows() > kFewRows) return visit_compact(rows, range, n_threads, cancel, visit);
   const bool try_single =
       single_can_hold_ && (single_.get() != nullptr || (double_.get() == nullptr && seem_single(rows)));
@@ -311,13 +324,17 @@ void Predictor::visit_leaves(const RowSource& rows, TreeRange range, int n_threa
   visit_few_rows<DoubleForm>(rows, range, visit);
 }
 
+namespace {
+constexpr std::size_t kFewestRowsToSlice = 48;  // with fewer, most of a block is empty
+}  // namespace
+
 const SlicedTrees* Predictor::sliced(std::size_t n_rows, TreeRange range, const Counting& counting) const {
-  constexpr std::size_t kFewestRows = 48;  // with fewer, most of a block is empty
   constexpr std::size_t kFewestTrees = 4;  // with fewer, coding the rows takes longer than walking
   constexpr std::size_t kMostScores = 8;   // each is another pass over rows and trees
   const bool may_use = path_ == PredictPath::kFastest || path_ == PredictPath::kSliced;
   if (!may_use || !sliced_may_hold_ || counting.hard_votes || score_size() > kMostScores) return nullptr;
-  if (path_ == PredictPath::kFastest && (n_rows < kFewestRows || range.size() < kFewestTrees)) return nullptr;
+  if (path_ == PredictPath::kFastest && (n_rows < kFewestRowsToSlice || range.size() < kFewestTrees))
+    return nullptr;
   const SlicedTrees& made = make_sliced();
   return made.fits() ? &made : nullptr;
 }
@@ -344,8 +361,46 @@ void Predictor::add_sliced(const SlicedTrees& sliced, const RowSource& rows, Tre
              });
 }
 
+const OneRowTrees* Predictor::one_row(std::size_t n_rows, const Counting& counting,
+                                      const Stages& stages) const {
+  const bool may_use = path_ == PredictPath::kFastest || path_ == PredictPath::kOneRow;
+  if (!may_use || !one_row_may_hold_ || counting.hard_votes || stages.step != 0) return nullptr;
+  if (path_ == PredictPath::kFastest) {
+    const bool is_quick = predict::predict_kernels(instructions_).is_quick_with_rows;
+    if (!is_quick || n_rows >= kFewestRowsToSlice || !has_seen_enough()) return nullptr;
+  }
+  const SlicedTrees& codes = make_sliced();
+  return codes.fits() ? &one_row_.get_or_make([&] { return OneRowTrees(trees_, codes); }) : nullptr;
+}
+
+// Without threads, and without allocating after the first time.
+void Predictor::add_row_by_row(const OneRowTrees& trees, const RowSource& rows, TreeRange range,
+                               const Counting& counting, std::span<double> scores) const {
+  thread_local std::vector<std::uint8_t> found;  // the leaf in each tree, from `first` on
+  const predict::PredictKernels& kernels = predict::predict_kernels(instructions_);
+  const std::size_t first = range.begin / 2 * 2;
+  const auto tests = trees.tests().subspan(first / 2, (range.end + 1) / 2 - first / 2);
+  const std::size_t n_said = trees_[0]->value_size();
+  const bool is_one_sum = score_size() == 1 && counting.weights.empty();
+  found.resize(2 * tests.size());
+  for (std::size_t row = 0; row < rows.n_rows(); ++row) {
+    const predict::RowCodes codes = trees.code_row(rows, row, kernels);
+    kernels.find_leaves_of_row(tests.data(), tests.size(), codes, found.data());
+    double* score = scores.data() + row * score_size();
+    if (is_one_sum) {
+      for (std::size_t t = range.begin; t < range.end; ++t) score[0] += *trees.values_of(t, found[t - first]);
+      continue;
+    }
+    for (std::size_t t = range.begin; t < range.end; ++t) {
+      const double* said = trees.values_of(t, found[t - first]);
+      for (std::size_t k = 0; k < n_said; ++k) score[first_score(t) + k] += counting.weight(t) * said[k];
+    }
+  }
+}
+
 void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                        std::span<NodeId> leaves) const {
+  count_rows(rows.n_rows());
   visit_leaves(rows, range, n_threads, cancel,
                [&](std::size_t tree, std::size_t first, std::span<const NodeId> found, const auto&) {
                  NodeId* column = leaves.data() + first * range.size() + (tree - range.begin);
@@ -355,6 +410,9 @@ void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Ca
 
 void Predictor::add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads,
                     Cancel& cancel, std::span<double> scores, const Stages& stages) const {
+  count_rows(rows.n_rows());
+  if (const OneRowTrees* trees = one_row(rows.n_rows(), counting, stages))
+    return add_row_by_row(*trees, rows, range, counting, scores);
   if (const SlicedTrees* sliced = this->sliced(rows.n_rows(), range, counting))
     return add_sliced(*sliced, rows, range, counting, n_threads, cancel, scores, stages);
   const std::size_t n_said = trees_[0]->value_size();

@@ -47,6 +47,8 @@ def assert_as_slow_walk(
         ("sliced", "baseline"),
         ("sliced", "avx2"),
         ("sliced", "avx512"),
+        ("one_row", "baseline"),
+        ("one_row", "avx512"),
     ],
     ids="-".join,
 )

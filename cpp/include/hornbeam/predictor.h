@@ -49,10 +49,11 @@ struct DoubleForm;
 template <class Form>
 class CompactTrees;
 class SlicedTrees;
+class OneRowTrees;
 }  // namespace predict
 
 // How the answers are computed. They do not depend on it; tests and measurements may ask for one.
-enum class PredictPath : std::uint8_t { kFastest, kPlain, kCompact, kSliced };
+enum class PredictPath : std::uint8_t { kFastest, kPlain, kCompact, kSliced, kOneRow };
 
 class Predictor {
  public:
@@ -84,8 +85,11 @@ class Predictor {
            std::span<double> scores, const Stages& stages = {}) const;
 
  private:
+  // Forms of the trees are worth making after some rows: counts them, and says whether they are enough.
+  void count_rows(std::size_t n_rows) const;
+  bool has_seen_enough() const;
   // Whether the compact form can hold the trees and is worth making, or made already.
-  bool should_compact(std::size_t n_rows) const;
+  bool should_compact() const;
   template <class Form>
   const predict::CompactTrees<Form>& compact(int n_threads) const;
   bool seem_single(const RowSource& rows) const;
@@ -96,6 +100,11 @@ class Predictor {
   void add_sliced(const predict::SlicedTrees& sliced, const RowSource& rows, TreeRange range,
                   const Counting& counting, int n_threads, Cancel& cancel, std::span<double> scores,
                   const Stages& stages) const;
+  // The form for single rows, if it can hold the trees and suits the rows; else null.
+  const predict::OneRowTrees* one_row(std::size_t n_rows, const Counting& counting,
+                                      const Stages& stages) const;
+  void add_row_by_row(const predict::OneRowTrees& trees, const RowSource& rows, TreeRange range,
+                      const Counting& counting, std::span<double> scores) const;
   // Where the scores from a row on are to be copied after a tree; null if the tree ends no stage.
   double* stage_after(std::size_t tree, TreeRange range, const Stages& stages, std::size_t n_rows,
                       std::size_t row) const {
@@ -135,12 +144,14 @@ class Predictor {
   bool single_can_hold_ = false;
   bool double_can_hold_ = false;
   bool sliced_may_hold_ = false;
+  bool one_row_may_hold_ = false;
 
   // What follows from the trees and is made when it pays. Predicting changes nothing else.
   mutable std::atomic<std::size_t> rows_seen_{0};
   predict::Lazy<predict::CompactTrees<predict::SingleForm>> single_;
   predict::Lazy<predict::CompactTrees<predict::DoubleForm>> double_;
   predict::Lazy<predict::SlicedTrees> sliced_;
+  predict::Lazy<predict::OneRowTrees> one_row_;
 };
 
 }  // namespace hornbeam

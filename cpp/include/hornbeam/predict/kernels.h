@@ -1,5 +1,6 @@
-// The loops of sliced prediction (sliced.h) that profit from wide registers, compiled once per instruction
-// set. Leaf numbers are integers and values are added one tree after the other: all forms give the same bits.
+// The loops of sliced prediction (sliced.h) and of that of single rows (one_row.h) that profit from wide
+// registers, compiled once per instruction set. Leaf numbers are integers and values are added one tree after
+// the other: all forms give the same bits.
 #pragma once
 
 #include <array>
@@ -53,12 +54,36 @@ struct SliceBlock {
 };
 
 // Thresholds of one feature, ascending, padded with infinities; every 16th of them again. Then the same for
-// values that are float32 numbers: the largest such number at or below each threshold.
+// values that are float32 numbers: the largest such number at or below each threshold. These once more as a
+// search tree: the middle one first, then those in the middle of either half, and so on; from 1 on, those
+// after number i are 2i and 2i + 1.
 struct ThresholdTable {
   alignas(64) std::array<double, 16> pivots;
   alignas(64) std::array<double, 256> thresholds;
   alignas(64) std::array<float, 16> single_pivots;
   alignas(64) std::array<float, 256> single_thresholds;
+  alignas(64) std::array<float, 256> single_levels;
+};
+
+inline constexpr std::size_t kMostRowSlots = 64;   // of the codes of a single row
+inline constexpr std::size_t kMostRowLeaves = 32;  // of a tree for single rows
+
+// All tests of two trees, for one row. A row goes right where its code is above the threshold. It comes to
+// the leaf whose tests, those on the way to it, have turned out as wanted; bit i stands for test i.
+struct RowTests {
+  struct Leaves {
+    alignas(64) std::array<std::uint32_t, kMostRowLeaves> wanted;
+    alignas(64) std::array<std::uint32_t, kMostRowLeaves> on_the_way;
+  };
+  alignas(64) std::array<std::uint8_t, 2 * kMostRowLeaves> places;  // of the codes; kMostRowLeaves per tree
+  alignas(64) std::array<std::uint8_t, 2 * kMostRowLeaves> thresholds;
+  std::array<Leaves, 2> leaves;
+};
+
+// The codes of a row, slot by slot: where a value is missing the largest, and then all again, the smallest.
+struct RowCodes {
+  alignas(64) std::array<std::uint8_t, 2 * kMostRowSlots> codes;
+  bool has_missing = false;
 };
 
 struct PredictKernels {
@@ -73,9 +98,15 @@ struct PredictKernels {
   // codes[i] = how many thresholds lie below values[i], less 128; 255 less 128 where it is NaN.
   // Returns whether one is. At most kMostValues values.
   bool (*code_numbers)(const ThresholdTable& table, const double* values, std::size_t n, std::int8_t* codes);
+  bool (*code_singles)(const ThresholdTable& table, const float* values, std::size_t n, std::int8_t* codes);
   // branches[i] = table[codes[i] + 128], a byte per category.
   void (*look_up)(const std::int8_t* codes, const std::uint8_t* table, std::size_t n_lines,
                   std::int8_t* branches);
+  // numbers[tree] = the number of the leaf that a row comes to, for two trees per element of `tests`.
+  void (*find_leaves_of_row)(const RowTests* tests, std::size_t n_pairs, const RowCodes& row,
+                             std::uint8_t* numbers);
+  // Whether that is faster than to walk.
+  bool is_quick_with_rows;
 };
 
 // The fastest form that this machine can run, up to a given set of instructions.

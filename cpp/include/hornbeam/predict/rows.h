@@ -19,6 +19,8 @@ class RowSource {
   virtual std::size_t n_rows() const = 0;
   virtual std::size_t n_features() const = 0;
   virtual void read(FeatureId feature, std::size_t begin, std::size_t end, double* out) const = 0;
+  // The same as float32, if it is that already; else false, and nothing is read.
+  virtual bool read_singles(FeatureId, std::size_t, std::size_t, float*) const { return false; }
   // Whether all values of a feature seem to be float32 numbers: a guess, from the type or the first rows.
   virtual bool seems_single(FeatureId feature) const;
 };
@@ -30,6 +32,12 @@ class TableRows final : public RowSource {
   std::size_t n_features() const override { return table_.columns.size(); }
   void read(FeatureId feature, std::size_t begin, std::size_t end, double* out) const override {
     read_doubles(table_.columns[static_cast<std::size_t>(feature)], begin, end, out);
+  }
+  bool read_singles(FeatureId feature, std::size_t begin, std::size_t end, float* out) const override {
+    const ColumnView& column = table_.columns[static_cast<std::size_t>(feature)];
+    if (column.number != Number::kF32) return false;
+    for (std::size_t row = begin; row < end; ++row) out[row - begin] = read_element<float>(column, row);
+    return true;
   }
   bool seems_single(FeatureId feature) const override {
     return table_.columns[static_cast<std::size_t>(feature)].number == Number::kF32 ||

@@ -85,7 +85,9 @@ class SlicedWork {
   void add_tree(const SlicedTree& tree, double weight, std::size_t first_score);
 
  private:
-  void load_slot(std::size_t slot, const double* values, std::size_t first_row, std::size_t n);
+  // Codes a feature of some rows, at most kMostValues of them.
+  void load_slot(std::size_t slot, const RowSource& rows, std::size_t begin, std::size_t n,
+                 std::int8_t* codes);
   std::size_t n_lines() const { return (n_rows_ + kLine - 1) / kLine; }
 
   const SlicedTrees& trees_;
