@@ -171,7 +171,7 @@ class Predictor:
         """
         `adds_to` names, for trees of one value, the column of the score that each tree adds to.
 
-        `path` is for tests: "fastest", "plain", "compact" or "sliced" where that can hold the trees; so is `instructions`, the widest set to use: "baseline", "avx2" or "avx512".
+        `path` is for tests: "fastest", "plain", "compact", "sliced" or "one_row" where that can hold the trees; so is `instructions`, the widest set to use: "baseline", "avx2" or "avx512".
         """
 
     def can_take(self, path: str) -> bool:
