@@ -278,6 +278,9 @@ def test_the_majority_of_cats_dogs_and_lions():
     assert leaf.get_n_leaves() == 1
     assert leaf.score(X, y) == 0.80
     assert leaf.tree_.value[0, 0].tolist() == [0.05, 0.80, 0.15]
+    guess = hb.baseline(y)
+    assert guess.answer == "dog" and guess.score == 0.80 and guess.shares.tolist() == [0.05, 0.80, 0.15]
+    assert str(guess) == "always dog: accuracy 0.8"
 
 
 # --- 11. Cars --------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam import datasets
 from hornbeam._core import version as __version__
+from hornbeam.baseline import Baseline, baseline
 from hornbeam.bootstrap import (
     BiasVariance,
     Bootstrap,
@@ -27,11 +28,12 @@ from hornbeam.estimators.forest import (
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from hornbeam.io import export, load, save
 from hornbeam.report import report
 
 if TYPE_CHECKING:
     from hornbeam import plot
+    from hornbeam.io.export import export
+    from hornbeam.io.native import load, save
     from hornbeam.selection.compare import Comparison, compare
     from hornbeam.selection.tune import Tuned, tune
 
@@ -40,6 +42,7 @@ __all__ = [
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "Baseline",
     "BiasVariance",
     "Bootstrap",
     "Comparison",
@@ -60,6 +63,7 @@ __all__ = [
     "StackingRegressor",
     "Tuned",
     "__version__",
+    "baseline",
     "bias_variance",
     "bootstrap",
     "compare",
@@ -79,6 +83,9 @@ _LATER = {
     "Comparison": "hornbeam.selection.compare",
     "Tuned": "hornbeam.selection.tune",
     "compare": "hornbeam.selection.compare",
+    "export": "hornbeam.io.export",
+    "load": "hornbeam.io.native",
+    "save": "hornbeam.io.native",
     "tune": "hornbeam.selection.tune",
 }
 

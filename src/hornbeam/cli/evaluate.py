@@ -6,12 +6,14 @@ import typer
 from rich.console import Console
 from sklearn.base import is_classifier
 
+from hornbeam.baseline import baseline
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns
 from hornbeam.cli.outputs import AsJson, print_json
-from hornbeam.cli.scores import baseline_for, scores_of
+from hornbeam.cli.scores import baseline_scores, scores_of
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_table, take_column
 from hornbeam.cli.targets import Target, target_values
+from hornbeam.data.task import Task
 from hornbeam.inside.words import count, named, printable
 from hornbeam.selection.sheets import Sheet
 
@@ -39,9 +41,10 @@ def evaluate(
     form = format_for(fitted, TableFormat(separator, na or ()))
     parts = {"train": train, "test": data} if train is not None else {"data": data}
     rows = {part: rows_with_answers(fitted, path, target, form) for part, path in parts.items()}
-    baseline = baseline_for(fitted, next(iter(rows.values()))[1])
+    task: Task = "classification" if is_classifier(fitted) else "regression"
+    guess = baseline(next(iter(rows.values()))[1], task=task)
     scores = {
-        part: {"rows": len(y), "baseline": scores_of(baseline, X, y), "model": scores_of(fitted, X, y)}
+        part: {"rows": len(y), "baseline": baseline_scores(guess, y), "model": scores_of(fitted, X, y)}
         for part, (X, y) in rows.items()
     }
     if json:

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from hornbeam.baseline import baseline
 from hornbeam.cli.methods import Method, estimator_for, with_option_flags
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
-from hornbeam.cli.scores import baseline_for, scores_of
+from hornbeam.cli.scores import baseline_scores, scores_of
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows
 from hornbeam.data.task import task_of
@@ -54,7 +55,7 @@ def fit(
         "columns": X.num_columns,
         "seconds": round(seconds, 3),
         "training": scores_of(estimator, X, y),
-        "baseline": scores_of(baseline_for(estimator, y), X, y),
+        "baseline": baseline_scores(baseline(y, task=chosen), y),
     }
     if json:
         if place != STANDARD:

@@ -41,6 +41,7 @@ Missing = Annotated[
 
 FIRST_ROWS = 2**16  # bytes, from which the types of columns are guessed
 LONGEST_LINE = 2**24  # bytes; more is no table, and would have to be held in memory
+BLOCK = 2**20  # bytes that one core reads at a time, where lines are shorter
 PARQUET_MARK = b"PAR1"
 NUMBER = r"^\s*[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
 DECIMAL_COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
@@ -190,6 +191,7 @@ def _read_as_it_begins(path: str, form: TableFormat) -> Any:
         _header(path, stream, form)
         options["convert_options"].column_types = types
         options["parse_options"].newlines_in_values = _may_have_long_cells(path)
+        options["read_options"].block_size = BLOCK
         try:
             table = arrow_csv.read_csv(stream, **options)
         except arrow.ArrowInvalid:

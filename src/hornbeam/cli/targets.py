@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hornbeam._optional import require
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.tables import TableFormat, read_table, take_column
 from hornbeam.data.task import Task
@@ -35,5 +36,15 @@ def target_values(column: Any, name: str) -> Any:
         raise Mistake(
             f"The target {named(name)} is empty in data row {row + 1} and {others}: leave such rows out."
         )
+    if _is_text(
+        column
+    ):  # a million texts are a few classes, most often: each becomes one of Python's only once
+        coded = column.dictionary_encode()
+        return coded.dictionary.to_numpy(zero_copy_only=False).astype(str)[coded.indices.to_numpy()]
     values = column.to_numpy(zero_copy_only=False)
     return values.astype(str) if values.dtype == object else values
+
+
+def _is_text(column: Any) -> bool:
+    arrow = require("pyarrow", purpose="Reading tables")
+    return bool(arrow.types.is_string(column.type) or arrow.types.is_large_string(column.type))

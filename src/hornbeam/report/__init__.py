@@ -6,10 +6,10 @@ content policy that would not let it.
 """
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hornbeam.io.files import text_of_path, write_whole
-from hornbeam.io.native import Path
+if TYPE_CHECKING:
+    from hornbeam.io.native import Path
 
 __all__ = ["report"]
 
@@ -18,7 +18,7 @@ def report(
     model: Any,
     X: Any,
     y: Any,
-    path: Path,
+    path: "Path",
     *,
     X_train: Any = None,
     y_train: Any = None,
@@ -40,7 +40,8 @@ def report(
     """
     if cv is not None and (isinstance(cv, bool) or not isinstance(cv, numbers.Integral) or cv < 2):
         raise ValueError(f"cv must be a whole number >= 2 or None; got {cv!r}.")
-    # Charts and templates take a while to import; a fit needs neither.
+    # Files, charts and templates take a while to import; a fit needs none of them.
+    from hornbeam.io.files import text_of_path, write_whole  # noqa: PLC0415
     from hornbeam.report.facts import gather  # noqa: PLC0415
     from hornbeam.report.page import page_of  # noqa: PLC0415
 
