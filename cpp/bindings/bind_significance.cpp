@@ -27,6 +27,8 @@ void bind_significance(nb::module_& module) {
   module.def("merge_categories", &merge, nb::arg("cells"), nb::arg("n_classes"), nb::arg("level"),
              "The group of each category, given a weight per class or, for n_classes=0, weight, mean and sum "
              "of squares about it.");
+  module.def("n_ways_to_group", &n_ways_to_group, nb::arg("n_categories"), nb::arg("n_groups"),
+             "In how many ways categories can be put into so many groups, none of them empty.");
 }
 
 }  // namespace hornbeam::bindings

@@ -101,6 +101,36 @@ double two_poissons(const double* __restrict left_sums, const double* __restrict
   return largest(scores, end);
 }
 
+// With u and v the left branch's share of the sum and of the weight, the score exceeds the node's by node_sum
+// times v f(u / v) + (1 - v) f((1 - u) / (1 - v)), f(t) = t ln t - t + 1. From the series of the logarithm,
+// f(t) <= (t - 1)^2 / 2 for t > 1, and with x = 1 - t, f(t) <= x^2 / 2 + x^3 / 6 + x^4 / 3 for t < 1.
+double poisson_bounds(const double* __restrict left_sums, const double* __restrict left, std::size_t n,
+                      double node_sum, double node, double* __restrict bounds) {
+  const std::size_t end = whole_groups(n);
+  const double per_sum = 1 / node_sum;
+  const double per_weight = 1 / node;
+  for (std::size_t i = 0; i < end; ++i) {
+    const double apart = left_sums[i] * per_sum - left[i] * per_weight;
+    const double per_left = node / left[i];
+    const double per_right = node / (node - left[i]);
+    const double lacks_left = std::max(0.0, -apart * per_left);
+    const double lacks_right = std::max(0.0, apart * per_right);
+    const double in_left = per_left * (1 + lacks_left * (1.0 / 3 + lacks_left * (2.0 / 3)));
+    const double in_right = per_right * (1 + lacks_right * (1.0 / 3 + lacks_right * (2.0 / 3)));
+    bounds[i] = node_sum * 0.5 * apart * apart * (in_left + in_right);
+  }
+  return largest(bounds, end);
+}
+
+double two_ratios(const double* __restrict left_terms, const double* __restrict right_terms,
+                  const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
+  const std::size_t end = whole_groups(n);
+  for (std::size_t i = 0; i < end; ++i) {
+    scores[i] = left_terms[i] / left[i] + right_terms[i] / (node - left[i]);
+  }
+  return largest(scores, end);
+}
+
 #if defined(__AVX512F__)
 
 // Sixteen edges at once, twice: which block of sixteen, and where in it.
@@ -149,6 +179,8 @@ const Kernels table = {HORNBEAM_KERNELS_NAME,
                        majorities_two_classes,
                        two_squares,
                        two_poissons,
+                       poisson_bounds,
+                       two_ratios,
                        largest,
                        count_below};
 

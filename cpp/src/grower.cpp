@@ -19,6 +19,7 @@
 #include "hornbeam/criterion/vectors.h"
 #include "hornbeam/parallel.h"
 #include "hornbeam/partition.h"
+#include "hornbeam/portions.h"
 #include "hornbeam/split.h"
 #include "hornbeam/subtree.h"
 #include "hornbeam/thicket.h"
@@ -263,13 +264,15 @@ class Grower {
   // Sends the node's rows to its branches and notes where each begins.
   void part_rows(OpenNode& node, Worker<S>& worker) {
     const Column& column = data_.column(node.split.feature);
-    const std::span<Entry> rows = rows_of(node);
     std::vector<std::size_t>& begin = worker.branch_begin;
     begin.resize(static_cast<std::size_t>(node.split.n_branches) + 1);
+    if (in_portions() && node.split.n_missing > 0) return share_out_rows(node, worker);
+    if (params_.missing == Missing::kAvailable && node.split.n_missing > 0) leave_out_missing(node, worker);
+    const std::span<Entry> rows = rows_of(node);
     if (!worker.subtree.started()) worker.scratch.grow_to(rows.size());
     if (begin.size() == 3) {
       const std::size_t n_left = part_in_two(node, column, worker);
-      begin = {0, n_left, node.n_rows()};  // which may have other rows now
+      begin = {0, n_left, node.n_rows()};
     } else if (worker.subtree.started()) {
       worker.subtree.part_rows(rows, node.begin, column, node.split, plan_, begin);
     } else {
@@ -282,8 +285,6 @@ class Grower {
       find_surrogates(node, worker);
       if (node.split.n_missing > 0) return part_by_surrogates(node, worker);
     }
-    if (in_portions() && node.split.n_missing > 0) return share_out(node, worker);
-    if (params_.missing == Missing::kAvailable && node.split.n_missing > 0) leave_out_missing(node, worker);
     if (worker.subtree.started()) {
       return worker.subtree.part_rows(rows_of(node), node.begin, column, node.split, plan_);
     }
@@ -323,8 +324,9 @@ class Grower {
   // Moves the rows that lack the test's feature behind the others, where they belong to no child.
   void leave_out_missing(OpenNode& node, Worker<S>& worker) {
     const std::span<Entry> rows = rows_of(node);
-    const std::span<std::uint8_t> branches = mark(node, worker);
-    for (std::uint8_t& branch : branches) branch = branch == kNoBranch ? 1 : 0;
+    worker.branches.grow_to(rows.size());
+    const std::span<std::uint8_t> branches(worker.branches.data(), rows.size());
+    mark_missing(rows, data_.column(node.split.feature), branches);
     std::size_t n_known = 0;
     if (worker.subtree.started()) {
       n_known = worker.subtree.part_rows(rows, node.begin, branches);
@@ -337,35 +339,22 @@ class Grower {
     node.split.n_missing = 0;
   }
 
-  // Sends a portion of every row that lacks the test's feature down each branch, in proportion to the weight
-  // of the rows that have it. Portions are rounded by their running sum, so they add up to what there was;
-  // one of nothing is not sent. The children's rows come into a list of their own.
-  std::size_t share_out(OpenNode& node, Worker<S>& worker) {
+  // Sends a portion of every row that lacks the test's feature down each branch. The children's rows come
+  // into a list of their own.
+  void share_out_rows(OpenNode& node, Worker<S>& worker) {
     const std::span<const Entry> rows = rows_of(node);
-    const std::span<const std::uint8_t> branches = mark(node, worker);
-    const std::array<std::int64_t, 2> weight = branch_weights(rows, branches);
-    const double share = static_cast<double>(weight[0]) / static_cast<double>(weight[0] + weight[1]);
-    auto parted = std::make_shared<std::vector<Entry>>();
-    parted->reserve(rows.size() + node.split.n_missing);
-    std::size_t n_left = 0;
-    for (const std::uint8_t branch : {0, 1}) {
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        Entry entry = rows[i];
-        if (branches[i] == kNoBranch) {
-          const auto left = static_cast<std::uint32_t>(std::llround(entry.payload * share));
-          entry.payload = branch == 0 ? left : entry.payload - left;
-        } else if (branches[i] != branch) {
-          continue;
-        }
-        if (entry.payload > 0) parted->push_back(entry);
-      }
-      if (branch == 0) n_left = parted->size();
+    std::vector<std::uint32_t> branches(rows.size());
+    mark_branches(rows, data_.column(node.split.feature), node.split, plan_, branches);
+    std::vector<std::int64_t> weights(worker.branch_begin.size() - 1, 0);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (branches[i] != kNoneOfMany) weights[branches[i]] += prototype_.stats().entry_weight(rows[i]);
     }
-    worker.poller.poll(4 * rows.size());
+    auto parted =
+        std::make_shared<std::vector<Entry>>(share_out(rows, branches, weights, worker.branch_begin));
+    worker.poller.poll(4 * parted->size());
     node.begin = 0;
     node.end = parted->size();
     node.portions = std::move(parted);
-    return n_left;
   }
 
   // Leaves the branch of each row in worker.branches, and finds tests that agree with the node's.
@@ -992,21 +981,15 @@ bool lacks_values(const Dataset& data, const Sample& sample, std::span<const Fea
 
 GrownTree grow_by_kind(const Dataset& data, const Target& target, const Sample& sample,
                        const GrowParams& params, Cancel& cancel) {
+  if (params.categorical_split == CategoricalSplit::kMerge && target.n_outputs > 1) {
+    throw std::invalid_argument("categories are merged by one output");
+  }
   if (params.missing == Missing::kFractional) return grow_in_portions(data, target, sample, params, cancel);
   const auto with = [&](auto scorer) {
     return grow_with(data, target, sample, params, cancel, std::move(scorer));
   };
   const Criterion criterion = params.criterion;
-  if (params.categorical_split == CategoricalSplit::kMerge && target.n_outputs > 1) {
-    throw std::invalid_argument("categories are merged by one output");
-  }
-  const bool many_branches = params.categorical_split == CategoricalSplit::kMultiway ||
-                             params.categorical_split == CategoricalSplit::kMerge;
-  if (many_branches && (params.missing == Missing::kFractional || params.missing == Missing::kAvailable)) {
-    throw std::invalid_argument("rows are shared out or left out by tests with two branches");
-  }
   if (params.own_score) {
-    if (many_branches) throw std::invalid_argument("a criterion of one's own scores tests with two branches");
     if (target.is_classification()) return with(OwnScorer(VectorStats(target, sample), params.own_score));
     const MomentTarget moments(target);
     return with(OwnScorer(VectorStats(moments.target(), sample), params.own_score));

@@ -62,21 +62,48 @@ std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<c
   return n_left;
 }
 
-void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
-                   const CategoryPlan& plan, std::span<std::uint8_t> branches) {
-  std::vector<std::uint8_t> branch_of_code(std::size_t{column.n_codes} + 1, 1);
-  if (column.kind == ColumnKind::kCategorical) {
-    fill_branches(plan, column, split, 1, branch_of_code);
-  } else {
-    const Code first_right = codes_at_or_below(column, split.threshold);
-    std::fill_n(branch_of_code.begin(), first_right, std::uint8_t{0});
-  }
-  branch_of_code[column.missing_code()] = kNoBranch;
+namespace {
+
+template <class Branch>
+void look_up(std::span<const Entry> entries, const Column& column, const std::vector<Branch>& branch_of_code,
+             std::span<Branch> branches) {
   std::visit(
       [&](const auto& codes) {
         for (std::size_t i = 0; i < entries.size(); ++i) branches[i] = branch_of_code[codes[entries[i].row]];
       },
       column.codes);
+}
+
+template <class Branch>
+void mark(std::span<const Entry> entries, const Column& column, const Split& split, const CategoryPlan& plan,
+          Branch none, std::span<Branch> branches) {
+  std::vector<Branch> branch_of_code(std::size_t{column.n_codes} + 1, 1);
+  if (column.kind == ColumnKind::kCategorical) {
+    fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch_of_code);
+  } else {
+    const Code first_right = codes_at_or_below(column, split.threshold);
+    std::fill_n(branch_of_code.begin(), first_right, Branch{0});
+  }
+  branch_of_code[column.missing_code()] = none;
+  look_up(entries, column, branch_of_code, branches);
+}
+
+}  // namespace
+
+void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
+                   const CategoryPlan& plan, std::span<std::uint8_t> branches) {
+  mark(entries, column, split, plan, kNoBranch, branches);
+}
+
+void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
+                   const CategoryPlan& plan, std::span<std::uint32_t> branches) {
+  mark(entries, column, split, plan, kNoneOfMany, branches);
+}
+
+void mark_missing(std::span<const Entry> entries, const Column& column, std::span<std::uint8_t> branches) {
+  std::vector<std::uint8_t> is_missing(std::size_t{column.n_codes} + 1, 0);
+  is_missing[column.missing_code()] = 1;
+  look_up(entries, column, is_missing, branches);
 }
 
 void partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,

@@ -362,3 +362,8 @@ def merge_categories(cells: Annotated[NDArray[numpy.float64], dict(shape=(None,)
     """
     The group of each category, given a weight per class or, for n_classes=0, weight, mean and sum of squares about it.
     """
+
+def n_ways_to_group(n_categories: int, n_groups: int) -> float:
+    """
+    In how many ways categories can be put into so many groups, none of them empty.
+    """

@@ -42,8 +42,6 @@ def cases(draw: st.DrawFn, policy: naive.Missing = "learn", **kinds: object) -> 
     drawn = {name: draw(strategy) for name, strategy in limits.items()}
     if drawn["criterion"] in READ_WEIGHTS_AS_COUNTS:
         drawn["min_significance"] = draw(st.sampled_from([None, None, 0.05, 0.5]))
-    if policy in ("fractional", "available") and drawn["categorical_split"] in ("multiway", "merge"):
-        drawn["categorical_split"] = "one_vs_rest"
     return table, Rules(**drawn, missing=policy)
 
 

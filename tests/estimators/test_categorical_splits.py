@@ -256,9 +256,40 @@ def test_several_outputs_need_a_test_that_suits_them_all():
         assert model.predict(X).shape == y.shape
 
 
-@pytest.mark.parametrize("missing", ["fractional", "available"])
+# --- Rows that lack the feature of a test with many branches -----------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["learn", "surrogate", "fractional", "majority", "available"])
 @pytest.mark.parametrize("split", MANY)
-def test_parts_of_rows_need_two_branches(missing, split):
-    X, y = table_of(0)
-    with pytest.raises(ValueError, match=f"missing='{missing}'.*categorical_split='{split}'"):
-        hb.DecisionTreeClassifier(missing=missing, categorical_split=split).fit(X, y)
+def test_every_policy_of_missing_values_takes_many_branches(missing, split, tmp_path):
+    X, y = table_of(7, 200, missing=0.2)
+    model = hb.DecisionTreeClassifier(missing=missing, categorical_split=split, merge_level=0.5).fit(X, y)
+    assert model.tree_.n_branches.max() > 2
+    known = X[X.notna().all(axis=1)]
+    shares = model.predict_proba(known)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert model.score(known, y[known.index]) > 0.6
+    hb.save(model, tmp_path / "tree.hornbeam")
+    np.testing.assert_array_equal(hb.load(tmp_path / "tree.hornbeam").predict_proba(known), shares)
+    assert model.rules()
+
+
+def test_c45_shares_a_row_out_among_all_branches():
+    """3 rows of a, 2 of b, 1 of c; a row without the feature goes down in parts of 1/2, 1/3 and 1/6."""
+    X = pd.DataFrame({"f": ["a", "a", "a", "b", "b", "c", None]})
+    y = [0, 0, 0, 1, 1, 0, 1]
+    model = hb.DecisionTreeClassifier(
+        criterion="gain_ratio", categorical_split="multiway", missing="fractional"
+    ).fit(X, y)
+    tree = model.tree_
+    assert tree.weighted_n_node_samples == pytest.approx([7, 3.5, 2 + 1 / 3, 1 + 1 / 6], abs=1e-5)
+    assert tree.value[1:, 0, 1] == pytest.approx([0.5 / 3.5, 1, 1 / 7], abs=1e-5)
+    # Six known rows of (4, 2): the gain is theirs, divided by the seven; the seventh is a branch of its own.
+    table = model.split_table(X, y)
+    before = -(4 / 6 * np.log2(4 / 6) + 2 / 6 * np.log2(2 / 6))
+    sizes = np.array([3, 2, 1, 1]) / 7
+    assert table["gain"][0] == pytest.approx(6 / 7 * before)
+    assert table["gain_ratio"][0] == pytest.approx(6 / 7 * before / -(sizes * np.log2(sizes)).sum())
+    # The answer without the feature is the mix of all leaves.
+    answer = model.predict_proba(pd.DataFrame({"f": [None]}))[0, 1]
+    assert answer == pytest.approx(tree.weighted_n_node_samples[1:] @ tree.value[1:, 0, 1] / 7)

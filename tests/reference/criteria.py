@@ -50,7 +50,7 @@ def branch_score(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
     total = math.fsum(w * y)
     if criterion == "squared_error":
         return total * total / weight
-    return total * math.log(total / weight) if total > 0 else -math.inf  # poisson: a mean of 0 is refused
+    return total * math.log(total / weight) if total > 0 else 0.0  # poisson
 
 
 def impurity(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:

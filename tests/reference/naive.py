@@ -250,10 +250,7 @@ def judge(
         score = chi2_score([(data.outputs[0][side], data.weights[side]) for side in sides])
     else:
         score = math.fsum(score_of(data, rules, side) for side in sides)
-        if score > -math.inf:  # else a branch is refused, whatever the rows that are left out would add
-            score += left_out
-    if score == -math.inf:
-        return None
+        score += left_out
     sign = rules.monotonic_cst[split.feature] if rules.monotonic_cst is not None else 0
     margin = math.inf
     if sign != 0:
@@ -628,14 +625,19 @@ def stand_in(data: Data, node: Node, row: int) -> int | None:
 
 def share_out(data: Data, node: Node, branches: np.ndarray) -> list[np.ndarray]:
     """A part of every row that lacks the feature goes down each branch, like the weight of the others."""
-    sides = [list(node.row_ids[branches == branch]) for branch in (0, 1)]
+    assert node.winner is not None
+    sides = [list(node.row_ids[branches == branch]) for branch in range(node.winner.split.n_branches)]
     weights = [math.fsum(data.weights[side]) for side in sides]
+    up_to = [math.fsum(weights[: branch + 1]) / math.fsum(weights) for branch in range(len(sides))]
     for row in node.row_ids[branches == NOWHERE]:
-        left = math.floor(data.units[row] * (weights[0] / sum(weights)) + 0.5)
-        for side, units in zip(sides, (left, data.units[row] - left), strict=True):
+        whole = data.units[row]
+        sent = 0
+        for side, share in zip(sides, up_to, strict=True):
+            units = math.floor(whole * share + 0.5) - sent
+            sent += units
             if units > 0:
                 side.append(data.part(row, units))
-    return [np.array(side) for side in sides]
+    return [np.array(side, dtype=int) for side in sides]
 
 
 def route(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[np.ndarray]:

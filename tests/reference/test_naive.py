@@ -543,12 +543,14 @@ def test_equally_weak_links_are_cut_together_in_spite_of_rounding() -> None:
     assert len({n.impurity for n in path[1].nodes if n.split is None}) > 1  # not equal to the last bit
 
 
-def test_poisson_refuses_a_branch_without_events() -> None:
+def test_poisson_parts_rows_without_events_from_the_others() -> None:
     x, y = np.arange(6.0), np.array([0.0, 0, 0, 1, 2, 4])
-    nodes = grow([x], y, rules=Rules(criterion="poisson"))
-    model = sklearn_tree(x[:, None], y, None, "poisson")
-    assert assert_same_tree(nodes, model, x[:, None]) >= 2
-    assert min(n.value[0, 0] for n in nodes) > 0
+    nodes = grow([x], y, rules=Rules(criterion="poisson", max_depth=1))
+    assert nodes[0].split is not None and nodes[0].split.threshold == 2.5
+    assert nodes[1].impurity == 0 and nodes[1].value[0, 0] == 0
+    # scikit-learn refuses such a branch; where there is none, both grow the same tree.
+    model = sklearn_tree(x[:, None], y + 1, None, "poisson")
+    assert assert_same_tree(grow([x], y + 1, rules=Rules(criterion="poisson")), model, x[:, None]) >= 2
 
 
 # Laws of growth on adversarial tables -------------------------------------------------------------
@@ -592,8 +594,7 @@ def test_a_grown_out_tree_separates_whatever_can_be_separated(case: tuple[Table,
         if node.split is None:
             assert set(rows) == set(np.flatnonzero((leaves == at) & (kept > 0)))
             pure = len(np.unique(table.y[rows])) == 1
-            # Poisson may have to keep rows without events together with the others.
-            assert pure or same_features(table.columns, rows) or criterion == "poisson"
+            assert pure or same_features(table.columns, rows)
         else:
             left, right = (nodes[child] for child in children(nodes, at))
             assert node.first_child > at and left.depth == right.depth == node.depth + 1

@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 
 #include "hornbeam/notes.h"
 
@@ -53,6 +54,13 @@ concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, co
   { asked.order_of(cell) } -> std::same_as<double>;   // by which categories are sorted for subset tests
   { asked.tie_scale(cell) } -> std::same_as<double>;  // size of the terms whose difference a score is, or 0
   { asked.score_unit() } -> std::same_as<double>;  // times this, a score is in the user's weight * impurity
+};
+
+// The score of a test is the sum of its branches' scores, unless the criterion has a score_of_test for
+// branches whose number is not known in advance.
+template <class S>
+concept ScoresWholeTests = requires(S scorer, std::span<const typename S::Element> branch_cells) {
+  { scorer.score_of_test(branch_cells) } -> std::same_as<double>;
 };
 
 // Most scores are the impurity that is shown. A criterion that shows another (chi2: gini) says so by a

@@ -37,9 +37,15 @@ struct Kernels {
   // left_sum^2 / left + right_sum^2 / (node - left).
   double (*two_squares)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                         double node, double* scores);
-  // left_sum ln(left_sum / left * unit), and the same on the right; -inf where a sum is not positive.
+  // left_sum ln(left_sum / left * unit), and the same on the right; sums are not negative.
   double (*two_poissons)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                          double node, double unit, double* scores);
+  // What the score above can exceed the node's by, at most; node_sum > 0.
+  double (*poisson_bounds)(const double* left_sums, const double* left, std::size_t n, double node_sum,
+                           double node, double* bounds);
+  // left_term / left + right_term / (node - left).
+  double (*two_ratios)(const double* left_terms, const double* right_terms, const double* left, std::size_t n,
+                       double node, double* scores);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
   // How many of 256 ascending edges (unused ones infinite, one at least) lie below each value; 0 for NaN.

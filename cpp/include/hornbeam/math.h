@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 namespace hornbeam {
 
@@ -78,11 +77,10 @@ inline double exp_of(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(series) + exponent);
 }
 
-// A branch of Poisson's deviance: sum ln(mean), -inf where the mean is not positive.
+// A branch of Poisson's deviance: sum ln(mean), which goes to 0 as the sum does.
 inline double poisson_branch(double sum, double weight, double mean_unit) {
   const double mean = sum / weight * mean_unit;
-  const double score = sum * ln_of(mean > 0 ? mean : 1.0);
-  return sum > 0 ? score : -std::numeric_limits<double>::infinity();
+  return sum * ln_of(mean > 0 ? mean : 1.0);
 }
 
 // x log2 x with 0 log 0 = 0.

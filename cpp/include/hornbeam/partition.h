@@ -33,5 +33,11 @@ std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<c
 inline constexpr std::uint8_t kNoBranch = 255;
 void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
                    const CategoryPlan& plan, std::span<std::uint8_t> branches);
+// The same for any number of branches,
+inline constexpr std::uint32_t kNoneOfMany = ~0u;
+void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
+                   const CategoryPlan& plan, std::span<std::uint32_t> branches);
+// and 1 for rows that lack the feature, 0 for the others.
+void mark_missing(std::span<const Entry> entries, const Column& column, std::span<std::uint8_t> branches);
 
 }  // namespace hornbeam

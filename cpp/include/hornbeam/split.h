@@ -257,6 +257,7 @@ class TestFinder {
   MergeTable merge_table();
   void add_up_branches(std::size_t n_branches);
   std::optional<std::int32_t> branch_for_missing(const Limits& limits, const Split& split);
+  double gain_by_joining(std::vector<Element>& joined, Element* branch);
   double score_branches();
   void write_branches(FeatureId feature, Split& split);
   bool is_large_enough(const Element* cell, const Limits& limits);

@@ -240,9 +240,7 @@ std::optional<std::int32_t> TestFinder<S>::branch_for_missing(const Limits& limi
     const bool grows_large = !is_large_enough(cell(b), limits) && is_large_enough(joined.data(), limits);
     if (n_large + grows_large < 2) continue;
     n_tests_ += 1;
-    const double gained =
-        scorer_.score_of_branch(joined.data(), tested_cell_) - scorer_.score_of_branch(cell(b), tested_cell_);
-    best.offer(gained, static_cast<std::int32_t>(b));
+    best.offer(gain_by_joining(joined, cell(b)), static_cast<std::int32_t>(b));
   }
   if (!best.found()) return std::nullopt;
   join(static_cast<std::size_t>(best.winner()));
@@ -250,8 +248,23 @@ std::optional<std::int32_t> TestFinder<S>::branch_for_missing(const Limits& limi
   return best.winner();
 }
 
+// What the test scores more with `joined` in place of a branch, or a number in the same order.
+template <Scorer S>
+double TestFinder<S>::gain_by_joining(std::vector<Element>& joined, Element* branch) {
+  if constexpr (ScoresWholeTests<S>) {
+    std::swap_ranges(joined.begin(), joined.end(), branch);
+    const double score = scorer_.score_of_test(branch_cells_);
+    std::swap_ranges(joined.begin(), joined.end(), branch);
+    return score;
+  } else {
+    return scorer_.score_of_branch(joined.data(), tested_cell_) -
+           scorer_.score_of_branch(branch, tested_cell_);
+  }
+}
+
 template <Scorer S>
 double TestFinder<S>::score_branches() {
+  if constexpr (ScoresWholeTests<S>) return scorer_.score_of_test(branch_cells_);
   const auto size = static_cast<std::size_t>(scorer_.cell_size());
   double score = 0.0;
   for (std::size_t begin = 0; begin < branch_cells_.size(); begin += size) {
@@ -297,24 +310,21 @@ MergeTable TestFinder<S>::merge_table() {
             static_cast<double>(group_cells_[g * size + k]) * stats.weight_unit();
       }
     }
-  } else if constexpr (std::is_same_v<Stats, SumStats>) {
-    const double unit = stats.weight_unit();
-    const double mean_unit = stats.sum_unit() / unit;
-    const auto mean = [&](std::int64_t sum, std::int64_t weight) {
-      return static_cast<double>(sum) / static_cast<double>(weight) * mean_unit;
-    };
+  } else if constexpr (HasRealCells<Stats>) {
     for (std::size_t g = 0; g < n_groups; ++g) {
       const Element* cell = &group_cells_[g * size];
-      table.cells[3 * g] = static_cast<double>(cell[SumStats::kWeight]) * unit;
-      table.cells[3 * g + 1] = mean(cell[SumStats::kSum], cell[SumStats::kWeight]);
+      table.cells[3 * g] = stats.real_weight(cell);
+      table.cells[3 * g + 1] = stats.centred_mean(cell);
     }
-    const double node_mean = mean(node_[SumStats::kSum], node_[SumStats::kWeight]);
+    const double node_mean = stats.centred_mean(node_.data());
     constexpr double kRounding = 1e-20;  // of the sum of squares of all rows
+    std::vector<Element> row(size);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (n_missing_ > 0 && codes_[i] == missing_code_) continue;
-      const SumStats::Moments& row = stats.loaded()[i];
-      const double weight = static_cast<double>(row.weight) * unit;
-      const double y = mean(row.sum, row.weight);
+      std::ranges::fill(row, Element{0});
+      stats.add(row.data(), payload(i));
+      const double weight = stats.real_weight(row.data());
+      const double y = stats.centred_mean(row.data());
       double* cell =
           &table.cells[3 * static_cast<std::size_t>(std::ranges::lower_bound(group_code_, codes_[i]) -
                                                     group_code_.begin())];

@@ -156,6 +156,12 @@ class SumStats {
   double sum_unit() const { return 1 / sum_scale_; }
   double centre() const { return centre_; }
   std::int64_t fixed_weight(RowId row) const { return moments_of_row_[row].weight; }
+  // In the user's units; of the targets less their centre.
+  double real_weight(const Element* cell) const { return static_cast<double>(cell[kWeight]) * weight_unit(); }
+  double centred_mean(const Element* cell) const {
+    return static_cast<double>(cell[kSum]) / static_cast<double>(cell[kWeight]) *
+           (sum_unit() / weight_unit());
+  }
 
   void load(std::span<const Entry> entries) {
     if (items_.size() < entries.size()) items_.resize(entries.size());
@@ -242,6 +248,10 @@ class VectorStats {
   double sum(const Element* cell, int output) const {
     const auto o = static_cast<std::size_t>(output);
     return static_cast<double>(cell[output]) * sum_unit_[o] + centres_[o] * real_weight(cell);
+  }
+  // Of the first output, less its centre.
+  double centred_mean(const Element* cell) const {
+    return static_cast<double>(cell[0]) / static_cast<double>(weight(cell)) * (sum_unit(0) / weight_unit());
   }
 
   void load(std::span<const Entry> entries) { entries_ = entries; }
@@ -333,6 +343,13 @@ class VectorStats {
   };
   std::shared_ptr<PerRow> rows_;  // shared by the copies that worker threads hold
   std::span<const Entry> entries_;
+};
+
+// Statistics that know means.
+template <class Stats>
+concept HasRealCells = requires(const Stats& stats, const typename Stats::Element* cell) {
+  stats.real_weight(cell);
+  stats.centred_mean(cell);
 };
 
 }  // namespace hornbeam

@@ -93,12 +93,6 @@ class GrownModel(GrowthOptions, TreeModel):
         """Refuse what does not go together with the criterion."""
         is_own = isinstance(given, OwnCriterion)
         criterion = type(given.given).__name__ if isinstance(given, OwnCriterion) else given
-        if is_own and self.categorical_split in ("multiway", "merge"):
-            raise ValueError(
-                f"criterion={criterion!r}, one of your own, does not go with categorical_split="
-                f"{self.categorical_split!r}: it scores tests with two branches. Use another "
-                "categorical_split, or a criterion of the library."
-            )
         if self.min_significance is not None and criterion not in _WITH_P_VALUES:
             raise ValueError(
                 f"min_significance is {self.min_significance}, but criterion={criterion!r} has no p-values. "
@@ -113,7 +107,6 @@ class GrownModel(GrowthOptions, TreeModel):
     def _checked_directions(
         self, encoded: Encoded, target: ClassTarget | RegressionTarget
     ) -> tuple[int, ...]:
-        self._check_branches()
         by_target = self.categorical_split in ("subset", "merge", "target_mean")
         if target.n_outputs > 1 and by_target and "categorical" in encoded.schema.kinds:
             name = encoded.schema.names[encoded.schema.kinds.index("categorical")]
@@ -128,14 +121,6 @@ class GrownModel(GrowthOptions, TreeModel):
                 encoded, "monotonic_cst", "rows that are sent on could turn the order of two children round"
             )
         return directions
-
-    def _check_branches(self) -> None:
-        """Refuse tests with many branches where rows are shared out or left out by tests with two."""
-        if self.missing in ("fractional", "available") and self.categorical_split in ("multiway", "merge"):
-            raise ValueError(
-                f"missing={self.missing!r} does not go with categorical_split={self.categorical_split!r}: it "
-                "takes tests with two branches. Use missing='learn', or categorical_split='subset'."
-            )
 
     def _check_available(self) -> None:
         """Refuse what needs every row in a leaf where rows may leave a tree on their way down."""

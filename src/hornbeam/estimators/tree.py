@@ -21,9 +21,9 @@ from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.rules import Rule, RuleStyle, write_rules
-from hornbeam.inside.splits import NodeRows, split_frame
+from hornbeam.inside.splits import Growing, NodeRows, split_frame
 from hornbeam.model import Ensemble, refuse_missing
-from hornbeam.params import ClassifierTreeOptions, RegressorTreeOptions, TreeOptions
+from hornbeam.params import ClassifierTreeOptions, RegressorTreeOptions, TreeOptions, resolve_count
 from hornbeam.recipes.holdout import GrowingData
 from hornbeam.recipes.own_criterion import own_criterion
 from hornbeam.recipes.single import GrowthSettings, grow_tree
@@ -145,24 +145,31 @@ class _DecisionTree(Prunable, TreeOptions):
         X and y are the rows of the fit (a model keeps no data), or others, to see how they would be split.
         `score` is the impurity after the split, `gain` what it is lower than before; `chosen` marks the test
         of the tree. `best_per_feature` keeps the best test of each feature, the best feature first.
+
+        A criterion that compares features by another number shows it: `split_information` and `gain_ratio`
+        (features that gain less than the mean of all come last); `statistic`, `tests` and, multiplied by the
+        number of tests, `p_value`; or the `own_score` of a criterion of your own. Under every policy of
+        missing values but "learn", rows that lack the feature of a test take no part in it; under
+        "fractional" a row counts in the nodes where the largest part of it goes.
         """
         given = self._rows_in_node(X, y, sample_weight, node)
         return split_frame(
-            self._reading(self.tree_),
-            node,
-            given,
-            criterion=self._shown_impurity(),
-            categorical_split=self.categorical_split,
-            merge_level=self.merge_level,
-            best_per_feature=best_per_feature,
+            self._reading(self.tree_), node, given, self._growing(given), best_per_feature=best_per_feature
         )
 
-    def _shown_impurity(self) -> str:
-        """Return the name of the criterion, or of what nodes show under one of the user's own."""
+    def _growing(self, given: NodeRows) -> Growing:
+        """Collect what says which tests a node may ask; shares are of all rows given."""
         criterion: Any = self.get_params(deep=False)["criterion"]
-        if isinstance(criterion, str):
-            return criterion
-        return own_criterion(criterion, of_classes=bool(self._class_labels())).shown
+        if not isinstance(criterion, str):
+            criterion = own_criterion(criterion, of_classes=bool(self._class_labels()))
+        return Growing(
+            criterion=criterion,
+            categorical_split=self.categorical_split,
+            merge_level=self.merge_level,
+            known_only=self.missing not in ("learn", "error"),
+            min_rows=resolve_count(self.min_samples_leaf, int((given.weights > 0).sum())),
+            min_weight=self.min_weight_fraction_leaf * float(given.weights.sum()),
+        )
 
     def _rows_in_node(self, X: Any, y: Any, sample_weight: Any, node: int) -> NodeRows:
         tree = self.tree_

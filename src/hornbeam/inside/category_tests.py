@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 
-__all__ = ["CategoryCells", "category_tests"]
+__all__ = ["CategoryCells", "category_tests", "n_orders"]
 
 FloatArray = npt.NDArray[np.float64]
 Test = dict[int, int]
@@ -39,14 +39,17 @@ class CategoryCells:
 
 
 def category_tests(split: str, node: CategoryCells, fit: CategoryCells, merge_level: float) -> list[Test]:
-    """List the tests of a node in the order of the tie rule, each once."""
-    tests = _TESTS[split](node, fit, merge_level)
-    return list({tuple(test.values()): test for test in tests}.values())
+    """List the tests of a node in the order of the tie rule; some may part its categories alike."""
+    return _TESTS[split](node, fit, merge_level)
+
+
+def n_orders(split: str, n_classes: int) -> int:
+    """Return how many orders of the categories are cut; `n_classes` is 0 for numbers."""
+    return n_classes if split == "target_mean" and n_classes > 2 else 1
 
 
 def _one_vs_rest(node: CategoryCells, fit: CategoryCells, merge_level: float) -> list[Test]:
-    firsts = node.present if len(node.present) > 2 else node.present[:1]
-    return _parting(node, [{code} for code in firsts])
+    return _parting(node, [{code} for code in node.present])
 
 
 def _ordinal(node: CategoryCells, fit: CategoryCells, merge_level: float) -> list[Test]:
@@ -56,7 +59,8 @@ def _ordinal(node: CategoryCells, fit: CategoryCells, merge_level: float) -> lis
 def _target_mean(node: CategoryCells, fit: CategoryCells, merge_level: float) -> list[Test]:
     n_classes = fit.by_code.shape[1] if fit.of_classes else 0
     tests = []
-    for target_class in range(n_classes) if n_classes > 2 else (1,):
+    orders = n_orders("target_mean", n_classes)
+    for target_class in range(orders) if orders > 1 else (1,):
         means = fit.means(target_class)
         tests += _cuts(node, sorted(node.present, key=lambda code: (float(means[code]), code)))
     return tests

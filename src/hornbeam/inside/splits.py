@@ -5,21 +5,24 @@ candidate. The engine looks for the best test as fast as it can and forgets the 
 again, from the same rows, by the formulas as they are written in textbooks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam import _core
 from hornbeam._optional import require
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.inside.category_tests import CategoryCells, category_tests
+from hornbeam.inside.category_tests import CategoryCells, category_tests, n_orders
+from hornbeam.inside.choices import Measured, Test, best_of_features, measure
 from hornbeam.inside.conditions import Group, Interval
 from hornbeam.inside.nodes import Passing, TreeReading
+from hornbeam.recipes.own_criterion import OwnCriterion
 
-__all__ = ["NodeRows", "split_frame"]
+__all__ = ["Growing", "NodeRows", "split_frame"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -55,57 +58,104 @@ class NodeRows:
         return cells
 
 
+@dataclass(frozen=True)
+class Growing:
+    """The options of the fit that say which tests a node could have asked, and how they compare.
+
+    `known_only` is for every policy of missing values but "learn": tests are scored on the rows that have
+    their feature. `min_rows` and `min_weight` are what two branches at least must have.
+    """
+
+    criterion: str | OwnCriterion
+    categorical_split: str
+    merge_level: float
+    known_only: bool
+    min_rows: int
+    min_weight: float
+
+
 def split_frame(
-    reading: TreeReading,
-    node: int,
-    given: NodeRows,
-    *,
-    criterion: str,
-    categorical_split: str,
-    merge_level: float,
-    best_per_feature: bool,
+    reading: TreeReading, node: int, given: NodeRows, growing: Growing, *, best_per_feature: bool
 ) -> Any:
     """Return a row per candidate test of a node, in the order of the tie rule.
 
     `score` is the impurity after the split, averaged over the branches by weight, `gain` what it is lower
-    than before; `chosen` marks the test that the tree has there.
+    than before; `chosen` marks the test that the tree has there. A criterion that compares tests by another
+    number shows that, too (choices.py).
     """
     pandas = require("pandas", purpose="A table of candidate splits")
-    impurity = _IMPURITIES[criterion]
     cells = given.cells()
-    before = float(impurity(cells.sum(axis=0)))
-    table: list[dict[str, Any]] = []
-    spent = reading.features_above(node) if categorical_split == "multiway" else set()
+    spent = reading.features_above(node) if growing.categorical_split == "multiway" else set()
+    listed: list[_Listed] = []
     for feature in range(given.encoded.n_features):
-        column = _FeatureCells(reading, given, feature, cells)
-        if column.is_categorical and feature in spent:
-            continue
-        own = column.own_branches() if reading.feature(node) == feature else None
-        for branch_of in column.candidates(categorical_split, merge_level):
-            in_branches, rows = column.add_up(branch_of)
-            if criterion == "poisson" and not np.all(in_branches[:, 1] > 0):
-                continue  # a Poisson mean is never 0, so such a test is never asked
-            weights = in_branches.sum(axis=1) if reading.classes else in_branches[:, 0]
-            after = float(np.average(impurity(in_branches), weights=weights))
-            words = column.words(branch_of)
-            table.append(
-                {
-                    "feature": reading.schema.names[feature],
-                    "test": words[0] if len(words) == 2 else reading.name_words[feature],
-                    "threshold": column.threshold(branch_of),
-                    "score": after,
-                    "gain": before - after,
-                    "rows": tuple(rows.tolist()),
-                    **_contents(in_branches, reading),
-                    "branches": tuple(words),
-                    "chosen": own is not None and np.array_equal(own, branch_of),
-                }
-            )
-    frame = pandas.DataFrame(table)
-    if best_per_feature and len(frame):
-        best = frame.groupby("feature", sort=False)["score"].idxmin()
-        frame = frame.loc[best].sort_values("score", kind="stable").reset_index(drop=True)
-    return frame
+        column = _FeatureCells(reading, given, feature, cells, growing)
+        if not (column.is_categorical and feature in spent):
+            own = column.own_branches() if reading.feature(node) == feature else None
+            listed += _list_tests(column, growing, cells, own)
+    if best_per_feature:
+        order = best_of_features(
+            growing.criterion,
+            [one.feature for one in listed],
+            [one.measured for one in listed],
+            [one.row["gain"] for one in listed],
+        )
+        listed = [listed[at] for at in order]
+    return pandas.DataFrame([one.row for one in listed])
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A row of the table, and how its test compares with others."""
+
+    feature: int
+    row: dict[str, Any]
+    measured: Measured
+
+
+def _list_tests(
+    column: "_FeatureCells", growing: Growing, cells: FloatArray, own: IntArray | None
+) -> list[_Listed]:
+    """List the tests of one column."""
+    reading = column.reading
+    of_classes = bool(reading.classes)
+    impurity = _IMPURITIES[_shown(growing.criterion)]
+    before = float(impurity(cells.sum(axis=0)))
+    node_weight = float(_weights(cells, of_classes).sum())
+    n_tests = column.n_tests()
+    listed = []
+    for branch_of in column.candidates():
+        in_branches, rows = column.add_up(branch_of)
+        weights = _weights(in_branches, of_classes)
+        share = float(weights.sum()) / node_weight  # of the rows that take part
+        after = float(np.average(impurity(in_branches), weights=weights))
+        gain = share * (float(impurity(in_branches.sum(axis=0))) - after)
+        left_out = node_weight - float(weights.sum()) if share < 1 else 0.0
+        measured = measure(growing.criterion, Test(in_branches, of_classes, gain, left_out, n_tests))
+        words = column.words(branch_of)
+        row = {
+            "feature": reading.schema.names[column.feature],
+            "test": words[0] if len(words) == 2 else reading.name_words[column.feature],
+            "threshold": column.threshold(branch_of),
+            "score": before - gain,
+            "gain": gain,
+            **measured.shown,
+            "rows": tuple(rows.tolist()),
+            **_contents(in_branches, reading),
+            "branches": tuple(words),
+            "chosen": own is not None and np.array_equal(own, branch_of),
+        }
+        listed.append(_Listed(column.feature, row, measured))
+    return listed
+
+
+def _weights(cells: FloatArray, of_classes: bool) -> FloatArray:
+    weights: FloatArray = cells.sum(axis=1) if of_classes else cells[:, 0]
+    return weights
+
+
+def _shown(criterion: str | OwnCriterion) -> str:
+    """Return the name of the impurity that nodes show under a criterion."""
+    return criterion.shown if isinstance(criterion, OwnCriterion) else criterion
 
 
 def _contents(cells: FloatArray, reading: TreeReading) -> dict[str, Any]:
@@ -177,38 +227,78 @@ class _FeatureCells:
     row of the node has.
     """
 
-    def __init__(self, reading: TreeReading, given: NodeRows, feature: int, cells: FloatArray) -> None:
+    def __init__(
+        self, reading: TreeReading, given: NodeRows, feature: int, cells: FloatArray, growing: Growing
+    ) -> None:
         self.reading = reading
         self.given = given
         self.feature = feature
+        self.growing = growing
         self.is_categorical = reading.schema.kinds[feature] == "categorical"
+        self.split = growing.categorical_split if self.is_categorical else "threshold"
         self.codes = given.encoded.codes.codes(feature)[given.rows].astype(np.int64)
         n_codes = given.encoded.codes.n_codes(feature)
         self.by_code = np.zeros((n_codes + 1, cells.shape[1]))
         np.add.at(self.by_code, self.codes, cells)
         self.counts = np.bincount(self.codes, minlength=n_codes + 1)
         self.present = np.flatnonzero(self.counts[:-1])
-        self.has_missing = bool(self.counts[-1])
+        self.sends_missing = bool(self.counts[-1]) and not growing.known_only
 
-    def candidates(self, categorical_split: str, merge_level: float) -> Iterator[IntArray]:
-        """List the tests: from the lowest threshold up, missing values first to the left."""
-        has_many_branches = self.is_categorical and categorical_split in ("multiway", "merge")
-        for branches in self._tests(categorical_split, merge_level):
+    def candidates(self) -> list[IntArray]:
+        """List the tests: from the lowest threshold up, missing values first to the left.
+
+        Two that part the rows in the same way are one.
+        """
+        partitions: dict[tuple[int, ...], IntArray] = {}
+        for branch_of in [*self._directed_tests(), *self._known_or_not()]:
+            names: dict[int, int] = {-1: -1}
+            parted = tuple(names.setdefault(branch, len(names)) for branch in branch_of.tolist())
+            partitions.setdefault(parted, branch_of)
+        return list(partitions.values())
+
+    def n_tests(self) -> float:
+        """Count the tests that the best one was the best of, as p-values are adjusted for them."""
+        present = len(self.present)
+        if self.split == "subset":
+            ways = 2.0 ** min(present - 1, 1000) - 1  # to part them in two, however they were searched
+            return 2 * ways + 1 if self.sends_missing else ways
+        directed = [branch_of for branch_of in self._directed_tests() if self._is_allowed(branch_of)]
+        known_or_not = [branch_of for branch_of in self._known_or_not() if self._is_allowed(branch_of)]
+        if self.split == "merge" and directed:
+            return len(directed) * _core.n_ways_to_group(present, int(directed[0][:-1].max()) + 1)
+        orders = n_orders(self.split, len(self.reading.labels[0]) if self.reading.classes else 0)
+        return float(len(directed) + orders * len(known_or_not))
+
+    def _is_allowed(self, branch_of: IntArray) -> bool:
+        """Tell whether two branches have as many rows and as much weight as the limits ask."""
+        cells, rows = self.add_up(branch_of)
+        weights = _weights(cells, bool(self.reading.classes))
+        large = (rows >= self.growing.min_rows) & (weights >= self.growing.min_weight)
+        return bool(large.sum() >= 2)
+
+    def _directed_tests(self) -> list[IntArray]:
+        """List the tests as the engine looks at them, missing values in every branch in turn."""
+        directed = []
+        for branches in self._tests():
             n_branches = max(branches.values(), default=0) + 1
             if n_branches > 1:
-                for missing in range(n_branches) if self.has_missing else (None,):
-                    yield self._test(branches, missing)
-                if has_many_branches:
-                    return
-        if self.has_missing and len(self.present):
-            yield self._test(dict.fromkeys(self.present, 0), 1)  # known or not
+                missing_branches = range(n_branches) if self.sends_missing else (-1,)
+                directed += [self._test(branches, missing) for missing in missing_branches]
+        return directed
 
-    def _tests(self, categorical_split: str, merge_level: float) -> list[dict[int, int]]:
+    def _known_or_not(self) -> list[IntArray]:
+        """Return the test that parts known values from missing ones, where it is asked."""
+        is_asked = self.sends_missing and len(self.present)
+        if not is_asked or (self.split in ("multiway", "merge") and self._directed_tests()):
+            return []
+        return [self._test(dict.fromkeys(self.present, 0), 1)]
+
+    def _tests(self) -> list[dict[int, int]]:
         """Return the branch of every present code in every test."""
-        if self.is_categorical and categorical_split != "subset":
+        if self.split not in ("threshold", "subset"):
             of_classes = bool(self.reading.classes)
             node = CategoryCells(self.by_code[:-1], self.present.tolist(), of_classes)
-            return category_tests(categorical_split, node, self._whole_fit(of_classes), merge_level)
+            return category_tests(self.split, node, self._whole_fit(of_classes), self.growing.merge_level)
         codes = self.present.tolist()
         firsts = [set(first.tolist()) for first in self._first_branches()]
         return [{code: 0 if code in first else 1 for code in codes} for first in firsts]
@@ -245,20 +335,19 @@ class _FeatureCells:
         masks = range(1, 2 ** len(present) - 1, 2)
         return [present[[bool(mask >> i & 1) for i in range(len(present))]] for mask in masks]
 
-    def _test(self, branches: Mapping[Any, int], missing: int | None) -> IntArray:
+    def _test(self, branches: Mapping[Any, int], missing: int) -> IntArray:
         branch_of = np.full(len(self.counts), -1)
         for code, branch in branches.items():
             branch_of[code] = branch
-        if missing is not None:
-            branch_of[-1] = missing
-        elif self.has_missing:
-            raise AssertionError("rows with missing values need a branch")
+        branch_of[-1] = missing
         return branch_of
 
     def own_branches(self) -> IntArray:
         """Return the test that the tree has, as far as the rows of the node show it."""
         branch_of = np.full(len(self.counts), -1)
         branch_of[self.codes] = self.given.branches
+        if not self.sends_missing:
+            branch_of[-1] = -1  # where such rows were sent is not part of the test
         return branch_of
 
     def add_up(self, branch_of: IntArray) -> tuple[FloatArray, IntArray]:

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hornbeam/criterion/counts.h"
@@ -43,15 +44,114 @@ class Chi2Term {
   std::vector<double> factors_;  // per class, n / n_k in fixed point
 };
 
-class CountChi2Scorer : public CountScorer<Chi2Term> {
+// A term is a multiplication and a rounding, so every class keeps those of both branches.
+class CountChi2Scorer : public CountCriterion<Chi2Term> {
+  struct Class {
+    std::int64_t left;
+    std::int64_t right;
+    std::int64_t left_term;
+    std::int64_t right_term;
+  };
+
  public:
   static constexpr bool kShowsAnother = true;
-  using CountScorer<Chi2Term>::CountScorer;
 
+  CountChi2Scorer(CountStats stats, std::int64_t total_count)
+      : CountCriterion<Chi2Term>(std::move(stats), total_count),
+        classes_(static_cast<std::size_t>(stats_.cell_size())) {}
+
+  class Walk {
+   public:
+    using Element = CountStats::Element;
+    using Step = std::uint32_t;
+
+    static Step step_of(std::uint32_t payload) { return payload; }
+    void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
+    void move_cell(const Element* cell) {
+      for (std::size_t k = 0; k < classes_.size(); ++k) {
+        if (cell[k] != 0) move_class(k, cell[k]);
+      }
+    }
+    void note(bool wanted) {
+      noted_left_terms_[n_notes_] = static_cast<double>(left_terms_);
+      noted_right_terms_[n_notes_] = static_cast<double>(right_terms_);
+      noted_counts_[n_notes_] = static_cast<double>(left_count_);
+      n_notes_ += wanted;
+    }
+    std::size_t n_notes() const { return n_notes_; }
+    std::int64_t left_rows() const { return left_count_; }
+    std::int64_t left_weight() const { return left_count_; }
+    double left_value() const { return share_of_class_1(classes_[1].left, left_count_); }
+    double right_value() const { return share_of_class_1(classes_[1].right, node_count_ - left_count_); }
+
+   private:
+    friend class CountChi2Scorer;
+    Walk(const Chi2Term& term, std::span<Class> classes) : term_(term), classes_(classes) {}
+
+    void move_class(std::size_t k, std::int64_t count) {
+      const auto renew = [&](std::int64_t& sum, std::int64_t& term, std::int64_t n) {
+        const std::int64_t now = term_(static_cast<int>(k), n);
+        sum += now - term;
+        term = now;
+      };
+      Class& moved = classes_[k];
+      moved.left += count;
+      moved.right -= count;
+      renew(left_terms_, moved.left_term, moved.left);
+      renew(right_terms_, moved.right_term, moved.right);
+      left_count_ += count;
+    }
+
+    const Chi2Term& term_;
+    std::span<Class> classes_;
+    double* noted_left_terms_ = nullptr;
+    double* noted_right_terms_ = nullptr;
+    double* noted_counts_ = nullptr;
+    std::size_t n_notes_ = 0;
+    std::int64_t left_terms_ = 0;
+    std::int64_t right_terms_ = 0;
+    std::int64_t left_count_ = 0;
+    std::int64_t node_count_ = 0;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
+    term_.start(node, stats_);
+    Walk walk(term_, classes_);
+    walk.noted_left_terms_ = left_terms_.start(most_notes);
+    walk.noted_right_terms_ = right_terms_.start(most_notes);
+    walk.noted_counts_ = counts_.start(most_notes);
+    scores_.start(most_notes);
+    walk.node_count_ = stats_.weight(node);
+    for (std::size_t k = 0; k < classes_.size(); ++k) {
+      const std::int64_t term = term_(static_cast<int>(k), node[k]);
+      classes_[k] = {0, node[k], 0, term};
+      walk.right_terms_ += term;
+    }
+    return walk;
+  }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    if (walk.n_notes_ == 0) return {};
+    for (NoteRoom<double>* notes : {&left_terms_, &right_terms_, &counts_}) notes->repeat_last(walk.n_notes_);
+    const double largest =
+        kernels().two_ratios(left_terms_.data(), right_terms_.data(), counts_.data(), walk.n_notes_,
+                             static_cast<double>(walk.node_count_), scores_.data());
+    return first_best(scores_.data(), largest, 0.0, to_beat);
+  }
+  bool is_empty(const Element* cell) const { return stats_.weight(cell) == 0; }
   double score_of_node(const Element* node) {
     term_.start(node, stats_);
-    return CountScorer<Chi2Term>::score_of_node(node);
+    return CountCriterion<Chi2Term>::score_of_node(node);
   }
+  double score_of_branch(const Element* cell, const Element*) const {
+    return CountCriterion<Chi2Term>::score_of_node(cell);
+  }
+
+ private:
+  std::vector<Class> classes_;
+  NoteRoom<double> left_terms_;
+  NoteRoom<double> right_terms_;
+  NoteRoom<double> counts_;
+  NoteRoom<double> scores_;
 };
 
 // Weighted classes.

@@ -163,7 +163,6 @@ class CountScorer : public CountCriterion<Term> {
   };
 
   Walk start(const Element* node, std::size_t most_notes) {
-    if constexpr (requires { this->term_.start(node, this->stats_); }) this->term_.start(node, this->stats_);
     Walk walk(this->term_, left_.size(), left_.data(), right_.data(), scores_.start(most_notes),
               kNotesWeights<Term> ? left_counts_.start(most_notes) : nullptr);
     for (std::size_t k = 0; k < left_.size(); ++k) {

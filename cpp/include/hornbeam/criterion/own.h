@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hornbeam/grower.h"
@@ -97,7 +98,16 @@ class OwnScorer {
   }
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of_node(const Element*) const { return 0.0; }  // what is shown is computed from the branches
-  double score_of_branch(const Element*, const Element*) const { return 0.0; }  // of many: refused before
+  double score_of_branch(const Element*, const Element*) const { return 0.0; }  // only whole tests have one
+  // Of a test with any number of branches.
+  double score_of_test(std::span<const Element> branch_cells) {
+    const std::size_t n_branches = branch_cells.size() / left_.size();
+    cells_.clear();
+    for (std::size_t b = 0; b < n_branches; ++b) write_cell(&branch_cells[b * left_.size()]);
+    double score = -kInfinity;
+    score_({cells_.data(), 1, n_branches, cells_.size() / n_branches}, &score);
+    return score;
+  }
   double order_of(const Element* cell) const {
     if (!stats_.is_classification()) return stats_.sum(cell, 0) / stats_.real_weight(cell);
     return static_cast<double>(cell[1]) / static_cast<double>(stats_.weight(cell));

@@ -1,9 +1,12 @@
 // Squared error and Poisson deviance for one real output.
 //
 //   squared_error  weight * impurity = sum w y^2 - (sum w y)^2 / sum w         (around the mean)
-//   poisson        weight * impurity = sum w y ln y - (sum w y) ln(mean of y)   (half deviance; needs a
-//   positive sum)
+//   poisson        weight * impurity = sum w y ln y - (sum w y) ln(mean of y)   (half deviance; 0 ln 0 = 0)
 #pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "hornbeam/math.h"
 #include "hornbeam/notes.h"
@@ -37,6 +40,11 @@ class PoissonBranch {
   explicit PoissonBranch(const SumStats& stats)
       : sum_unit_(stats.sum_unit()), mean_unit_(stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const { return poisson_branch(sum, weight, mean_unit_); }
+  // Logarithms are dear: what a score can exceed the node's by at most is told without them.
+  static double bound(const double* left_sums, const double* left, std::size_t n, double node_sum,
+                      double node, double* bounds) {
+    return kernels().poisson_bounds(left_sums, left, n, node_sum, node, bounds);
+  }
   double score(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                double node, double* scores) const {
     return kernels().two_poissons(left_sums, right_sums, left, n, node, mean_unit_, scores);
@@ -119,9 +127,10 @@ class SumScorer {
     walk.node_centre_ = centre_of(node);
     walk.moved_node_sum_ = node[SumStats::kSum] - node[SumStats::kWeight] * walk.node_centre_;
     walk.rows_ = stats_.loaded();
-    walk.left_sums_ = left_sums_.start(most_notes);
-    walk.right_sums_ = right_sums_.start(most_notes);
-    walk.left_weights_ = left_weights_.start(most_notes);
+    notes_.start(most_notes);
+    walk.left_sums_ = notes_.left_sums.data();
+    walk.right_sums_ = notes_.right_sums.data();
+    walk.left_weights_ = notes_.left_weights.data();
     walk.centre_ = stats_.centre();
     walk.mean_unit_ = stats_.sum_unit() / stats_.weight_unit();
     scores_.start(most_notes);
@@ -129,11 +138,10 @@ class SumScorer {
   }
   BestNote best_note(const Walk& walk, double to_beat) {
     if (walk.n_notes_ == 0) return {};
-    for (NoteRoom<double>* notes : {&left_sums_, &right_sums_, &left_weights_})
-      notes->repeat_last(walk.n_notes_);
-    const double largest = branch_.score(walk.left_sums_, walk.right_sums_, walk.left_weights_, walk.n_notes_,
-                                         static_cast<double>(walk.node_weight_), scores_.data());
-    return first_best(scores_.data(), largest, 0.0, to_beat);
+    if constexpr (requires { branch_.bound(nullptr, nullptr, 0, 0.0, 0.0, nullptr); }) {
+      if (walk.n_notes_ > kScoreGroup && walk.node_sum_ > 0) return best_of_bounded(walk, to_beat);
+    }
+    return best_of_all(notes_, walk.n_notes_, static_cast<double>(walk.node_weight_), to_beat);
   }
 
   bool is_empty(const Element* cell) const { return cell[SumStats::kRows] == 0; }
@@ -157,11 +165,69 @@ class SumScorer {
                         static_cast<double>(node[SumStats::kWeight]));
   }
 
+  struct Notes {
+    NoteRoom<double> left_sums;
+    NoteRoom<double> right_sums;
+    NoteRoom<double> left_weights;
+
+    void start(std::size_t most_notes) {
+      for (NoteRoom<double>* notes : {&left_sums, &right_sums, &left_weights}) notes->start(most_notes);
+    }
+    void repeat_last(std::size_t n_notes) {
+      for (NoteRoom<double>* notes : {&left_sums, &right_sums, &left_weights}) notes->repeat_last(n_notes);
+    }
+  };
+
+  BestNote best_of_all(Notes& notes, std::size_t n, double node_weight, double to_beat) {
+    notes.repeat_last(n);
+    const double largest = branch_.score(notes.left_sums.data(), notes.right_sums.data(),
+                                         notes.left_weights.data(), n, node_weight, scores_.data());
+    return first_best(scores_.data(), largest, 0.0, to_beat);
+  }
+
+  // Scores the candidates whose bound says that they may be the best, or equal to it; most features have
+  // none.
+  BestNote best_of_bounded(const Walk& walk, double to_beat) {
+    constexpr double kRounding = 0x1p-40;
+    const std::size_t n = walk.n_notes_;
+    const auto node_sum = static_cast<double>(walk.node_sum_);
+    const auto node_weight = static_cast<double>(walk.node_weight_);
+    const double node_score = branch_(node_sum, node_weight);
+    notes_.repeat_last(n);
+    double* bounds = bounds_.start(n);
+    const double largest =
+        branch_.bound(walk.left_sums_, walk.left_weights_, n, node_sum, node_weight, bounds);
+    const double slack = kRounding * (std::abs(node_score) + largest);
+    if (node_score + largest + slack <= to_beat) return {};
+    const auto promising = static_cast<std::size_t>(std::find(bounds, bounds + n, largest) - bounds);
+    const double left_weight = walk.left_weights_[promising];
+    const double reached = branch_(walk.left_sums_[promising], left_weight) +
+                           branch_(walk.right_sums_[promising], node_weight - left_weight);
+    const double needed = std::max(reached, to_beat) - node_score - slack;
+    std::size_t n_hopeful = 0;
+    hopeful_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      hopeful_[n_hopeful] = i;
+      n_hopeful += bounds[i] >= needed;
+    }
+    hopeful_notes_.start(n_hopeful);
+    for (std::size_t i = 0; i < n_hopeful; ++i) {
+      hopeful_notes_.left_sums.data()[i] = walk.left_sums_[hopeful_[i]];
+      hopeful_notes_.right_sums.data()[i] = walk.right_sums_[hopeful_[i]];
+      hopeful_notes_.left_weights.data()[i] = walk.left_weights_[hopeful_[i]];
+    }
+    if (n_hopeful == 0) return {};
+    BestNote best = best_of_all(hopeful_notes_, n_hopeful, node_weight, to_beat);
+    best.index = hopeful_[best.index];
+    return best;
+  }
+
   SumStats stats_;
   Branch branch_;
-  NoteRoom<double> left_sums_;
-  NoteRoom<double> right_sums_;
-  NoteRoom<double> left_weights_;
+  Notes notes_;
+  Notes hopeful_notes_;
+  NoteRoom<double> bounds_;
+  std::vector<std::size_t> hopeful_;
   NoteRoom<double> scores_;
 };
 

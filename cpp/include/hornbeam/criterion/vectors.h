@@ -59,7 +59,7 @@ struct VectorPoisson {
     const double sum = static_cast<double>(cell[0]);
     const double mean =
         sum / static_cast<double>(stats.weight(cell)) * stats.sum_unit(0) / stats.weight_unit();
-    return sum > 0 ? sum * ln_of(mean) : -kInfinity;
+    return sum * ln_of(mean > 0 ? mean : 1.0);
   }
   static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
   static double unit(const VectorStats& stats) { return stats.sum_unit(0); }
