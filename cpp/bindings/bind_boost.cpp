@@ -71,9 +71,9 @@ class BoosterHandle {
     });
   }
 
-  Tree grow(int score, std::optional<Array1<RowId>> rows, std::optional<Array1<std::int8_t>> features,
-            std::uint64_t key) {
-    if (score < 0 || score >= n_scores_) throw nb::value_error("there is no such score");
+  std::vector<Tree> grow(std::optional<Array1<RowId>> rows, std::optional<Array1<std::int8_t>> features,
+                         Array1<std::uint64_t> keys) {
+    if (keys.size() != shape()) throw nb::value_error("there must be one key per score");
     const std::span<const RowId> sample = span_of(rows);
     for (std::size_t i = 0; i < sample.size(); ++i) {
       if (sample[i] >= n_rows_ || (i > 0 && sample[i] <= sample[i - 1])) {
@@ -89,7 +89,7 @@ class BoosterHandle {
     }
     return without_lock([&](Cancel& cancel) {
       const bool refits = loss_ && loss_->refits_leaves();
-      return booster_->grow(score, sample, allowed, key, loss_ && loss_->hessian_is_one(),
+      return booster_->grow(sample, allowed, span_of(keys), loss_ && loss_->hessian_is_one(),
                             refits ? loss_ : std::nullopt, cancel);
     });
   }
@@ -156,8 +156,8 @@ void bind_boost(nb::module_& module) {
            "Second derivatives, [score, row]: the booster's own memory.")
       .def("compute_derivatives", &BoosterHandle::compute_derivatives,
            "Derivatives of the loss at the scores.")
-      .def("grow", &BoosterHandle::grow, nb::arg("score"), nb::arg("rows").none(), nb::arg("features").none(),
-           nb::arg("key"), "Grows the tree of one score and adds it to the scores of all rows.");
+      .def("grow", &BoosterHandle::grow, nb::arg("rows").none(), nb::arg("features").none(), nb::arg("keys"),
+           "Grows the trees of a round, one per score, and adds them to the scores of all rows.");
 }
 
 }  // namespace hornbeam::bindings

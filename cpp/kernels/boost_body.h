@@ -2,6 +2,7 @@
 // names.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <utility>
 #if defined(__AVX512F__)
@@ -82,6 +83,22 @@ void add_packed(const std::uint8_t* codes, std::size_t row_bytes, int n_features
 void add_wide(const std::uint8_t* codes, std::size_t row_bytes, int n_features, const BoostEntry* entries,
               std::size_t n, std::size_t n_known, const FixedPair* pairs, WideCell* cells) {
   add_some<WideCell>(TileSizes{}, n_features, codes, row_bytes, entries, n, n_known, pairs, cells);
+}
+
+// A row's additions stay in registers while they go to one feature after the other.
+template <int kLanes>
+void add_lanes(const std::uint8_t* __restrict codes, std::size_t row_bytes, int n_features,
+               const std::uint32_t* __restrict first, const RowId* __restrict rows,
+               const PackedCell* __restrict additions, std::size_t n, PackedCell* __restrict cells) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint8_t* row = codes + std::size_t{rows[i]} * row_bytes;
+    PackedCell addition[kLanes];
+    std::memcpy(addition, additions + i * kLanes, sizeof(addition));
+    for (int j = 0; j < n_features; ++j) {
+      PackedCell* cell = cells + (std::size_t{first[j]} + row[j]) * kLanes;
+      for (int lane = 0; lane < kLanes; ++lane) cell[lane] += addition[lane];
+    }
+  }
 }
 
 // ---- partition
@@ -183,10 +200,23 @@ double shrunk(double gradient, double l1) {
   return size > 0 ? size : 0.0;  // its square is all that is needed
 }
 
+// Eight running maxima: a single one would wait for itself.
+double largest_of(const double* scores, std::size_t n) {
+  constexpr std::size_t kLanes = 8;
+  double best[kLanes];
+  for (double& b : best) b = -kInfinity;
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) best[j] = scores[i + j] > best[j] ? scores[i + j] : best[j];
+  }
+  for (; i < n; ++i) best[0] = std::max(best[0], scores[i]);
+  return *std::max_element(best, best + kLanes);
+}
+
 // G_l^2 / (H_l + l2) + G_r^2 / (H_r + l2) with one division.
 template <bool kShrink, class Number>
-void score_cuts(const Number* __restrict left_gradients, const Number* __restrict left_hessians,
-                std::size_t n, const CutTerms& terms, double* __restrict scores) {
+double score_cuts(const Number* __restrict left_gradients, const Number* __restrict left_hessians,
+                  std::size_t n, const CutTerms& terms, double* __restrict scores) {
   const double gradient = terms.gradient;
   const double hessian = terms.hessian;
   const double unit = terms.hessian_unit;
@@ -207,9 +237,20 @@ void score_cuts(const Number* __restrict left_gradients, const Number* __restric
     const double score = (gl * gl * b + gr * gr * a) / (a * b);
     scores[i] = ((hl >= least) & (hr >= least)) ? score : -kInfinity;
   }
+  return largest_of(scores, n);
 }
 
 #if defined(__AVX512F__)
+
+std::size_t first_at_least(const double* scores, std::size_t n, double floor) {
+  const __m512d least = _mm512_set1_pd(floor);
+  for (std::size_t i = 0;; i += 8) {
+    const auto inside = static_cast<__mmask8>(n - i >= 8 ? 0xff : (1u << (n - i)) - 1);
+    const __m512d eight = _mm512_maskz_loadu_pd(inside, scores + i);
+    const auto found = _mm512_mask_cmp_pd_mask(inside, eight, least, _CMP_GE_OQ);
+    if (found != 0) return i + static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(found)));
+  }
+}
 
 // Running sums of eight cells: three shifted additions.
 __m512i prefix_sums(__m512i cells) {
@@ -221,8 +262,8 @@ __m512i prefix_sums(__m512i cells) {
 
 // The same operations in the same order as score_cuts, eight cuts at a time.
 template <bool kShrink>
-void score_eights(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
-                  double* scores) {
+double score_eights(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                    double* scores) {
   const __m512d gradient = _mm512_set1_pd(terms.gradient);
   const __m512d hessian = _mm512_set1_pd(terms.hessian);
   const __m512d unit = _mm512_set1_pd(terms.hessian_unit);
@@ -236,6 +277,7 @@ void score_eights(const PackedCell* cells, std::size_t n, PackedCell start, cons
     return _mm512_max_pd(_mm512_sub_pd(_mm512_abs_pd(g), l1), _mm512_setzero_pd());
   };
   __m512i carried = _mm512_set1_epi64(static_cast<long long>(start));
+  __m512d largest = never;
   for (std::size_t i = 0; i < n; i += 8) {
     const auto inside = static_cast<__mmask8>(n - i >= 8 ? 0xff : (1u << (n - i)) - 1);
     const __m512i left = _mm512_add_epi64(prefix_sums(_mm512_maskz_loadu_epi64(inside, cells + i)), carried);
@@ -256,22 +298,27 @@ void score_eights(const PackedCell* cells, std::size_t n, PackedCell start, cons
         _mm512_cmp_pd_mask(hl, least, _CMP_GE_OQ) & _mm512_cmp_pd_mask(hr, least, _CMP_GE_OQ);
     const __m512d score = _mm512_mask_div_pd(never, enough, above, _mm512_mul_pd(a, b));
     _mm512_mask_storeu_pd(scores + i, inside, score);
+    largest = _mm512_mask_max_pd(largest, inside, largest, score);
   }
+  return _mm512_reduce_max_pd(largest);
 }
 
-void score_packed(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
-                  double* scores) {
-  if (terms.l1 > 0) {
-    score_eights<true>(cells, n, start, terms, scores);
-  } else {
-    score_eights<false>(cells, n, start, terms, scores);
-  }
+double score_packed(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                    double* scores) {
+  return terms.l1 > 0 ? score_eights<true>(cells, n, start, terms, scores)
+                      : score_eights<false>(cells, n, start, terms, scores);
 }
 
 #else
 
-void score_packed(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
-                  double* scores) {
+std::size_t first_at_least(const double* scores, std::size_t, double floor) {
+  std::size_t i = 0;
+  while (scores[i] < floor) ++i;
+  return i;
+}
+
+double score_packed(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                    double* scores) {
   std::int32_t gradients[kCellsPerFeature];
   std::int32_t hessians[kCellsPerFeature];
   PackedCell left = start;
@@ -280,17 +327,14 @@ void score_packed(const PackedCell* cells, std::size_t n, PackedCell start, cons
     gradients[i] = static_cast<std::int32_t>(left >> 32);
     hessians[i] = static_cast<std::int32_t>(left);
   }
-  if (terms.l1 > 0) {
-    score_cuts<true>(gradients, hessians, n, terms, scores);
-  } else {
-    score_cuts<false>(gradients, hessians, n, terms, scores);
-  }
+  return terms.l1 > 0 ? score_cuts<true>(gradients, hessians, n, terms, scores)
+                      : score_cuts<false>(gradients, hessians, n, terms, scores);
 }
 
 #endif
 
-void score_wide(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
-                double* scores) {
+double score_wide(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
+                  double* scores) {
   double gradients[kCellsPerFeature];
   double hessians[kCellsPerFeature];
   WideCell left = start;
@@ -299,19 +343,35 @@ void score_wide(const WideCell* cells, std::size_t n, const WideCell& start, con
     gradients[i] = static_cast<double>(left.gradient);
     hessians[i] = static_cast<double>(left.hessian);
   }
-  if (terms.l1 > 0) {
-    score_cuts<true>(gradients, hessians, n, terms, scores);
-  } else {
-    score_cuts<false>(gradients, hessians, n, terms, scores);
-  }
+  return terms.l1 > 0 ? score_cuts<true>(gradients, hessians, n, terms, scores)
+                      : score_cuts<false>(gradients, hessians, n, terms, scores);
 }
 
 // ---- derivatives
 
-// Rounded to the nearest whole number, ties to even; for sizes below 2^31.
-std::int32_t whole(double value) {
-  constexpr double kRound = 0x1.8p52;
-  return static_cast<std::int32_t>((value + kRound) - kRound);
+// Many sums side by side, put together in a fixed order: the same bits in every build.
+BoostKernels::Spread spread(const float* __restrict values, std::size_t n) {
+  constexpr std::size_t kLanes = 64;
+  double largest[kLanes] = {};
+  double sums[kLanes] = {};
+  for (std::size_t i = 0; i + kLanes <= n; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const double size = std::abs(static_cast<double>(values[i + lane]));
+      largest[lane] = largest[lane] < size ? size : largest[lane];
+      sums[lane] += size;
+    }
+  }
+  BoostKernels::Spread all;
+  const auto take = [&](double most, double sum) {
+    all.largest = std::max(all.largest, most);
+    all.sum += sum;
+  };
+  for (std::size_t lane = 0; lane < kLanes; ++lane) take(largest[lane], sums[lane]);
+  for (std::size_t i = n - n % kLanes; i < n; ++i) {
+    const double size = std::abs(static_cast<double>(values[i]));
+    take(size, size);
+  }
+  return all;
 }
 
 template <bool kOnes>
@@ -321,8 +381,8 @@ WideCell pack_some(const float* __restrict gradients, const float* __restrict he
   std::int64_t gradient_sum = 0;
   std::int64_t hessian_sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::int32_t gradient = whole(static_cast<double>(gradients[i]) * gradient_scale);
-    const std::int32_t hessian = kOnes ? 1 : whole(static_cast<double>(hessians[i]) * hessian_scale);
+    const std::int32_t gradient = fixed_point(gradients[i], gradient_scale);
+    const std::int32_t hessian = kOnes ? 1 : fixed_point(hessians[i], hessian_scale);
     gradient_sum += gradient;
     hessian_sum += hessian;
     entries[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(gradient)) << 48 |
@@ -348,10 +408,43 @@ void log_loss(const double* __restrict scores, const float* __restrict y, std::s
   }
 }
 
+// Class by class over all rows: what is done to one row does not depend on the others, so the bits are those
+// of a loop over rows, and the exponentials of many rows are found together.
+void softmax(const double* scores, const float* y, std::size_t n, std::size_t n_classes, std::size_t stride,
+             double* room, float* gradients, float* hessians) {
+  double* const most = room + n_classes * n;
+  double* const sum = most + n;
+  for (std::size_t i = 0; i < n; ++i) most[i] = scores[i];
+  for (std::size_t k = 1; k < n_classes; ++k) {
+    const double* of_class = scores + k * stride;
+    for (std::size_t i = 0; i < n; ++i) most[i] = std::max(most[i], of_class[i]);
+  }
+  for (std::size_t i = 0; i < n; ++i) sum[i] = 0.0;
+  for (std::size_t k = 0; k < n_classes; ++k) {
+    const double* __restrict of_class = scores + k * stride;
+    double* __restrict shares = room + k * n;
+    for (std::size_t i = 0; i < n; ++i) shares[i] = exp_of(of_class[i] - most[i]);
+    for (std::size_t i = 0; i < n; ++i) sum[i] += shares[i];
+  }
+  for (std::size_t k = 0; k < n_classes; ++k) {
+    const double* __restrict shares = room + k * n;
+    const auto number = static_cast<float>(k);
+    float* __restrict out = gradients + k * stride;
+    float* __restrict out_hessians = hessians + k * stride;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double share = shares[i] / sum[i];
+      const double truth = y[i] == number ? 1.0 : 0.0;
+      out[i] = static_cast<float>(share - truth);
+      out_hessians[i] = static_cast<float>(share * (1.0 - share));
+    }
+  }
+}
+
 }  // namespace
 
 extern const BoostKernels boost_table;
-const BoostKernels boost_table = {add_packed,   add_wide,   mark_left, send,
-                                  score_packed, score_wide, pack_rows, log_loss};
+const BoostKernels boost_table = {add_packed, add_wide,     add_lanes<4>, add_lanes<8>,   mark_left,
+                                  send,       score_packed, score_wide,   first_at_least, spread,
+                                  pack_rows,  log_loss,     softmax};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

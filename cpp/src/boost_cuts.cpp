@@ -89,17 +89,16 @@ Cut CutFinder::find_one_way(const Column& column, const CutTerms& terms, const B
   const std::size_t n = has_missing_ && !missing_left ? n_cells_ : n_cells_ - 1;
   if (n_cells_ == 0 || n == 0) return {};
   const WideCell start = missing_left ? missing_ : WideCell{};
-  if (wide_) {
-    boost_kernels().score_wide(wide_cells_, n, start, terms, scores_);
-  } else {
-    boost_kernels().score_packed(packed_, n, pack(start), terms, scores_);
-  }
+  const BoostKernels& kernels = boost_kernels();
+  double largest = wide_ ? kernels.score_wide(wide_cells_, n, start, terms, scores_)
+                         : kernels.score_packed(packed_, n, pack(start), terms, scores_);
+  const bool is_bound = limits.direction != 0 || limits.lower != -kInfinity || limits.upper != kInfinity;
   if (!rows_by_code.empty()) refuse_few_rows(n, limits, missing_left, rows_by_code, column.missing_code());
-  if (limits.direction != 0 || limits.lower != -kInfinity || limits.upper != kInfinity) {
-    refuse_wrong_direction(n, terms, limits, missing_left);
-  }
-  const BestNote best = first_best(scores_, n, 0.0);
-  return {best.score, static_cast<Code>(best.index), missing_left, best.found};
+  if (is_bound) refuse_wrong_direction(n, terms, limits, missing_left);
+  if (is_bound || !rows_by_code.empty()) largest = *std::max_element(scores_, scores_ + n);
+  if (!(largest > -kInfinity)) return {};
+  const std::size_t first = kernels.first_at_least(scores_, n, largest - tie_slack(largest, 0.0));
+  return {largest, static_cast<Code>(first), missing_left, true};
 }
 
 Cut CutFinder::find(const Column& column, Histogram& histogram, int feature, const CutTerms& terms,

@@ -15,11 +15,13 @@ namespace hornbeam {
 
 namespace {
 
-constexpr std::size_t kRowsPerTask = 1 << 14;   // a multiple of 64, so that tasks share no word of marks
-constexpr std::size_t kParallelRows = 1 << 15;  // rows below which a pass over them is not shared out
+constexpr std::size_t kRowsPerTask = 1 << 12;  // a multiple of 64, so that tasks share no word of marks
+constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over them is not shared out
 constexpr std::size_t kParallelCells = 1 << 12;
 // Updates of histograms above which all threads work on one node.
 constexpr std::size_t kTeamUpdates = 2'000'000;
+// Nodes per thread that are prepared side by side.
+constexpr std::size_t kNodesAhead = 3;
 // A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
 // follows the rows, not the number of leaves.
 constexpr std::size_t kKeepRows = 512;
@@ -47,27 +49,16 @@ double scale_for(double largest, int bits) {
   return scale;
 }
 
-std::int32_t fixed(float value, double scale) {
-  constexpr double kRound = 0x1.8p52;  // adding it rounds to the nearest whole number
-  return static_cast<std::int32_t>((static_cast<double>(value) * scale + kRound) - kRound);
-}
-
-struct Spread {
-  double largest = 0.0;
-  double sum = 0.0;
-};
+using Spread = BoostKernels::Spread;
 
 Spread spread_of(std::span<const float> values, std::span<const RowId> rows, std::size_t begin,
                  std::size_t end) {
+  if (rows.empty()) return boost_kernels().spread(values.data() + begin, end - begin);
   Spread spread;
-  const auto take = [&](double size) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const double size = std::abs(static_cast<double>(values[rows[i]]));
     spread.largest = std::max(spread.largest, size);
     spread.sum += size;
-  };
-  if (rows.empty()) {
-    for (std::size_t i = begin; i < end; ++i) take(std::abs(static_cast<double>(values[i])));
-  } else {
-    for (std::size_t i = begin; i < end; ++i) take(std::abs(static_cast<double>(values[rows[i]])));
   }
   return spread;
 }
@@ -119,6 +110,7 @@ BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, std::span<cons
       place_(static_cast<std::size_t>(data.n_features()), kNoTile),
       n_codes_(tiled.size()),
       builder_(tiles, n_codes_, params.n_threads),
+      shared_pass_(tiles, n_codes_, params.n_threads),
       pool_(tiles.n_features()),
       workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
   for (std::size_t place = 0; place < tiled.size(); ++place) {
@@ -151,6 +143,34 @@ BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
   return scale;
 }
 
+std::vector<BoostGrower::Root> BoostGrower::plan_roots(std::span<const Derivatives> trees,
+                                                       std::span<const RowId> rows, Cancel& cancel) {
+  std::vector<Root> roots;
+  for (const Derivatives& tree : trees) roots.push_back({choose_scale(tree, rows)});
+  NodeState all_rows;
+  all_rows.end = rows.empty() ? data_.n_rows() : rows.size();
+  if (!may_split(all_rows, 0)) return roots;
+  std::vector<std::size_t> packed;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    if (roots[i].scale.packed) packed.push_back(i);
+  }
+  const std::size_t n_passes = (packed.size() + SharedPass::kMostTrees - 1) / SharedPass::kMostTrees;
+  for (std::size_t pass = 0; pass < n_passes; ++pass) {
+    const std::size_t begin = packed.size() * pass / n_passes;
+    const std::size_t end = packed.size() * (pass + 1) / n_passes;
+    if (end - begin < 2) continue;  // a tree alone is counted when its turn comes
+    std::vector<SharedTree> together;
+    for (std::size_t p = begin; p < end; ++p) {
+      Root& root = roots[packed[p]];
+      root.histogram = pool_.take(all_rows.n_rows() > kMostPackedRows);
+      together.push_back({trees[packed[p]].gradients, trees[packed[p]].hessians, root.scale.gradient,
+                          root.scale.hessian, root.histogram});
+    }
+    shared_pass_.add_rows(together, data_.n_rows(), rows, cancel);
+  }
+  return roots;
+}
+
 void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowId> rows) {
   const std::size_t n = rows.empty() ? data_.n_rows() : rows.size();
   entries_[0].grow_to(n);
@@ -164,7 +184,7 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
     const std::size_t end = std::min((task + 1) * kRowsPerTask, n);
     for (std::size_t i = task * kRowsPerTask; i < end; ++i) {
       const RowId row = row_at(i);
-      const std::int32_t gradient = fixed(gradients[row], scale_.gradient);
+      const std::int32_t gradient = fixed_point(gradients[row], scale_.gradient);
       const std::int32_t hessian = hessian_at(row);
       sum += WideCell{gradient, hessian};
       if (scale_.packed) {
@@ -179,7 +199,7 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   const auto all = [](std::size_t i) { return static_cast<RowId>(i); };
   const auto listed = [&](std::size_t i) { return rows[i]; };
   const auto one = [](RowId) { return 1; };
-  const auto given = [&](RowId row) { return fixed(hessians[row], scale_.hessian); };
+  const auto given = [&](RowId row) { return fixed_point(hessians[row], scale_.hessian); };
   parallel_for(sums.size(), params_.n_threads, [&](std::size_t task, int) {
     if (rows.empty() && scale_.packed) {
       const std::size_t begin = task * kRowsPerTask;
@@ -201,16 +221,20 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   states_.assign(1, root);
 }
 
-void BoostGrower::open_root(Frontier& frontier) {
+// `counted` is the root's histogram if it has been filled already.
+void BoostGrower::open_root(Frontier& frontier, Histogram* counted) {
   work_.add(1);
   describe(0);
   NodeState& root = states_[0];
   if (!may_split(root, 0)) return;
-  root.histogram = pool_.take(needs_wide(root));
-  builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
+  root.histogram = counted;
+  if (counted == nullptr) {
+    root.histogram = pool_.take(needs_wide(root));
+    builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
+  }
   Search search = start_search(root, 0, 0);
   for_features(everyone(), [&](int feature, Worker& worker) {
-    if (const int place = place_of(feature); place != kNoTile) {
+    if (const int place = place_of(feature); place != kNoTile && counted == nullptr) {
       builder_.finish_feature(place, *root.histogram, everyone());
     }
     search_feature(search, feature, worker);
@@ -225,9 +249,10 @@ bool BoostGrower::may_split(const NodeState& node, std::int32_t depth) const {
   return n >= 2 * params_.min_samples_leaf && n >= 2 && (params_.max_depth == 0 || depth < params_.max_depth);
 }
 
-bool BoostGrower::limit_reached() const {
+std::size_t BoostGrower::n_splits_left() const {
+  if (params_.max_leaf_nodes == 0) return data_.n_rows();
   const auto n_leaves = static_cast<std::int64_t>(work_.nodes.size() + 1) / 2;
-  return params_.max_leaf_nodes > 0 && n_leaves >= params_.max_leaf_nodes;
+  return static_cast<std::size_t>(std::max(std::int64_t{0}, params_.max_leaf_nodes - n_leaves));
 }
 
 void BoostGrower::describe(NodeId id) {
@@ -287,28 +312,34 @@ std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Te
 // the nodes that will probably be next are prepared beside it, one thread each. What that yields does not
 // depend on when.
 void BoostGrower::prepare_next(const OpenNode& node, const Frontier& frontier) {
-  const auto is_large = [&](const OpenNode& open) {
-    return state_of(open.id).n_rows() * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
+  const auto n_rows = [&](const OpenNode* open) { return state_of(open->id).n_rows(); };
+  const auto is_large = [&](const OpenNode* open) {
+    return n_rows(open) * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
   };
+  // Several nodes per thread, the largest first, so that all threads end at about the same time; but no more
+  // than the tree may still split, since what is prepared beyond that is thrown away.
   std::vector<const OpenNode*> company{&node};
-  if (!is_large(node)) {
-    for (std::size_t i = 0; company.size() < workers_.size(); ++i) {
-      const OpenNode* other = frontier.soon(i);
-      if (other == nullptr || i >= 2 * workers_.size()) break;
-      if (!state_of(other->id).prepared && !is_large(*other)) company.push_back(other);
-    }
+  const std::size_t most =
+      workers_.size() == 1 || is_large(&node) ? 1 : std::min(n_splits_left(), kNodesAhead * workers_.size());
+  for (std::size_t i = 0; i < 2 * most && company.size() < most; ++i) {
+    const OpenNode* other = frontier.soon(i);
+    if (other == nullptr) break;
+    if (!state_of(other->id).prepared && !is_large(other)) company.push_back(other);
   }
-  if (company.size() == 1) {
-    state_of(node.id).prepared = std::make_shared<Prepared>(prepare(node, state_of(node.id), everyone()));
-    return;
-  }
+  std::ranges::stable_sort(company, std::greater<>(), n_rows);
+  std::size_t n_all_rows = 0;
+  for (const OpenNode* member : company) n_all_rows += n_rows(member);
+  // One that has more than its share of the rows would keep the other threads waiting.
+  const bool outweighs = n_rows(company[0]) * workers_.size() > n_all_rows;
+  const std::size_t first = outweighs ? 1 : 0;
+  const auto prepare_one = [&](const OpenNode* open, Team team) {
+    NodeState& state = state_of(open->id);
+    state.prepared = std::make_shared<Prepared>(prepare(*open, state, team));
+  };
+  if (outweighs) prepare_one(company[0], everyone());
   parallel_for(
-      company.size(), everyone().size,
-      [&](std::size_t i, int w) {
-        NodeState& state = state_of(company[i]->id);
-        state.prepared = std::make_shared<Prepared>(prepare(*company[i], state, Team{w, 1}));
-      },
-      cancel_);
+      company.size() - first, everyone().size,
+      [&](std::size_t i, int w) { prepare_one(company[first + i], Team{w, 1}); }, cancel_);
 }
 
 BoostGrower::Prepared BoostGrower::prepare(const OpenNode& node, const NodeState& parent, Team team) {
@@ -328,9 +359,7 @@ BoostGrower::Prepared BoostGrower::prepare(const OpenNode& node, const NodeState
   out.children[1].total -= out.children[0].total;
   if (!params_.monotonic.empty()) bound_children(node.split.feature, out.children);
   const int smaller = 2 * n_left <= parent.n_rows() ? 0 : 1;
-  const auto n_leaves = static_cast<std::int64_t>(work_.nodes.size() + 1) / 2;
-  const bool last = params_.max_leaf_nodes > 0 && n_leaves + 1 >= params_.max_leaf_nodes;
-  if (!last && may_split(out.children[1 - smaller], node.depth + 1)) {
+  if (n_splits_left() > 1 && may_split(out.children[1 - smaller], node.depth + 1)) {
     find_tests(node, parent, smaller, team, out);
   } else {
     pool_.give_back(parent.histogram);
@@ -633,18 +662,18 @@ std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
   }
 }
 
-void BoostGrower::grow(const Derivatives& derivatives, std::span<const RowId> rows,
+void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
                        std::span<const char> features, std::uint64_t key, Cancel& cancel) {
   cancel_ = &cancel;
   work_ = Branchwork{};
   leaves_.clear();
   features_ = features;
   key_ = key;
-  scale_ = choose_scale(derivatives, rows);
+  scale_ = root.scale;
   load_root(derivatives, rows);
   Frontier frontier(params_.growth);
-  open_root(frontier);
-  while (!limit_reached()) {
+  open_root(frontier, root.histogram);
+  while (n_splits_left() > 0) {
     std::optional<OpenNode> node = frontier.next();
     if (!node) break;
     if (!state_of(node->id).prepared) prepare_next(*node, frontier);

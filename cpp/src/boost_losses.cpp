@@ -31,24 +31,19 @@ void weigh(const LossRows& rows, float* values) {
   for (std::size_t i = rows.begin; i < rows.end; ++i) values[i] *= rows.weights[i];
 }
 
+// In blocks of rows, so that the room for the classes' shares stays small.
 void softmax(int n_scores, const LossRows& rows, float* gradients, float* hessians) {
+  constexpr std::size_t kRowsPerBlock = 256;
   const auto n_classes = static_cast<std::size_t>(n_scores);
-  std::vector<double> shares(n_classes);
-  for (std::size_t i = rows.begin; i < rows.end; ++i) {
-    double most = rows.scores[i];
-    for (std::size_t k = 1; k < n_classes; ++k) most = std::max(most, rows.scores[k * rows.n_rows + i]);
-    double sum = 0.0;
-    for (std::size_t k = 0; k < n_classes; ++k) {
-      shares[k] = exp_of(rows.scores[k * rows.n_rows + i] - most);
-      sum += shares[k];
-    }
-    const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[i]);
-    for (std::size_t k = 0; k < n_classes; ++k) {
-      const double share = shares[k] / sum;
-      const double truth = static_cast<double>(rows.y[i]) == static_cast<double>(k) ? 1.0 : 0.0;
-      gradients[k * rows.n_rows + i] = static_cast<float>((share - truth) * weight);
-      hessians[k * rows.n_rows + i] = static_cast<float>(share * (1.0 - share) * weight);
-    }
+  std::vector<double> room((n_classes + 2) * kRowsPerBlock);
+  for (std::size_t begin = rows.begin; begin < rows.end; begin += kRowsPerBlock) {
+    const std::size_t n = std::min(kRowsPerBlock, rows.end - begin);
+    boost_kernels().softmax(rows.scores + begin, rows.y + begin, n, n_classes, rows.n_rows, room.data(),
+                            gradients + begin, hessians + begin);
+  }
+  for (std::size_t k = 0; k < n_classes; ++k) {
+    weigh(rows, gradients + k * rows.n_rows);
+    weigh(rows, hessians + k * rows.n_rows);
   }
 }
 

@@ -10,6 +10,7 @@ namespace hornbeam {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 1 << 14;
+constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
 
 // A piece of one leaf's rows.
 struct Piece {
@@ -73,14 +74,14 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
     std::vector<double> weights(weights_.begin(), weights_.end());
     huber_delta_ = weighted_quantile(sizes, weights, loss.parameter);
   }
-  parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, params_.n_threads,
+  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
                [&](std::size_t task, int) {
                  const LossRows rows{scores_.data(),
                                      y_.data(),
                                      weights_.empty() ? nullptr : weights_.data(),
                                      n,
-                                     task * kRowsPerTask,
-                                     std::min((task + 1) * kRowsPerTask, n)};
+                                     task * kDerivativesPerTask,
+                                     std::min((task + 1) * kDerivativesPerTask, n)};
                  float* hessians = loss.hessian_is_one() && weights_.empty() ? nullptr : hessians_.data();
                  hornbeam::compute_derivatives(loss, n_scores_, rows, huber_delta_, gradients_.data(),
                                                hessians);
@@ -201,14 +202,34 @@ void Booster::describe_inner_nodes() {
   }
 }
 
-Tree Booster::grow(int score, std::span<const RowId> rows, std::span<const char> features, std::uint64_t key,
-                   bool hessian_is_one, const std::optional<Loss>& refit, Cancel& cancel) {
+std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const char> features,
+                                std::span<const std::uint64_t> keys, bool hessian_is_one,
+                                const std::optional<Loss>& refit, Cancel& cancel) {
+  // Trees whose roots are counted together; more of them at once would only take more memory.
+  constexpr int kTogether = static_cast<int>(SharedPass::kMostTrees);
   const bool constant = hessian_is_one && weights_.empty();
-  const Derivatives derivatives{gradients(score), constant ? std::span<const float>() : hessians(score),
-                                !weights_.empty()};
-  grower_.grow(derivatives, rows, features, key, cancel);
+  std::vector<Tree> trees;
+  for (int first = 0; first < n_scores_; first += kTogether) {
+    std::vector<Derivatives> together;
+    for (int score = first; score < std::min(first + kTogether, n_scores_); ++score) {
+      together.push_back(
+          {gradients(score), constant ? std::span<const float>() : hessians(score), !weights_.empty()});
+    }
+    const std::vector<BoostGrower::Root> roots = grower_.plan_roots(together, rows, cancel);
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      const int score = first + static_cast<int>(i);
+      grower_.grow(together[i], roots[i], rows, features, keys[static_cast<std::size_t>(score)], cancel);
+      trees.push_back(finish_tree(score, rows, constant, refit, cancel));
+    }
+  }
+  return trees;
+}
+
+// Gives the leaves of the tree that has grown their values, and the rows their new scores.
+Tree Booster::finish_tree(int score, std::span<const RowId> rows, bool hessian_is_one,
+                          const std::optional<Loss>& refit, Cancel& cancel) {
   Branchwork& work = grower_.nodes();
-  const std::vector<LeafSums> sums = sum_leaves(score, constant, cancel);
+  const std::vector<LeafSums> sums = sum_leaves(score, hessian_is_one, cancel);
   parallel_for(
       sums.size(), refit ? params_.n_threads : 1,
       [&](std::size_t leaf, int) {

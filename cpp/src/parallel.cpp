@@ -45,11 +45,12 @@ struct Batch {
   }
 };
 
-// Looks for something to happen for a while before the caller goes to sleep: waking a thread takes long, and
-// passes over a node's rows follow one another quickly.
+// Looks for something to happen for a while before the caller goes to sleep: waking a thread takes long,
+// passes over a node's rows follow one another quickly, and rounds of boosting with some Python between them
+// do.
 template <class Happened>
 void wait_a_little(Happened happened) {
-  constexpr int kLooks = 4000;  // of some 40 ns each
+  constexpr int kLooks = 10'000;  // of some 40 ns each
   for (int i = 0; i < kLooks && !happened(); ++i) relax_processor();
 }
 
@@ -65,7 +66,7 @@ class Pool {
       const std::lock_guard lock(mutex_);
       batch_ = &batch;
       wanted_ = std::min(n_threads - 1, static_cast<int>(threads_.size()));
-      running_ = wanted_;
+      asked_ = running_ = wanted_;
       started_ = 0;
       generation_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -96,7 +97,7 @@ class Pool {
   void ensure_threads(int n) {
     while (static_cast<int>(threads_.size()) < n) {
       try {
-        threads_.emplace_back([this] { serve(); });
+        threads_.emplace_back([this, number = static_cast<int>(threads_.size())] { serve(number); });
         threads_.back().detach();
       } catch (const std::exception&) {  // a limit on threads or memory: work on with fewer
         refused = true;
@@ -105,14 +106,18 @@ class Pool {
     }
   }
 
-  void serve() {
+  void serve(int number) {
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_, std::defer_lock);
     for (;;) {
       wait_a_little([&] { return generation_.load(std::memory_order_relaxed) != seen; });
       lock.lock();
-      wake_.wait(lock, [&] { return generation_ != seen && started_ < wanted_; });
+      wake_.wait(lock, [&] { return generation_ != seen && number < asked_; });
       seen = generation_;
+      if (started_ >= wanted_) {  // too late for this batch; the next one may follow at once
+        lock.unlock();
+        continue;
+      }
       Batch* batch = batch_;
       const int worker = ++started_;
       lock.unlock();
@@ -129,7 +134,8 @@ class Pool {
   std::condition_variable done_;
   Batch* batch_ = nullptr;
   std::atomic<std::uint64_t> generation_{0};
-  int wanted_ = 0;
+  int asked_ = 0;   // threads that the batch was published for, the first of the pool
+  int wanted_ = 0;  // those of them that it still has work for
   int started_ = 0;
   std::atomic<int> running_{0};
   std::vector<std::thread> threads_;

@@ -306,8 +306,10 @@ class Booster:
     def compute_derivatives(self) -> None:
         """Derivatives of the loss at the scores."""
 
-    def grow(self, score: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> Tree:
-        """Grows the tree of one score and adds it to the scores of all rows."""
+    def grow(self, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[Tree]:
+        """
+        Grows the trees of a round, one per score, and adds them to the scores of all rows.
+        """
 
 class NeighborIndex:
     """Points, ready to be searched for neighbours."""

@@ -95,7 +95,7 @@ def grown(problem, *, wide=False, rows=None, n_threads=1, **limits):
     booster.scores()[:] = 0
     booster.gradients()[0] = problem.gradients
     booster.hessians()[0] = problem.hessians
-    tree = booster.grow(0, rows, None, 0)
+    (tree,) = booster.grow(rows, None, np.zeros(1, dtype=np.uint64))
     leaves = Ensemble((tree,), encoded.schema).leaves(read_table(problem.frame), n_threads=1)[:, 0]
     np.testing.assert_array_equal(booster.scores()[0], tree.value[leaves, 0, 0])
     return tree, leaves

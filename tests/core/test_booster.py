@@ -60,7 +60,7 @@ def boost(
     trees = []
     for round_number in range(n_rounds):
         booster.compute_derivatives()
-        trees.append(booster.grow(0, rows, None, round_number))
+        trees += booster.grow(rows, None, np.array([round_number], dtype=np.uint64))
     return booster, trees
 
 

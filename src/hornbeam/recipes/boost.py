@@ -207,7 +207,7 @@ class Boosting:
         rows, features = self._draws.rows_of(number), self._draws.features_of(number)
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
-        trees = [self._booster.grow(score, rows, features, int(key)) for score, key in enumerate(keys)]
+        trees = self._booster.grow(rows, features, keys)
         with np.errstate(over="ignore"):
             finite = all(np.isfinite(tree.value * self.target.unit).all() for tree in trees)
         if not finite:

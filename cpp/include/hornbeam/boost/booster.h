@@ -1,5 +1,6 @@
 // The state of a boosting fit between rounds: scores of all rows, derivatives, the grower with its memory.
-// A round: `compute_derivatives` (or `set_derivatives` for a loss from outside), then `grow` for each score.
+// A round: `compute_derivatives` (or writing `gradients` and `hessians`, for a loss from outside), then
+// `grow`.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,12 @@ class Booster {
 
   void compute_derivatives(const Loss& loss, Cancel& cancel);
 
-  // Grows the tree of one score on its derivatives and adds what its leaves say to the scores of all rows.
-  // `refit` names the loss whose leaves are found from residuals; without it a leaf takes a Newton step.
-  Tree grow(int score, std::span<const RowId> rows, std::span<const char> features, std::uint64_t key,
-            bool hessian_is_one, const std::optional<Loss>& refit, Cancel& cancel);
+  // Grows a tree per score on the derivatives and adds what its leaves say to the scores of all rows; `keys`
+  // has one key per tree. `refit` names the loss whose leaves are found from residuals; without it a leaf
+  // takes a Newton step.
+  std::vector<Tree> grow(std::span<const RowId> rows, std::span<const char> features,
+                         std::span<const std::uint64_t> keys, bool hessian_is_one,
+                         const std::optional<Loss>& refit, Cancel& cancel);
 
  private:
   template <class T>
@@ -42,6 +45,8 @@ class Booster {
     double hessian = 0.0;
     double weight = 0.0;
   };
+  Tree finish_tree(int score, std::span<const RowId> rows, bool hessian_is_one,
+                   const std::optional<Loss>& refit, Cancel& cancel);
   std::vector<LeafSums> sum_leaves(int score, bool hessian_is_one, Cancel& cancel);
   double newton_value(const LeafSums& sums, NodeId node) const;
   double refit_leaf(const Loss& loss, const LeafRows& leaf, int score);

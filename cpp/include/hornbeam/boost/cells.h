@@ -59,6 +59,12 @@ inline PackedCell cell_of(BoostEntry entry) {
   return (gradient << 32) + ((entry >> 32) & 0xffffu);
 }
 
+// Rounded to the nearest whole number, ties to even; for sizes below 2^31.
+inline std::int32_t fixed_point(float value, double scale) {
+  constexpr double kRound = 0x1.8p52;
+  return static_cast<std::int32_t>((static_cast<double>(value) * scale + kRound) - kRound);
+}
+
 // Fixed-point derivatives of one row, for trees with wide cells.
 struct FixedPair {
   std::int32_t gradient;

@@ -15,6 +15,7 @@
 #include "hornbeam/boost/cuts.h"
 #include "hornbeam/boost/histogram.h"
 #include "hornbeam/boost/many_categories.h"
+#include "hornbeam/boost/shared_pass.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/branchwork.h"
 #include "hornbeam/cancel.h"
@@ -60,10 +61,28 @@ class BoostGrower {
   BoostGrower(const Dataset& data, const Tiles& tiles, std::span<const FeatureId> tiled,
               const BoostParams& params);
 
-  // Grows a tree on `rows` (ascending; empty for all) and the features marked in `features` (empty for all).
-  // Random draws at nodes are functions of `key`.
-  void grow(const Derivatives& derivatives, std::span<const RowId> rows, std::span<const char> features,
-            std::uint64_t key, Cancel& cancel);
+  // How a tree turns derivatives into fixed point.
+  struct Scale {
+    bool packed = true;
+    bool constant_hessian = true;
+    double gradient = 1.0;  // fixed point = real * scale
+    double hessian = 1.0;
+    std::int64_t largest_hessian = 1;  // of one row, in fixed point
+  };
+  // Where a tree begins; without a histogram its rows are counted when it grows.
+  struct Root {
+    Scale scale;
+    Histogram* histogram = nullptr;
+  };
+  // Begins several trees on the same rows (ascending; empty for all), each of which must then grow; what can
+  // be counted for many at once is.
+  std::vector<Root> plan_roots(std::span<const Derivatives> trees, std::span<const RowId> rows,
+                               Cancel& cancel);
+
+  // Grows a tree on `rows` and the features marked in `features` (empty for all). Random draws at nodes are
+  // functions of `key`.
+  void grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
+            std::span<const char> features, std::uint64_t key, Cancel& cancel);
 
   Branchwork& nodes() { return work_; }
   const std::vector<LeafRows>& leaves() const { return leaves_; }
@@ -101,13 +120,6 @@ class BoostGrower {
     NodeState children[2];
     std::optional<OpenNode> open[2];
   };
-  struct Scale {
-    bool packed = true;
-    bool constant_hessian = true;
-    double gradient = 1.0;  // fixed point = real * scale
-    double hessian = 1.0;
-    std::int64_t largest_hessian = 1;  // of one row, in fixed point
-  };
   struct Worker {
     CutFinder cuts;
     ManyCategories many;
@@ -117,7 +129,7 @@ class BoostGrower {
 
   Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
   void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
-  void open_root(Frontier& frontier);
+  void open_root(Frontier& frontier, Histogram* counted);
   void prepare_next(const OpenNode& node, const Frontier& frontier);
   Prepared prepare(const OpenNode& node, const NodeState& parent, Team team);
   void find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team, Prepared& out);
@@ -141,7 +153,7 @@ class BoostGrower {
     return {entries_of(node), scale_.packed ? nullptr : pairs_.data()};
   }
   bool needs_wide(const NodeState& node) const { return !scale_.packed || node.n_rows() > kMostPackedRows; }
-  bool limit_reached() const;
+  std::size_t n_splits_left() const;
 
   // The search for a node's test, once its histogram is at hand.
   struct Search {
@@ -168,6 +180,7 @@ class BoostGrower {
   std::vector<int> place_;     // per feature: its number among those in tiles, or kNoTile
   std::vector<Code> n_codes_;  // per feature in tiles, missing included
   HistogramBuilder builder_;
+  SharedPass shared_pass_;
   HistogramPool pool_;
   std::vector<Worker> workers_;
   Buffer<BoostEntry> entries_[2];

@@ -28,6 +28,14 @@ struct BoostKernels {
                    const BoostEntry* entries, std::size_t n, std::size_t n_known, const FixedPair* pairs,
                    WideCell* cells);
 
+  // Adds n rows to the cells of some features, each a run of four or eight sums from place first[j] on.
+  // `additions` has as many numbers per row; `codes` is the first feature's place in row 0 of its slab.
+  using AddLanes = void(const std::uint8_t* codes, std::size_t row_bytes, int n_features,
+                        const std::uint32_t* first, const RowId* rows, const PackedCell* additions,
+                        std::size_t n, PackedCell* cells);
+  AddLanes* add_four;
+  AddLanes* add_eight;
+
   // One bit per entry, 64 to a word: its code is below `first_right`, or is `extra` (256 for none).
   void (*mark_left)(const std::uint8_t* column, const BoostEntry* entries, std::size_t n,
                     unsigned first_right, unsigned extra, std::uint64_t* marks);
@@ -35,11 +43,21 @@ struct BoostKernels {
   void (*send)(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
                std::size_t n_left, BoostEntry* right);
 
-  // scores[i] for the cut after cell i, i < n; `start` is what lies left of the first cell already.
-  void (*score_packed)(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+  // scores[i] for the cut after cell i, i < n; `start` is what lies left of the first cell already. Returns
+  // the largest.
+  double (*score_packed)(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
+                         double* scores);
+  double (*score_wide)(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
                        double* scores);
-  void (*score_wide)(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
-                     double* scores);
+  // The first score that is no less than `floor`; there is one.
+  std::size_t (*first_at_least)(const double* scores, std::size_t n, double floor);
+
+  // The largest size, and the sum of sizes.
+  struct Spread {
+    double largest = 0.0;
+    double sum = 0.0;
+  };
+  Spread (*spread)(const float* values, std::size_t n);
 
   // Entries of rows first_row, first_row + 1, ... with derivatives in fixed point; hessians may be null for
   // ones. Returns the sum.
@@ -48,6 +66,11 @@ struct BoostKernels {
 
   // gradient = p - y, hessian = p (1 - p), p the logistic function of the score.
   void (*log_loss)(const double* scores, const float* y, std::size_t n, float* gradients, float* hessians);
+  // The same for several classes: p the class's share of exp(score), y the number of a class. Scores,
+  // gradients and hessians of a class begin `stride` after those of the class before; `room` is for n numbers
+  // per class and 2 n more.
+  void (*softmax)(const double* scores, const float* y, std::size_t n, std::size_t n_classes,
+                  std::size_t stride, double* room, float* gradients, float* hessians);
 };
 
 const BoostKernels& boost_kernels();
