@@ -1,8 +1,8 @@
 """Stacking five members with five folds and a logistic regression on top, 20,000 x 20.
 
-Our stacking reuses one encoding of the table over all folds and members. It meets scikit-learn's stacking
-over the very same members (what the stacking itself is worth), over scikit-learn's members, and over the
-fastest peers.
+Our stacking reads and ranks the table once for all folds and members. It meets scikit-learn's stacking over
+the very same members (what the stacking itself is worth), over scikit-learn's own members of the same kinds,
+and over the fastest peers.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ JOB = Job(
             score_name="test AUC",
             targets=(
                 times_faster_than("scikit-learn over hornbeam's members", 3),
+                times_faster_than("scikit-learn", 3),
                 score_near("scikit-learn", 0.005),
             ),
         ),

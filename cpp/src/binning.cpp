@@ -368,8 +368,11 @@ Column encode_rows(const Column& whole, std::span<const RowId> rows, int max_bin
   if (max_bins > 0 && column.values.size() > most_exact) {
     column.binned = true;
     column.values = quantile_edges(sorted_sample_of(whole, rows), max_bins);
-    const EdgeSearch edges_below(column.values);
-    for (Code code = 0; code < missing; ++code) new_code[code] = edges_below(whole.values[code]);
+    Code bin = 0;  // the number of edges below a value; values ascend
+    for (Code code = 0; code < missing; ++code) {
+      while (bin < column.values.size() && column.values[bin] < whole.values[code]) ++bin;
+      new_code[code] = bin;
+    }
   }
   column.n_codes = static_cast<Code>(column.values.size()) + (column.binned ? 1 : 0);
   new_code[missing] = column.missing_code();

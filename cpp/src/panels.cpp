@@ -11,6 +11,7 @@
 // the rounding of a double-precision sum allowed for. What is above that limit is not a neighbour, whatever
 // its v; everything else is computed exactly. A useless limit makes the search slow, never wrong.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -32,9 +33,9 @@ std::size_t in_parts(std::size_t n, std::size_t part) {
   return (n + part - 1) / part;
 }
 
+// A float that is not below the value: rounding takes away less than what is added first.
 float rounded_up(double value) {
-  const float nearest = static_cast<float>(value);
-  return nearest >= value ? nearest : std::nextafter(nearest, std::numeric_limits<float>::infinity());
+  return static_cast<float>(value + std::abs(value) * 0x1p-23 + 0x1p-149);
 }
 
 double length(const float* values, std::size_t n, std::size_t stride) {
@@ -50,6 +51,13 @@ struct Panels::Query {
   bool filtered;
   double squared_length;  // of a, in double precision
   double length;
+  double margin;  // e for the points of the group that it meets
+};
+
+// A pair of query and point that the filter has let pass.
+struct Panels::Survivor {
+  std::size_t query;
+  std::size_t row;
 };
 
 Panels::Panels(const MatrixView& points, const Run& run)
@@ -140,7 +148,7 @@ void Panels::pack(const Run& run) {
 }
 
 Panels::Query Panels::pack_query(const double* query, float* tile_column) const {
-  Query result{true, 0, 0};
+  Query result{true, 0, 0, 0};
   for (std::size_t j = 0; j < n_features_; ++j) {
     const double value = (query[j] - centre_[j]) * scale_;
     result.filtered &= std::abs(value) < kFarAway;
@@ -154,22 +162,57 @@ Panels::Query Panels::pack_query(const double* query, float* tile_column) const 
   return result;
 }
 
-float Panels::limit(const Query& query, double worst, double largest_norm) const {
-  if (!query.filtered) return std::numeric_limits<float>::infinity();
+double Panels::margin(const Query& query, double largest_norm) const {
   const auto n = static_cast<double>(n_features_);
-  const double allowed = worst * scale_ * scale_ + underflow_;
-  const double rounding = 2 * (n + 4) * kDoubleRoundoff * (allowed + query.squared_length);
-  const double margin = 1.01 * kSingleRoundoff * (n + 6) * largest_norm * (largest_norm / 2 + query.length) +
-                        n * 0x1p-147 * (1 + query.length + largest_norm);
-  return rounded_up((allowed - query.squared_length) / 2 + rounding + margin);
+  return 1.01 * kSingleRoundoff * (n + 6) * largest_norm * (largest_norm / 2 + query.length) +
+         n * 0x1p-147 * (1 + query.length + largest_norm);
 }
 
-// Added up in the order of the features, as every exact distance here.
-double Panels::squared_distance(const double* query, std::size_t row) const {
-  const double* point = rows_.data() + row * n_features_;
-  double sum = 0;
-  for (std::size_t j = 0; j < n_features_; ++j) sum += (query[j] - point[j]) * (query[j] - point[j]);
-  return sum;
+float Panels::limit(const Query& query, double worst) const {
+  if (!query.filtered) return std::numeric_limits<float>::infinity();
+  const double allowed = worst * scale_ * scale_ + underflow_;
+  const double rounding =
+      2 * (static_cast<double>(n_features_) + 4) * kDoubleRoundoff * (allowed + query.squared_length);
+  return rounded_up((allowed - query.squared_length) / 2 + rounding + query.margin);
+}
+
+// Each is added up in the order of the features, as every exact distance here; several at once, because each
+// step of a sum waits for the one before.
+void Panels::squared_distances(const QueryBatch& batch, std::span<const Survivor, kMeasuredAtOnce> pairs,
+                               std::span<double, kMeasuredAtOnce> result) const {
+  const double* queries[kMeasuredAtOnce];
+  const double* points[kMeasuredAtOnce];
+  double sums[kMeasuredAtOnce] = {};
+  for (std::size_t p = 0; p < kMeasuredAtOnce; ++p) {
+    queries[p] = batch.query(pairs[p].query);
+    points[p] = rows_.data() + pairs[p].row * n_features_;
+  }
+  for (std::size_t j = 0; j < n_features_; ++j) {
+    for (std::size_t p = 0; p < kMeasuredAtOnce; ++p) {
+      const double side = queries[p][j] - points[p][j];
+      sums[p] += side * side;
+    }
+  }
+  std::copy_n(sums, kMeasuredAtOnce, result.begin());
+}
+
+// Measures the pairs that the filter has let pass, and offers what is near; the limits follow. The pairs are
+// filled up to a multiple of what is measured at once.
+void Panels::look_again(std::vector<Survivor>& pairs, const QueryBatch& batch, std::span<const Query> queries,
+                        std::span<float> limits) const {
+  const std::size_t n_pairs = pairs.size();
+  while (pairs.size() % kMeasuredAtOnce != 0) pairs.push_back(pairs.front());
+  std::array<double, kMeasuredAtOnce> distances;
+  for (std::size_t first = 0; first < n_pairs; first += kMeasuredAtOnce) {
+    squared_distances(batch, std::span(pairs).subspan(first).first<kMeasuredAtOnce>(), distances);
+    for (std::size_t p = first; p < std::min(first + kMeasuredAtOnce, n_pairs); ++p) {
+      const auto [q, row] = pairs[p];
+      Nearest& nearest = batch.nearest[q];
+      if (distances[p - first] > nearest.worst()) continue;
+      nearest.offer({distances[p - first], static_cast<std::uint32_t>(row)});
+      limits[q] = limit(queries[q], nearest.worst());
+    }
+  }
 }
 
 void Panels::search(const QueryBatch& batch, CancelPoller& poller) const {
@@ -184,28 +227,27 @@ void Panels::search(const QueryBatch& batch, CancelPoller& poller) const {
   // The last tile is filled up with queries that nothing comes near.
   std::vector<float> limits(n_tiles * tile, -std::numeric_limits<float>::infinity());
   std::vector<std::uint32_t> survivors(n_tiles * tile * width);
+  std::vector<Survivor> pairs;
+  pairs.reserve(survivors.size() + kMeasuredAtOnce);
 
   const std::size_t n_panels = in_parts(n_points_, width);
   const std::size_t panels_per_group = kGroupPoints / width;
   for (std::size_t panel = 0; panel < n_panels; ++panel) {
-    const double norm = norms_of_groups_[panel / panels_per_group];
     if (panel % panels_per_group == 0) {
-      for (std::size_t q = 0; q < n_queries; ++q)
-        limits[q] = limit(queries[q], batch.nearest[q].worst(), norm);
+      for (std::size_t q = 0; q < n_queries; ++q) {
+        queries[q].margin = margin(queries[q], norms_of_groups_[panel / panels_per_group]);
+        limits[q] = limit(queries[q], batch.nearest[q].worst());
+      }
     }
     const std::size_t n_survivors =
         kernels_->scan_panel(panels_.data() + panel * width * n_features_, half_norms_.data() + panel * width,
                              n_features_, tiles.data(), n_tiles, limits.data(), survivors.data());
+    pairs.clear();
     for (std::size_t s = 0; s < n_survivors; ++s) {
-      const std::size_t q = survivors[s] / width;
       const std::size_t row = panel * width + survivors[s] % width;
-      if (row >= n_points_) continue;
-      Nearest& nearest = batch.nearest[q];
-      const double distance = squared_distance(batch.query(q), row);
-      if (distance > nearest.worst()) continue;
-      nearest.offer({distance, static_cast<std::uint32_t>(row)});
-      limits[q] = limit(queries[q], nearest.worst(), norm);
+      if (row < n_points_) pairs.push_back({survivors[s] / width, row});
     }
+    if (!pairs.empty()) look_again(pairs, batch, queries, limits);
     poller.poll(n_tiles * tile * width * n_features_ / 32 + n_survivors * n_features_);
   }
 }

@@ -133,11 +133,18 @@ class Panels {
 
  private:
   struct Query;
+  struct Survivor;
+  static constexpr std::size_t kMeasuredAtOnce = 4;
+
   void measure(const Run& run);
   void pack(const Run& run);
-  double squared_distance(const double* query, std::size_t row) const;
   Query pack_query(const double* query, float* tile_column) const;
-  float limit(const Query& query, double worst, double largest_norm) const;
+  double margin(const Query& query, double largest_norm) const;
+  float limit(const Query& query, double worst) const;
+  void squared_distances(const QueryBatch& batch, std::span<const Survivor, kMeasuredAtOnce> pairs,
+                         std::span<double, kMeasuredAtOnce> result) const;
+  void look_again(std::vector<Survivor>& pairs, const QueryBatch& batch, std::span<const Query> queries,
+                  std::span<float> limits) const;
 
   const DistanceKernels* kernels_;
   std::size_t n_points_;
