@@ -39,8 +39,8 @@ _LARGEST_POWER = 1e300
 # Where the kd-tree is faster than comparing with every row: the fewest rows, by the number of columns. More
 # columns: never. Measured; docs/decisions/22-neighbours.md has the figures.
 _ROWS_FOR_A_TREE: dict[Structure, dict[int, int]] = {
-    "panels": {1: 500, 2: 500, 3: 500, 4: 500, 5: 8000, 6: 100_000},
-    "blocks": {1: 500, 2: 500, 3: 500, 4: 1000, 5: 2000, 6: 4000, 7: 8000, 8: 10_000},
+    "panels": {1: 250, 2: 250, 3: 250, 4: 250, 5: 8000, 6: 40_000, 7: 100_000},
+    "blocks": {1: 500, 2: 500, 3: 500, 4: 1000, 5: 2000, 6: 4000, 7: 8000, 8: 20_000},
 }
 
 
