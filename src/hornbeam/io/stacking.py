@@ -55,6 +55,7 @@ def read_stack(stack: Stack, reader: RecordReader, read_child: Read) -> None:
     _require(
         reader.fact("level_sizes", list) == [len(level) for level in kept], "the levels have other sizes"
     )
+    _require(kept and all(kept), "a level has no members")
     flat = [name for level in kept for name in level]
     methods = reader.fact("methods", list)
     _require(
@@ -73,6 +74,12 @@ def read_stack(stack: Stack, reader: RecordReader, read_child: Read) -> None:
 def _check_members(stack: Stack, classes: Any) -> None:
     is_right_kind = is_regressor if classes is None else is_classifier
     methods = iter(stack.stack_method_.values())
+    # First of all: the header may say any number, and each of the columns is about to have a name.
+    for member in stack.estimators_[0]:
+        _require(
+            member.n_features_in_ == stack.n_features_in_,
+            f"there are {stack.n_features_in_} columns, of which a member takes {member.n_features_in_}",
+        )
     columns = columns_of_levels(stack, classes)
     for level, names in zip([*stack.estimators_, [stack.final_estimator_]], columns, strict=True):
         for member in level:
