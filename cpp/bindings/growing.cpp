@@ -88,6 +88,7 @@ const std::map<std::string, Setter> kSettings = {
     {"min_significance", set<&GrowParams::min_significance>},
     {"monotonic", set<&GrowParams::monotonic>},
     {"subtree_rows", set<&GrowParams::subtree_rows>},
+    {"looks_at_groups", set<&GrowParams::looks_at_groups>},
 };
 
 }  // namespace

@@ -66,6 +66,47 @@ float rough_gini_two_classes(const TwoCounts* __restrict left, std::size_t n, Tw
   return std::bit_cast<float>(largest_bits);
 }
 
+// With one division; a branch without rows scores nothing. Positive numbers are in the order of their bits,
+// and a maximum of integers is a vector instruction.
+std::int32_t rough_gini_bits(std::int32_t rows, std::int32_t ones, std::int32_t node_rows,
+                             std::int32_t node_ones) {
+  const auto l1 = static_cast<float>(ones);
+  const auto l0 = static_cast<float>(rows - ones);
+  const auto r1 = static_cast<float>(node_ones - ones);
+  const auto r0 = static_cast<float>(node_rows - node_ones - (rows - ones));
+  const auto left = static_cast<float>(std::max(rows, 1));
+  const auto right = static_cast<float>(std::max(node_rows - rows, 1));
+  const float score = ((l1 * l1 + l0 * l0) * right + (r1 * r1 + r0 * r0) * left) / (left * right);
+  return std::bit_cast<std::int32_t>(score);
+}
+
+float bound_gini_groups(const TwoCounts* __restrict before, std::size_t n_groups, float* __restrict edges,
+                        float* __restrict groups) {
+  const std::int32_t node_rows = rows_of(before[n_groups]);
+  const std::int32_t node_ones = ones_of(before[n_groups]);
+  std::int32_t largest = 0;
+  const std::size_t n_edges = whole_groups(n_groups + 1);
+  for (std::size_t i = 0; i < n_edges; ++i) {
+    const std::int32_t edge = rough_gini_bits(rows_of(before[i]), ones_of(before[i]), node_rows, node_ones);
+    edges[i] = std::bit_cast<float>(edge);
+    largest = std::max(largest, edge);
+  }
+  const std::size_t end = whole_groups(n_groups);
+  for (std::size_t i = 0; i < end; ++i) {
+    const std::int32_t rows = rows_of(before[i]);
+    const std::int32_t ones = ones_of(before[i]);
+    const std::int32_t more_ones = ones_of(before[i + 1]) - ones;
+    const std::int32_t more_zeros = rows_of(before[i + 1]) - rows - more_ones;
+    const std::int32_t ones_first = rough_gini_bits(rows + more_ones, ones + more_ones, node_rows, node_ones);
+    const std::int32_t zeros_first = rough_gini_bits(rows + more_zeros, ones, node_rows, node_ones);
+    const std::int32_t corner = std::max(ones_first, zeros_first);
+    const std::int32_t edge =
+        std::max(std::bit_cast<std::int32_t>(edges[i]), std::bit_cast<std::int32_t>(edges[i + 1]));
+    groups[i] = std::bit_cast<float>(std::max(corner, edge));
+  }
+  return std::bit_cast<float>(largest);
+}
+
 std::int32_t majorities_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
                                     std::int32_t* __restrict scores) {
   const std::int32_t node_rows = rows_of(node);
@@ -131,6 +172,56 @@ double two_ratios(const double* __restrict left_terms, const double* __restrict 
   return largest(scores, end);
 }
 
+// A key's place is the number of those below it. Comparing each with all of them is quicker than sorting: a
+// register is compared at once.
+void places(const std::uint32_t* keys, std::size_t n, std::uint8_t* places) {
+  constexpr std::size_t kLanes = 16;
+  for (std::size_t first = 0; first < n; first += kLanes) {
+    std::uint32_t before[kLanes] = {};
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < kLanes; ++i) before[i] += keys[j] < keys[first + i];
+    }
+    for (std::size_t i = 0; i < kLanes; ++i) places[first + i] = static_cast<std::uint8_t>(before[i]);
+  }
+}
+
+#if defined(__AVX512BW__)
+
+std::uint64_t places_of_bytes(const std::uint8_t* codes, std::size_t n, std::uint8_t* places) {
+  const __mmask64 all = ~__mmask64{0} >> (64 - n);
+  const __m512i list = _mm512_maskz_loadu_epi8(all, codes);
+  std::uint64_t not_alone = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const __m512i code = _mm512_set1_epi8(static_cast<char>(codes[i]));
+    const std::uint64_t less = _mm512_mask_cmplt_epu8_mask(all, list, code);
+    const std::uint64_t equal = _mm512_mask_cmpeq_epu8_mask(all, list, code);
+    const std::uint64_t equal_before = equal & ((std::uint64_t{1} << i) - 1);
+    places[i] = static_cast<std::uint8_t>(__builtin_popcountll(less) + __builtin_popcountll(equal_before));
+    not_alone |= equal_before != 0 ? equal : 0;
+  }
+  return not_alone;
+}
+
+#else
+
+std::uint64_t places_of_bytes(const std::uint8_t* codes, std::size_t n, std::uint8_t* places) {
+  std::uint64_t not_alone = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint8_t code = codes[i];
+    std::uint8_t before = 0;
+    std::uint8_t others = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      before += codes[j] < code || (codes[j] == code && j < i);
+      others += codes[j] == code;
+    }
+    places[i] = before;
+    not_alone |= std::uint64_t{others > 1} << i;
+  }
+  return not_alone;
+}
+
+#endif
+
 #if defined(__AVX512F__)
 
 // Sixteen edges at once, twice: which block of sixteen, and where in it.
@@ -176,12 +267,15 @@ extern const Kernels table;
 const Kernels table = {HORNBEAM_KERNELS_NAME,
                        gini_two_classes,
                        rough_gini_two_classes,
+                       bound_gini_groups,
                        majorities_two_classes,
                        two_squares,
                        two_poissons,
                        poisson_bounds,
                        two_ratios,
                        largest,
+                       places,
+                       places_of_bytes,
                        count_below};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

@@ -87,8 +87,9 @@ Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_o
     tree.first_child.push_back(static_cast<NodeId>(order.size()));
     tree.n_branches.push_back(split.n_branches);
     tree.feature.push_back(split.feature);
-    tree.threshold.push_back(split.threshold);
-    if (column.kind == ColumnKind::kCategorical) add_table(tree, plan, column, split, node.missing_branch);
+    const bool categorical = column.kind == ColumnKind::kCategorical;
+    tree.threshold.push_back(categorical ? kNoThreshold : split.threshold);
+    if (categorical) add_table(tree, plan, column, split, node.missing_branch);
     for (std::int32_t b = 0; b < split.n_branches; ++b) {
       order.push_back(resolve({place.part, node.first_child + b}));
     }

@@ -161,6 +161,11 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Target& target, co
     CancelPoller poller(cancel, growth.on_calling_thread);
     growth.row_values = &row_values.emplace(data, poller);
   }
+  std::optional<RowRecords> records;
+  if (!growth.random_splits && RowRecords::can_hold(data)) {
+    CancelPoller poller(cancel, growth.on_calling_thread);
+    growth.records = &records.emplace(data, poller);
+  }
   // One tree per core; where there are fewer trees than cores, the cores share each tree.
   if (n_members < static_cast<std::size_t>(std::max(1, growth.n_threads))) {
     for (std::size_t i = 0; i < n_members; ++i)

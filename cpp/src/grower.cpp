@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -122,6 +123,17 @@ class Grower {
         params_.random_splits && plain && std::ranges::all_of(params_.features, [&](FeatureId feature) {
           return params_.row_values->of(feature) != nullptr;
         });
+    const bool no_limit_binds =
+        params_.min_samples_leaf <= 1 && min_weight_ == 0 && params_.monotonic.empty();
+    const bool draws_features =
+        params_.features.size() >= kFeaturesPerTry * static_cast<std::size_t>(params_.max_features);
+    const bool looks_at_groups = BoundsGroups<S> && params_.looks_at_groups && draws_features &&
+                                 !params_.random_splits && plain && no_limit_binds &&
+                                 params_.missing == Missing::kLearn && RowRecords::can_hold(data) &&
+                                 count_rows(entries_) < static_cast<std::int64_t>(RowRecords::kMostRows);
+    if (!looks_at_groups) params_.records = nullptr;
+    if (looks_at_groups && params_.records == nullptr)
+      params_.records = &own_records_.emplace(data, workers_[0]->poller);
     if (looks_at_values_)
       subtree_rows_ = std::min(subtree_rows_, Subtree::most_rows_of_values(params_.features.size()));
     const bool only_numbers = std::ranges::all_of(params_.features, [&](FeatureId feature) {
@@ -144,11 +156,18 @@ class Grower {
     admit(parts_[0], frontier, root, worker, worker.child_cells[0]);
     grow_all(parts_[0], frontier, worker);
     grow_deferred();
+    for (Branchwork& part : parts_) set_thresholds(part);
     return assemble(data_, parts_, target_.n_outputs, n_values_, plan_);
   }
 
  private:
   using Element = typename S::Element;
+
+  static std::int64_t count_rows(std::span<const Entry> entries) {
+    std::int64_t count = 0;
+    for (const Entry& entry : entries) count += entry.payload & 0xff;
+    return count;
+  }
 
   // With several threads, nodes of at most this many rows are grown as pieces, one thread each.
   static constexpr std::size_t kPieceRows = 8192;
@@ -156,6 +175,8 @@ class Grower {
   static constexpr std::size_t kParallelWork = 100'000;
   // Keeping so many features in order costs about as much as sorting one when it is tried.
   static constexpr std::size_t kOrdersPerTry = 12;
+  // Where so many features wait for each that is tried, looking at groups costs less than keeping orders.
+  static constexpr std::size_t kFeaturesPerTry = 3;
 
   std::size_t value_size() const { return static_cast<std::size_t>(target_.n_outputs) * n_values_; }
   std::span<Entry> rows_of(const OpenNode& node) {
@@ -562,11 +583,27 @@ class Grower {
     return gain / root_weight_ + kRounding < params_.min_impurity_decrease;
   }
 
-  void finish_split(OpenNode& node, Worker<S>& worker) const {
+  bool in_records(FeatureId feature) const {
+    return params_.records != nullptr && params_.records->holds(feature);
+  }
+
+  // Calls with the records of the node's rows, wherever they are.
+  template <class Call>
+  bool with_records(const OpenNode& node, const Worker<S>& worker, const Call& call) {
+    if (worker.subtree.started()) return call(worker.subtree.records(node.begin));
+    return call(RecordsByRow{*params_.records, rows_of(node).data()});
+  }
+
+  void finish_split(OpenNode& node, Worker<S>& worker) {
     const FeatureId feature = node.split.feature;
     const Column& column = data_.column(feature);
     const Subtree& subtree = worker.subtree;
-    if (subtree.started() && subtree.is_ordered(feature)) {
+    if (in_records(feature)) {
+      with_records(node, worker, [&](const auto& records) {
+        worker.finder.finish(column, *params_.records, records, node.split);
+        return true;
+      });
+    } else if (subtree.started() && subtree.is_ordered(feature)) {
       worker.finder.finish(column, subtree.ordered_rows(feature, node.begin, node.end), node.split);
     } else {
       worker.finder.finish(column, node.split);
@@ -637,6 +674,11 @@ class Grower {
     Choice& choice = worker.choice;
     if (alone) {
       bool informative = false;
+      if constexpr (BoundsGroups<S>) {
+        if (params_.records != nullptr && params_.records->holds_all())
+          return with_records(node, worker,
+                              [&](const auto& records) { return try_groups(node, records, worker, best); });
+      }
       for (const FeatureId feature : drawn) {
         if (!choice.is_needed()) {
           informative |= try_feature(node, limits, worker, feature, best);
@@ -671,6 +713,24 @@ class Grower {
       }
     }
     return std::ranges::find(informative, 1) != informative.end();
+  }
+
+  // The same by groups of values, a few features at once.
+  template <class Records>
+  bool try_groups(const OpenNode& node, const Records& records, Worker<S>& worker, FirstBest<Split>& best) {
+    TestFinder<S>& finder = worker.finder;
+    std::array<RowRecords::Place, TestFinder<S>::kCountedAtOnce> places;
+    bool informative = false;
+    for (std::size_t first = 0; first < worker.drawn.size(); first += places.size()) {
+      const std::size_t n = std::min(places.size(), worker.drawn.size() - first);
+      const std::span features(worker.drawn.data() + first, n);
+      worker.poller.poll(2 * node.n_rows() * n);
+      for (std::size_t i = 0; i < n; ++i) places[i] = params_.records->place(features[i]);
+      finder.count_groups(records, {places.data(), n});
+      for (std::size_t i = 0; i < n; ++i)
+        informative |= finder.find_best(data_.column(features[i]), records, places[i], i, best, features[i]);
+    }
+    return informative;
   }
 
   bool try_feature(const OpenNode& node, Limits limits, Worker<S>& worker, FeatureId feature,
@@ -757,7 +817,8 @@ class Grower {
     } else {
       const auto most_kept = static_cast<std::size_t>(params_.max_features) * kOrdersPerTry;
       const bool keep_order = !params_.random_splits && params_.features.size() <= most_kept;
-      worker.subtree.start(data_, params_.features, rows_of(root), root.begin, keep_order, worker.poller);
+      worker.subtree.start(data_, params_.records, params_.features, rows_of(root), root.begin, keep_order,
+                           worker.poller);
     }
     Frontier frontier(params_.growth);
     worker.finder.add_up(rows_of(root), worker.child_cells[0]);
@@ -775,7 +836,7 @@ class Grower {
   void grow_thicket(Branchwork& part, Frontier& frontier, OpenNode& root, Worker<S>& worker) {
     worker.poller.poll(root.n_rows() * params_.features.size());
     Thicket<S>& thicket = worker.thicket;
-    if (!thicket.start(data_, params_.features, worker.subtree, rows_of(root), root.begin,
+    if (!thicket.start(data_, params_.records, params_.features, worker.subtree, rows_of(root), root.begin,
                        worker.finder.scorer())) {
       worker.finder.add_up(rows_of(root), worker.child_cells[0]);
       open(part, frontier, root, worker, worker.child_cells[0]);
@@ -821,7 +882,7 @@ class Grower {
     record.split = static_cast<std::int32_t>(part.splits.size());
     Split& split = part.splits.emplace_back();
     split.feature = cut.feature;
-    split.threshold = thicket.threshold(cut);
+    thicket.name_values(cut, split);
   }
 
   FirstBest<Cut> find_cut(const Sprout& node, const std::vector<Element>& cell, Worker<S>& worker) {
@@ -837,6 +898,17 @@ class Grower {
       return informative;
     });
     return best;
+  }
+
+  // Thresholds that are still to be looked up, all at once: the values lie far apart, and a processor can
+  // wait for many of them at the same time.
+  void set_thresholds(Branchwork& part) const {
+    for (Split& split : part.splits) {
+      const Column& column = data_.column(split.feature);
+      if (!std::isnan(split.threshold) || column.kind != ColumnKind::kNumeric) continue;
+      const double low = column.values[split.last_left];
+      split.threshold = column.binned ? low : halfway(low, column.values[split.first_right]);
+    }
   }
 
   // ---- pieces on several threads
@@ -890,6 +962,7 @@ class Grower {
   std::size_t subtree_rows_ = 0;
   std::optional<RowValues> own_row_values_;
   bool looks_at_values_ = false;  // random tests, and every feature has its values by row
+  std::optional<RowRecords> own_records_;
   bool grows_thickets_ = false;
   double root_weight_ = 0.0;
   std::vector<std::unique_ptr<Worker<S>>> workers_;

@@ -61,6 +61,7 @@ void Subtree::start(const RowValues& values, std::span<const FeatureId> features
   keeps_values_ = some_kept_ = true;
   ordered_.clear();
   keys_.assign(values.n_features(), nullptr);
+  keep_records(nullptr, entries);
   values_.assign(values.n_features(), nullptr);
   value_lists_.grow_to(n_rows_ * features.size());
   double* list = value_lists_.data();
@@ -73,11 +74,15 @@ void Subtree::start(const RowValues& values, std::span<const FeatureId> features
   }
 }
 
-void Subtree::start(const Dataset& data, std::span<const FeatureId> features, std::span<const Entry> entries,
-                    std::size_t origin, bool keep_order, CancelPoller& poller) {
+void Subtree::start(const Dataset& data, const RowRecords* records, std::span<const FeatureId> features,
+                    std::span<const Entry> entries, std::size_t origin, bool keep_order,
+                    CancelPoller& poller) {
   start_rows(entries.size(), origin);
   keeps_values_ = false;
-  lists_.grow_to(n_rows_ * features.size());
+  keep_records(records, entries);
+  const auto in_records = [&](FeatureId feature) { return records != nullptr && records->holds(feature); };
+  const auto n_in_records = static_cast<std::size_t>(std::ranges::count_if(features, in_records));
+  lists_.grow_to(n_rows_ * (features.size() - n_in_records));
   sort_keys_.grow_to(n_rows_);
   keys_.assign(static_cast<std::size_t>(data.n_features()), nullptr);
   codes_.assign(static_cast<std::size_t>(data.n_features()), nullptr);
@@ -85,6 +90,7 @@ void Subtree::start(const Dataset& data, std::span<const FeatureId> features, st
   some_kept_ = false;
   std::uint32_t* list = lists_.data();
   for (const FeatureId feature : features) {
+    if (in_records(feature)) continue;
     poller.poll(8 * n_rows_);
     const Column& column = data.column(feature);
     if (keep_order && column.kind == ColumnKind::kNumeric && !has_few_codes(column, n_rows_)) {
@@ -137,6 +143,15 @@ std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column
     for (std::size_t i = 0; i < n; ++i) n_left += goes_left[first + i] = values[i] <= split.threshold;
     return n_left;
   }
+  if (row_records_ != nullptr && row_records_->holds(split.feature)) {
+    const RowRecords::Place place = row_records_->place(split.feature);
+    const KeptRecords records = this->records(origin_ + first);
+    const GroupedCode last_left = split.last_left_grouped;
+    std::size_t n_left = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      n_left += goes_left[first + i] = place.grouped(records[i]) <= last_left;
+    return n_left;
+  }
   if (is_ordered(split.feature)) {
     const PlacedRank* keys = keys_[static_cast<std::size_t>(split.feature)] + first;
     const std::size_t first_missing = n - (missing_left ? split.n_missing : 0);
@@ -186,14 +201,64 @@ void Subtree::move_rows(std::span<Entry> entries, std::size_t first, std::size_t
   auto* right = reinterpret_cast<Entry*>(scratch_.data());
   for (std::size_t i = 0, to = 0; i < n; ++i) {
     const Entry entry = entries[i];
-    const std::size_t left = goes_left[i];
     entries[to] = entry;
     right[i - to] = entry;
+    to += goes_left[i];
+  }
+  std::copy_n(right, n - n_left, entries.data() + n_left);
+  if (record_size_ > 0) move_records(first, n);
+  if (ordered_.empty() && !some_kept_) return;
+  for (std::size_t i = 0, to = 0; i < n; ++i) {
+    const std::size_t left = goes_left[i];
     new_place[i] = static_cast<Place>(first + (left != 0 ? to : n_left + i - to));
     to += left;
   }
-  std::copy_n(right, n - n_left, entries.data() + n_left);
   move_originals(first, n);
+}
+
+void Subtree::keep_records(const RowRecords* records, std::span<const Entry> entries) {
+  row_records_ = records;
+  record_size_ = records == nullptr ? 0 : records->size_of_record();
+  kept_records_.grow_to(n_rows_ * record_size_);
+  right_records_.grow_to(n_rows_ * record_size_);
+  if (records == nullptr) return;
+  std::uint8_t* kept = kept_records_.data();
+  for (std::size_t i = 0; i < n_rows_; ++i, kept += record_size_)
+    std::memcpy(kept, records->of_row(entries[i].row), record_size_);
+}
+
+// Moves the records of the node's rows to where the rows have been marked to go.
+void Subtree::move_records(std::size_t first, std::size_t n) {
+  const std::uint8_t* goes_left = goes_left_.data() + first;
+  const std::size_t n_words = record_size_ / sizeof(std::uint64_t);
+  auto* records = reinterpret_cast<std::uint64_t*>(kept_records_.data()) + first * n_words;
+  auto* right_records = reinterpret_cast<std::uint64_t*>(right_records_.data());
+  const auto move = [&](auto n_words) {
+    const std::uint64_t* record = records;
+    std::uint64_t* left = records;
+    std::uint64_t* right = right_records;
+    for (std::size_t i = 0; i < n; ++i, record += n_words) {
+      std::uint64_t* to = goes_left[i] != 0 ? left : right;
+      for (std::size_t w = 0; w < n_words; ++w) to[w] = record[w];
+      left += goes_left[i] != 0 ? static_cast<std::size_t>(n_words) : 0;
+      right += goes_left[i] != 0 ? 0 : static_cast<std::size_t>(n_words);
+    }
+    std::copy(right_records, right, left);
+  };
+  switch (n_words) {  // so that the compiler knows the size of the usual ones
+    case 1:
+      return move(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return move(std::integral_constant<std::size_t, 2>{});
+    case 3:
+      return move(std::integral_constant<std::size_t, 3>{});
+    case 4:
+      return move(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return move(std::integral_constant<std::size_t, 8>{});
+    default:
+      return move(n_words);
+  }
 }
 
 // Once the rows have their new places.

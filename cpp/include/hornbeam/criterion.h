@@ -68,4 +68,10 @@ concept ScoresWholeTests = requires(S scorer, std::span<const typename S::Elemen
 template <class S>
 inline constexpr bool kShowsAnother = requires { S::kShowsAnother; };
 
+// A criterion that is convex in two counts can say what a group of values holds at most; see split_coarse.h.
+template <class S>
+concept BoundsGroups = Scorer<S> && requires(S scorer, NoteRoom<typename S::Walk::Step>& before) {
+  { scorer.bound_groups(before, std::size_t{}, double{}) } -> std::same_as<GroupBounds>;
+};
+
 }  // namespace hornbeam

@@ -8,6 +8,7 @@
 
 #include "hornbeam/cancel.h"
 #include "hornbeam/category_tests.h"
+#include "hornbeam/coarse.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/facts.h"
 #include "hornbeam/frontier.h"
@@ -55,7 +56,9 @@ struct GrowParams {
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   std::uint64_t key = 0;               // every random draw is a function of it
   const RowValues* row_values =
-      nullptr;  // for random splits: made once for many trees, or else by the grower
+      nullptr;                          // for random splits: made once for many trees, or else by the grower
+  const RowRecords* records = nullptr;  // for best splits of two classes among drawn features; likewise
+  bool looks_at_groups = true;          // may look for them by groups of values; for tests
   int n_threads = 1;
   bool on_calling_thread = true;     // the thread that called in from Python grows it, and asks for signals
   std::size_t subtree_rows = 65536;  // nodes of at most so many rows are grown from compacted rows; for tests

@@ -31,6 +31,10 @@ struct Kernels {
   double (*gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, double* scores);
   // The same in float32, for counts below 2^24: off by less than 2^-21 of the score.
   float (*rough_gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, float* scores);
+  // Of groups of rows in order, `before` being what comes before each and at last the node (below 2^24): the
+  // rough scores of the edges before, between and after them, of which the largest is returned, and for each
+  // group the largest score that a test within it can have.
+  float (*bound_gini_groups)(const TwoCounts* before, std::size_t n_groups, float* edges, float* groups);
   // Rows of two classes that the larger class of each branch has.
   std::int32_t (*majorities_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node,
                                          std::int32_t* scores);
@@ -48,6 +52,10 @@ struct Kernels {
                        double node, double* scores);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
+  // The place of each of n <= 64 different keys in their order; both lists have room for 64.
+  void (*places)(const std::uint32_t* keys, std::size_t n, std::uint8_t* places);
+  // The same for bytes, equal ones as they come; returns which of them are not alone, as bits.
+  std::uint64_t (*places_of_bytes)(const std::uint8_t* codes, std::size_t n, std::uint8_t* places);
   // How many of 256 ascending edges (unused ones infinite, one at least) lie below each value; 0 for NaN.
   void (*count_below)(const double* values, std::size_t n, const double* edges, std::uint8_t* counts);
 };

@@ -58,4 +58,12 @@ inline BestNote first_best(const double* scores, std::size_t n, double scale, do
   return n == 0 ? BestNote{} : first_best(scores, kernels().largest(scores, n), scale, to_beat);
 }
 
+// What the groups of a feature's coarse codes can hold (split_coarse.h).
+struct GroupBounds {
+  const float* of_edge = nullptr;   // the score before each group, and at last after all of them
+  const float* of_group = nullptr;  // no test within the group has a larger score
+  float floor = 0.0f;               // what scores less cannot be the best
+  bool any = false;                 // something reaches what is to be beaten
+};
+
 }  // namespace hornbeam

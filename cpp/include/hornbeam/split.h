@@ -5,13 +5,16 @@
 // All present the same candidates in the same order to the same Scorer, so they find the same test.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "hornbeam/category_tests.h"
+#include "hornbeam/coarse.h"
 #include "hornbeam/criterion.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/merge.h"
@@ -106,13 +109,32 @@ struct ValuesByRow {
   double operator[](std::size_t i) const { return values[entries[i].row]; }
 };
 
+// The records (coarse.h) of a node's rows: side by side in its subtree,
+struct KeptRecords {
+  const std::uint8_t* first;
+  std::size_t size;
+  const std::uint8_t* operator[](std::size_t i) const { return first + i * size; }
+};
+// or by row.
+struct RecordsByRow {
+  const RowRecords& records;
+  const Entry* entries;
+  const std::uint8_t* operator[](std::size_t i) const { return records.of_row(entries[i].row); }
+};
+
+// A threshold that nobody has looked up yet. (Any number can be one, the mark that trees have for "none"
+// too.)
+inline constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();
+
 // A test, ready to be put into a tree and to partition rows.
 struct Split {
   FeatureId feature = kNoFeature;
-  double threshold = kNoThreshold;
+  double threshold = kNotYet;
   Code last_left = 0;                 // numeric: the neighbouring codes that the test parts; once it has a
   Code first_right = 0;               // threshold, codes below first_right go left
                                       // (random tests of values: 0, nobody has looked it up)
+  GroupedCode last_left_grouped = 0;  // found by groups: up to this one, rows go left; between groups, it is
+  std::uint8_t group_right = 0;       // the last that could be, and this the group of the right neighbour
   std::uint32_t n_known_left = 0;     // ordered rows of a subtree: how many with known values go left
   std::uint32_t n_missing = 0;        // rows of the node that lack the feature
   CategoryTest categories;            // categorical: what is asked; of listed categories
@@ -173,6 +195,17 @@ class TestFinder {
   bool find_best(const Column& column, OrderedRows rows, const Limits& limits, FirstBest<Split>& best,
                  FeatureId feature);
 
+  // The same by groups of values, where no limit binds and no value is missing: the rows are counted by the
+  // groups of a few features at once; then the best test of each of them is offered.
+  static constexpr std::size_t kCountedAtOnce = 4;
+  template <class Records>
+  void count_groups(const Records& records, std::span<const RowRecords::Place> places)
+    requires BoundsGroups<S>;
+  template <class Records>
+  bool find_best(const Column& column, const Records& records, RowRecords::Place place, std::size_t counted,
+                 FirstBest<Split>& best, FeatureId feature)
+    requires BoundsGroups<S>;
+
   // Offers one random test: a threshold uniform between the least and the largest value, or a random set of
   // categories.
   void find_random(const Column& column, const Limits& limits, Stream& stream, FirstBest<Split>& best,
@@ -186,6 +219,8 @@ class TestFinder {
   // Puts the threshold halfway between the neighbouring values that the test parts.
   void finish(const Column& column, Split& split) const;
   void finish(const Column& column, const OrderedRows& rows, Split& split) const;
+  template <class Records>
+  void finish(const Column& column, const RowRecords& all, const Records& records, Split& split) const;
 
  private:
   struct Found {
@@ -239,6 +274,12 @@ class TestFinder {
   void move_left(Walk& walk, const GoesLeft& goes_left);
   void offer_drawn(Walk& walk, const Limits& limits, Split split, FirstBest<Split>& best);
   void write_categories(const Found& found, Split& split) const;
+
+  // split_coarse.h
+  void list_groups(std::array<Step, kGroups>& sums);
+  template <class Records>
+  void sort_hopeful_rows(const Records& records, RowRecords::Place place);
+  Found walk_groups_and_rows(const GroupBounds& bounds);
 
   // split_categories.h
   void keep_better(Found& best, const Found& found) const;
@@ -297,6 +338,13 @@ class TestFinder {
   std::uint64_t* sorted_ = nullptr;
   std::size_t n_sorted_ = 0;
 
+  // Groups of values.
+  std::array<std::array<Step, kGroups>, kCountedAtOnce> group_sums_{};  // all zero between uses
+  std::array<std::uint8_t, kGroups + 1> groups_;                        // those that have rows
+  std::size_t n_groups_ = 0;
+  NoteRoom<Step> before_group_;           // what comes before each group, and at last the node
+  std::array<bool, kGroups> is_hopeful_;  // by group: may hold the best test
+
   // Categorical features: the present categories with their cells.
   std::vector<Code> group_code_;
   std::vector<Element> group_cells_;
@@ -311,4 +359,5 @@ class TestFinder {
 }  // namespace hornbeam
 
 #include "hornbeam/split_categories.h"
+#include "hornbeam/split_coarse.h"
 #include "hornbeam/split_impl.h"

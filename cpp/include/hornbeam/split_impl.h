@@ -539,7 +539,7 @@ void TestFinder<S>::finish(const Column& column, const OrderedRows& rows, Split&
 
 template <Scorer S>
 void TestFinder<S>::finish(const Column& column, Split& split) const {
-  if (column.kind == ColumnKind::kCategorical || split.threshold != kNoThreshold) return;
+  if (column.kind == ColumnKind::kCategorical || !std::isnan(split.threshold)) return;
   if (split.first_right == kAfterLast) {
     split.threshold = kInfinity;
     split.first_right = column.n_codes;
@@ -620,7 +620,7 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
   split.left_out_weight = left_out_weight_;
   if (lowest_ == highest_) {  // one known value: only known against missing is left
     split.missing_branch = 1;
-    split.threshold = categorical ? kNoThreshold : kInfinity;
+    if (!categorical) split.threshold = kInfinity;
     split.first_right = column.n_codes;
     if (categorical) write_known(split);
   } else if (categorical && plan_.split() != CategoricalSplit::kSubset) {

@@ -4,6 +4,7 @@
 // starts, each feature's codes are read from the table once, and then are
 //   ordered   as keys, rank above place, ascending. Parting the rows keeps the keys of every feature in order
 //             (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted;
+//   or in records (coarse.h), which move with their rows;
 //   or kept   by row (codes or, for random tests, values), where order is of no use (categories, random
 //   tests, few codes) or features are drawn so
 //             rarely that keeping all of them in order would cost more than sorting the drawn ones.
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "hornbeam/cancel.h"
+#include "hornbeam/coarse.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/platform.h"
 #include "hornbeam/row_values.h"
@@ -34,9 +36,10 @@ class Subtree {
   // The same where values are kept, which should fit a core's own cache.
   static std::size_t most_rows_of_values(std::size_t n_features);
 
-  // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list.
-  void start(const Dataset& data, std::span<const FeatureId> features, std::span<const Entry> entries,
-             std::size_t origin, bool keep_order, CancelPoller& poller);
+  // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list. Features of
+  // which there are records stay there; there may be none (null).
+  void start(const Dataset& data, const RowRecords* records, std::span<const FeatureId> features,
+             std::span<const Entry> entries, std::size_t origin, bool keep_order, CancelPoller& poller);
   // Keeps values, for random tests.
   void start(const RowValues& values, std::span<const FeatureId> features, std::span<const Entry> entries,
              std::size_t origin, CancelPoller& poller);
@@ -48,6 +51,9 @@ class Subtree {
   OrderedRows ordered_rows(FeatureId feature, std::size_t begin, std::size_t end) const {
     const std::size_t first = begin - origin_;
     return {keys_[static_cast<std::size_t>(feature)] + first, end - begin, static_cast<Place>(first)};
+  }
+  KeptRecords records(std::size_t begin) const {
+    return {kept_records_.data() + (begin - origin_) * record_size_, record_size_};
   }
   KeptCodes kept_codes(FeatureId feature, std::size_t begin) const {
     return {codes_[static_cast<std::size_t>(feature)], original_.data() + (begin - origin_)};
@@ -77,6 +83,8 @@ class Subtree {
   void move_rows(std::span<Entry> entries, std::size_t first, std::size_t n_left);
   std::size_t mark(std::size_t first, std::size_t n, const Column& column, const Split& split,
                    const CategoryPlan& plan);
+  void keep_records(const RowRecords* records, std::span<const Entry> entries);
+  void move_records(std::size_t first, std::size_t n);
   void move_originals(std::size_t first, std::size_t n);
 
   std::size_t origin_ = 0;
@@ -85,6 +93,10 @@ class Subtree {
   std::vector<PlacedRank*> keys_;     // per feature: its list of keys, or null
   std::vector<PlacedRank*> ordered_;  // the lists of keys there are
   std::vector<const Code*> codes_;    // per feature: its list of codes by original place, or null
+  const RowRecords* row_records_ = nullptr;
+  std::size_t record_size_ = 0;
+  Buffer<std::uint8_t> kept_records_;  // by place
+  Buffer<std::uint8_t> right_records_;
   Buffer<double> value_lists_;
   std::vector<const double*> values_;  // per feature: its list of values by original place, or null
   bool keeps_values_ = false;

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -40,29 +41,37 @@ inline constexpr Bits without_lowest(Bits bits) {
 inline constexpr Bits below(int place) {
   return (Bits{1} << place) - 1;
 }
+inline constexpr Bits up_to(int place) {
+  return ~Bits{0} >> (63 - place);
+}
+inline constexpr Bits after(int place) {
+  return ~up_to(place);
+}
 
 // A test that was found in a thicket.
 struct Cut {
   FeatureId feature = kNoFeature;
-  Bits left = 0;                    // rows (random tests) or places in the feature's order that go left
-  Bits right = 0;                   // places that go right
-  double threshold = kNoThreshold;  // random tests have it from the start
+  Bits left = 0;               // rows (random tests) or places in the feature's order that go left
+  Bits right = 0;              // places that go right
+  double threshold = kNotYet;  // random tests have it from the start
 };
 
 template <Scorer S>
 class Thicket {
  public:
-  static constexpr std::size_t kMostRows = 64;
+  static constexpr int kRowBits = 6;
+  static constexpr std::size_t kMostRows = std::size_t{1} << kRowBits;
   using Element = typename S::Element;
 
   // The node at [begin, begin + entries.size()) of the grower's list; false if a value is missing there.
-  bool start(const Dataset& data, std::span<const FeatureId> features, const Subtree& subtree,
-             std::span<const Entry> entries, std::size_t begin, S& scorer) {
+  bool start(const Dataset& data, const RowRecords* records, std::span<const FeatureId> features,
+             const Subtree& subtree, std::span<const Entry> entries, std::size_t begin, S& scorer) {
     for (const FeatureId feature : features) {
       const Column& column = data.column(feature);
       if (column.has_missing && some_missing(column, entries)) return false;
     }
     data_ = &data;
+    records_ = records;
     subtree_ = &subtree;
     begin_ = begin;
     n_rows_ = entries.size();
@@ -102,20 +111,19 @@ class Thicket {
     for (Bits bits = rows; bits != 0; bits = without_lowest(bits))
       places |= Bits{1} << look.place_of[lowest_bit(bits)];
     int place = lowest_bit(places);
-    if (look.rank_at[place] == look.rank_at[highest_bit(places)]) return false;
+    if ((look.starts & after(place) & up_to(highest_bit(places))) == 0) return false;
     Walk walk = scorer_->start(cell, kMostRows);
-    int rank = look.rank_at[place];
     for (Bits bits = without_lowest(places); bits != 0; bits = without_lowest(bits)) {
       walk.move(steps_[look.row_at[place]]);
+      const Bits passed = after(place);
       place = lowest_bit(bits);
       first_right_[walk.n_notes()] = static_cast<std::uint8_t>(place);
-      walk.note(rank != look.rank_at[place]);
-      rank = look.rank_at[place];
+      walk.note((look.starts & passed & up_to(place)) != 0);
     }
     const BestNote note = scorer_->best_note(walk, best.score());
     if (!note.found || (best.found() && !(note.score > best.score()))) return true;
     const Bits left = places & below(first_right_[note.index]);
-    best.offer(note.score, {feature, left, places ^ left, kNoThreshold});
+    best.offer(note.score, {feature, left, places ^ left, kNotYet});
     return true;
   }
 
@@ -146,7 +154,7 @@ class Thicket {
 
   // The rows that go left.
   Bits left_rows(const Cut& cut) {
-    if (cut.threshold != kNoThreshold) return cut.left;
+    if (!std::isnan(cut.threshold)) return cut.left;
     const Look& look = ordered(cut.feature);
     Bits rows = 0;
     for (Bits bits = cut.left; bits != 0; bits = without_lowest(bits))
@@ -154,12 +162,13 @@ class Thicket {
     return rows;
   }
 
-  double threshold(const Cut& cut) {
-    if (cut.threshold != kNoThreshold) return cut.threshold;
+  // The threshold of a random test; of another, the neighbouring codes that it parts, the rest is for later.
+  void name_values(const Cut& cut, Split& split) {
+    split.threshold = cut.threshold;
+    if (!std::isnan(cut.threshold)) return;
     const Look& look = ordered(cut.feature);
-    const Column& column = data_->column(cut.feature);
-    const double low = value_at(column, look.row_at[highest_bit(cut.left)]);
-    return column.binned ? low : halfway(low, value_at(column, look.row_at[lowest_bit(cut.right)]));
+    split.last_left = code_of(cut.feature, look.row_at[highest_bit(cut.left)]);
+    split.first_right = code_of(cut.feature, look.row_at[lowest_bit(cut.right)]);
   }
 
  private:
@@ -170,7 +179,7 @@ class Thicket {
     std::uint64_t number = 0;
     std::array<std::uint8_t, kMostRows> place_of;  // by row
     std::array<std::uint8_t, kMostRows> row_at;    // by place
-    std::array<std::uint8_t, kMostRows> rank_at;   // by place; rows with the same value share it
+    Bits starts;                                   // places whose value differs from the one before
     std::array<double, kMostRows> values;          // by row, for random tests
   };
 
@@ -179,8 +188,11 @@ class Thicket {
         entries, [&](const Entry& entry) { return column.code(entry.row) == column.missing_code(); });
   }
 
-  double value_at(const Column& column, int row) const {
-    return column.values[column.code(entries_[row].row)];
+  Code code_of(FeatureId feature, std::size_t row) const {
+    if (records_ == nullptr || !records_->holds(feature))
+      return data_->column(feature).code(entries_[row].row);
+    const RowRecords::Place place = records_->place(feature);
+    return records_->code(feature, place.grouped(subtree_->records(begin_)[row]));
   }
 
   const Look& ordered(FeatureId feature) {
@@ -192,6 +204,8 @@ class Thicket {
       write_order(
           look, [&](std::size_t i) { return rank_of(rows.keys[i]); },
           [&](std::size_t i) { return place_of(rows.keys[i]) - rows.first; });
+    } else if (records_ != nullptr && records_->holds(feature)) {
+      sort_by_group(look, feature);
     } else {
       std::array<std::uint64_t, kMostRows> keys;
       const KeptCodes codes = subtree_->kept_codes(feature, begin_);
@@ -205,12 +219,46 @@ class Thicket {
 
   template <class ValueAt, class RowAt>
   void write_order(Look& look, const ValueAt& value_at, const RowAt& row_at) const {
-    int rank = 0;
+    look.starts = ~Bits{0};
     for (std::size_t i = 0; i < n_rows_; ++i) {
-      rank += i > 0 && value_at(i) != value_at(i - 1);
-      look.rank_at[i] = static_cast<std::uint8_t>(rank);
+      if (i > 0 && value_at(i) == value_at(i - 1)) look.starts &= ~(Bits{1} << i);
       look.row_at[i] = static_cast<std::uint8_t>(row_at(i));
       look.place_of[look.row_at[i]] = static_cast<std::uint8_t>(i);
+    }
+  }
+
+  // Groups order most rows; only those that share one with another have their fine codes looked at.
+  void sort_by_group(Look& look, FeatureId feature) {
+    const KeptRecords records = subtree_->records(begin_);
+    const RowRecords::Place place = records_->place(feature);
+    std::array<std::uint8_t, kMostRows> groups;
+    for (std::size_t row = 0; row < n_rows_; ++row) groups[row] = place.group(records[row]);
+    const Bits tied = kernels().places_of_bytes(groups.data(), n_rows_, look.place_of.data());
+    look.starts = ~Bits{0};
+    if (tied != 0) untie(look, records, place, tied);
+    for (std::size_t row = 0; row < n_rows_; ++row)
+      look.row_at[look.place_of[row]] = static_cast<std::uint8_t>(row);
+  }
+
+  // Tied rows have places side by side, group by group: in the order of their codes, they get them anew.
+  void untie(Look& look, const KeptRecords& records, RowRecords::Place place, Bits tied) {
+    static_assert(8 + kFineBits + kRowBits <= 32);
+    std::array<std::uint32_t, kMostRows> keys{};  // grouped codes, and below them rows
+    std::size_t n_tied = 0;
+    Bits places = 0;
+    for (; tied != 0; tied = without_lowest(tied)) {
+      const int row = lowest_bit(tied);
+      keys[n_tied++] = place.grouped(records[row]) << kRowBits | static_cast<std::uint32_t>(row);
+      places |= Bits{1} << look.place_of[row];
+    }
+    std::array<std::uint8_t, kMostRows> order;
+    std::array<std::uint32_t, kMostRows> sorted;
+    kernels().places(keys.data(), n_tied, order.data());
+    for (std::size_t i = 0; i < n_tied; ++i) sorted[order[i]] = keys[i];
+    for (std::size_t i = 0; i < n_tied; ++i, places = without_lowest(places)) {
+      const int free = lowest_bit(places);
+      look.place_of[sorted[i] & (kMostRows - 1)] = static_cast<std::uint8_t>(free);
+      if (i > 0 && sorted[i] >> kRowBits == sorted[i - 1] >> kRowBits) look.starts &= ~(Bits{1} << free);
     }
   }
 
@@ -224,6 +272,7 @@ class Thicket {
   }
 
   const Dataset* data_ = nullptr;
+  const RowRecords* records_ = nullptr;
   const Subtree* subtree_ = nullptr;
   S* scorer_ = nullptr;
   std::size_t begin_ = 0;

@@ -205,6 +205,7 @@ class TwoClassScorer : public CountCriterion<Term> {
     using Element = CountStats::Element;
     using Step = TwoCounts;
     static constexpr bool kStepsAdd = true;  // several steps at once are the step of their sum
+    static bool is_several(Step step) { return rows_of(step) > 1; }
 
     static Step step_of(std::uint32_t payload) {
       return two_counts(payload & 0xff, (payload & 0xff) * (payload >> 8));
@@ -259,8 +260,25 @@ class TwoClassScorer : public CountCriterion<Term> {
   std::int64_t left_weight_of(std::size_t note) { return rows_of(notes_.data()[note]); }
   bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
 
+  // For nodes of fewer than 2^24 rows.
+  GroupBounds bound_groups(NoteRoom<TwoCounts>& before, std::size_t n_groups, double to_beat)
+    requires std::is_same_v<Term, GiniTerm>
+  {
+    before.repeat_last(n_groups + 1);
+    GroupBounds bounds;
+    float* edges = rough_.start(n_groups + 1 + kScoreGroup);
+    float* groups = rough_groups_.start(n_groups + kScoreGroup);
+    const float largest = kernels().bound_gini_groups(before.data(), n_groups, edges, groups);
+    bounds.floor = static_cast<float>(std::max<double>(largest, to_beat) * (1 - 2 * kDoubt));
+    bounds.any = std::any_of(groups, groups + n_groups, [&](float bound) { return bound >= bounds.floor; });
+    bounds.of_edge = edges;
+    bounds.of_group = groups;
+    return bounds;
+  }
+
  private:
   static constexpr std::int32_t kExactInFloat32 = 1 << 24;
+  static constexpr double kDoubt = 0x1p-20;
 
   double score_of(const Walk& walk, std::size_t i) const {
     const Term& term = this->term_;
@@ -288,7 +306,6 @@ class TwoClassScorer : public CountCriterion<Term> {
   // themselves, so whatever lies within 2^-20 of the largest is scored again, and nothing else can be the
   // best.
   BestNote best_of_rough(const Walk& walk, double to_beat) {
-    constexpr double kDoubt = 0x1p-20;
     float* rough = rough_.start(walk.n_notes_);
     const double largest = kernels().rough_gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, rough);
     if (largest * (1 + kDoubt) <= to_beat) return {};
@@ -308,6 +325,7 @@ class TwoClassScorer : public CountCriterion<Term> {
   double scale_ = 0.0;
   NoteRoom<TwoCounts> notes_;
   NoteRoom<float> rough_;
+  NoteRoom<float> rough_groups_;
   NoteRoom<std::int32_t> majorities_;
   std::vector<std::size_t> hopeful_;  // candidates whose rough score is near the largest
   NoteRoom<double> scores_;

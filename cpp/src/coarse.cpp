@@ -1,0 +1,62 @@
+#include "hornbeam/coarse.h"
+
+#include <algorithm>
+
+namespace hornbeam {
+
+namespace {
+
+// The group of each code: those that begin within the same 1/256 of the rows, in ascending order.
+template <class Codes>
+std::vector<std::uint8_t> group_codes(const Codes& codes, std::size_t n_rows, Code n_codes) {
+  std::vector<std::uint8_t> group(n_codes);
+  if (n_codes <= kGroups) {
+    for (Code code = 0; code < n_codes; ++code) group[code] = static_cast<std::uint8_t>(code);
+    return group;
+  }
+  std::vector<std::uint32_t> count(n_codes, 0);
+  for (std::size_t row = 0; row < n_rows; ++row) ++count[codes[row]];
+  std::uint64_t before = 0;
+  for (Code code = 0; code < n_codes; ++code) {
+    group[code] = static_cast<std::uint8_t>(before * kGroups / n_rows);
+    before += count[code];
+  }
+  return group;
+}
+
+}  // namespace
+
+RowRecords::RowRecords(const Dataset& data, CancelPoller& poller)
+    : byte_of_(static_cast<std::size_t>(data.n_features()), -1), first_codes_(byte_of_.size()) {
+  for (FeatureId feature = 0; feature < data.n_features(); ++feature) {
+    const Column& column = data.column(feature);
+    if (column.kind == ColumnKind::kNumeric && !column.has_missing)
+      byte_of_[static_cast<std::size_t>(feature)] = static_cast<std::int32_t>(n_held_++);
+  }
+  fine_begin_ = (n_held_ + 1) / 2 * 2;
+  size_ = (fine_begin_ + 2 * n_held_ + 7) / 8 * 8;
+  records_ = Buffer<std::uint8_t>(size_ * data.n_rows());
+  for (FeatureId feature = 0; feature < data.n_features(); ++feature) {
+    if (!holds(feature)) continue;
+    poller.poll(4 * data.n_rows());
+    const Column& column = data.column(feature);
+    const Place to = place(feature);
+    std::array<Code, kGroups>& first_code = first_codes_[static_cast<std::size_t>(feature)];
+    std::visit(
+        [&](const auto& codes) {
+          const std::vector<std::uint8_t> group = group_codes(codes, data.n_rows(), column.n_codes);
+          for (Code code = column.n_codes; code > 0; --code) first_code[group[code - 1]] = code - 1;
+          std::uint8_t* record = records_.data();
+          for (std::size_t row = 0; row < data.n_rows(); ++row, record += size_) {
+            const Code code = codes[row];
+            const std::uint8_t coarse = group[code];
+            const auto fine = static_cast<std::uint16_t>(code - first_code[coarse]);
+            record[to.coarse] = coarse;
+            std::memcpy(record + to.fine, &fine, sizeof(fine));
+          }
+        },
+        column.codes);
+  }
+}
+
+}  // namespace hornbeam
