@@ -26,18 +26,22 @@ std::vector<std::uint8_t> group_codes(const Codes& codes, std::size_t n_rows, Co
 
 }  // namespace
 
-RowRecords::RowRecords(const Dataset& data, CancelPoller& poller)
-    : byte_of_(static_cast<std::size_t>(data.n_features()), -1), first_codes_(byte_of_.size()) {
+bool RowRecords::can_hold(const Dataset& data) {
+  if (data.n_rows() >= kMostRows || data.n_features() > kMostFeatures) return false;
   for (FeatureId feature = 0; feature < data.n_features(); ++feature) {
     const Column& column = data.column(feature);
-    if (column.kind == ColumnKind::kNumeric && !column.has_missing)
-      byte_of_[static_cast<std::size_t>(feature)] = static_cast<std::int32_t>(n_held_++);
+    if (column.kind != ColumnKind::kNumeric || column.has_missing) return false;
   }
-  fine_begin_ = (n_held_ + 1) / 2 * 2;
-  size_ = (fine_begin_ + 2 * n_held_ + 7) / 8 * 8;
+  return true;
+}
+
+RowRecords::RowRecords(const Dataset& data, CancelPoller& poller)
+    : first_codes_(static_cast<std::size_t>(data.n_features())) {
+  const std::size_t n_features = first_codes_.size();
+  fine_begin_ = (n_features + 1) / 2 * 2;
+  size_ = (fine_begin_ + 2 * n_features + 7) / 8 * 8;
   records_ = Buffer<std::uint8_t>(size_ * data.n_rows());
   for (FeatureId feature = 0; feature < data.n_features(); ++feature) {
-    if (!holds(feature)) continue;
     poller.poll(4 * data.n_rows());
     const Column& column = data.column(feature);
     const Place to = place(feature);

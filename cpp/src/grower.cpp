@@ -583,10 +583,6 @@ class Grower {
     return gain / root_weight_ + kRounding < params_.min_impurity_decrease;
   }
 
-  bool in_records(FeatureId feature) const {
-    return params_.records != nullptr && params_.records->holds(feature);
-  }
-
   // Calls with the records of the node's rows, wherever they are.
   template <class Call>
   bool with_records(const OpenNode& node, const Worker<S>& worker, const Call& call) {
@@ -598,7 +594,7 @@ class Grower {
     const FeatureId feature = node.split.feature;
     const Column& column = data_.column(feature);
     const Subtree& subtree = worker.subtree;
-    if (in_records(feature)) {
+    if (params_.records != nullptr) {
       with_records(node, worker, [&](const auto& records) {
         worker.finder.finish(column, *params_.records, records, node.split);
         return true;
@@ -675,7 +671,7 @@ class Grower {
     if (alone) {
       bool informative = false;
       if constexpr (BoundsGroups<S>) {
-        if (params_.records != nullptr && params_.records->holds_all())
+        if (params_.records != nullptr)
           return with_records(node, worker,
                               [&](const auto& records) { return try_groups(node, records, worker, best); });
       }
@@ -747,6 +743,15 @@ class Grower {
       };
       if (subtree.started()) return find_random(subtree.kept_values(feature, node.begin));
       return find_random(ValuesByRow{params_.row_values->of(feature), rows_of(node).data()});
+    }
+    if constexpr (BoundsGroups<S>) {
+      if (params_.records != nullptr) {
+        const RowRecords::Place place = params_.records->place(feature);
+        return with_records(node, worker, [&](const auto& records) {
+          worker.finder.count_groups(records, {&place, 1});
+          return worker.finder.find_best(column, records, place, 0, best, feature);
+        });
+      }
     }
     if (subtree.started() && subtree.is_ordered(feature)) {
       return worker.finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits,

@@ -80,17 +80,15 @@ void Subtree::start(const Dataset& data, const RowRecords* records, std::span<co
   start_rows(entries.size(), origin);
   keeps_values_ = false;
   keep_records(records, entries);
-  const auto in_records = [&](FeatureId feature) { return records != nullptr && records->holds(feature); };
-  const auto n_in_records = static_cast<std::size_t>(std::ranges::count_if(features, in_records));
-  lists_.grow_to(n_rows_ * (features.size() - n_in_records));
+  if (records == nullptr) lists_.grow_to(n_rows_ * features.size());
   sort_keys_.grow_to(n_rows_);
   keys_.assign(static_cast<std::size_t>(data.n_features()), nullptr);
   codes_.assign(static_cast<std::size_t>(data.n_features()), nullptr);
   ordered_.clear();
   some_kept_ = false;
   std::uint32_t* list = lists_.data();
+  if (records != nullptr) return;
   for (const FeatureId feature : features) {
-    if (in_records(feature)) continue;
     poller.poll(8 * n_rows_);
     const Column& column = data.column(feature);
     if (keep_order && column.kind == ColumnKind::kNumeric && !has_few_codes(column, n_rows_)) {
@@ -143,7 +141,7 @@ std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column
     for (std::size_t i = 0; i < n; ++i) n_left += goes_left[first + i] = values[i] <= split.threshold;
     return n_left;
   }
-  if (row_records_ != nullptr && row_records_->holds(split.feature)) {
+  if (row_records_ != nullptr) {
     const RowRecords::Place place = row_records_->place(split.feature);
     const KeptRecords records = this->records(origin_ + first);
     const GroupedCode last_left = split.last_left_grouped;

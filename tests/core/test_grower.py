@@ -320,3 +320,61 @@ def test_larger_subtrees_change_nothing(criterion, max_features, random_splits):
         assert same_bits(grown(times, 65536), node_by_node)
         assert same_bits(grown(times, 500), node_by_node)
         assert same_bits(grown(times, 65536, n_threads=2), node_by_node)
+
+
+@st.composite
+def wide_tables(draw: st.DrawFn):
+    """Enough features that a forest draws few of them, and rows for groups of several values."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.sampled_from([2, 30, 65, 120, 400, 1500]))
+    columns = []
+    for _ in range(draw(st.integers(3, 9))):
+        column = rng.normal(size=n) ** draw(st.sampled_from([1, 3]))
+        digits = draw(st.sampled_from([0, 1, 2, 9]))
+        column = np.round(column, digits)
+        if draw(st.booleans()):
+            column[rng.random(n) < draw(st.sampled_from([0.1, 0.9]))] = -2.0
+        columns.append(column)
+    signal = columns[0] + columns[1] * columns[2] + draw(st.sampled_from([0.1, 3.0])) * rng.normal(size=n)
+    y = (signal > np.quantile(signal, draw(st.sampled_from([0.02, 0.5, 0.8])))).astype(int)
+    times = 1 + rng.poisson(0.6, size=n) if draw(st.booleans()) else None
+    return columns, y, times, draw(st.integers(1, len(columns) // 3))
+
+
+@settings(max_examples=150)
+@given(wide_tables(), st.integers(0, 2**64 - 1), st.sampled_from([0, 100, 65536]), st.sampled_from([0, 4]))
+def test_looking_at_groups_of_values_changes_nothing(table, key, subtree_rows, max_depth):
+    columns, y, times, max_features = table
+    data = encode(columns)
+
+    def grown(looks_at_groups: bool, n_threads: int = 1):
+        return grow(
+            data,
+            y,
+            n_classes=2,
+            multiplicity=times,
+            max_features=max_features,
+            max_depth=max_depth,
+            key=key,
+            subtree_rows=subtree_rows,
+            looks_at_groups=looks_at_groups,
+            n_threads=n_threads,
+        )
+
+    value_by_value = grown(False)
+    assert same_bits(grown(True), value_by_value)
+    assert same_bits(grown(True, n_threads=2), value_by_value)
+
+
+def test_looking_at_groups_of_values_on_two_threads_changes_nothing():
+    """Enough rows that the threads share the features of a node."""
+    rng = np.random.default_rng(11)
+    n = 60_000
+    numbers = rng.normal(size=(n, 9))
+    numbers[:, 1] = np.round(numbers[:, 1], 1)
+    y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
+    data = encode(list(numbers.T))
+    value_by_value = grow(data, y, n_classes=2, max_features=3, key=5, max_depth=9, looks_at_groups=False)
+    for n_threads in (1, 2):
+        by_group = grow(data, y, n_classes=2, max_features=3, key=5, max_depth=9, n_threads=n_threads)
+        assert same_bits(by_group, value_by_value)

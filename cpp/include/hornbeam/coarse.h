@@ -31,19 +31,15 @@ inline constexpr GroupedCode grouped_code(std::uint8_t group, std::uint16_t fine
 
 class RowRecords {
  public:
-  // Columns without missing values are read; the others are left to their codes. At most so many rows, so
-  // that a group has no more values than a fine code can tell apart.
+  // With more rows, a group could have more values than a fine code can tell apart.
   static constexpr std::size_t kMostRows = std::size_t{1} << 24;
   // Records travel with their rows; those of more features would be too long for that.
   static constexpr int kMostFeatures = 128;
-  static bool can_hold(const Dataset& data) {
-    return data.n_rows() < kMostRows && data.n_features() <= kMostFeatures;
-  }
+  // Whether all columns are numeric and without missing values, and neither of the limits is exceeded.
+  static bool can_hold(const Dataset& data);
 
   RowRecords(const Dataset& data, CancelPoller& poller);
 
-  bool holds(FeatureId feature) const { return byte_of_[static_cast<std::size_t>(feature)] >= 0; }
-  bool holds_all() const { return n_held_ == byte_of_.size(); }
   std::size_t size_of_record() const { return size_; }  // a multiple of 8
   const std::uint8_t* of_row(RowId row) const { return records_.data() + row * size_; }
 
@@ -62,7 +58,7 @@ class RowRecords {
     }
   };
   Place place(FeatureId feature) const {
-    const auto byte = static_cast<std::size_t>(byte_of_[static_cast<std::size_t>(feature)]);
+    const auto byte = static_cast<std::size_t>(feature);
     return {byte, fine_begin_ + 2 * byte};
   }
 
@@ -74,8 +70,6 @@ class RowRecords {
  private:
   std::size_t size_ = 0;
   std::size_t fine_begin_ = 0;
-  std::size_t n_held_ = 0;
-  std::vector<std::int32_t> byte_of_;                   // per feature: where its coarse code is, or -1
   std::vector<std::array<Code, kGroups>> first_codes_;  // per feature and group
   Buffer<std::uint8_t> records_;
 };

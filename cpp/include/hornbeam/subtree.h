@@ -36,8 +36,8 @@ class Subtree {
   // The same where values are kept, which should fit a core's own cache.
   static std::size_t most_rows_of_values(std::size_t n_features);
 
-  // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list. Features of
-  // which there are records stay there; there may be none (null).
+  // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list. Where there
+  // are records, they are kept and nothing else; there may be none (null).
   void start(const Dataset& data, const RowRecords* records, std::span<const FeatureId> features,
              std::span<const Entry> entries, std::size_t origin, bool keep_order, CancelPoller& poller);
   // Keeps values, for random tests.

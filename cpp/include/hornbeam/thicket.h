@@ -189,8 +189,7 @@ class Thicket {
   }
 
   Code code_of(FeatureId feature, std::size_t row) const {
-    if (records_ == nullptr || !records_->holds(feature))
-      return data_->column(feature).code(entries_[row].row);
+    if (records_ == nullptr) return data_->column(feature).code(entries_[row].row);
     const RowRecords::Place place = records_->place(feature);
     return records_->code(feature, place.grouped(subtree_->records(begin_)[row]));
   }
@@ -204,7 +203,7 @@ class Thicket {
       write_order(
           look, [&](std::size_t i) { return rank_of(rows.keys[i]); },
           [&](std::size_t i) { return place_of(rows.keys[i]) - rows.first; });
-    } else if (records_ != nullptr && records_->holds(feature)) {
+    } else if (records_ != nullptr) {
       sort_by_group(look, feature);
     } else {
       std::array<std::uint64_t, kMostRows> keys;
