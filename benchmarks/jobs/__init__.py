@@ -3,6 +3,7 @@
 NAMES = (
     "tree",
     "tree_criteria",
+    "tree_pruning",
     "forest",
     "extra_trees",
     "bagging",
