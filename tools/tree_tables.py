@@ -1,9 +1,10 @@
-"""Print the table of docs/trees.md: cross-validated accuracy of a tree by criterion, on tables of categories.
+"""Print the tables of docs/trees.md: cross-validated accuracy by criterion, and by categorical_split.
 
 In: the shared data sets (the folder in HORNBEAM_SHARED_DATA, else ../shared/data beside the repository). Out,
-on standard output: a table in Markdown, a row per way to grow a tree, a column per data set. Each cell is the
-mean accuracy of ten stratified folds and its standard error over them, in percent. All trees are grown out;
-the rows of scikit-learn see every category as a column of its own.
+on standard output: two tables in Markdown, a row per way to grow a tree, a column per data set. Each cell is
+the mean accuracy of ten stratified folds and its standard error over them, in percent. Trees are grown out,
+except those of the textbook methods that stop or prune; the rows of scikit-learn see every category as a
+column of its own.
 """
 
 import os
@@ -66,7 +67,7 @@ def one_hot(**options: Any) -> Fit:
     return fit
 
 
-WAYS: dict[str, Fit] = {
+CRITERIA: dict[str, Fit] = {
     "`gini`": ours(criterion="gini"),
     "`entropy`": ours(criterion="entropy"),
     "`gain_ratio`": ours(criterion="gain_ratio"),
@@ -74,6 +75,19 @@ WAYS: dict[str, Fit] = {
     "`chi2`, `min_significance=0.01`": ours(criterion="chi2", min_significance=0.01),
     "`accuracy`": ours(criterion="accuracy"),
     "scikit-learn `gini`, one-hot": one_hot(criterion="gini"),
+    "scikit-learn `entropy`, one-hot": one_hot(criterion="entropy"),
+}
+SPLITS = ("subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary")
+CATEGORICAL_SPLITS: dict[str, Fit] = {
+    **{f"`{split}`": ours(criterion="entropy", categorical_split=split) for split in SPLITS},
+    "C4.5": ours(
+        criterion="gain_ratio",
+        categorical_split="multiway",
+        missing="fractional",
+        min_samples_leaf=2,
+        prune="pessimistic",
+    ),
+    "CHAID": ours(criterion="chi2", categorical_split="merge", min_significance=0.05),
     "scikit-learn `entropy`, one-hot": one_hot(criterion="entropy"),
 }
 
@@ -89,17 +103,24 @@ def accuracies(fit: Fit, X: pd.DataFrame, y: pd.Series) -> np.ndarray:
     )
 
 
-def main() -> None:
-    """Print the table."""
-    tables = {name: read(name) for name in TARGETS}
+def print_table(ways: dict[str, Fit], tables: dict[str, tuple[pd.DataFrame, pd.Series]]) -> None:
+    """Print a row per way, a column per data set."""
     print("| | " + " | ".join(f"{name} ({len(y):,})" for name, (_, y) in tables.items()) + " |")
     print("|---|" + "---|" * len(tables))
-    for name, fit in WAYS.items():
+    for name, fit in ways.items():
         cells = []
         for X, y in tables.values():
             shares = 100 * accuracies(fit, X, y)
             cells.append(f"{shares.mean():.1f} ± {shares.std(ddof=1) / np.sqrt(N_FOLDS):.1f}")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def main() -> None:
+    """Print both tables."""
+    tables = {name: read(name) for name in TARGETS}
+    print_table(CRITERIA, tables)
+    print()
+    print_table(CATEGORICAL_SPLITS, tables)
 
 
 if __name__ == "__main__":
