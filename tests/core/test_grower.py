@@ -378,3 +378,18 @@ def test_looking_at_groups_of_values_on_two_threads_changes_nothing():
     for n_threads in (1, 2):
         by_group = grow(data, y, n_classes=2, max_features=3, key=5, max_depth=9, n_threads=n_threads)
         assert same_bits(by_group, value_by_value)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_poisson_scores_all_that_can_win(seed):
+    """Where a feature has many values, only tests that a bound leaves in the race are scored exactly."""
+    rng = np.random.default_rng(seed)
+    n, scale = 150, (0.1, 1.0, 3.0)[seed % 3]  # from faint to strong signals
+    columns = [rng.normal(size=n), rng.integers(0, 40, n).astype(float), rng.random(n).round(2)]
+    y = rng.poisson(np.exp(scale * columns[0])).astype(float)
+    y[0] = 1.0
+    table = Table(columns, y, rng.integers(1, 4, n).astype(float) if seed % 2 else None, None)
+    rules = Rules(criterion="poisson", max_depth=3)
+    nodes = naive.grow(table.columns, table.y, table.weights, rules=rules)
+    assert len(nodes) > 7
+    compare(grow_with(table, rules), nodes, table, rules)
