@@ -43,6 +43,7 @@ def test_compare_saves_the_best_that_a_file_can_hold(flowers, tmp_path, capsys):
     found = json.loads(printed.out)
     assert found["methods"][0]["method"] == "linear" and found["saved"] == "tree"
     assert "linear is best, but a model file cannot hold it: tree was saved" in printed.err
+    assert "`hb.compare(...).best_` can be pickled" in printed.err
     assert hb.load(out).predict(load_iris(as_frame=True).data[:1]).tolist() == ["setosa"]
 
 

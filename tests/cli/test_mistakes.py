@@ -27,6 +27,15 @@ DAMAGED_FILES = {
     "a first line without end": (b"a" * 2**25, "the first line is longer than 16 MB"),
     "latin-1 further down": (b"a,y\n1,no\n" + "2,j\xe1\n".encode("latin-1"), "is not in UTF-8"),
     "compressed, under another name": (b"\x1f\x8b\x08\x00\x00\x00", "data.csv"),
+    "open quote": (b'a,y\n1,no\n"2,yes\n3,no\n', "line 3 has 1 cell(s), but there are 2 columns"),
+    "open quote, said so": (b'a,y\n1,no\n"2,yes\n3,no\n', "Is a quote not closed?"),
+    "open quote in the last column": (
+        b'a,y\n1,no\n2,"yes\n3,no\n4,yes\n',
+        "a quote is not closed; the cell that begins with 'yes' goes on to the end of the file",
+    ),
+    "open quote, no last line break": (b'a,y\n1,no\n2,"yes\n3,no', "a quote is not closed"),
+    "open quote in a number": (b'y,a\nno,1\nyes,"2\nno,3\n', "a quote is not closed"),
+    "open quote in the first line": (b'a,"y\n1,no\n', "a quote in the first line is not closed"),
     "two columns of a name": (b"a,a,y\n1,2,no\n", "two columns are called a"),
     "no name": (b"a,,y\n1,2,no\n", "column 2 has no name"),
     "latin-1": ("a,b,y\n1,r\xf6t,no\n".encode("latin-1"), "is not in UTF-8"),
@@ -180,6 +189,20 @@ def test_a_ragged_row_of_standard_input_is_counted_among_the_rows(model, monkeyp
     assert "data row 13 has 1 cell(s)" in complaint(["predict", model, "-"], capsys, code=1)
 
 
+def test_an_open_quote_at_standard_input_is_told(model, monkeypatch, capsys):
+    text = GOOD + '1,red,"no\n2,blue,yes\n'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert "a quote is not closed" in complaint(
+        ["fit", "-", "--target", "y", "--out", model, "--force"], capsys, code=1
+    )
+
+
+def test_closed_quotes_may_hold_line_breaks_at_the_end_and_single_ones_inches(data, capsys):
+    data.write_text('a,b\n1,"x\n"\n2,5" disk\n1,"x\ny"\n')
+    assert run(["fit", str(data), "--target", "a", "--task", "classification", "--method", "tree"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_asking_a_forest_needs_a_tree(data, capsys):
     forest = data.with_name("forest.hornbeam")
     assert run(["fit", str(data), "--target", "y", "--n-estimators", "3", "--out", str(forest)]) == 0
@@ -200,7 +223,7 @@ def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, tmp_path):
         writer.write(GOOD.encode())
         writer.flush()
         child.send_signal(signal.SIGINT)
-        printed = child.communicate(timeout=60)
+    printed = child.communicate(timeout=60)  # who writes into the pipe is interrupted, too
     assert child.returncode == 130 and b"Traceback" not in printed[1]
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 

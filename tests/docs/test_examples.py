@@ -14,19 +14,12 @@ DOCS = REPOSITORY / "docs"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 # Pages whose examples are fragments: they show the shape of a thing, not a run.
-FRAGMENTS = {
-    "forests.md",
-    "neighbours.md",
-    "neighbors.md",
-    "stacking.md",
-    "model-format.md",
-    "pictures.md",
-    "walk.md",
-}
+FRAGMENTS = {"model-format.md", "walk.md"}
+DRAWN = "pictures.md"  # runs where its pictures are drawn, below
 PAGES = sorted(
     path.relative_to(DOCS).as_posix()
     for path in [*DOCS.glob("*.md"), *DOCS.glob("howto/*.md")]
-    if path.name not in FRAGMENTS and BLOCK.search(path.read_text(encoding="utf-8"))
+    if path.name not in {*FRAGMENTS, DRAWN} and BLOCK.search(path.read_text(encoding="utf-8"))
 )
 
 
@@ -55,10 +48,20 @@ def site_pages():
 
 
 def test_every_picture_is_drawn():
-    page = (DOCS / "pictures.md").read_text(encoding="utf-8")
+    page = (DOCS / DRAWN).read_text(encoding="utf-8")
     drawn = dict(site_pages().pictures())
     assert list(drawn) == re.findall(r"\(pictures/(\w+)\.svg\)", page)
     assert all(picture.rstrip().endswith(b"</svg>") for picture in drawn.values())
+    for name in PAGES:  # the methods show some of them
+        assert set(re.findall(r"\(pictures/(\w+)\.svg\)", (DOCS / name).read_text("utf-8"))) <= set(drawn)
+
+
+@pytest.mark.parametrize("method", ["trees", "forests", "adaboost", "boosting", "stacking", "neighbours"])
+def test_the_page_of_a_method_has_its_parts(method):
+    page = (DOCS / f"{method}.md").read_text(encoding="utf-8")
+    assert re.search(r"^##+ (The arithmetic|On a small table)$", page, re.MULTILINE)
+    assert re.search(r"^## When$", page, re.MULTILINE)
+    assert re.search(r"^!\[.+\]\(pictures/", page, re.MULTILINE)
 
 
 def test_the_reference_has_every_parameter():

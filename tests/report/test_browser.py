@@ -82,9 +82,23 @@ def complaints(browser):
 
 
 def shown(browser):
-    """The numbers of the nodes that are drawn."""
+    """The numbers of the nodes that are near enough to be read."""
     script = "return [...document.querySelectorAll('#nodes .node')].map(node => Number(node.dataset.node))"
     return browser.execute_script(script)
+
+
+def seen(browser):
+    """How many nodes the window shows, near or far."""
+    return int(browser.find_element("id", "canvas").get_attribute("data-seen"))
+
+
+def painted(browser):
+    """How many pixels of the map are not empty."""
+    return browser.execute_script(
+        "const map = document.getElementById('map'), brush = map.getContext('2d');"
+        "const pixels = brush.getImageData(0, 0, map.width, map.height).data;"
+        "let n = 0; for (let k = 3; k < pixels.length; k += 4) n += pixels[k] > 0; return n"
+    )
 
 
 def settled(browser):
@@ -136,19 +150,36 @@ def test_nodes_open_and_close(browser, pages):
     click(browser, "#nodes .node")
     assert shown(browser) == [0]
     click(browser, "#expand")
-    assert len(shown(browser)) > len(before)
+    assert seen(browser) > len(before)
     complaints(browser)
 
 
 def test_all_of_two_thousand_nodes_can_be_seen(browser, pages):
     opened(browser, pages["large"])
     click(browser, "#expand")
-    assert len(shown(browser)) == 1999
+    # From afar they are a map, so that moving about stays smooth.
+    assert seen(browser) == 1999 and shown(browser) == [] and painted(browser) > 1999
     click(browser, "#nearer")
     for _ in range(8):
         click(browser, "#nearer")
     # Near by, only what the window shows is in the document.
-    assert 0 < len(shown(browser)) < 500
+    assert 0 < len(shown(browser)) < 500 and painted(browser) == 0
+    complaints(browser)
+
+
+def test_nodes_of_the_map_can_be_pointed_at(browser, pages):
+    from selenium.webdriver import ActionChains
+
+    opened(browser, pages["large"])
+    click(browser, "#expand")
+    canvas = browser.find_element("id", "canvas")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas)
+    before = browser.find_element("id", "facts").text
+    found = set()
+    for step in range(40):  # along the left edge stands the root, somewhere in the middle
+        ActionChains(browser).move_to_element_with_offset(canvas, 8 * step - 160, 0).perform()
+        found.add(browser.find_element("id", "facts").text)
+    assert len(found - {before}) >= 2
     complaints(browser)
 
 

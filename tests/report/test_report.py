@@ -6,6 +6,7 @@ How it behaves in a browser is tested in test_browser.py.
 import json
 import os
 import re
+import signal
 import sys
 from html.parser import HTMLParser
 
@@ -357,6 +358,20 @@ def test_what_a_report_refuses(tmp_path):
 
 
 # --- The command line ------------------------------------------------------------------------------------
+
+
+def test_row_83_an_interrupted_report_leaves_nothing(tmp_path):
+    model = hb.RandomForestClassifier(n_estimators=20, random_state=0).fit(IRIS.data, IRIS.target)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)  # Ctrl-C while charts are drawn, which takes seconds
+        with pytest.raises(KeyboardInterrupt):
+            hb.report(model, IRIS.data, IRIS.target, tmp_path / "page.html")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert list(tmp_path.iterdir()) == []
+    assert model.predict(IRIS.data[:1]).tolist() == [0]
 
 
 def test_the_verb_writes_the_page_and_spares_what_is_there(tmp_path, capsys):

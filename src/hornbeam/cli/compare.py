@@ -5,10 +5,9 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 import hornbeam as hb
-from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
+from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows
 from hornbeam.inside.words import named, printable
@@ -76,11 +75,8 @@ def compare(
         verbose=sys.stderr.isatty(),
     )
     saved = None if out is None else _save_best(found, X, y, out)
-    if json and out != STANDARD:
-        failures = dict(found.failures)
-        print_json({"methods": found.records, "verdict": found.verdict, "failures": failures, "saved": saved})
-    elif not json:
-        Console(highlight=False, stderr=out == STANDARD).print(found)
+    facts = {"verdict": found.verdict, "failures": dict(found.failures), "saved": saved}
+    print_result(found, {"methods": found.records, **facts}, as_json=json, out=out)
 
 
 def _save_best(found: hb.Comparison, X: Any, y: Any, out: str) -> str:
@@ -95,7 +91,7 @@ def _save_best(found: hb.Comparison, X: Any, y: Any, out: str) -> str:
         if name != found.best_name:
             warnings.warn(
                 f"{named(found.best_name)} is best, but a model file cannot hold it: {named(name)} was saved "
-                f"as {printable(out, None)}.",
+                f"as {printable(out, None)}. In Python, `hb.compare(...).best_` can be pickled.",
                 DataWarning,
                 stacklevel=2,
             )

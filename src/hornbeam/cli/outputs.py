@@ -13,12 +13,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.inside.words import printable
 from hornbeam.io.files import write_whole
 
-__all__ = ["STANDARD", "AsJson", "Force", "Output", "check_output", "print_json", "safe_cell", "write_output"]
+__all__ = [
+    "STANDARD",
+    "AsJson",
+    "Force",
+    "Output",
+    "check_output",
+    "print_json",
+    "print_result",
+    "safe_cell",
+    "write_output",
+]
 
 STANDARD = "-"  # standard input, or standard output
 
@@ -57,6 +68,17 @@ def write_output(out: str, pieces: Iterable[bytes | memoryview]) -> None:
 def print_json(document: Any) -> None:
     """Print a document for programs, on one line; numbers that JSON lacks become null."""
     print(json.dumps(_plain(document), ensure_ascii=True, allow_nan=False))
+
+
+def print_result(shown: Any, document: Any, *, as_json: bool, out: str | None) -> None:
+    """Print what was found, for people or as JSON for programs.
+
+    Where the model itself goes to standard output, people read on standard error, and programs get the model.
+    """
+    if as_json and out != STANDARD:
+        print_json(document)
+    elif not as_json:
+        Console(highlight=False, stderr=out == STANDARD).print(shown)
 
 
 def _plain(value: Any) -> Any:

@@ -73,7 +73,9 @@ def read_table(path: str, form: TableFormat) -> Any:
     with _opened(path) as stream:
         names, batches = _raw_batches(path, stream, form)
         tables = [arrow.Table.from_batches([batch]) for batch in batches]
-    return _typed(arrow.concat_tables(tables) if tables else _empty(names), form)
+    table = arrow.concat_tables(tables) if tables else _empty(names)
+    _refuse_open_quote(path, table, form)
+    return _typed(table, form)
 
 
 def read_batches(path: str, form: TableFormat) -> Iterator[Any]:
@@ -86,7 +88,9 @@ def read_batches(path: str, form: TableFormat) -> Iterator[Any]:
             yield _empty(names)
             return
         for batch in itertools.chain([first], batches):
-            yield _typed(arrow.Table.from_batches([batch]), form)
+            table = arrow.Table.from_batches([batch])
+            yield _typed(table, form)
+    _refuse_open_quote(path, table, form)
 
 
 def take_column(table: Any, name: str, *, flag: str) -> tuple[Any, Any]:
@@ -196,6 +200,7 @@ def _read_as_it_begins(path: str, form: TableFormat) -> Any:
             table = arrow_csv.read_csv(stream, **options)
         except arrow.ArrowInvalid:
             return None
+    _refuse_open_quote(path, table, form)
     for name in names:
         if types[name] == arrow.float64():
             _refuse_nan(table.column(name), name)
@@ -235,6 +240,8 @@ def _header(path: str, stream: Any, form: TableFormat) -> list[str]:
     while line.count(b'"') % 2 and len(line) < LONGEST_LINE and (more := stream.readline(LONGEST_LINE)):
         line += more
     shown = printable(path, None)
+    if line.count(b'"') % 2 and len(line) < LONGEST_LINE:
+        raise Mistake(f"{shown}: a quote in the first line is not closed.")
     if len(line) >= LONGEST_LINE:
         raise Mistake(f"{shown}: the first line is longer than {LONGEST_LINE // 2**20} MB; is this CSV?")
     try:
@@ -271,9 +278,10 @@ def _blaming(path: str, form: TableFormat, ragged: Sequence[Any] = ()) -> Iterat
             row = ragged[0]
             line = _first_ragged_line(path, form, row.expected_columns)
             place = f"data row {row.number}" if line is None else f"line {line}"
+            hint = " Is a quote not closed?" if row.text.count('"') % 2 else ""
             raise Mistake(
                 f"{shown}: {place} has {row.actual_columns} cell(s), but there are "
-                f"{row.expected_columns} columns: {printable(row.text)!r}."
+                f"{row.expected_columns} columns: {printable(row.text)!r}.{hint}"
             ) from None
         text = str(error)
         if "invalid UTF8" in text:
@@ -283,6 +291,38 @@ def _blaming(path: str, form: TableFormat, ragged: Sequence[Any] = ()) -> Iterat
                 f"{shown}: a line is longer than {LONGEST_LINE // 2**20} MB; is a quote not closed?"
             ) from None
         raise Mistake(f"{shown}: {printable(text, 200)}") from None
+
+
+def _refuse_open_quote(path: str, table: Any, form: TableFormat) -> None:
+    """Refuse a last cell that has swallowed all lines after a quote that nobody closed.
+
+    In any other column such a quote leaves a row with too few cells. Of standard input, which cannot be read
+    again, a last cell that ends with a line break is taken for one.
+    """
+    if table.num_rows == 0:
+        return
+    last = table.column(table.num_columns - 1)[-1].as_py()
+    if not isinstance(last, str) or "\n" not in last:
+        return
+    if last.endswith("\n") if path == STANDARD else _ends_within_quotes(path, form):
+        begin = printable(last.partition("\n")[0])
+        raise Mistake(
+            f"{printable(path, None)}: a quote is not closed; the cell that begins with {begin!r} goes on to "
+            "the end of the file."
+        )
+
+
+def _ends_within_quotes(path: str, form: TableFormat) -> bool:
+    with _opened(path) as stream:
+        if stream.peek(len(PARQUET_MARK))[: len(PARQUET_MARK)] == PARQUET_MARK:
+            return False
+        with io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
+            try:
+                for _ in csv.reader(text, delimiter=form.separator, strict=True):
+                    pass
+            except csv.Error as error:
+                return "end of data" in str(error)
+    return False
 
 
 def _first_ragged_line(path: str, form: TableFormat, n_columns: int) -> int | None:

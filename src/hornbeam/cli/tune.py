@@ -4,12 +4,11 @@ import sys
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 
 import hornbeam as hb
 from hornbeam.cli.compare import Folds
 from hornbeam.cli.methods import Method, class_of, estimator_for, option_value, with_option_flags
-from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
+from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows
 from hornbeam.data.task import Task, task_of
@@ -71,17 +70,13 @@ def tune(
     )
     if out is not None:
         write_output(out, packed(found.best_estimator_))
-    if json and out != STANDARD:
-        print_json(
-            {
-                "settings": found.records,
-                "best": _plain(found.best_params_),
-                "one standard error": _plain(found.one_standard_error_params_),
-                "errors": {str(place): why for place, why in found.errors.items()},
-            }
-        )
-    elif not json:
-        Console(highlight=False, stderr=out == STANDARD).print(found)
+    facts = {
+        "settings": found.records,
+        "best": _plain(found.best_params_),
+        "one standard error": _plain(found.one_standard_error_params_),
+        "errors": {str(place): why for place, why in found.errors.items()},
+    }
+    print_result(found, facts, as_json=json, out=out)
 
 
 def _grid(given: list[str] | None, method: str, task: Task) -> dict[str, list[Any]] | None:

@@ -19,11 +19,12 @@
   if (!block) return;
   const data = JSON.parse(block.textContent);
   const byId = (id) => document.getElementById(id);
-  const [viewer, canvas, world, links, nodes, facts] = ["viewer", "canvas", "world", "links", "nodes", "facts"].map(byId);
+  const [viewer, canvas, map, world, links, nodes, facts] =
+    ["viewer", "canvas", "map", "world", "links", "nodes", "facts"].map(byId);
 
   const COLUMN = 244, LINE = 52, WIDTH = 196, HEIGHT = 32; // distances between nodes, and the size of one
   const COLOURS = ["blue", "orange", "green", "pink", "sky", "red", "yellow", "grey"];
-  const LEAST_ZOOM = 0.002, MOST_ZOOM = 4, FAR = 0.4, READABLE = 0.75; // below FAR text is left out
+  const LEAST_ZOOM = 0.002, MOST_ZOOM = 4, FAR = 0.4, READABLE = 0.75; // below FAR no text can be read
   const FIRST_NODES = 40; // opened at first: as many levels as have about so many nodes
 
   const state = { member: 0, open: new Set(), chosen: 0, row: null, x: 0, y: 0, zoom: 1 };
@@ -116,7 +117,7 @@
     redraw();
   };
 
-  // ---- Drawing: only what the window shows is in the document ----------------------------------------
+  // ---- Drawing: only what the window shows is in the document, and of a tree seen from afar only a map ---
 
   const clear = () => {
     drawn.forEach(({ group, link }) => { group.remove(); if (link) link.remove(); });
@@ -131,8 +132,6 @@
 
   const draw = () => {
     const { width, height } = canvas.getBoundingClientRect();
-    world.setAttribute("transform", `translate(${state.x} ${state.y}) scale(${state.zoom})`);
-    canvas.classList.toggle("far", state.zoom < FAR);
     const left = -state.x / state.zoom - COLUMN, right = (width - state.x) / state.zoom + COLUMN;
     const top = -state.y / state.zoom - LINE, bottom = (height - state.y) / state.zoom + LINE;
     const isSeen = (node) => {
@@ -140,19 +139,83 @@
       const from = above < 0 ? y : layout.get(above)[1]; // the line from the parent may be all that is seen
       return x + WIDTH >= left && x - COLUMN <= right && Math.max(y, from) >= top && Math.min(y, from) <= bottom;
     };
+    const seen = [...layout.keys()].filter(isSeen);
+    const isFar = state.zoom < FAR;
+    paintMap(isFar ? seen : [], width, height);
+    update(isFar ? [] : seen);
+    canvas.dataset.seen = seen.length;
+  };
+
+  const update = (seen) => { // the elements of the nodes that can be read
+    world.setAttribute("transform", `translate(${state.x} ${state.y}) scale(${state.zoom})`);
+    const kept = new Set(seen);
     drawn.forEach(({ group, link }, node) => {
-      if (layout.has(node) && isSeen(node)) return;
+      if (kept.has(node)) return;
       group.remove();
       if (link) link.remove();
       drawn.delete(node);
     });
-    layout.forEach((place, node) => {
-      if (!isSeen(node)) return;
+    seen.forEach((node) => {
       const isNew = !drawn.has(node);
       if (isNew) drawn.set(node, make(node));
-      if (isNew || isStale) put(node, place);
+      if (isNew || isStale) put(node, layout.get(node));
     });
     isStale = false;
+  };
+
+  // Thousands of elements would make every movement a stutter; as many strokes on a bitmap do not.
+  const paintMap = (seen, width, height) => {
+    const scale = devicePixelRatio, brush = map.getContext("2d");
+    const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+    if (map.width !== w || map.height !== h) [map.width, map.height] = [w, h];
+    brush.setTransform(1, 0, 0, 1, 0, 0);
+    brush.clearRect(0, 0, w, h);
+    if (!seen.length) return;
+    const style = getComputedStyle(canvas), colour = (name) => style.getPropertyValue(`--${name}`);
+    brush.setTransform(scale * state.zoom, 0, 0, scale * state.zoom, scale * state.x, scale * state.y);
+    paintLinks(brush, seen, colour);
+    paintBoxes(brush, seen, colour);
+  };
+
+  const paintLinks = (brush, seen, colour) => { // lines of one width are one stroke
+    const hair = 0.7 / state.zoom, lines = new Map();
+    seen.forEach((node) => {
+      if (!node) return;
+      const key = onPath.has(node) ? "on" : Math.ceil(7 * tree.share[node]);
+      if (!lines.has(key)) lines.set(key, new Path2D());
+      const [x, y] = layout.get(node), [x0, y0] = layout.get(parents[node]);
+      const start = x0 + WIDTH, middle = (start + x) / 2;
+      lines.get(key).moveTo(start, y0);
+      lines.get(key).bezierCurveTo(middle, y0, middle, y, x, y);
+    });
+    [...lines.keys()].sort((a, b) => (a === "on") - (b === "on")).forEach((key) => { // the row's way on top
+      brush.strokeStyle = colour(key === "on" ? "accent" : "line");
+      brush.lineWidth = Math.max(hair, key === "on" ? 4 * hair : 1 + key);
+      brush.stroke(lines.get(key));
+    });
+  };
+
+  const paintBoxes = (brush, seen, colour) => {
+    const fills = Object.fromEntries(COLOURS.map((name) => [name, colour(name)]));
+    const [surface, faint, accent, ink] = ["surface", "faint", "accent", "ink"].map(colour);
+    const isTiny = HEIGHT * state.zoom < 6; // an outline would leave no room for the colour
+    const tall = Math.max(HEIGHT, 1.5 / state.zoom);
+    brush.lineWidth = 0.7 / state.zoom;
+    seen.forEach((node) => {
+      const [x, y] = layout.get(node), isLeaf = !tree.children[node].length;
+      brush.fillStyle = isTiny && !isLeaf ? faint : surface;
+      brush.fillRect(x, y - tall / 2, WIDTH, tall);
+      if (isLeaf) {
+        brush.globalAlpha = Math.min(1, strengthOf(node) * (isTiny ? 2 : 1));
+        brush.fillStyle = fills[shadeOf(node)];
+        brush.fillRect(x, y - tall / 2, WIDTH, tall);
+        brush.globalAlpha = 1;
+      }
+      const isMarked = node === state.chosen || onPath.has(node);
+      if (isTiny && !isMarked) return;
+      brush.strokeStyle = node === state.chosen ? ink : isMarked ? accent : faint;
+      brush.strokeRect(x, y - tall / 2, WIDTH, tall);
+    });
   };
 
   const make = (node) => {
@@ -174,12 +237,14 @@
     return shares ? `${cut(tree.answer[node], 20)} ${percent(shares[1])}` : tree.answer[node];
   };
 
+  const shadeOf = (node) => (tree.shares ? colourOf(tree.shares[node][0]) : "blue");
+  const strengthOf = (node) =>
+    tree.shares ? 0.12 + 0.4 * tree.shares[node][1] ** 2 : 0.08 + 0.45 * tree.height[node];
+
   const shade = (node, group) => {
-    const colour = tree.shares ? colourOf(tree.shares[node][0]) : "blue";
-    const strength = tree.shares ? 0.12 + 0.4 * tree.shares[node][1] ** 2 : 0.08 + 0.45 * tree.height[node];
     svgElement("rect", {
-      class: `shade fill-${colour}`, x: 0.5, y: -HEIGHT / 2 + 0.5, width: WIDTH - 1, height: HEIGHT - 1, rx: 3,
-      "fill-opacity": strength.toFixed(3), "pointer-events": "none",
+      class: `shade fill-${shadeOf(node)}`, x: 0.5, y: -HEIGHT / 2 + 0.5, width: WIDTH - 1, height: HEIGHT - 1, rx: 3,
+      "fill-opacity": strengthOf(node).toFixed(3), "pointer-events": "none",
     }, group);
   };
 
@@ -357,10 +422,12 @@
     redraw();
   };
 
-  const nodeUnder = (target) => {
-    const group = target.closest && target.closest(".node");
-    if (!group) return null;
-    for (const [node, each] of drawn) if (each.group === group) return node;
+  const nodeUnder = ({ clientX, clientY }) => {
+    const box = canvas.getBoundingClientRect();
+    const atX = (clientX - box.left - state.x) / state.zoom, atY = (clientY - box.top - state.y) / state.zoom;
+    for (const [node, [x, y]] of layout) {
+      if (atX >= x && atX <= x + WIDTH && Math.abs(atY - y) <= HEIGHT / 2) return node;
+    }
     return null;
   };
 
@@ -369,14 +436,14 @@
     let moved = 0, pressed = null;
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button) return;
-      pressed = nodeUnder(event.target);
+      pressed = nodeUnder(event);
       pointers.set(event.pointerId, [event.clientX, event.clientY]);
       if (pointers.size === 1) moved = 0;
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!pointers.has(event.pointerId)) {
-        const node = nodeUnder(event.target);
+        const node = nodeUnder(event);
         if (node !== null && event.pointerType === "mouse") tell(node);
         return;
       }
@@ -424,6 +491,9 @@
     });
     byId("row").addEventListener("change", (event) => showRow(event.target.value === "" ? null : Number(event.target.value)));
     new ResizeObserver(redraw).observe(canvas);
+    // A bitmap does not change its colours with the page.
+    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   };
 
   const onKey = (event) => {
