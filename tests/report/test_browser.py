@@ -95,8 +95,11 @@ def seen(browser):
 def painted(browser):
     """How many pixels of the map are not empty."""
     return browser.execute_script(
-        "const map = document.getElementById('map'), brush = map.getContext('2d');"
-        "const pixels = brush.getImageData(0, 0, map.width, map.height).data;"
+        "const map = document.getElementById('map'), copy = document.createElement('canvas');"
+        "[copy.width, copy.height] = [map.width, map.height];"
+        "const brush = copy.getContext('2d', { willReadFrequently: true });"
+        "brush.drawImage(map, 0, 0);"
+        "const pixels = brush.getImageData(0, 0, copy.width, copy.height).data;"
         "let n = 0; for (let k = 3; k < pixels.length; k += 4) n += pixels[k] > 0; return n"
     )
 
