@@ -42,6 +42,7 @@ Missing = Annotated[
 FIRST_ROWS = 2**16  # bytes, from which the types of columns are guessed
 LONGEST_LINE = 2**24  # bytes; more is no table, and would have to be held in memory
 BLOCK = 2**20  # bytes that one core reads at a time, where lines are shorter
+STREAMED = 2**22  # bytes of a batch, of which Arrow reads many ahead; a line may be so long where rows stream
 PARQUET_MARK = b"PAR1"
 NUMBER = r"^\s*[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
 DECIMAL_COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
@@ -82,7 +83,7 @@ def read_batches(path: str, form: TableFormat) -> Iterator[Any]:
     """Go through a table a few thousand rows at a time; at least one table comes, be it empty."""
     arrow = require("pyarrow", purpose="Reading tables")
     with _opened(path) as stream:
-        names, batches = _raw_batches(path, stream, form)
+        names, batches = _raw_batches(path, stream, form, STREAMED)
         first = next(batches, None)
         if first is None:
             yield _empty(names)
@@ -129,12 +130,14 @@ def _opened(path: str) -> Iterator[Any]:
             yield file
 
 
-def _raw_batches(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator[Any]]:
+def _raw_batches(
+    path: str, stream: Any, form: TableFormat, block: int = LONGEST_LINE
+) -> tuple[list[str], Iterator[Any]]:
     """Read either format: the column names, and the batches, in which CSV cells are still text."""
     # A look at the first bytes tells the formats apart; standard input cannot be rewound.
     if stream.peek(len(PARQUET_MARK))[: len(PARQUET_MARK)] == PARQUET_MARK:
         return _parquet(path, stream)
-    return _csv(path, stream, form)
+    return _csv(path, stream, form, block)
 
 
 def _parquet(path: str, stream: Any) -> tuple[list[str], Iterator[Any]]:
@@ -144,7 +147,7 @@ def _parquet(path: str, stream: Any) -> tuple[list[str], Iterator[Any]]:
     return file.schema_arrow.names, _guarded(path, file.iter_batches())
 
 
-def _csv(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator[Any]]:
+def _csv(path: str, stream: Any, form: TableFormat, block: int) -> tuple[list[str], Iterator[Any]]:
     arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
     names = _header(path, stream, form)
     if not stream.peek(1):
@@ -158,9 +161,10 @@ def _csv(path: str, stream: Any, form: TableFormat) -> tuple[list[str], Iterator
     # One thread: only then does a ragged row know its number.
     options = _csv_options(names, form, use_threads=False)
     options["parse_options"].invalid_row_handler = remember
+    options["read_options"].block_size = block
 
     def batches() -> Iterator[Any]:
-        with _blaming(path, form, ragged):
+        with _blaming(path, form, ragged, longest=block):
             yield from arrow_csv.open_csv(stream, **options)
 
     return names, batches()
@@ -267,7 +271,9 @@ def _guarded(path: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 @contextmanager
-def _blaming(path: str, form: TableFormat, ragged: Sequence[Any] = ()) -> Iterator[None]:
+def _blaming(
+    path: str, form: TableFormat, ragged: Sequence[Any] = (), *, longest: int = LONGEST_LINE
+) -> Iterator[None]:
     """Put Arrow's complaints into words of a user, with the name of the file."""
     arrow = require("pyarrow", purpose="Reading tables")
     shown = printable(path, None)
@@ -288,7 +294,7 @@ def _blaming(path: str, form: TableFormat, ragged: Sequence[Any] = ()) -> Iterat
             raise Mistake(f"{shown} is not in UTF-8: save it as UTF-8 CSV.") from None
         if "straddling" in text:
             raise Mistake(
-                f"{shown}: a line is longer than {LONGEST_LINE // 2**20} MB; is a quote not closed?"
+                f"{shown}: a line is longer than {longest // 2**20} MB; is a quote not closed?"
             ) from None
         raise Mistake(f"{shown}: {printable(text, 200)}") from None
 
