@@ -13,20 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import Bunch, _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, has_fit_parameter
 
 from hornbeam._optional import require
 from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
-from hornbeam.data.target import (
-    ClassTarget,
-    RegressionTarget,
-    read_groups,
-    read_weights,
-)
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups, read_weights
 from hornbeam.errors import MemberError
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.estimators.stack_answers import (
@@ -38,12 +29,7 @@ from hornbeam.estimators.stack_answers import (
     side_by_side,
 )
 from hornbeam.estimators.stack_metadata import Metadata, Numbering, RoutedMetadata
-from hornbeam.params import (
-    StackingOptions,
-    fitted,
-    resolve_random_key,
-    validate,
-)
+from hornbeam.params import StackingOptions, fitted, resolve_random_key, validate
 from hornbeam.recipes.stack import (
     Member,
     Method,

@@ -9,20 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier, is_regressor
 
-from hornbeam.data.target import (
-    ClassTarget,
-    RegressionTarget,
-    read_classes,
-    read_numbers,
-)
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.estimators.stacked import Stack, final_has
-from hornbeam.params import (
-    ClassifierStackingOptions,
-    fitted,
-)
-from hornbeam.recipes.stack import (
-    Method,
-)
+from hornbeam.params import ClassifierStackingOptions, fitted
+from hornbeam.recipes.stack import Method
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
 
 __all__ = ["StackingClassifier", "StackingRegressor"]
