@@ -99,6 +99,39 @@ def test_chains_of_thousands_of_tests(path):
     np.testing.assert_array_equal(found, prediction.leaves((tree,), columns, [0]))
 
 
+def test_a_chain_of_100_000_tests():
+    """Node 2k asks for x <= k: yes is a leaf, no the next test. No path recurses, and none gives up."""
+    n_tests = 100_000
+    inner = np.arange(2 * n_tests + 1) % 2 == 0
+    inner[-1] = False
+    node = np.arange(len(inner), dtype=np.int32)
+    tree = _core.make_tree(
+        n_outputs=1,
+        n_values=1,
+        categories=[0],
+        first_child=np.where(inner, node + 1, -1).astype(np.int32),
+        n_branches=np.where(inner, 2, 0).astype(np.int32),
+        feature=np.where(inner, 0, -2).astype(np.int32),
+        threshold=np.where(inner, node / 2, -2.0),
+        category_begin=np.full(len(inner), -1),
+        missing_branch=inner.astype(np.int32),
+        n_node_samples=np.ones(len(inner), dtype=np.int64),
+        weighted_n_node_samples=np.ones(len(inner)),
+        impurity=np.zeros(len(inner)),
+        gain=np.zeros(len(inner)),
+        value=node.astype(np.float64),
+        category_words=np.zeros(0, dtype=np.uint32),
+    )
+    columns = [np.array([-np.inf, 0.0, 7.5, 49_999.0, 99_998.5, 99_999.0, 99_999.5, np.inf, np.nan] * 2)]
+    slow = prediction.leaves((tree,), columns, [0])
+    assert slow[:9, 0].tolist() == [1, 1, 17, 99_999, 199_999, 199_999, 200_000, 200_000, 200_000]
+    for path in ("plain", "compact", "fastest"):
+        predictor = _core.Predictor((tree,), None, False, path)
+        np.testing.assert_array_equal(predictor.leaves(columns, 18, 0, 1, 1), slow)
+        np.testing.assert_array_equal(predictor.leaves([columns[0][4:5]], 1, 0, 1, 1), slow[4:5])
+        assert scores_of(predictor, columns).ravel().tolist() == slow.ravel().tolist()
+
+
 @given(st.integers(0, 2**32), st.sampled_from([0, 4, 20]))
 @settings(max_examples=50, deadline=None)
 def test_rows_of_the_data_set_need_no_values(seed, max_bins):
@@ -136,6 +169,7 @@ def test_a_sum_on_top_of_scores_that_are_not_in_order_is_not_lost():
     ("kinds", "most_leaves", "n_thresholds", "paths"),
     [
         ("mixed", 20, 5, {"plain", "compact", "sliced"}),
+        ("numeric", 32, 5, {"plain", "compact", "sliced", "one_row"}),
         ("numeric", 60, 5, {"plain", "compact", "sliced"}),
         ("numeric", 2000, 5, {"plain", "compact"}),
         ("numeric", 60, 2000, {"plain", "compact"}),
@@ -151,11 +185,12 @@ def test_paths_are_open_to_the_trees_that_they_understand(kinds, most_leaves, n_
     n_trees = 1 if n_thresholds < most_leaves else 40
     trees = tuple(random_tree(random, shape, categories, thresholds, (1, 1)) for _ in range(n_trees))
     predictor = _core.Predictor(trees, None, False)
-    assert {path for path in ("plain", "compact", "sliced") if predictor.can_take(path)} == paths
+    every_path = ("plain", "compact", "sliced", "one_row")
+    assert {path for path in every_path if predictor.can_take(path)} == paths
     model = Model(trees, tuple(categories), tuple(thresholds), None)
     columns = random_rows(model, 1, 70, gaps=True)
     plain = scores_of(_core.Predictor(trees, None, False, "plain"), columns)
-    for path in ("compact", "sliced", "fastest"):
+    for path in (*every_path, "fastest"):
         assert scores_of(_core.Predictor(trees, None, False, path), columns).tobytes() == plain.tobytes()
 
 
