@@ -117,7 +117,8 @@ void bind_boost(nb::module_& module) {
              bool best_first, std::int32_t max_depth, std::int64_t max_leaf_nodes,
              std::int64_t min_samples_leaf, double min_hessian_leaf, double l1, double l2,
              double min_split_gain, std::int32_t max_features, std::vector<std::int8_t> monotonic,
-             std::vector<std::vector<FeatureId>> interactions, double category_smoothing, int n_threads) {
+             std::vector<std::vector<FeatureId>> interactions, double category_smoothing, bool one_vs_rest,
+             int n_threads) {
             BoostParams params;
             params.growth = best_first ? Growth::kBestFirst : Growth::kLevel;
             params.max_depth = max_depth;
@@ -137,6 +138,7 @@ void bind_boost(nb::module_& module) {
             }
             params.interactions = std::move(interactions);
             params.category_smoothing = category_smoothing;
+            params.one_vs_rest = one_vs_rest;
             params.n_threads = n_threads;
             new (self) BoosterHandle(data, std::move(y), std::move(weights), n_scores, learning_rate, params,
                                      loss, loss_parameter);
@@ -147,7 +149,7 @@ void bind_boost(nb::module_& module) {
           nb::arg("min_hessian_leaf"), nb::arg("l1"), nb::arg("l2"), nb::arg("min_split_gain"),
           nb::arg("max_features"), nb::arg("monotonic"),
           nb::arg("interactions") = std::vector<std::vector<FeatureId>>(), nb::arg("category_smoothing"),
-          nb::arg("n_threads"))
+          nb::arg("one_vs_rest") = false, nb::arg("n_threads"))
       .def("scores", &BoosterHandle::scores,
            "The scores of all rows, [score, row]: the booster's own memory.")
       .def("gradients", &BoosterHandle::gradients,

@@ -15,6 +15,17 @@ PackedCell pack(const WideCell& cell) {
 
 }  // namespace
 
+// Which of the categories present at a node go left, and which right.
+void write_categories(std::span<const Code> present, const Cut& cut, const BranchLimits& limits,
+                      Split& split) {
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    const bool left = limits.one_category ? i == cut.place : i <= cut.place;
+    (left ? split.left_categories : split.right_categories).push_back(present[i]);
+  }
+  std::sort(split.left_categories.begin(), split.left_categories.end());
+  std::sort(split.right_categories.begin(), split.right_categories.end());
+}
+
 // Categories in the order of gradient / (hessian + smoothing): for a convex loss the best set is a prefix of
 // it (Fisher 1958); the smoothing keeps a rare category near the middle, where chance cannot make it an
 // extreme.
@@ -43,6 +54,25 @@ void CutFinder::order_categories(double smoothing) {
   n_cells_ = order_.size();
 }
 
+// Every category by itself. The cells become steps from one category to the next: running sums, which is what
+// cuts are scored by, are then single categories.
+void CutFinder::single_out_categories() {
+  order_.clear();
+  ordered_wide_.clear();
+  WideCell before{};
+  for (Code code = 0; code < n_cells_; ++code) {
+    const WideCell cell = wide_ ? wide_cells_[code] : widen(packed_[code]);
+    if (cell == WideCell{}) continue;
+    order_.push_back(code);
+    ordered_wide_.push_back(cell);
+    ordered_wide_.back() -= before;
+    before = cell;
+  }
+  wide_ = true;
+  wide_cells_ = ordered_wide_.data();
+  n_cells_ = order_.size();
+}
+
 void CutFinder::load(const Column& column, Histogram& histogram, int feature, const BranchLimits& limits) {
   wide_ = histogram.is_wide();
   packed_ = wide_ ? nullptr : histogram.packed(feature);
@@ -50,14 +80,18 @@ void CutFinder::load(const Column& column, Histogram& histogram, int feature, co
   n_cells_ = column.n_codes;
   missing_ = wide_ ? wide_cells_[column.missing_code()] : widen(packed_[column.missing_code()]);
   has_missing_ = column.has_missing && missing_ != WideCell{};
-  if (column.kind == ColumnKind::kCategorical) order_categories(limits.category_smoothing);
+  if (column.kind != ColumnKind::kCategorical) return;
+  limits.one_category ? single_out_categories() : order_categories(limits.category_smoothing);
 }
 
 // Cuts that leave fewer rows than asked in a branch are struck out.
 void CutFinder::refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,
                                 std::span<const std::uint32_t> rows_by_code, Code missing_code) {
-  std::int64_t left = missing_left ? rows_by_code[missing_code] : 0;
+  const bool singles = limits.one_category && !order_.empty();
+  const std::int64_t start = missing_left ? rows_by_code[missing_code] : 0;
+  std::int64_t left = start;
   for (std::size_t i = 0; i < n; ++i) {
+    if (singles) left = start;
     left += rows_by_code[order_.empty() ? i : order_[i]];
     if (left < limits.min_rows || limits.node_rows - left < limits.min_rows) scores_[i] = -kInfinity;
   }
@@ -85,8 +119,10 @@ void CutFinder::refuse_wrong_direction(std::size_t n, const CutTerms& terms, con
 
 Cut CutFinder::find_one_way(const Column& column, const CutTerms& terms, const BranchLimits& limits,
                             bool missing_left, std::span<const std::uint32_t> rows_by_code) {
-  // Without missing values on the right, a cut after the last cell would leave nothing there.
-  const std::size_t n = has_missing_ && !missing_left ? n_cells_ : n_cells_ - 1;
+  // Without missing values on the right, a cut after the last cell would leave nothing there; nor would the
+  // only category.
+  const bool all_left = limits.one_category && !order_.empty() ? n_cells_ == 1 : true;
+  const std::size_t n = all_left && !(has_missing_ && !missing_left) ? n_cells_ - 1 : n_cells_;
   if (n_cells_ == 0 || n == 0) return {};
   const WideCell start = missing_left ? missing_ : WideCell{};
   const BoostKernels& kernels = boost_kernels();
@@ -132,10 +168,7 @@ Split CutFinder::to_split(const Column& column, Histogram& histogram, int featur
   split.feature = feature;
   split.missing_branch = has_missing_ ? (cut.missing_left ? 0 : 1) : -1;
   if (column.kind == ColumnKind::kCategorical) {
-    split.left_categories.assign(order_.begin(), order_.begin() + cut.place + 1);
-    split.right_categories.assign(order_.begin() + cut.place + 1, order_.end());
-    std::sort(split.left_categories.begin(), split.left_categories.end());
-    std::sort(split.right_categories.begin(), split.right_categories.end());
+    write_categories(order_, cut, limits, split);
     return split;
   }
   split.first_right = cut.place + 1;

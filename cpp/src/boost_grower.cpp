@@ -90,6 +90,22 @@ void mark_listed(const CodeType* column, std::span<const BoostEntry> entries,
   }
 }
 
+// The categories that occur in a column; none if it holds numbers.
+std::vector<Code> categories_in(const Column& column) {
+  std::vector<Code> present;
+  if (column.kind != ColumnKind::kCategorical) return present;
+  std::vector<char> seen(std::size_t{column.n_codes} + 1, 0);
+  std::visit(
+      [&](const auto& codes) {
+        for (const auto code : codes.span()) seen[code] = 1;
+      },
+      column.codes);
+  for (Code code = 0; code < column.n_codes; ++code) {
+    if (seen[code]) present.push_back(code);
+  }
+  return present;
+}
+
 // Which codes go to branch 0.
 std::vector<char> left_codes(const Column& column, const Split& split) {
   std::vector<char> is_left(std::size_t{column.n_codes} + 1, 0);
@@ -119,6 +135,8 @@ BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, std::span<cons
   }
   if (params_.max_leaf_nodes > 0 && params_.growth == Growth::kDepthFirst)
     params_.growth = Growth::kBestFirst;
+  if (!params_.one_vs_rest) return;
+  for (int f = 0; f < data.n_features(); ++f) categories_.push_back(categories_in(data.column(f)));
 }
 
 // ---- the root
@@ -519,6 +537,7 @@ BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
     limits.upper = node.upper * scale_.gradient;
   }
   limits.category_smoothing = params_.category_smoothing * scale_.hessian;
+  limits.one_category = params_.one_vs_rest;
   return limits;
 }
 
@@ -618,14 +637,23 @@ void BoostGrower::name_all_codes(const NodeState& node, Split& split, Worker& wo
   std::sort(split.right_categories.begin(), split.right_categories.end());
 }
 
+// The rest are all other categories of the table, in the node or not: it is a column of its own that is
+// tested.
+void BoostGrower::name_rest(Split& split) const {
+  if (!params_.one_vs_rest || split.left_categories.empty()) return;
+  split.right_categories = categories_[static_cast<std::size_t>(split.feature)];
+  std::erase(split.right_categories, split.left_categories.front());
+}
+
 Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const {
   const Column& column = data_.column(feature);
   const BranchLimits limits = limits_of(node, feature);
   const int place = place_of(feature);
-  if (place == kNoTile) return worker.many.to_split(column, feature, rows_of(node), cut, limits);
-  Split split = worker.cuts.to_split(column, *node.histogram, place, cut, limits);
+  Split split = place == kNoTile ? worker.many.to_split(column, feature, rows_of(node), cut, limits)
+                                 : worker.cuts.to_split(column, *node.histogram, place, cut, limits);
   split.feature = feature;
-  name_all_codes(node, split, worker);
+  if (place != kNoTile) name_all_codes(node, split, worker);
+  name_rest(split);
   return split;
 }
 

@@ -7,7 +7,7 @@
 
 namespace hornbeam {
 
-void ManyCategories::load(const Column& column, const NodeRows& rows, double smoothing) {
+void ManyCategories::load(const Column& column, const NodeRows& rows, const BranchLimits& limits) {
   if (sums_.size() < std::size_t{column.n_codes} + 1) sums_.resize(std::size_t{column.n_codes} + 1);
   order_.clear();
   std::visit(
@@ -26,9 +26,14 @@ void ManyCategories::load(const Column& column, const NodeRows& rows, double smo
       },
       column.codes);
   missing_ = std::exchange(sums_[column.missing_code()], Sums{});
+  if (limits.one_category) {
+    std::sort(order_.begin(), order_.end());
+    return;
+  }
   const auto key = [&](Code code) {
     const WideCell& cell = sums_[code].cell;
-    return static_cast<double>(cell.gradient) / (static_cast<double>(cell.hessian) + smoothing);
+    return static_cast<double>(cell.gradient) /
+           (static_cast<double>(cell.hessian) + limits.category_smoothing);
   };
   std::sort(order_.begin(), order_.end(), [&](Code a, Code b) {
     const double first = key(a);
@@ -47,9 +52,13 @@ Cut ManyCategories::find_one_way(const CutTerms& terms, const BranchLimits& limi
     const double size = std::max(0.0, std::abs(gradient) - terms.l1);
     return size * size;
   };
-  Sums left = missing_left ? missing_ : Sums{};
+  const Sums start = missing_left ? missing_ : Sums{};
+  const bool all_left = limits.one_category ? order_.size() == 1 : true;  // after the last category
+  const std::size_t n = order_.size() - (all_left && !missing_right && !order_.empty() ? 1 : 0);
+  Sums left = start;
   Cut best;
-  for (std::size_t i = 0; i + (missing_right ? 0 : 1) < order_.size(); ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (limits.one_category) left = start;
     left.cell += sums_[order_[i]].cell;
     left.rows += sums_[order_[i]].rows;
     const double hl = static_cast<double>(left.cell.hessian);
@@ -69,7 +78,7 @@ Cut ManyCategories::find_one_way(const CutTerms& terms, const BranchLimits& limi
 
 Cut ManyCategories::find(const Column& column, const NodeRows& rows, const CutTerms& terms,
                          const BranchLimits& limits) {
-  load(column, rows, limits.category_smoothing);
+  load(column, rows, limits);
   Cut best = find_one_way(terms, limits, false);
   if (missing_.rows > 0) {
     const Cut left = find_one_way(terms, limits, true);
@@ -81,14 +90,11 @@ Cut ManyCategories::find(const Column& column, const NodeRows& rows, const CutTe
 
 Split ManyCategories::to_split(const Column& column, FeatureId feature, const NodeRows& rows, const Cut& cut,
                                const BranchLimits& limits) {
-  load(column, rows, limits.category_smoothing);
+  load(column, rows, limits);
   Split split;
   split.feature = feature;
   split.missing_branch = missing_.rows == 0 ? -1 : cut.missing_left ? 0 : 1;
-  split.left_categories.assign(order_.begin(), order_.begin() + cut.place + 1);
-  split.right_categories.assign(order_.begin() + cut.place + 1, order_.end());
-  std::sort(split.left_categories.begin(), split.left_categories.end());
-  std::sort(split.right_categories.begin(), split.right_categories.end());
+  write_categories(order_, cut, limits, split);
   unload();
   return split;
 }

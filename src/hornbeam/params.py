@@ -749,9 +749,10 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
         help="Groups of columns that may be tested on one path together, columns not named being one more "
         "group; 'pairwise' allows any two, 'no_interactions' a single one, None all.",
     )
-    categorical_split: Literal["subset"] = option(
+    categorical_split: Literal["subset", "one_vs_rest"] = option(
         default="subset",
-        help="How categories are split: 'subset' sends one set of them left, the others right.",
+        help="How categories are split: 'subset' sends one set of them left, the others right; 'one_vs_rest' "
+        "singles one out, as one-hot columns would.",
     )
     categorical_smoothing: NonNegative = option(
         default=10.0,

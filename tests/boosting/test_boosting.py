@@ -293,6 +293,20 @@ def test_categories_and_gaps():
         model.predict(unknown)
 
 
+@pytest.mark.parametrize("n_categories", [7, 400])
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_one_vs_rest_is_one_hot(n_categories, subsample):
+    rng = np.random.default_rng(n_categories)
+    kinds = rng.integers(0, n_categories, 3000)
+    y = rng.normal(size=n_categories)[kinds] + 0.3 * rng.normal(size=3000)
+    options = {"n_estimators": 10, "min_samples_leaf": 3, "subsample": subsample, "random_state": 0}
+    frame = pd.DataFrame({"kind": pd.Categorical(kinds)})
+    ours = hb.GradientBoostingRegressor(categorical_split="one_vs_rest", **options).fit(frame, y)
+    columns = (kinds[:, np.newaxis] == np.arange(n_categories)).astype(float)
+    theirs = hb.GradientBoostingRegressor(**options).fit(columns, y)
+    np.testing.assert_array_equal(ours.predict(frame), theirs.predict(columns))
+
+
 def test_more_categories_than_a_byte_holds():
     town = np.arange(6000) % 300
     frame = pd.DataFrame({"town": pd.Categorical([f"t{i}" for i in town])})

@@ -64,6 +64,7 @@ def problems(draw, gaps=GAPS, spread=SPREADS):
         l2=draw(st.sampled_from([0.0, 1.0])),
         min_samples_leaf=draw(st.sampled_from([1, 2, 5])),
         smoothing=draw(st.sampled_from([0.0, 10.0])),
+        one_vs_rest=draw(st.booleans()),
     )
     as_float32 = (derivative.astype(np.float32).astype(np.float64) for derivative in (gradients, hessians))
     return Problem(pd.DataFrame(frame), *as_float32, terms)
@@ -89,6 +90,7 @@ def grown(problem, *, wide=False, rows=None, n_threads=1, **limits):
         min_split_gain=0.0,
         max_features=0,
         category_smoothing=problem.terms.smoothing,
+        one_vs_rest=problem.terms.one_vs_rest,
         n_threads=n_threads,
         **options,
     )

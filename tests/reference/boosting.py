@@ -19,6 +19,7 @@ class Terms:
     min_samples_leaf: int = 1
     min_hessian_leaf: float = 0.0
     smoothing: float = 10.0
+    one_vs_rest: bool = False
 
     def value(self, gradients, hessians):
         """The Newton step of a leaf."""
@@ -98,6 +99,16 @@ def splits_of_categories(codes, gradients, hessians, smoothing) -> Iterator[np.n
             yield left | missing
 
 
+def singled_out(codes) -> Iterator[np.ndarray]:
+    """Every category against all others; -1 is missing."""
+    missing = codes < 0
+    for code in np.unique(codes[~missing]):
+        left = codes == code
+        yield left
+        if missing.any():
+            yield left | missing
+
+
 def allowed_splits(columns, is_category, gradients, hessians, terms, precision) -> Iterator[np.ndarray]:
     """Every split of some rows, over all columns, that leaves enough rows and hessian on both sides.
 
@@ -106,7 +117,9 @@ def allowed_splits(columns, is_category, gradients, hessians, terms, precision) 
     """
     rounded = precision.rounded(gradients, hessians)
     for values, categorical in zip(columns, is_category, strict=True):
-        if categorical:
+        if categorical and terms.one_vs_rest:
+            candidates = singled_out(values.astype(int))
+        elif categorical:
             candidates = splits_of_categories(values.astype(int), *rounded, terms.smoothing)
         else:
             candidates = splits_of_numbers(values)

@@ -223,6 +223,7 @@ class _Boosting(CallbackSupportMixin, TreeModel, BoostingOptions):
             monotonic=self._checked_monotonic(encoded.schema, target),
             interactions=interaction_groups(self.interaction_cst, encoded.schema.names),
             category_smoothing=float(self.categorical_smoothing),
+            one_vs_rest=self.categorical_split == "one_vs_rest",
         )
 
     def _draws_rounds(self, n_features: int) -> bool:

@@ -48,6 +48,7 @@ class BoostSettings:
     monotonic: tuple[int, ...]
     interactions: tuple[tuple[int, ...], ...]
     category_smoothing: float
+    one_vs_rest: bool
 
     def in_units(self, unit: float) -> "BoostSettings":
         """Return the same settings for targets that are counted in units of `unit`."""

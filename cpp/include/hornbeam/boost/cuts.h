@@ -14,7 +14,9 @@ namespace hornbeam {
 
 struct Cut {
   double score = -kInfinity;
-  Code place = 0;  // numeric: the last cell on the left; categorical: how many groups are left, less one
+  // Numeric: the last cell on the left. Categorical: how many groups are left, less one; or, where a single
+  // one is left, its number.
+  Code place = 0;
   bool missing_left = false;
   bool found = false;
 };
@@ -27,7 +29,11 @@ struct BranchLimits {
   double lower = -kInfinity;  // bounds on a branch's value, in units of gradient per hessian
   double upper = kInfinity;
   double category_smoothing = 0.0;  // in units of hessian
+  bool one_category = false;        // a test on categories has a single one on the left
 };
+
+void write_categories(std::span<const Code> present, const Cut& cut, const BranchLimits& limits,
+                      Split& split);
 
 class CutFinder {
  public:
@@ -49,6 +55,7 @@ class CutFinder {
                    std::span<const std::uint32_t> rows_by_code);
   void load(const Column& column, Histogram& histogram, int feature, const BranchLimits& limits);
   void order_categories(double smoothing);
+  void single_out_categories();
   void refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,
                        std::span<const std::uint32_t> rows_by_code, Code missing_code);
   void refuse_wrong_direction(std::size_t n, const CutTerms& terms, const BranchLimits& limits,
@@ -60,7 +67,8 @@ class CutFinder {
   const WideCell* wide_cells_ = nullptr;
   WideCell missing_{};
   bool has_missing_ = false;
-  std::vector<Code> order_;  // categorical: present categories in the order of their mean gradient
+  std::vector<Code>
+      order_;  // categorical: present categories, in the order of their mean gradient or by code
   std::vector<PackedCell> ordered_packed_;
   std::vector<WideCell> ordered_wide_;
   double scores_[kCellsPerFeature];

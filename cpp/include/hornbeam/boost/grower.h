@@ -39,6 +39,7 @@ struct BoostParams {
   // Groups of features that may occur on one path together; empty for all.
   std::vector<std::vector<FeatureId>> interactions;
   double category_smoothing = 10.0;  // hessian added to every category's when they are put in order
+  bool one_vs_rest = false;          // tests on categories single one out, as if each had a column
   int n_threads = 1;
 };
 
@@ -168,6 +169,7 @@ class BoostGrower {
   bool verify_rows(Search& search, int feature, Worker& worker);
   Split split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const;
   void name_all_codes(const NodeState& node, Split& split, Worker& worker) const;
+  void name_rest(Split& split) const;
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;
   double score_of(const NodeState& node) const;
@@ -179,6 +181,8 @@ class BoostGrower {
   static constexpr int kNoTile = -1;
   std::vector<int> place_;     // per feature: its number among those in tiles, or kNoTile
   std::vector<Code> n_codes_;  // per feature in tiles, missing included
+  // Per feature, with one_vs_rest: the categories that the table has.
+  std::vector<std::vector<Code>> categories_;
   HistogramBuilder builder_;
   SharedPass shared_pass_;
   HistogramPool pool_;

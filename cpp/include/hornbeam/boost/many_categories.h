@@ -15,7 +15,8 @@ namespace hornbeam {
 
 class ManyCategories {
  public:
-  // Places of cuts are how many categories are left, less one, in the order of their mean gradient.
+  // Places of cuts are how many categories are left, less one, in the order of their mean gradient; or the
+  // number of the one that is.
   Cut find(const Column& column, const NodeRows& rows, const CutTerms& terms, const BranchLimits& limits);
   Split to_split(const Column& column, FeatureId feature, const NodeRows& rows, const Cut& cut,
                  const BranchLimits& limits);
@@ -26,7 +27,7 @@ class ManyCategories {
     std::int64_t rows = 0;
   };
 
-  void load(const Column& column, const NodeRows& rows, double smoothing);
+  void load(const Column& column, const NodeRows& rows, const BranchLimits& limits);
   void unload();
   Cut find_one_way(const CutTerms& terms, const BranchLimits& limits, bool missing_left) const;
 
