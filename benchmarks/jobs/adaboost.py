@@ -1,8 +1,8 @@
 """AdaBoost: 100 stumps on 100,000 x 20.
 
 scikit-learn's stump minimises gini; ours by default minimises the weighted error, as the algorithm says. Both
-of ours take part. The target speaks of the default, so it comes first; the other, with scikit-learn's criterion,
-stands beside it.
+of ours take part. The target speaks of the default, so it comes first; the other, with scikit-learn's
+criterion, stands beside it.
 """
 
 from __future__ import annotations

@@ -20,8 +20,6 @@ constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over t
 constexpr std::size_t kParallelCells = 1 << 12;
 // Updates of histograms above which all threads work on one node.
 constexpr std::size_t kTeamUpdates = 2'000'000;
-// Nodes per thread that are prepared side by side.
-constexpr std::size_t kNodesAhead = 3;
 // A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
 // follows the rows, not the number of leaves.
 constexpr std::size_t kKeepRows = 512;
@@ -330,34 +328,28 @@ std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Te
 // the nodes that will probably be next are prepared beside it, one thread each. What that yields does not
 // depend on when.
 void BoostGrower::prepare_next(const OpenNode& node, const Frontier& frontier) {
-  const auto n_rows = [&](const OpenNode* open) { return state_of(open->id).n_rows(); };
-  const auto is_large = [&](const OpenNode* open) {
-    return n_rows(open) * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
+  const auto is_large = [&](const OpenNode& open) {
+    return state_of(open.id).n_rows() * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
   };
-  // Several nodes per thread, the largest first, so that all threads end at about the same time; but no more
-  // than the tree may still split, since what is prepared beyond that is thrown away.
   std::vector<const OpenNode*> company{&node};
-  const std::size_t most =
-      workers_.size() == 1 || is_large(&node) ? 1 : std::min(n_splits_left(), kNodesAhead * workers_.size());
-  for (std::size_t i = 0; i < 2 * most && company.size() < most; ++i) {
-    const OpenNode* other = frontier.soon(i);
-    if (other == nullptr) break;
-    if (!state_of(other->id).prepared && !is_large(other)) company.push_back(other);
+  if (!is_large(node)) {
+    for (std::size_t i = 0; company.size() < workers_.size(); ++i) {
+      const OpenNode* other = frontier.soon(i);
+      if (other == nullptr || i >= 2 * workers_.size()) break;
+      if (!state_of(other->id).prepared && !is_large(*other)) company.push_back(other);
+    }
   }
-  std::ranges::stable_sort(company, std::greater<>(), n_rows);
-  std::size_t n_all_rows = 0;
-  for (const OpenNode* member : company) n_all_rows += n_rows(member);
-  // One that has more than its share of the rows would keep the other threads waiting.
-  const bool outweighs = n_rows(company[0]) * workers_.size() > n_all_rows;
-  const std::size_t first = outweighs ? 1 : 0;
-  const auto prepare_one = [&](const OpenNode* open, Team team) {
-    NodeState& state = state_of(open->id);
-    state.prepared = std::make_shared<Prepared>(prepare(*open, state, team));
-  };
-  if (outweighs) prepare_one(company[0], everyone());
+  if (company.size() == 1) {
+    state_of(node.id).prepared = std::make_shared<Prepared>(prepare(node, state_of(node.id), everyone()));
+    return;
+  }
   parallel_for(
-      company.size() - first, everyone().size,
-      [&](std::size_t i, int w) { prepare_one(company[first + i], Team{w, 1}); }, cancel_);
+      company.size(), everyone().size,
+      [&](std::size_t i, int w) {
+        NodeState& state = state_of(company[i]->id);
+        state.prepared = std::make_shared<Prepared>(prepare(*company[i], state, Team{w, 1}));
+      },
+      cancel_);
 }
 
 BoostGrower::Prepared BoostGrower::prepare(const OpenNode& node, const NodeState& parent, Team team) {
