@@ -87,11 +87,8 @@ class BoosterHandle {
       }
       for (const std::int8_t mark : span_of(features)) allowed.push_back(mark != 0 ? 1 : 0);
     }
-    return without_lock([&](Cancel& cancel) {
-      const bool refits = loss_ && loss_->refits_leaves();
-      return booster_->grow(sample, allowed, span_of(keys), loss_ && loss_->hessian_is_one(),
-                            refits ? loss_ : std::nullopt, cancel);
-    });
+    return without_lock(
+        [&](Cancel& cancel) { return booster_->grow(sample, allowed, span_of(keys), loss_, cancel); });
   }
 
  private:

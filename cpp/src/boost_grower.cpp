@@ -165,7 +165,7 @@ std::vector<BoostGrower::Root> BoostGrower::plan_roots(std::span<const Derivativ
   for (const Derivatives& tree : trees) roots.push_back({choose_scale(tree, rows)});
   NodeState all_rows;
   all_rows.end = rows.empty() ? data_.n_rows() : rows.size();
-  if (!may_split(all_rows, 0)) return roots;
+  if (!may_split(all_rows, 0) || !shared_pass_.pays(all_rows.n_rows())) return roots;
   std::vector<std::size_t> packed;
   for (std::size_t i = 0; i < roots.size(); ++i) {
     if (roots[i].scale.packed) packed.push_back(i);

@@ -53,6 +53,16 @@ double sign(double x) {
 
 }  // namespace
 
+// Towards the exponential side of poisson and gamma, Newton's step v goes far beyond the minimum, which lies
+// at log(1 + v): without l1 and l2, that is where the leaf's mean is met. Towards the other side it stops
+// short.
+double Loss::shortened(double step) const {
+  const bool too_far = (kind == LossKind::kPoisson && step > 0) || (kind == LossKind::kGamma && step < 0);
+  const double size = std::abs(step);
+  if (!too_far || size < 0x1p-26) return step;  // so small a step is the logarithm
+  return std::copysign(ln_of(1.0 + size), step);
+}
+
 void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
                          float* hessians) {
   const double p = loss.parameter;

@@ -14,11 +14,20 @@ namespace {
 // of them that fetching a group's cells costs little beside them.
 constexpr std::size_t kRowsPerChunk = 4096;
 constexpr std::size_t kGroupBytes = 32 * 1024;
+// Many columns of few rows would need more memory for sums than for themselves.
+constexpr std::size_t kFewestRows = 512;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 }  // namespace
 
 SharedPass::SharedPass(const Tiles& tiles, std::span<const Code> n_codes, int n_threads)
     : tiles_(tiles), n_codes_(n_codes), workers_(static_cast<std::size_t>(std::max(1, n_threads))) {}
+
+bool SharedPass::pays(std::size_t n_rows) const {
+  const auto n_places = std::accumulate(n_codes_.begin(), n_codes_.end(), std::size_t{0});
+  const std::size_t bytes = n_places * kMostTrees * sizeof(PackedCell) * workers_.size();
+  return n_rows >= kFewestRows && bytes <= kMostBytes;
+}
 
 void SharedPass::form_groups() {
   first_.clear();

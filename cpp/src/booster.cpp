@@ -131,12 +131,13 @@ std::vector<Booster::LeafSums> Booster::sum_leaves(int score, bool hessian_is_on
 }
 
 // A leaf whose loss has no curvature left gives Newton's step no length: it says nothing.
-double Booster::newton_value(const LeafSums& sums, NodeId node) const {
+double Booster::newton_value(const LeafSums& sums, NodeId node, const std::optional<Loss>& loss) const {
   const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1);
   const double curvature = sums.hessian + params_.l2;
-  const double value = size == 0 || !(curvature > 0) ? 0.0 : size / curvature;
+  const double length = size == 0 || !(curvature > 0) ? 0.0 : size / curvature;
+  const double step = sums.gradient > 0 ? -length : length;
   const auto bounds = grower_.bounds_of(node);
-  return std::clamp(sums.gradient > 0 ? -value : value, bounds.lower, bounds.upper);
+  return std::clamp(loss ? loss->shortened(step) : step, bounds.lower, bounds.upper);
 }
 
 double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, int score) {
@@ -203,11 +204,11 @@ void Booster::describe_inner_nodes() {
 }
 
 std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const char> features,
-                                std::span<const std::uint64_t> keys, bool hessian_is_one,
-                                const std::optional<Loss>& refit, Cancel& cancel) {
+                                std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
+                                Cancel& cancel) {
   // Trees whose roots are counted together; more of them at once would only take more memory.
   constexpr int kTogether = static_cast<int>(SharedPass::kMostTrees);
-  const bool constant = hessian_is_one && weights_.empty();
+  const bool constant = loss && loss->hessian_is_one() && weights_.empty();
   std::vector<Tree> trees;
   for (int first = 0; first < n_scores_; first += kTogether) {
     std::vector<Derivatives> together;
@@ -219,7 +220,7 @@ std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const cha
     for (std::size_t i = 0; i < together.size(); ++i) {
       const int score = first + static_cast<int>(i);
       grower_.grow(together[i], roots[i], rows, features, keys[static_cast<std::size_t>(score)], cancel);
-      trees.push_back(finish_tree(score, rows, constant, refit, cancel));
+      trees.push_back(finish_tree(score, rows, constant, loss, cancel));
     }
   }
   return trees;
@@ -227,15 +228,16 @@ std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const cha
 
 // Gives the leaves of the tree that has grown their values, and the rows their new scores.
 Tree Booster::finish_tree(int score, std::span<const RowId> rows, bool hessian_is_one,
-                          const std::optional<Loss>& refit, Cancel& cancel) {
+                          const std::optional<Loss>& loss, Cancel& cancel) {
+  const bool refits = loss && loss->refits_leaves();
   Branchwork& work = grower_.nodes();
   const std::vector<LeafSums> sums = sum_leaves(score, hessian_is_one, cancel);
   parallel_for(
-      sums.size(), refit ? params_.n_threads : 1,
+      sums.size(), refits ? params_.n_threads : 1,
       [&](std::size_t leaf, int) {
         const LeafRows& leaf_rows = grower_.leaves()[leaf];
         const double value =
-            refit ? refit_leaf(*refit, leaf_rows, score) : newton_value(sums[leaf], leaf_rows.node);
+            refits ? refit_leaf(*loss, leaf_rows, score) : newton_value(sums[leaf], leaf_rows.node, loss);
         const auto node = static_cast<std::size_t>(leaf_rows.node);
         work.values[node] = rounded(learning_rate_ * value);
         work.nodes[node].weight = sums[leaf].weight;

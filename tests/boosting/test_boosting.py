@@ -578,6 +578,23 @@ def test_pickles_and_files(cls, tmp_path):
         hb.save(hb.GradientBoostingRegressor(2, loss=_Squares()).fit(X, score), tmp_path / "own")
 
 
+# --- Beside AdaBoost -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_exponential_loss_with_stumps_tracks_adaboost(seed):
+    """AdaBoost lowers the same loss, by one size of step for both leaves: a little slower, not elsewhere."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 8))
+    y = (X.sum(axis=1) + rng.normal(size=1500) > 0).astype(int)
+    stumps = {"max_leaf_nodes": 2, "min_samples_leaf": 1, "min_hessian_leaf": 0, "learning_rate": 1.0}
+    boosting = hb.GradientBoostingClassifier(60, loss="exponential", **stumps).fit(X, y)
+    ours = np.array([np.mean(answer != y) for answer in boosting.staged_predict(X)])
+    adaboost = 1 - np.array(list(hb.AdaBoostClassifier(n_estimators=60).fit(X, y).staged_score(X, y)))
+    assert np.abs(ours - adaboost).mean() < 0.015
+    assert np.corrcoef(ours, adaboost)[0, 1] > 0.98
+
+
 # --- Bad input -------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ import logging
 import math
 import pickle
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -197,6 +198,20 @@ def test_test_error_may_fall_after_training_error_is_zero() -> None:
     done = int(np.argmax(train == 1))
     assert train[done] == 1
     assert test[-1] > test[done]
+
+
+def test_test_error_falls_on_letters_after_training_error_is_zero(shared_data: Callable[..., Any]) -> None:
+    """The curves of docs/adaboost.md, on a quarter of the rows."""
+    table = shared_data("letter")
+    X, y = table.drop(columns="letter"), table["letter"]
+    model = hb.AdaBoostClassifier(hb.DecisionTreeClassifier(max_depth=10), n_estimators=50)
+    model.fit(X[:4000], y[:4000])
+    train = 1 - np.array(list(model.staged_score(X[:4000], y[:4000])))
+    test = 1 - np.array(list(model.staged_score(X[16_000:], y[16_000:])))
+    done = int(np.argmax(train == 0))
+    assert 0 < done < 30
+    assert (train[done:] == 0).all()
+    assert test[-1] < 0.9 * test[done]
 
 
 # ------------------------------------------------------------------------------------------------------------

@@ -29,11 +29,10 @@ class Booster {
   void compute_derivatives(const Loss& loss, Cancel& cancel);
 
   // Grows a tree per score on the derivatives and adds what its leaves say to the scores of all rows; `keys`
-  // has one key per tree. `refit` names the loss whose leaves are found from residuals; without it a leaf
-  // takes a Newton step.
+  // has one key per tree. Without a `loss`, derivatives are from outside and a leaf takes a Newton step.
   std::vector<Tree> grow(std::span<const RowId> rows, std::span<const char> features,
-                         std::span<const std::uint64_t> keys, bool hessian_is_one,
-                         const std::optional<Loss>& refit, Cancel& cancel);
+                         std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
+                         Cancel& cancel);
 
  private:
   template <class T>
@@ -46,9 +45,9 @@ class Booster {
     double weight = 0.0;
   };
   Tree finish_tree(int score, std::span<const RowId> rows, bool hessian_is_one,
-                   const std::optional<Loss>& refit, Cancel& cancel);
+                   const std::optional<Loss>& loss, Cancel& cancel);
   std::vector<LeafSums> sum_leaves(int score, bool hessian_is_one, Cancel& cancel);
-  double newton_value(const LeafSums& sums, NodeId node) const;
+  double newton_value(const LeafSums& sums, NodeId node, const std::optional<Loss>& loss) const;
   double refit_leaf(const Loss& loss, const LeafRows& leaf, int score);
   void add_to_scores(int score, std::span<const RowId> rows, Cancel& cancel);
   void describe_inner_nodes();

@@ -44,6 +44,8 @@ struct Loss {
   bool refits_leaves() const {
     return kind == LossKind::kAbsoluteError || kind == LossKind::kHuber || kind == LossKind::kQuantile;
   }
+  // Newton's step for a leaf, not beyond the leaf's minimum.
+  double shortened(double step) const;
 };
 
 // A stretch of rows; arrays of scores and derivatives are [score][row], `n_rows` apart.

@@ -33,6 +33,9 @@ class SharedPass {
 
   SharedPass(const Tiles& tiles, std::span<const Code> n_codes, int n_threads);
 
+  // Whether so many rows are worth the memory that the sums take.
+  bool pays(std::size_t n_rows) const;
+
   // Sums `rows` (ascending; all `n_rows` if empty) into the histograms of at most kMostTrees trees.
   void add_rows(std::span<const SharedTree> trees, std::size_t n_rows, std::span<const RowId> rows,
                 Cancel& cancel);
