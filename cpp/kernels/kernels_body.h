@@ -31,15 +31,13 @@ double largest(const double* scores, std::size_t n) {
   return best[0];
 }
 
-// Of counts that Real holds exactly.
-template <class Real>
-Real gini(TwoCounts left, Real node_rows, Real node_ones) {
-  const auto l = static_cast<Real>(rows_of(left));
-  const auto l1 = static_cast<Real>(ones_of(left));
-  const Real l0 = l - l1;
-  const Real r = node_rows - l;
-  const Real r1 = node_ones - l1;
-  const Real r0 = r - r1;
+double gini(TwoCounts left, double node_rows, double node_ones) {
+  const double l = rows_of(left);
+  const double l1 = ones_of(left);
+  const double l0 = l - l1;
+  const double r = node_rows - l;
+  const double r1 = node_ones - l1;
+  const double r0 = r - r1;
   return (l1 * l1 + l0 * l0) / l + (r1 * r1 + r0 * r0) / r;
 }
 
@@ -50,20 +48,6 @@ double gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCoun
   const std::size_t end = whole_groups(n);
   for (std::size_t i = 0; i < end; ++i) scores[i] = gini(left[i], node_rows, node_ones);
   return largest(scores, end);
-}
-
-float rough_gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
-                             float* __restrict scores) {
-  const auto node_rows = static_cast<float>(rows_of(node));
-  const auto node_ones = static_cast<float>(ones_of(node));
-  const std::size_t end = whole_groups(n);
-  // Positive numbers are in the order of their bits, and a maximum of integers is a vector instruction.
-  std::int32_t largest_bits = 0;
-  for (std::size_t i = 0; i < end; ++i) {
-    scores[i] = gini(left[i], node_rows, node_ones);
-    largest_bits = std::max(largest_bits, std::bit_cast<std::int32_t>(scores[i]));
-  }
-  return std::bit_cast<float>(largest_bits);
 }
 
 // With one division; a branch without rows scores nothing. Positive numbers are in the order of their bits,
@@ -78,6 +62,20 @@ std::int32_t rough_gini_bits(std::int32_t rows, std::int32_t ones, std::int32_t 
   const auto right = static_cast<float>(std::max(node_rows - rows, 1));
   const float score = ((l1 * l1 + l0 * l0) * right + (r1 * r1 + r0 * r0) * left) / (left * right);
   return std::bit_cast<std::int32_t>(score);
+}
+
+float rough_gini_two_classes(const TwoCounts* __restrict left, std::size_t n, TwoCounts node,
+                             float* __restrict scores) {
+  const std::int32_t node_rows = rows_of(node);
+  const std::int32_t node_ones = ones_of(node);
+  const std::size_t end = whole_groups(n);
+  std::int32_t largest = 0;
+  for (std::size_t i = 0; i < end; ++i) {
+    const std::int32_t score = rough_gini_bits(rows_of(left[i]), ones_of(left[i]), node_rows, node_ones);
+    scores[i] = std::bit_cast<float>(score);
+    largest = std::max(largest, score);
+  }
+  return std::bit_cast<float>(largest);
 }
 
 float bound_gini_groups(const TwoCounts* __restrict before, std::size_t n_groups, float* __restrict edges,

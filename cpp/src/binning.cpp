@@ -73,25 +73,17 @@ class DistinctValues {
   static constexpr std::size_t kLimit = 2048;
 
   bool collect(std::span<const double> numbers) {
-    if (looks_continuous(numbers)) return false;
-    slot_of_row_ = Buffer<std::uint16_t>(numbers.size());
-    n_slots_ = std::min(kMostSlots, std::bit_ceil(4 * numbers.size()));
-    slots_.assign(n_slots_, 0);
-    for (std::size_t row = 0; row < numbers.size(); ++row) {
-      if (std::isnan(numbers[row])) {
-        slot_of_row_[row] = static_cast<std::uint16_t>(n_slots_);  // one past the table
-        continue;
-      }
-      const std::uint64_t key = ordered_bits(numbers[row]) + 1;  // 0 marks a free slot; no value maps to ~0
-      std::size_t slot = mix(key) & (n_slots_ - 1);
-      while (slots_[slot] != key && slots_[slot] != 0) slot = (slot + 1) & (n_slots_ - 1);
-      if (slots_[slot] == 0) {
-        if (++n_distinct_ > kLimit) return false;
-        slots_[slot] = key;
-      }
-      slot_of_row_[row] = static_cast<std::uint16_t>(slot);
+    // A look at evenly spread rows: mostly distinct values there mean that a table would overflow anyway, few
+    // that a table will do which stays in the nearest cache.
+    if (numbers.size() > kProbe) {
+      std::vector<double> probe;
+      const std::size_t step = numbers.size() / kProbe;
+      for (std::size_t row = 0; row < numbers.size(); row += step) probe.push_back(numbers[row]);
+      if (!fill(probe, kMostSlots)) return false;
+      const std::size_t small = std::bit_ceil(4 * n_distinct_ + 1);
+      if (small < kMostSlots && fill(numbers, small)) return true;
     }
-    return true;
+    return fill(numbers, std::min(kMostSlots, std::bit_ceil(4 * numbers.size())));
   }
 
   std::size_t size() const { return n_distinct_; }
@@ -114,29 +106,41 @@ class DistinctValues {
       const auto place = std::lower_bound(sorted_values.begin(), sorted_values.end(), value);
       code_of_slot[slot] = static_cast<Code>(place - sorted_values.begin());
     }
-    return store_codes(slot_of_row_.size(), missing,
-                       [&](std::size_t row) { return code_of_slot[slot_of_row_[row]]; });
+    return store_codes(n_rows_, missing, [&](std::size_t row) { return code_of_slot[slot_of_row_[row]]; });
   }
 
  private:
   static constexpr std::size_t kMostSlots = 8192;
   static constexpr std::size_t kProbe = 4096;
 
-  // A look at evenly spread rows: mostly distinct values there mean a table would overflow anyway.
-  static bool looks_continuous(std::span<const double> numbers) {
-    if (numbers.size() <= kLimit) return false;
-    std::vector<double> probe;
-    const std::size_t step = std::max<std::size_t>(1, numbers.size() / kProbe);
-    for (std::size_t row = 0; row < numbers.size(); row += step) {
-      if (!std::isnan(numbers[row])) probe.push_back(numbers[row]);
+  // False if more than half of the slots would be taken.
+  bool fill(std::span<const double> numbers, std::size_t n_slots) {
+    n_slots_ = n_slots;
+    n_distinct_ = 0;
+    slots_.assign(n_slots, 0);
+    slot_of_row_.grow_to(numbers.size());
+    n_rows_ = numbers.size();
+    const std::size_t most = std::min(kLimit, n_slots / 2);
+    for (std::size_t row = 0; row < numbers.size(); ++row) {
+      if (std::isnan(numbers[row])) {
+        slot_of_row_[row] = static_cast<std::uint16_t>(n_slots);  // one past the table
+        continue;
+      }
+      const std::uint64_t key = ordered_bits(numbers[row]) + 1;  // 0 marks a free slot; no value maps to ~0
+      std::size_t slot = mix(key) & (n_slots - 1);
+      while (slots_[slot] != key && slots_[slot] != 0) slot = (slot + 1) & (n_slots - 1);
+      if (slots_[slot] == 0) {
+        if (++n_distinct_ > most) return false;
+        slots_[slot] = key;
+      }
+      slot_of_row_[row] = static_cast<std::uint16_t>(slot);
     }
-    std::sort(probe.begin(), probe.end());
-    probe.erase(std::unique(probe.begin(), probe.end()), probe.end());
-    return probe.size() > kLimit;
+    return true;
   }
 
   std::vector<std::uint64_t> slots_;
   Buffer<std::uint16_t> slot_of_row_;
+  std::size_t n_rows_ = 0;
   std::size_t n_distinct_ = 0;
   std::size_t n_slots_ = 0;  // a power of two, at least twice as many as distinct values
 };

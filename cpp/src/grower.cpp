@@ -102,6 +102,7 @@ class Grower {
     if (params_.max_features < 1) params_.max_features = data.n_features();
     subtree_rows_ = std::min(params.subtree_rows, Subtree::most_rows(params_.features.size()));
     if (params_.n_threads > 1) subtree_rows_ = std::min(subtree_rows_, kPieceRows);
+    subtree_rows_ = std::min(subtree_rows_, rows_worth_ordering());
     if (in_portions()) subtree_rows_ = 0;  // its lists of places have no room for a row that multiplies
     CancelPoller poller(cancel, params_.on_calling_thread);
     plan_ = plan_categories(params_.categorical_split, ln_of(params_.merge_level), data, params_.features,
@@ -167,6 +168,15 @@ class Grower {
     std::int64_t count = 0;
     for (const Entry& entry : entries) count += entry.payload & 0xff;
     return count;
+  }
+
+  // Where all features have few codes, larger nodes count their rows into cells and need no order.
+  std::size_t rows_worth_ordering() const {
+    constexpr std::size_t kAlways = 4096;
+    Code most_codes = 0;
+    for (const FeatureId feature : params_.features)
+      most_codes = std::max(most_codes, data_.column(feature).n_codes);
+    return std::max(kAlways, 2 * std::size_t{most_codes} * static_cast<std::size_t>(prototype_.cell_size()));
   }
 
   // With several threads, nodes of at most this many rows are grown as pieces, one thread each.
@@ -757,9 +767,15 @@ class Grower {
       return worker.finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits,
                                      best, feature);
     }
-    const bool informative = subtree.started()
-                                 ? worker.finder.gather(column, subtree.kept_codes(feature, node.begin))
-                                 : worker.finder.gather(column);
+    TestFinder<S>& finder = worker.finder;
+    bool informative = false;
+    if (subtree.started()) {
+      informative = finder.gather(column, subtree.kept_codes(feature, node.begin));
+    } else if (!params_.random_splits && finder.counts_right_away(column)) {
+      informative = finder.count(column);
+    } else {
+      informative = finder.gather(column);
+    }
     if (!informative) return false;
     if (params_.random_splits) {
       Stream stream = threshold_stream(feature, node.path);

@@ -185,6 +185,12 @@ class TestFinder {
   // Puts the codes of the node's rows side by side; false when the feature is constant in the node, missing
   // values counting as one value if a test may part them from the others.
   bool gather(const Column& column);
+  // The same for a numeric feature with few codes for the rows and none missing, counting right away.
+  bool count(const Column& column);
+  bool counts_right_away(const Column& column) const {
+    return column.kind == ColumnKind::kNumeric && !column.has_missing &&
+           4 * std::size_t{column.n_codes} <= entries_.size();
+  }
   bool gather(const Column& column, const KeptCodes& codes);
 
   // Offers the best test of the gathered feature. Numeric tests are offered by the codes they part; the
@@ -251,6 +257,10 @@ class TestFinder {
   Split split_of(const Found& found, FeatureId feature) const;
 
   bool count_pays() const;
+  void make_cells(Code first, Code last);
+  Element* cell_of(Code code) {
+    return cells_.data() + std::size_t{code - first_cell_} * static_cast<std::size_t>(scorer_.cell_size());
+  }
   void count_into_cells();
   void clear_cells();
   Found walk_cells(const Limits& limits, bool missing_left);
@@ -259,7 +269,7 @@ class TestFinder {
   Found walk_keys(const Keys& keys, const Limits& limits, bool missing_left);
   template <class WalkOnce>
   Found walk_both_ways(const WalkOnce& walk);
-  void name_codes(Found& found, bool counted) const;
+  void name_codes(Found& found, bool counted);
   void make_groups();
   Found walk_groups(const Limits& limits, bool missing_left);
   Found find_cut(const Limits& limits);
@@ -333,6 +343,8 @@ class TestFinder {
   double n_tests_ = 0.0;         // of the feature at hand, so far
   NoteRoom<Code> places_;        // where the noted candidates lie
   Buffer<Element> cells_;        // all zero between uses
+  Code first_cell_ = 0;          // the code whose cell is the first
+  bool counted_ = false;         // the cells hold the feature at hand already
   Buffer<std::uint64_t> keys_;
   Buffer<std::uint64_t> key_scratch_;
   std::uint64_t* sorted_ = nullptr;

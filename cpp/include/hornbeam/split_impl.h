@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "hornbeam/categories.h"
 #include "hornbeam/split.h"
@@ -178,19 +179,49 @@ bool TestFinder<S>::count_pays() const {
 }
 
 template <Scorer S>
-void TestFinder<S>::count_into_cells() {
+void TestFinder<S>::make_cells(Code first, Code last) {
+  const std::size_t n = (std::size_t{last} - first + 1) * static_cast<std::size_t>(scorer_.cell_size());
+  if (cells_.size() < n) cells_ = Buffer<Element>::zeros(n);
+  first_cell_ = first;
+}
+
+template <Scorer S>
+bool TestFinder<S>::count(const Column& column) {
+  lowest_ = 0;
+  highest_ = column.n_codes - 1;
+  missing_code_ = column.missing_code();
+  n_missing_ = 0;
+  make_cells(lowest_, highest_);
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  const std::size_t range = std::size_t{highest_} - lowest_ + 1;
-  if (cells_.size() < range * size) cells_ = Buffer<Element>::zeros(range * size);
+  Element* cells = cells_.data();
+  std::visit(
+      [&](const auto& codes) {
+        for (std::size_t i = 0; i < entries_.size(); ++i)
+          scorer_.stats().add(cells + std::size_t{codes[entries_[i].row]} * size, payload(i));
+      },
+      column.codes);
+  while (scorer_.is_empty(cell_of(lowest_))) ++lowest_;
+  while (scorer_.is_empty(cell_of(highest_))) --highest_;
+  counted_ = lowest_ != highest_;
+  if (!counted_) clear_cells();
+  return counted_;
+}
+
+template <Scorer S>
+void TestFinder<S>::count_into_cells() {
+  if (std::exchange(counted_, false)) return;
+  make_cells(lowest_, highest_);
+  const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
+  Element* cells = cells_.data();
   const auto& stats = scorer_.stats();
   if (n_missing_ == 0) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-      stats.add(&cells_[(codes_[i] - lowest_) * size], payload(i));
+      stats.add(cells + std::size_t{codes_[i] - lowest_} * size, payload(i));
     }
   } else {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (codes_[i] == missing_code_) continue;
-      stats.add(&cells_[(codes_[i] - lowest_) * size], payload(i));
+      stats.add(cells + std::size_t{codes_[i] - lowest_} * size, payload(i));
     }
   }
 }
@@ -198,7 +229,7 @@ void TestFinder<S>::count_into_cells() {
 template <Scorer S>
 void TestFinder<S>::clear_cells() {
   const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  std::fill_n(cells_.data(), (std::size_t{highest_} - lowest_ + 1) * size, Element{0});
+  std::fill_n(cell_of(lowest_), (std::size_t{highest_} - lowest_ + 1) * size, Element{0});
 }
 
 // Places are the code of the first cell on the right.
@@ -210,7 +241,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_cells(const Limits& limits, bo
   const Code lowest = lowest_;
   const Code highest = highest_;
   Code* places = places_.data();
-  const Element* cell = cells_.data();
+  const Element* cell = cell_of(lowest);
   walk.move_cell(cell);  // the lowest code is present
   for (Code code = lowest + 1; code <= highest; ++code) {
     cell += size;
@@ -298,7 +329,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_both_ways(const WalkOnce& walk
 
 template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::find_cut(const Limits& limits) {
-  const bool counting = count_pays();
+  const bool counting = counted_ || count_pays();
   if (counting) {
     count_into_cells();
   } else {
@@ -315,13 +346,12 @@ typename TestFinder<S>::Found TestFinder<S>::find_cut(const Limits& limits) {
 
 // From a place to the two neighbouring codes that it parts.
 template <Scorer S>
-void TestFinder<S>::name_codes(Found& found, bool counted) const {
+void TestFinder<S>::name_codes(Found& found, bool counted) {
   if (counted) {
     found.first_right = found.place;
     if (found.place == kAfterLast) return;
-    const auto size = static_cast<std::size_t>(scorer_.cell_size());
     found.last_left = found.place - 1;
-    while (scorer_.is_empty(&cells_[(found.last_left - lowest_) * size])) --found.last_left;
+    while (scorer_.is_empty(cell_of(found.last_left))) --found.last_left;
   } else {
     const SortedKeys<Walk> keys{sorted_, n_sorted_};
     found.last_left = keys.value(found.place - 1);
@@ -339,7 +369,7 @@ void TestFinder<S>::make_groups() {
   if (count_pays()) {
     count_into_cells();
     for (Code code = lowest_; code <= highest_; ++code) {
-      const Element* cell = &cells_[(code - lowest_) * size];
+      const Element* cell = cell_of(code);
       if (scorer_.stats().empty(cell)) continue;
       group_code_.push_back(code);
       group_cells_.insert(group_cells_.end(), cell, cell + size);

@@ -310,6 +310,17 @@ class TwoClassScorer : public CountCriterion<Term> {
     const double largest = kernels().rough_gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, rough);
     if (largest * (1 + kDoubt) <= to_beat) return {};
     const auto floor = static_cast<float>(largest * (1 - 2 * kDoubt));
+    std::size_t n_hopeful = 0;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < walk.n_notes_; ++i) {
+      const bool hopeful = rough[i] >= floor;
+      n_hopeful += hopeful;
+      last = hopeful ? i : last;
+    }
+    if (n_hopeful == 1) {  // the usual case
+      const double score = score_of(walk, last);
+      return {last, score, score > to_beat};
+    }
     double* scores = scores_.data();
     hopeful_.clear();
     for (std::size_t i = 0; i < walk.n_notes_; ++i) {
