@@ -15,6 +15,9 @@ from hornbeam.data.table import read_table
 from hornbeam.estimators.base import paths_to
 from hornbeam.model import Ensemble
 
+# Tables are drawn, and some have a category in nearly every row.
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
+
 PACKED_BITS, WIDE_BITS = 15, 30
 RATE = 0.3
 
