@@ -18,6 +18,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BufferedIOBase
 from typing import Any, NoReturn
@@ -38,7 +39,8 @@ MAX_HEADER_BYTES = 2**20
 MAX_JSON_DEPTH = 64
 MAX_INTEGER_CHARACTERS = 20  # every 64-bit integer fits
 MAX_DIMENSIONS = 4
-READ_BYTES = 2**24  # Ctrl-C is noticed between two pieces
+READ_BYTES = 2**22  # Ctrl-C is noticed between two pieces, and a piece stays in a cache until it is added up
+_LARGE_BYTES = 2**25  # reading and adding up then take long enough to do both at once
 
 # The head: every model file starts with it, whatever its version, to be judged before anything is parsed.
 _KEY = b'{"__metadata__":{"format":"hornbeam","size":"'
@@ -201,16 +203,27 @@ def _check_head(head: bytes, size: int) -> None:
 
 
 def _read_and_check(file: BufferedIOBase, head: bytes, size: int) -> memoryview:
-    """Read the rest and compare the checksum, in pieces."""
+    """Read the rest and compare the checksum, in pieces.
+
+    Of a large file, one piece is added up while the next is read.
+    """
     buffer = np.empty(size, dtype=np.uint8).data
     buffer[:_HEAD_BYTES] = head
     digest = hashlib.sha256(head[:_DIGEST_AT] + _NO_DIGEST)
-    for begin in range(_HEAD_BYTES, size, READ_BYTES):
-        piece = buffer[begin : begin + READ_BYTES]
-        n_read = file.readinto(piece)
-        if n_read < len(piece):
-            raise _cut_short(begin + n_read, size)
-        digest.update(piece)
+    with ThreadPoolExecutor(1) as aside:  # has no thread before something is submitted
+        sums_aside = size > _LARGE_BYTES
+        for begin in range(_HEAD_BYTES, size, READ_BYTES):
+            piece = buffer[begin : begin + READ_BYTES]
+            n_read = file.readinto(piece)
+            if n_read < len(piece):
+                raise _cut_short(begin + n_read, size)
+            if sums_aside:
+                try:
+                    aside.submit(digest.update, piece)
+                    continue
+                except RuntimeError:  # the system gives no further thread
+                    sums_aside = False
+            digest.update(piece)
     if head[_DIGEST_AT:] != digest.hexdigest().encode("ascii"):
         raise ModelFormatError("damaged: the checksum does not match its contents")
     return buffer.toreadonly()
