@@ -223,7 +223,7 @@ def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, tmp_path):
         writer.write(GOOD.encode())
         writer.flush()
         child.send_signal(signal.SIGINT)
-    printed = child.communicate(timeout=60)  # who writes into the pipe is interrupted, too
+        printed = child.communicate(timeout=60)
     assert child.returncode == 130 and b"Traceback" not in printed[1]
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
