@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -38,7 +39,7 @@ SECONDS_PER_TURN = 1800.0
 
 @dataclass
 class Outcome:
-    """What one contestant did; ``status`` is "ok", or "absent" or "failed" with a ``reason``."""
+    """What one contestant did; ``status`` is "ok", or "absent", "failed" or "stopped" with a ``reason``."""
 
     contestant: str
     ours: bool
@@ -131,7 +132,8 @@ class LocalPlayer:
 class RemotePlayer:
     """A session in a fresh process, stopped whenever it is not its turn."""
 
-    def __init__(self, order: dict[str, Any], environment: Mapping[str, str]) -> None:
+    def __init__(self, order: dict[str, Any], environment: Mapping[str, str], limit: float) -> None:
+        self.limit = limit
         self.noise = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115 - closed in close()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker"],
@@ -146,7 +148,8 @@ class RemotePlayer:
 
     def ask(self, request: str) -> dict[str, Any]:
         self._continue()
-        watchdog = threading.Timer(SECONDS_PER_TURN, self.process.kill)
+        started = time.monotonic()
+        watchdog = threading.Timer(self.limit, self.process.kill)
         watchdog.start()
         try:
             self._send(request)
@@ -154,6 +157,8 @@ class RemotePlayer:
             line = self.process.stdout.readline()
         finally:
             watchdog.cancel()
+        if not line and time.monotonic() - started >= self.limit:
+            return {"status": "stopped", "reason": f"stopped after {self.limit:g} s"}
         if not line:
             return {"status": "failed", "reason": self._why_it_died()}
         self._pause()
@@ -199,9 +204,19 @@ class RemotePlayer:
 
 
 def run_job(
-    job: Job, setting: Setting, repeats: int, *, only: str | None = None, in_this_process: bool = False
+    job: Job,
+    setting: Setting,
+    repeats: int,
+    *,
+    only: str | None = None,
+    limit: float = SECONDS_PER_TURN,
+    in_this_process: bool = False,
 ) -> Iterator[CaseResult]:
-    """Race every case of a job; ``only`` keeps the contestants whose name contains that text."""
+    """Race every case of a job.
+
+    ``only`` keeps the contestants whose name contains that text; who takes longer than ``limit`` seconds for
+    one turn is stopped and leaves the race.
+    """
     for case in job.cases:
         source = ("benchmarks.harness:load_case", {"job": job.name, "case": case.name})
         result = CaseResult(
@@ -215,7 +230,7 @@ def run_job(
             outcomes=[],
         )
         chosen = [c for c in case.contestants if only is None or only.lower() in c.name.lower()]
-        race(case, chosen, source, setting, result, in_this_process=in_this_process)
+        race(case, chosen, source, setting, result, limit=limit, in_this_process=in_this_process)
         if result.outcomes:
             yield result
 
@@ -227,6 +242,7 @@ def race(
     setting: Setting,
     result: CaseResult,
     *,
+    limit: float = SECONDS_PER_TURN,
     in_this_process: bool = False,
 ) -> None:
     """Fill in ``result``: get everyone ready, run the interleaved rounds, score, check the targets."""
@@ -234,7 +250,7 @@ def race(
         racing: list[tuple[Player, Outcome]] = []
         for contestant in contestants:
             order = _order(source, contestant, setting)
-            player = stack.enter_context(_player(order, contestant, in_this_process))
+            player = stack.enter_context(_player(order, contestant, limit, in_this_process))
             outcome = Outcome(contestant.name, contestant.ours, note=contestant.note)
             result.outcomes.append(outcome)
             if _open(player, outcome, case, result):
@@ -289,9 +305,11 @@ def _order(source: tuple[str, dict[str, Any]], contestant: Contestant, setting: 
 
 
 @contextmanager
-def _player(order: dict[str, Any], contestant: Contestant, in_this_process: bool) -> Iterator[Player]:
+def _player(
+    order: dict[str, Any], contestant: Contestant, limit: float, in_this_process: bool
+) -> Iterator[Player]:
     player: Player
-    player = LocalPlayer(order) if in_this_process else RemotePlayer(order, contestant.environment)
+    player = LocalPlayer(order) if in_this_process else RemotePlayer(order, contestant.environment, limit)
     try:
         yield player
     finally:

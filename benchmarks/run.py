@@ -19,7 +19,7 @@ from rich.console import Console
 from benchmarks import report
 from benchmarks.data import REPOSITORY
 from benchmarks.harness import Job, Setting, job_names, load_job
-from benchmarks.measure import CaseResult, run_job
+from benchmarks.measure import SECONDS_PER_TURN, CaseResult, run_job
 
 RESULTS = REPOSITORY / "benchmarks" / "RESULTS.md"
 USUAL_THREADS = 2
@@ -41,6 +41,13 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--trees", type=_positive, help="trees or rounds in place of each job's own")
     parser.add_argument("--repeats", type=_positive, help=f"interleaved rounds (default {USUAL_REPEATS})")
     parser.add_argument("--only", metavar="NAME", help="only contestants whose name contains this text")
+    parser.add_argument(
+        "--limit",
+        type=_positive,
+        default=SECONDS_PER_TURN,
+        metavar="SECONDS",
+        help="stop a contestant that takes longer for one turn, and say so (default %(default)s)",
+    )
     parser.add_argument("--json", type=Path, default=REPOSITORY / "out" / "benchmarks.json", metavar="FILE")
     parser.add_argument("--chart", type=Path, default=REPOSITORY / "out" / "benchmarks.png", metavar="FILE")
     parser.add_argument(
@@ -90,7 +97,7 @@ def run_and_show(
     console.rule(job.title)
     repeats = chosen.repeats or (QUICK_REPEATS if chosen.quick else USUAL_REPEATS)
     results = []
-    for result in run_job(job, setting_for(job, chosen), repeats, only=chosen.only):
+    for result in run_job(job, setting_for(job, chosen), repeats, only=chosen.only, limit=chosen.limit):
         report.print_result(console, result)
         results.append(result)
     if job.notes:

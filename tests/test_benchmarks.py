@@ -139,6 +139,13 @@ def test_contestants_in_processes_of_their_own_measure_time_score_and_memory():
         assert [verdict.reached for verdict in result.verdicts] == [None, None]
 
 
+def test_a_contestant_that_takes_too_long_is_stopped_and_says_so():
+    result = next(run_job(load_job("tree"), TINY, repeats=1, only="scikit", limit=0.01))
+    (outcome,) = result.outcomes
+    assert (outcome.status, outcome.reason) == ("stopped", "stopped after 0.01 s")
+    assert not outcome.finished
+
+
 def allocating_case(prepared: int, used: int) -> Case:
     def run_it(state: object, table: Dataset) -> int:
         return int(np.ones(used, dtype=np.uint8).sum())
