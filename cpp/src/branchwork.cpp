@@ -1,5 +1,7 @@
 #include "hornbeam/branchwork.h"
 
+#include <cmath>
+
 namespace hornbeam {
 
 namespace {
@@ -40,6 +42,15 @@ void add_table(Tree& tree, const CategoryPlan& plan, const Column& column, const
 }
 
 }  // namespace
+
+void set_thresholds(const Dataset& data, Branchwork& part) {
+  for (Split& split : part.splits) {
+    const Column& column = data.column(split.feature);
+    if (!std::isnan(split.threshold) || column.kind != ColumnKind::kNumeric) continue;
+    const double low = column.values[split.last_left];
+    split.threshold = column.binned ? low : halfway(low, column.values[split.first_right]);
+  }
+}
 
 Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
               const CategoryPlan& plan) {

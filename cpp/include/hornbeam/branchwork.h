@@ -37,6 +37,10 @@ struct Branchwork {
   }
 };
 
+// Thresholds that are still to be looked up, all at once: the values lie far apart, and a processor can wait
+// for many of them at the same time.
+void set_thresholds(const Dataset& data, Branchwork& part);
+
 // Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
 Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
               const CategoryPlan& plan = CategoryPlan::subsets());

@@ -41,6 +41,7 @@ concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, co
                                                     const typename S::Walk& walk) {
   typename S::Stats;
   { scorer.stats() } -> std::same_as<typename S::Stats&>;
+  { asked.stats() } -> std::same_as<const typename S::Stats&>;
   // `cell` is the whole node, now on the right; at most so many notes will be taken.
   { scorer.start(cell, std::size_t{}) } -> std::same_as<typename S::Walk>;
   // The first best of the candidates the walk noted, if it beats that score.

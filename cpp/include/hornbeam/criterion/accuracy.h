@@ -92,6 +92,7 @@ class MajorityScorer {
   };
 
   CountStats& stats() { return stats_; }
+  const CountStats& stats() const { return stats_; }
   Walk start(const Element* node, std::size_t most_notes) {
     Walk walk;
     walk.n_classes_ = left_.size();

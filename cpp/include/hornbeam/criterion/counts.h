@@ -68,6 +68,7 @@ class CountCriterion {
   CountCriterion(CountStats stats, std::int64_t total_count) : stats_(std::move(stats)), term_(total_count) {}
 
   CountStats& stats() { return stats_; }
+  const CountStats& stats() const { return stats_; }
   int cell_size() const { return stats_.cell_size(); }
   double score_of_node(const Element* cell) const {
     std::int64_t terms = 0;

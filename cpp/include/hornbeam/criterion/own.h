@@ -82,6 +82,7 @@ class OwnScorer {
   };
 
   VectorStats& stats() { return stats_; }
+  const VectorStats& stats() const { return stats_; }
   int cell_size() const { return stats_.cell_size(); }
   Walk start(const Element* node, std::size_t) {
     std::fill(left_.begin(), left_.end(), 0);

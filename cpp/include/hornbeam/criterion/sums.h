@@ -65,6 +65,7 @@ class SumScorer {
   explicit SumScorer(SumStats stats) : stats_(std::move(stats)), branch_(stats_) {}
 
   SumStats& stats() { return stats_; }
+  const SumStats& stats() const { return stats_; }
   int cell_size() const { return stats_.cell_size(); }
 
   class Walk {

@@ -78,6 +78,7 @@ class VectorScorer {
         row_(static_cast<std::size_t>(stats_.cell_size())) {}
 
   VectorStats& stats() { return stats_; }
+  const VectorStats& stats() const { return stats_; }
   int cell_size() const { return stats_.cell_size(); }
 
   class Walk {

@@ -1,0 +1,88 @@
+// Grows the last levels of a tree, from a node of at most 64 rows down to its leaves (thicket.h).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "hornbeam/branchwork.h"
+#include "hornbeam/growth/describe.h"
+#include "hornbeam/growth/find_test.h"
+#include "hornbeam/growth/tree_fit.h"
+#include "hornbeam/thicket.h"
+
+namespace hornbeam {
+
+template <Scorer S>
+FirstBest<Cut> find_cut(const TreeFit<S>& fit, const Sprout& node,
+                        const std::vector<typename S::Element>& cell, Worker<S>& worker) {
+  Thicket<S>& thicket = worker.thicket;
+  FirstBest<Cut> best(worker.finder.scorer().tie_scale(cell.data()));
+  worker.features.until_informative(node.path, [&] {
+    bool informative = false;
+    for (const FeatureId feature : worker.features.drawn()) {
+      informative |= fit.params.random_splits
+                         ? thicket.find_random(feature, node.rows, cell.data(),
+                                               threshold_stream(fit, feature, node.path), best)
+                         : thicket.find_best(feature, node.rows, cell.data(), best);
+    }
+    return informative;
+  });
+  return best;
+}
+
+// Finds the node's test and writes down its children; a node without a test stays a leaf.
+template <Scorer S>
+void grow_sprout(const TreeFit<S>& fit, Branchwork& part, const Sprout& node, Worker<S>& worker) {
+  Thicket<S>& thicket = worker.thicket;
+  std::vector<typename S::Element>& cell = worker.child_cells[0];
+  worker.poller.poll(static_cast<std::size_t>(std::popcount(node.rows)));
+  thicket.add_up(node.rows, cell);
+  const double node_score = worker.finder.scorer().score_of_node(cell.data());
+  const FirstBest<Cut> best = find_cut(fit, node, cell, worker);
+  if (!best.found()) return;
+  const double gain = std::max(0.0, (best.score() - node_score) * fit.prototype.score_unit());
+  if (fit.gains_too_little(gain)) return;
+  const Cut& cut = best.winner();
+  const NodeId first = part.add(fit.value_size());
+  part.add(fit.value_size());
+  const Bits left = thicket.left_rows(cut);
+  for (const int branch : {1, 0}) {
+    const Bits rows = branch == 0 ? left : node.rows ^ left;
+    thicket.add_up(rows, cell);
+    const bool pure = write_facts(fit, part, first + branch, thicket.list(rows), cell, worker);
+    const auto n_rows = static_cast<std::int64_t>(std::popcount(rows));
+    if (pure || fit.ends_at(n_rows, node.depth + 1)) continue;
+    const std::uint64_t path = child_path(node.path, static_cast<std::uint64_t>(branch));
+    worker.sprouts.push_back({first + branch, node.depth + 1, path, rows});
+  }
+  NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+  const auto left_child = static_cast<std::size_t>(first);
+  record.first_child = first;
+  record.gain = gain;
+  record.missing_branch = part.nodes[left_child + 1].weight > part.nodes[left_child].weight ? 1 : 0;
+  record.split = static_cast<std::int32_t>(part.splits.size());
+  Split& split = part.splits.emplace_back();
+  split.feature = cut.feature;
+  thicket.name_values(cut, split);
+}
+
+// Grows all that is below the node; false, and nothing is done, if one of its rows lacks a value.
+template <Scorer S>
+bool grow_thicket(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
+  worker.poller.poll(root.n_rows() * fit.params.features.size());
+  Thicket<S>& thicket = worker.thicket;
+  if (!thicket.start(fit.data, fit.plan.records, fit.params.features, worker.subtree, fit.rows_of(root),
+                     root.begin, worker.finder.scorer())) {
+    return false;
+  }
+  worker.sprouts.push_back({root.id, root.depth, root.path, thicket.all_rows()});
+  while (!worker.sprouts.empty()) {
+    const Sprout sprout = worker.sprouts.back();
+    worker.sprouts.pop_back();
+    grow_sprout(fit, part, sprout, worker);
+  }
+  return true;
+}
+
+}  // namespace hornbeam

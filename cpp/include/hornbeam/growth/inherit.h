@@ -1,0 +1,28 @@
+// What children inherit from the tests above them: features that are not worth trying again, and bounds on
+// what they may predict.
+#pragma once
+
+#include <span>
+
+#include "hornbeam/branchwork.h"
+#include "hornbeam/category_tests.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/frontier.h"
+
+namespace hornbeam {
+
+// A feature that has had a branch per category has nothing left to say.
+bool spends_feature(const CategoryPlan& categories, const Dataset& data, const Split& split);
+void spend_feature(const OpenNode& node, std::span<OpenNode> children);
+
+// What monotonic constraints are about: a number per node, or the share of the second of two classes.
+struct ConstrainedValues {
+  std::size_t value_size;  // numbers per node in the growing tree
+  bool is_classification;
+};
+// Children predict within the node's bounds; a test of a feature with a direction (-1, +1; 0 for none) parts
+// the bounds at the middle of the two values.
+void constrain(Branchwork& part, const ConstrainedValues& values, int direction, const OpenNode& node,
+               std::span<OpenNode> children);
+
+}  // namespace hornbeam

@@ -1,0 +1,50 @@
+// Which methods a tree is grown by, and the numbers they need: decided once, before the first node, from the
+// table, the options and the criterion. The methods find the same tests and differ in what they cost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "hornbeam/choice.h"
+#include "hornbeam/criterion.h"
+#include "hornbeam/growth/task.h"
+
+namespace hornbeam {
+
+// With several threads, nodes of at most this many rows are grown as pieces, one thread each.
+inline constexpr std::size_t kPieceRows = 8192;
+
+SecondStep second_step_of(Criterion criterion);
+
+// What the choice of methods asks about the criterion.
+struct CriterionTraits {
+  bool shows_another;  // criterion.h: what is shown is not the score
+  bool bounds_groups;  // criterion.h: can say what a group of values holds at most
+  int cell_size;
+  double weight_unit;
+};
+
+template <Scorer S>
+CriterionTraits traits_of(const S& scorer) {
+  return {kShowsAnother<S>, BoundsGroups<S>, scorer.cell_size(), scorer.stats().weight_unit()};
+}
+
+struct GrowthPlan {
+  Growth growth = Growth::kDepthFirst;
+  bool limited = false;          // the number of leaves or nodes is, so every test has to fit what is left
+  std::int64_t min_weight = 0;   // of a branch, in fixed point
+  std::size_t subtree_rows = 0;  // nodes of at most so many rows are grown as subtrees (subtree.h),
+  bool keeps_order = false;      // with their features in order,
+  bool grows_thickets = false;   // and small ones below them as thickets (thicket.h)
+  const RowValues* values = nullptr;    // random tests compare values by row; null: codes
+  const RowRecords* records = nullptr;  // best tests are found by groups of values (coarse.h); null: by code
+
+  std::unique_ptr<const RowValues> own_values;  // where the caller has not brought them
+  std::unique_ptr<const RowRecords> own_records;
+};
+
+GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, std::span<const Entry> entries,
+                       CancelPoller& poller);
+
+}  // namespace hornbeam

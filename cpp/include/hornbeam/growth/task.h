@@ -1,0 +1,21 @@
+// One tree to be grown, and the door to growing it with a criterion whose type is known. The door's body is
+// in tree_grower.h; the files cpp/src/grow_*.cpp open it, each for a few criteria, so that they compile side
+// by side.
+#pragma once
+
+#include "hornbeam/grower.h"
+
+namespace hornbeam {
+
+struct GrowTask {
+  const Dataset& data;
+  const Target& target;
+  const Sample& sample;
+  const GrowParams& params;  // with the features listed, and max_features counted
+  Cancel& cancel;
+};
+
+template <class S>
+GrownTree grow_with(const GrowTask& task, S scorer);
+
+}  // namespace hornbeam

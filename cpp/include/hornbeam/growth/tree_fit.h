@@ -1,0 +1,82 @@
+// What all who grow a tree share. Nothing here changes while nodes grow, except the order of the rows: each
+// node has its own stretch of them.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "hornbeam/category_plan.h"
+#include "hornbeam/frontier.h"
+#include "hornbeam/growth/plan.h"
+#include "hornbeam/growth/worker.h"
+#include "hornbeam/math.h"
+
+namespace hornbeam {
+
+template <Scorer S>
+struct TreeFit {
+  TreeFit(const GrowTask& task, const S& scorer, std::vector<Entry> rows)
+      : data(task.data),
+        target(task.target),
+        params(task.params),
+        cancel(task.cancel),
+        prototype(scorer),
+        entries(std::move(rows)),
+        n_values(target.is_classification() ? *std::ranges::max_element(target.n_classes) : 1) {
+    CancelPoller poller(cancel, params.on_calling_thread);
+    plan = plan_growth(task, traits_of(scorer), entries, poller);
+    categories = plan_categories(params.categorical_split, ln_of(params.merge_level), data, params.features,
+                                 entries, prototype, poller);
+    for (int i = 0; i < std::max(1, params.n_threads); ++i) {
+      const bool on_calling_thread = i == 0 && params.on_calling_thread;
+      workers.push_back(
+          std::make_unique<Worker<S>>(prototype, categories, params, cancel, on_calling_thread));
+    }
+  }
+  TreeFit(const TreeFit&) = delete;
+  TreeFit& operator=(const TreeFit&) = delete;
+
+  std::size_t value_size() const { return static_cast<std::size_t>(target.n_outputs) * n_values; }
+
+  std::span<Entry> rows_of(const OpenNode& node) {
+    Entry* list = node.portions != nullptr ? node.portions->data() : entries.data();
+    return {list + node.begin, node.n_rows()};
+  }
+
+  // Rows in portions: min_samples_* count what the portions of a node amount to (as C4.5 does, and so that
+  // there are never more leaves than rows). A little less passes, for what rounding has cost.
+  bool in_portions() const { return params.missing == Missing::kFractional; }
+  std::int64_t in_row_units(std::int64_t rows) const {
+    return in_portions() ? (rows << kPortionBits) - (rows << (kPortionBits - 10)) : rows;
+  }
+
+  bool ends_at(std::int64_t n_counted, std::int32_t depth) const {
+    return n_counted < in_row_units(params.min_samples_split) ||
+           n_counted < in_row_units(2 * params.min_samples_leaf) ||
+           (params.max_depth > 0 && depth >= params.max_depth);
+  }
+
+  // Gains are in the user's weight * impurity.
+  bool gains_too_little(double gain) const {
+    constexpr double kRounding = 0x1p-52;
+    return gain / root_weight + kRounding < params.min_impurity_decrease;
+  }
+
+  const Dataset& data;
+  const Target& target;
+  const GrowParams& params;
+  Cancel& cancel;
+  const S prototype;
+  std::vector<Entry> entries;  // all rows, those of a node side by side
+  const int n_values;          // per output
+  GrowthPlan plan;
+  CategoryPlan categories = CategoryPlan::subsets();
+  std::vector<std::unique_ptr<Worker<S>>> workers;  // the first one's thread is the caller's
+  double root_weight = 0.0;
+  bool in_pieces = false;  // every thread has nodes of its own
+};
+
+}  // namespace hornbeam

@@ -1,0 +1,55 @@
+// What one thread needs to grow nodes, kept from node to node.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hornbeam/cancel.h"
+#include "hornbeam/choice.h"
+#include "hornbeam/frontier.h"
+#include "hornbeam/growth/feature_draw.h"
+#include "hornbeam/growth/plan.h"
+#include "hornbeam/platform.h"
+#include "hornbeam/split.h"
+#include "hornbeam/subtree.h"
+#include "hornbeam/surrogates.h"
+#include "hornbeam/thicket.h"
+
+namespace hornbeam {
+
+// A node of a thicket that waits for its test.
+struct Sprout {
+  NodeId id;
+  std::int32_t depth;
+  std::uint64_t path;
+  Bits rows;
+};
+
+template <Scorer S>
+struct Worker {
+  Worker(const S& scorer, const CategoryPlan& categories, const GrowParams& params, Cancel& cancel,
+         bool on_calling_thread)
+      : finder(scorer, categories, params.missing != Missing::kLearn),
+        choice(second_step_of(params.criterion), params.min_significance),
+        features(params.features, params.max_features, params.key),
+        poller(cancel, on_calling_thread) {}
+  TestFinder<S> finder;
+  Choice choice;
+  FeatureDraw features;
+  std::vector<double> class_weights;
+  std::vector<OpenNode> children;  // of the node at hand, with their cells
+  std::vector<std::vector<typename S::Element>> child_cells{2};
+  std::vector<std::size_t> branch_begin;  // where the rows of each branch begin in the node, and the end
+  std::vector<typename S::Element> branch_cell;  // of a test that is looked at but not carried out yet,
+  std::vector<double> value;                     // and what the branch would predict
+  Buffer<Entry> scratch;
+  Buffer<std::uint8_t> branches;  // of the node's rows
+  std::vector<std::int64_t> row_weights;
+  SurrogateFinder surrogate_finder;
+  Subtree subtree;
+  Thicket<S> thicket;
+  std::vector<Sprout> sprouts;
+  CancelPoller poller;
+};
+
+}  // namespace hornbeam

@@ -1,0 +1,121 @@
+#include "hornbeam/growth/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hornbeam/subtree.h"
+
+namespace hornbeam {
+
+namespace {
+
+// Keeping so many features in order costs about as much as sorting one when it is tried.
+constexpr std::size_t kOrdersPerTry = 12;
+// Where so many features wait for each that is tried, looking at groups costs less than keeping orders.
+constexpr std::size_t kFeaturesPerTry = 3;
+
+// Slightly less than asked, so that a sum that is equal on paper passes.
+std::int64_t min_weight_in_units(double min_weight, double unit) {
+  return static_cast<std::int64_t>(std::ceil(min_weight / unit * (1 - 0x1p-40)));
+}
+
+// Where all features have few codes, larger nodes count their rows into cells and need no order.
+std::size_t rows_worth_ordering(const GrowTask& task, int cell_size) {
+  constexpr std::size_t kAlways = 4096;
+  Code most_codes = 0;
+  for (const FeatureId feature : task.params.features)
+    most_codes = std::max(most_codes, task.data.column(feature).n_codes);
+  return std::max(kAlways, 2 * std::size_t{most_codes} * static_cast<std::size_t>(cell_size));
+}
+
+std::size_t rows_of_subtrees(const GrowTask& task, int cell_size, bool by_values) {
+  const GrowParams& params = task.params;
+  // A subtree's lists of places have no room for a row that multiplies.
+  if (params.missing == Missing::kFractional) return 0;
+  std::size_t rows = std::min(params.subtree_rows, Subtree::most_rows(params.features.size()));
+  rows = std::min(rows, rows_worth_ordering(task, cell_size));
+  if (params.n_threads > 1) rows = std::min(rows, kPieceRows);
+  if (by_values) rows = std::min(rows, Subtree::most_rows_of_values(params.features.size()));
+  return rows;
+}
+
+// Rows as the user counts them, with their multiplicity (class counts only: stats.h).
+std::int64_t count_rows(std::span<const Entry> entries) {
+  std::int64_t count = 0;
+  for (const Entry& entry : entries) count += entry.payload & 0xff;
+  return count;
+}
+
+bool all_have_values(const RowValues& values, std::span<const FeatureId> features) {
+  return std::ranges::all_of(features, [&](FeatureId feature) { return values.of(feature) != nullptr; });
+}
+
+bool draws_few_features(const GrowParams& params) {
+  return params.features.size() >= kFeaturesPerTry * static_cast<std::size_t>(params.max_features);
+}
+
+bool has_only_numbers(const GrowTask& task) {
+  return std::ranges::all_of(task.params.features, [&](FeatureId feature) {
+    return task.data.column(feature).kind == ColumnKind::kNumeric;
+  });
+}
+
+}  // namespace
+
+SecondStep second_step_of(Criterion criterion) {
+  switch (criterion) {
+    case Criterion::kGainRatio:
+      return SecondStep::kGainRatio;
+    case Criterion::kChi2:
+      return SecondStep::kChi2;
+    case Criterion::kFTest:
+      return SecondStep::kFTest;
+    default:
+      return SecondStep::kNone;
+  }
+}
+
+GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, std::span<const Entry> entries,
+                       CancelPoller& poller) {
+  const GrowParams& params = task.params;
+  GrowthPlan plan;
+  plan.limited = params.max_leaf_nodes > 0 || params.max_nodes > 0;
+  // Which nodes a limit leaves out must not depend on which branch happens to be visited first.
+  plan.growth = plan.limited && params.growth == Growth::kDepthFirst ? Growth::kBestFirst : params.growth;
+  plan.min_weight = min_weight_in_units(params.min_weight_leaf, criterion.weight_unit);
+
+  // Thickets, groups and random tests of values know one step only, and nothing of surrogates or of what a
+  // criterion shows besides its score.
+  const bool plain = second_step_of(params.criterion) == SecondStep::kNone && !criterion.shows_another &&
+                     params.missing != Missing::kSurrogate;
+  const bool no_limit_binds =
+      params.min_samples_leaf <= 1 && plan.min_weight == 0 && params.monotonic.empty();
+
+  if (params.random_splits && plain) {
+    plan.values = params.row_values;
+    if (plan.values == nullptr) {
+      plan.own_values = std::make_unique<const RowValues>(task.data, poller);
+      plan.values = plan.own_values.get();
+    }
+    if (!all_have_values(*plan.values, params.features)) plan.values = nullptr;
+  }
+  if (criterion.bounds_groups && params.looks_at_groups && draws_few_features(params) &&
+      !params.random_splits && plain && no_limit_binds && params.missing == Missing::kLearn &&
+      RowRecords::can_hold(task.data) &&
+      count_rows(entries) < static_cast<std::int64_t>(RowRecords::kMostRows)) {
+    plan.records = params.records;
+    if (plan.records == nullptr) {
+      plan.own_records = std::make_unique<const RowRecords>(task.data, poller);
+      plan.records = plan.own_records.get();
+    }
+  }
+
+  plan.subtree_rows = rows_of_subtrees(task, criterion.cell_size, plan.values != nullptr);
+  plan.keeps_order = !params.random_splits &&
+                     params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
+  const bool by_numbers = params.random_splits ? plan.values != nullptr : has_only_numbers(task) && plain;
+  plan.grows_thickets = by_numbers && plan.growth == Growth::kDepthFirst && no_limit_binds;
+  return plan;
+}
+
+}  // namespace hornbeam
