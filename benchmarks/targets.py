@@ -105,6 +105,19 @@ def score_at_most(value: float) -> Target:
     return Target(f"score <= {value:g}", check)
 
 
+def score_at_most_share_of(peer: str, share: float) -> Target:
+    """hornbeam's score, where less is better (a size), is at most so much of the peer's."""
+
+    def check(result: CaseResult) -> tuple[str, bool] | None:
+        ours, theirs = result.main(), result.finished(peer)
+        if ours is None or theirs is None or ours.score is None or not theirs.score:
+            return None
+        measured = ours.score / theirs.score
+        return f"{measured:.0%}", measured <= share
+
+    return Target(f"score <= {share:.0%} of {peer}", check)
+
+
 def unit_at_most(value: float, label: str) -> Target:
     """hornbeam's time per piece of work (or, without a unit, its seconds) stays under a fixed value."""
 

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import hornbeam as hb
 from hornbeam.model import TREE_ARRAYS
+from hornbeam.selection.linear import linear_model
 
 SIZE = slice(53, 69)
 DIGEST = slice(81, 145)
@@ -162,7 +163,9 @@ NEIGHBOR_SAMPLES = ("neighbors", "neighbors_mixed", "neighbors_numbers")
 ADABOOST_SAMPLES = ("adaboost", "adaboost_of_kinds", "adaboost_of_trees", "adaboost_of_numbers")
 SAMPLES_OF_TREES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES + ADABOOST_SAMPLES
 STACKING_SAMPLES = ("stacking", "stacking_of_numbers")
-SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES + STACKING_SAMPLES
+DECLARED_SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES + STACKING_SAMPLES
+LINEAR_SAMPLES = ("linear",)  # a pipeline of scikit-learn, which is no class of ours
+SAMPLES = DECLARED_SAMPLES + LINEAR_SAMPLES
 
 
 def fit_samples() -> dict[str, tuple[Any, Any]]:
@@ -204,6 +207,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         **fit_neighbors(X, frame, colours, shades),
         **fit_adaboost(X, noise, frame, hidden),
         **fit_stacking(X, colours),
+        **fit_linear(frame, colours),
     }
 
 
@@ -334,6 +338,12 @@ def fit_stacking(X: np.ndarray, labels: np.ndarray) -> dict[str, tuple[Any, Any]
         "stacking": (classes.fit(X, labels), X),
         "stacking_of_numbers": (numbers.fit(frame, X[:, 0] * X[:, 1]), frame),
     }
+
+
+def fit_linear(frame: pd.DataFrame, labels: np.ndarray) -> dict[str, tuple[Any, Any]]:
+    """Fit the linear model of a comparison, by the names in LINEAR_SAMPLES."""
+    finite = frame.assign(size=frame["size"].where(frame["size"].abs() < 100))
+    return {"linear": (linear_model("classification").fit(finite, labels), finite)}
 
 
 def trees_of(model: Any) -> tuple[Any, ...]:

@@ -24,7 +24,13 @@ from benchmarks.growth import fit_growth
 from benchmarks.harness import AbsentError, Case, Contestant, Setting, job_names, load_case, load_job, require
 from benchmarks.measure import CaseResult, Outcome, race, run_job
 from benchmarks.scores import score_predictions, share_of_exact_neighbours
-from benchmarks.targets import at_most_times_slower, score_near, times_faster_than, times_faster_than_fastest
+from benchmarks.targets import (
+    at_most_times_slower,
+    score_at_most_share_of,
+    score_near,
+    times_faster_than,
+    times_faster_than_fastest,
+)
 from benchmarks.worker import Session
 
 AT_HAND = {"hornbeam", "sklearn", "scipy"}
@@ -225,6 +231,10 @@ def test_targets_are_judged_by_what_was_measured():
     result.outcomes[0].score = 0.7995
     assert score_near("quick", 0.001).verdict(result).reached is True
     assert score_near("quick", 0.0001).verdict(result).reached is False
+    result.outcomes[0].score, result.outcomes[1].score = 6.0, 10.0
+    assert score_at_most_share_of("quick", 0.6).verdict(result).reached is True
+    assert score_at_most_share_of("quick", 0.59).verdict(result).reached is False
+    assert score_at_most_share_of("late", 0.6).verdict(result).reached is None
 
 
 def test_sections_of_results_are_replaced_alone():

@@ -19,6 +19,7 @@ NAMES = (
     "predict_boosting",
     "predict_one_row",
     "predict_forest",
+    "load_forest",
     "knn",
     "knn_3d",
     "knn_128d",

@@ -4,6 +4,7 @@ import io
 import json
 import sys
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -35,16 +36,40 @@ def test_compare_prints_the_leaderboard_of_the_api(flowers, capsys):
     assert "Best is" in capsys.readouterr().out
 
 
-def test_compare_saves_the_best_that_a_file_can_hold(flowers, tmp_path, capsys):
+def test_compare_saves_the_winner_even_if_it_is_linear(flowers, tmp_path, capsys):
     out = tmp_path / "best.hornbeam"
     flags = ["--target", "kind", "--method", "tree", "--method", "linear", "--no-search", "--out", str(out)]
     assert run(["compare", str(flowers), *flags, "--json"]) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
-    assert found["methods"][0]["method"] == "linear" and found["saved"] == "tree"
-    assert "linear is best, but a model file cannot hold it: tree was saved" in printed.err
+    assert found["methods"][0]["method"] == found["saved"] == "linear"
+    assert printed.err == ""
+    assert run(["predict", str(out), str(flowers), "--probabilities"]) == 0
+    header, first, *_ = capsys.readouterr().out.splitlines()
+    assert header.startswith("prediction,probability setosa") and first.startswith("setosa,0.9")
+    assert run(["evaluate", str(out), str(flowers), "--target", "kind", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["model"]["accuracy"] > 0.95
+    assert run(["show", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("LogisticRegression") and lines[2] == "towards setosa:"
+    strongest = hb.load(out).steps[-1][1].coef_[0][np.argmax(np.abs(hb.load(out).steps[-1][1].coef_[0]))]
+    assert float(lines[3].split()[0]) == pytest.approx(strongest, rel=1e-3)
+    assert run(["export", str(out)]) == 1
+    assert "made of hornbeam's trees" in capsys.readouterr().err
+
+
+def test_compare_saves_the_best_that_a_file_can_hold(tmp_path, capsys):
+    """Nothing beats the baseline where there is nothing to learn, and a file holds no guesses."""
+    data, out = tmp_path / "noise.csv", tmp_path / "best.hornbeam"
+    data.write_text("a,y\n" + "".join(f"{i % 7},{'no' if i % 3 else 'yes'}\n" for i in range(60)))
+    assert (
+        run(["compare", str(data), "--target", "y", "--method", "tree", "--no-search", "--out", str(out)])
+        == 0
+    )
+    printed = capsys.readouterr()
+    assert "baseline is best, but a model file cannot hold it: tree was saved" in printed.err
     assert "`hb.compare(...).best_` can be pickled" in printed.err
-    assert hb.load(out).predict(load_iris(as_frame=True).data[:1]).tolist() == ["setosa"]
+    assert isinstance(hb.load(out), hb.DecisionTreeClassifier)
 
 
 def test_tune_prints_the_scores_of_grid_search(flowers, tmp_path, capsys):

@@ -1,6 +1,7 @@
 """Members of scikit-learn in model files: those of the closed list come back exactly, others are refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from model_files import edited, with_tensors
 from sklearn.datasets import load_diabetes, load_iris
@@ -13,6 +14,7 @@ from sklearn.svm import SVC
 
 import hornbeam as hb
 from hornbeam.errors import ModelFormatError
+from hornbeam.selection.linear import linear_model
 
 CLASSIFIERS = [
     LogisticRegression(max_iter=1000),
@@ -209,6 +211,106 @@ def test_a_linear_model_alone_is_no_model_of_ours(tmp_path):
 
     with pytest.raises(ModelFormatError, match="only known as a part of others"):
         hb.load(damaged(model, tmp_path, lambda data: edited(data, only_the_member)))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The linear model of a comparison: a pipeline that begins with a preparation of ours
+
+
+@pytest.fixture
+def mixed():
+    generator = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "size": np.where(np.arange(60) % 7 == 0, np.nan, generator.normal(5, 2, 60)),
+            "constant": np.ones(60),
+            "colour": pd.Categorical(generator.choice(["red", "green", "blue"], 60)),
+            "grade": pd.Categorical(generator.choice(["low", "high"], 60), ["low", "high"], ordered=True),
+        }
+    )
+    return frame, frame["size"].fillna(4) + (frame["colour"] == "red")
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_linear_models_come_back_bit_by_bit(names, mixed, tmp_path):
+    X, y = mixed
+    X = X if names else X[["size", "constant"]].to_numpy()
+    labels = np.array(["few", "many", "more"])[np.digitize(y, [4, 6])]
+    for model in (linear_model("classification").fit(X, labels), linear_model("regression").fit(X, y)):
+        loaded = save_and_load(model, tmp_path)
+        assert loaded.predict(X).tolist() == model.predict(X).tolist()
+        assert repr(loaded) == repr(model)
+        assert hasattr(loaded, "feature_names_in_") == names
+        assert loaded.steps[0][1].columns_out() == model.steps[0][1].columns_out()
+        data = (tmp_path / "m").read_bytes()
+        hb.save(loaded, tmp_path / "m")
+        assert (tmp_path / "m").read_bytes() == data
+    assert loaded.steps[0][1].n_features_out_ == len(loaded.steps[-1][1].coef_)
+
+
+def test_linear_models_are_members_too(mixed, tmp_path):
+    X, y = mixed
+    members = [("line", linear_model("regression")), ("tree", hb.DecisionTreeRegressor(max_depth=2))]
+    model = hb.StackingRegressor([members], cv=3).fit(X, y)
+    assert save_and_load(model, tmp_path).predict(X).tobytes() == model.predict(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value", "message"),
+    [
+        ("numbers__deviation", np.array([1.0, 0.0, 1.0]), "not scaled by finite numbers"),
+        ("numbers__deviation", np.array([1.0, -1.0, 1.0]), "not scaled by finite numbers"),
+        ("numbers__mean", np.array([np.nan, 0.0, 1.0]), "not scaled by finite numbers"),
+        ("numbers__middle", np.zeros(2), "shape"),
+        ("numbers__has_gaps", np.array([True, True, False]), "not what its parameters say"),
+        ("numbers__has_gaps", None, "is missing"),
+        ("marks__counts", np.array([2]), "do not add up"),
+        ("marks__counts", np.array([-1]), "do not add up"),
+        ("marks__codes", np.array([0, 1, 3]), "not one of its column"),
+        ("marks__codes", np.array([-1, 1, 2]), "not one of its column"),
+        ("marks__codes", np.array([0, 2, 1]), "not in order"),
+        ("schema__kinds", np.array([0, 0, 2, 2], dtype=np.uint8), "shape"),
+    ],
+    ids=str,
+)
+def test_wrong_preparations_are_refused(tensor, value, message, mixed, tmp_path):
+    model = linear_model("regression").fit(*mixed)
+    path = damaged(model, tmp_path, lambda data: with_tensors(data, **{f"steps__0__{tensor}": value}))
+    with pytest.raises(ModelFormatError, match=message):
+        hb.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda steps: steps.reverse(), "not made of scalers"),
+        (lambda steps: steps.pop(), "not made of scalers"),
+        (lambda steps: steps.insert(0, ["x", steps[0][1]]), "not made of scalers"),
+        (lambda steps: steps.append(["x", steps[0][1]]), "not made of scalers"),
+        (lambda steps: steps[0][1].update(estimator="hornbeam.Scale"), "does not know"),
+        (lambda steps: steps[0][1].update(estimator="sklearn.Design"), "does not know"),
+        (lambda steps: steps[0][1]["parameters"].update(x=1), "no parameter 'x'"),
+    ],
+)
+def test_wrong_steps_are_refused(change, message, mixed, tmp_path):
+    def edit(header):
+        change(header["__metadata__"]["model"]["parameters"]["steps"])
+
+    with pytest.raises(ModelFormatError, match=message):
+        hb.load(damaged(linear_model("regression").fit(*mixed), tmp_path, lambda data: edited(data, edit)))
+
+
+def test_a_preparation_alone_is_no_model(mixed, tmp_path):
+    with pytest.raises(TypeError, match="takes the estimators of hornbeam"):
+        hb.save(linear_model("regression").fit(*mixed).steps[0][1], tmp_path / "m")
+
+
+def test_columns_beyond_all_measure_are_refused(mixed, tmp_path):
+    X, y = mixed
+    model = linear_model("regression").fit(X, y)
+    model.steps[0][1].numbers_[0].mean = 1e200
+    with pytest.raises(ValueError, match="The mean of a column is beyond"):
+        hb.save(model, tmp_path / "m")
 
 
 def test_predict_only_leaves_the_answers_out(tmp_path):

@@ -80,12 +80,12 @@ def compare(
 
 
 def _save_best(found: hb.Comparison, X: Any, y: Any, out: str) -> str:
-    """Save the best model that a model file can hold; return the name of its method."""
+    """Save the best model that a file can hold, which is any but a bare guess; return its method's name."""
     for name in found.names:
         model = found.best_ if name == found.best_name else found.estimator(name).fit(X, y)
         try:
             pieces = packed(model)
-        except (TypeError, ValueError):  # not one of ours, or with a member that is not
+        except (TypeError, ValueError):  # the baseline; what the user adds cannot come from a command line
             continue
         write_output(out, pieces)
         if name != found.best_name:

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from hornbeam.baseline import baseline
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns
+from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
 from hornbeam.cli.scores import baseline_scores, scores_of
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_table, take_column
@@ -48,9 +48,9 @@ def evaluate(
         for part, (X, y) in rows.items()
     }
     if json:
-        print_json({"estimator": type(fitted).__name__, "target": target, **scores})
+        print_json({"estimator": model_name(fitted), "target": target, **scores})
     else:
-        _print_scores(type(fitted).__name__, scores)
+        _print_scores(model_name(fitted), scores)
 
 
 def rows_with_answers(model: Any, path: str, target: str, form: TableFormat) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.tables import TableFormat
 from hornbeam.inside.words import count, named
 
-__all__ = ["ModelFile", "format_for", "load_model", "model_columns"]
+__all__ = ["ModelFile", "format_for", "load_model", "model_columns", "model_name"]
 
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that fit has written.")]
 
@@ -22,7 +22,7 @@ def load_model(path: str) -> Any:
 
 def format_for(model: Any, form: TableFormat) -> TableFormat:
     """Keep as text what was text in the fit, even where all cells happen to look like numbers."""
-    schema = getattr(getattr(model, "_model", None), "schema", None)
+    schema = _schema_of(model)
     if schema is None:
         return form
     texts = {
@@ -31,6 +31,18 @@ def format_for(model: Any, form: TableFormat) -> TableFormat:
         if categories and any(isinstance(category, str) for category in categories)
     }
     return replace(form, text_columns=frozenset(texts))
+
+
+def model_name(model: Any) -> str:
+    """Name the kind of a model; a pipeline is what its last step is."""
+    return type(model.steps[-1][1] if hasattr(model, "steps") else model).__name__
+
+
+def _schema_of(model: Any) -> Any:
+    """Return what a model knows about its columns; of a pipeline, its first step knows."""
+    if hasattr(model, "steps"):
+        return getattr(model.steps[0][1], "schema_", None)
+    return getattr(getattr(model, "_model", None), "schema", None)
 
 
 def model_columns(model: Any, table: Any) -> Any:

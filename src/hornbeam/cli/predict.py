@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from sklearn.base import is_classifier
 
-from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns
+from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, Force, Output, check_output, safe_cell, write_output
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_batches
 
@@ -33,7 +33,7 @@ def predict(
     check_output(out, force=force, inputs=[model, data])
     fitted = load_model(model)
     if probabilities and not hasattr(fitted, "predict_proba"):
-        raise typer.BadParameter(f"--probabilities: {type(fitted).__name__} predicts numbers, not classes.")
+        raise typer.BadParameter(f"--probabilities: {model_name(fitted)} predicts numbers, not classes.")
     batches = read_batches(data, format_for(fitted, TableFormat(separator, na or ())))
     answers = _answers(fitted, batches, probabilities=probabilities)
     write_output(out, _json_lines(answers) if json else _csv_lines(answers))

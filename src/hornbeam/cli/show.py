@@ -4,10 +4,11 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns
+from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
 from hornbeam.cli.tables import Missing, Separator, TableFormat, read_table
 from hornbeam.cli.targets import read_learning_rows
@@ -69,14 +70,14 @@ def show(
     else:
         shown = _description(fitted, tree, rules)
     if json:
-        print_json({"estimator": type(fitted).__name__, **shown})
+        print_json({"estimator": model_name(fitted), **shown})
     else:
-        typer.echo(_as_text(type(fitted).__name__, shown))
+        typer.echo(_as_text(model_name(fitted), shown))
 
 
 def _explanation(model: Any, data: str, row: int, form: TableFormat) -> str:
     if not hasattr(model, "explain"):
-        raise Mistake(f"{type(model).__name__} cannot explain a single row yet.")
+        raise Mistake(f"{model_name(model)} cannot explain a single row yet.")
     table = model_columns(model, read_table(data, form))
     if row > table.num_rows:
         raise Mistake(f"{printable(data, None)} has {count(table.num_rows, 'row')}: there is no row {row}.")
@@ -88,7 +89,7 @@ def _ask(model: Any, number: int | None) -> dict[str, Any]:
     trees = model._model.trees if hasattr(model, "_reading") else ()
     if number is None and len(trees) != 1:
         raise Mistake(
-            f"{type(model).__name__} has {count(len(trees), 'tree')}, and --ask goes through one: "
+            f"{model_name(model)} has {count(len(trees), 'tree')}, and --ask goes through one: "
             "say which with --tree N."
         )
     reading = model._reading(_tree(model, trees, number or 0))
@@ -110,7 +111,7 @@ def _ask(model: Any, number: int | None) -> dict[str, Any]:
 def _splits(model: Any, data: str, target: str | None, node: int, form: TableFormat) -> dict[str, Any]:
     """List the tests that a node could have asked of some rows, the best first."""
     if not hasattr(model, "split_table"):
-        raise Mistake(f"{type(model).__name__} is no single tree: only these can list the tests of a node.")
+        raise Mistake(f"{model_name(model)} is no single tree: only these can list the tests of a node.")
     if target is None:
         raise typer.BadParameter("--splits needs --target: the column that holds the right answers.")
     if node >= model.tree_.node_count:
@@ -122,13 +123,15 @@ def _splits(model: Any, data: str, target: str | None, node: int, form: TableFor
 
 def _tree(model: Any, trees: Sequence[Any], number: int) -> Any:
     if not 0 <= number < len(trees):
-        raise Mistake(f"There is no tree {number}: {type(model).__name__} has {count(len(trees), 'tree')}.")
+        raise Mistake(f"There is no tree {number}: {model_name(model)} has {count(len(trees), 'tree')}.")
     return trees[number]
 
 
 def _description(model: Any, number: int | None, style: Style) -> dict[str, Any]:
     """Describe a single tree by itself; an ensemble by its features, or by the tree that was asked for."""
     trees = model._model.trees if hasattr(model, "_reading") else ()
+    if number is None and hasattr(model, "steps"):
+        return {"coefficients": _coefficients(model)}
     if number is None and len(trees) != 1:
         return {"trees": len(trees), "importances": _importances(model)}
     chosen = _tree(model, trees, number or 0)
@@ -144,19 +147,48 @@ def _importances(model: Any) -> dict[str, float]:
     return {str(name): float(share) for name, share in ranked[:MOST_IMPORTANT]}
 
 
+def _coefficients(pipeline: Any) -> dict[str, dict[str, float]]:
+    """What moves the answer of a linear model most, by the class it speaks for; numbers have one answer."""
+    columns = pipeline.steps[0][1].columns_out()
+    model = pipeline.steps[-1][1]
+    rows = np.atleast_2d(model.coef_)
+    answers = getattr(model, "classes_", ["the number"])[-len(rows) :]  # of two classes, the second
+    found = {}
+    for answer, row in zip(answers, rows, strict=True):
+        ranked = np.argsort(-np.abs(row), kind="stable")[:MOST_IMPORTANT]
+        found[str(answer)] = {columns[place]: float(row[place]) for place in ranked}
+    return found
+
+
 def _as_text(name: str, shown: dict[str, Any]) -> str:
     if "explanation" in shown:
         return str(shown["explanation"])
     if "splits" in shown:
         return _split_lines(shown["splits"])
+    if "coefficients" in shown:
+        return _coefficient_lines(name, shown["coefficients"])
     if "rules" not in shown:
-        lines = [f"{name} of {count(shown['trees'], 'tree')}; give --tree N to see one."]
-        lines += [f"{percent(share):>8}  {named(feature)}" for feature, share in shown["importances"].items()]
-        return "\n".join(lines)
+        return _importance_lines(name, shown["trees"], shown["importances"])
     rules = shown["rules"]
     if isinstance(rules, dict):
         return "\n".join(f"{named(answer)}: {formula}" for answer, formula in rules.items())
     return str(rules)
+
+
+def _importance_lines(name: str, n_trees: int, importances: dict[str, float]) -> str:
+    if not n_trees:
+        return f"{name} has no trees that could be shown; `hornbeam report` looks at it from outside."
+    lines = [f"{name} of {count(n_trees, 'tree')}; give --tree N to see one."]
+    lines += [f"{percent(share):>8}  {named(feature)}" for feature, share in importances.items()]
+    return "\n".join(lines)
+
+
+def _coefficient_lines(name: str, coefficients: dict[str, dict[str, float]]) -> str:
+    lines = [f"{name}: what moves the answer most, and how far.", "Numbers count in standard deviations."]
+    for answer, columns in coefficients.items():
+        lines.append(f"towards {named(answer)}:")
+        lines += [f"{weight:>+12.4g}  {named(column)}" for column, weight in columns.items()]
+    return "\n".join(lines)
 
 
 def _split_lines(splits: Sequence[dict[str, Any]]) -> str:

@@ -36,7 +36,13 @@ from hornbeam.io.adaboost import read_rounds, write_rounds
 from hornbeam.io.boosting import read_boosting, write_boosting
 from hornbeam.io.draws import read_draws, write_draws
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
-from hornbeam.io.foreign import foreign_name, foreign_parameters, read_foreign, write_foreign
+from hornbeam.io.foreign import (
+    foreign_name,
+    foreign_parameters,
+    is_linear_model,
+    read_foreign,
+    write_foreign,
+)
 from hornbeam.io.neighbors import (
     read_neighbor_classes,
     read_neighbor_numbers,
@@ -52,7 +58,15 @@ from hornbeam.model import Ensemble
 from hornbeam.params import Declared, options_of
 from hornbeam.recipes.bag import MemberFeatures
 
-__all__ = ["Codec", "codec_of", "read_child", "read_estimator", "write_child", "write_estimator"]
+__all__ = [
+    "Codec",
+    "codec_of",
+    "read_child",
+    "read_estimator",
+    "require_model",
+    "write_child",
+    "write_estimator",
+]
 
 
 @dataclass(frozen=True)
@@ -64,45 +78,46 @@ class Codec:
     read: Callable[[Any, RecordReader], None]
 
 
-def write_estimator(estimator: Declared, writer: RecordWriter) -> dict[str, Any]:
-    """Put a fitted estimator into a record; return the record's description."""
-    codec = codec_of(estimator)
-    parameters = parameters_of(estimator, _estimators())  # first: they name members that cannot be saved
-    codec.write(estimator, writer)
-    return writer.description(codec.estimator.__name__, parameters)
+def write_estimator(estimator: Any, writer: RecordWriter, what: str = "the model") -> dict[str, Any]:
+    """Put a fitted estimator, ours or one of the few that are not, into a record; return its description."""
+    foreign = foreign_name(estimator)
+    if foreign is None:
+        codec = codec_of(estimator)
+        parameters = parameters_of(estimator, _estimators())  # first: they name members that cannot be saved
+        codec.write(estimator, writer)
+        return writer.description(codec.estimator.__name__, parameters)
+    parameters = parameters_as_json(foreign_parameters(estimator, what), _estimators(), what)
+    write_foreign(estimator, writer, write_child)
+    return writer.description(foreign, parameters)
 
 
-def read_estimator(reader: RecordReader) -> Declared:
-    """Take a fitted estimator out of a record."""
-    estimator: Declared = estimator_of(reader.estimator, reader.parameters, _estimators())
-    if reader.estimator not in _CODECS:
+def read_estimator(reader: RecordReader, *, is_part: bool = False) -> Any:
+    """Take a fitted estimator out of a record; some are known only as parts of others."""
+    estimator = estimator_of(reader.estimator, reader.parameters, _estimators())
+    if reader.estimator in _CODECS:
+        _CODECS[reader.estimator].read(estimator, reader)
+    elif is_part or is_linear_model(estimator):
+        read_foreign(estimator, reader, read_child)
+    else:
         raise ModelFormatError(f"a {type(estimator).__name__} is only known as a part of others")
-    _CODECS[reader.estimator].read(estimator, reader)
     reader.finish()
     return estimator
 
 
 def write_child(name: str, estimator: Any, writer: RecordWriter) -> None:
-    """Put in a fitted estimator that is a part of another: one of ours, or of the few that are not."""
-    inside = writer.child(name)
-    foreign = foreign_name(estimator)
-    if foreign is None:
-        writer.keep_child(name, write_estimator(estimator, inside))
-        return
-    parameters = parameters_as_json(foreign_parameters(estimator, name), _estimators(), name)
-    write_foreign(estimator, inside, write_child)
-    writer.keep_child(name, inside.description(foreign, parameters))
+    """Put in a fitted estimator that is a part of another."""
+    writer.keep_child(name, write_estimator(estimator, writer.child(name), name))
 
 
 def read_child(name: str, reader: RecordReader) -> Any:
     """Take out a fitted estimator that is a part of another."""
-    inside = reader.child(name)
-    if inside.estimator in _CODECS:
-        return read_estimator(inside)
-    estimator = estimator_of(inside.estimator, inside.parameters, _estimators())
-    read_foreign(estimator, inside, read_child)
-    inside.finish()
-    return estimator
+    return read_estimator(reader.child(name), is_part=True)
+
+
+def require_model(estimator: object) -> None:
+    """Refuse what is not a model that a file can hold: TypeError."""
+    if not is_linear_model(estimator):
+        codec_of(estimator)
 
 
 def codec_of(estimator: object) -> Codec:

@@ -1,9 +1,10 @@
 """scikit-learn's linear models and scalers as members: into a record and back, as parameters and arrays.
 
-The list is closed and short: what stacks and bags are most often made of besides our own estimators. A name
-in a file is looked up here; the module it stands for is written here, never in the file. Everything else is
-refused when it is saved, by name. Parameters that equal scikit-learn's defaults are left out, so that a file
-does not depend on which parameters a version of it has.
+The list is closed and short: what stacks and bags are most often made of besides our own estimators, and the
+linear model of a comparison, which is a pipeline with a preparation of ours in front. A name in a file is
+looked up here; the module it stands for is written here, never in the file. Everything else is refused when
+it is saved, by name. Parameters that equal scikit-learn's defaults are left out, so that a file does not
+depend on which parameters a version of it has.
 """
 
 import importlib
@@ -17,12 +18,14 @@ import numpy.typing as npt
 
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.container import STORED_DTYPES
+from hornbeam.io.linear import read_design, write_design
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_classes, read_feature_names, write_classes
 
 __all__ = [
     "foreign_name",
     "foreign_parameters",
+    "is_linear_model",
     "make_foreign",
     "read_foreign",
     "write_foreign",
@@ -30,16 +33,16 @@ __all__ = [
 
 AnyArray = npt.NDArray[Any]
 
-_PREFIX = "sklearn."
 _LARGEST = 1e100  # numbers beyond it are no model: their products overflow
 _NEVER_STORED = frozenset({"n_jobs", "verbose", "copy", "copy_X"})  # they do not change a model
 
 
 @dataclass(frozen=True)
 class _Foreign:
-    """A class of scikit-learn: where it is, which parameters may be stored, what its fit sets.
+    """A class that is not declared: where it is, which parameters may be stored, what its fit sets.
 
-    `arrays` are fitted attributes, numbers or arrays of them. `check` refuses what cannot predict.
+    `arrays` are fitted attributes, numbers or arrays of them. `check` refuses what cannot predict. A file
+    writes the name of the class behind that of its library.
     """
 
     module: str
@@ -48,6 +51,9 @@ class _Foreign:
     check: Callable[[Any], bool]
     optional: tuple[str, ...] = ()
     has_classes: bool = False
+
+    def name_of(self, short: str) -> str:
+        return f"{self.module.partition('.')[0]}.{short}"
 
 
 def _is_line(model: Any) -> bool:
@@ -105,16 +111,24 @@ _FOREIGN: Mapping[str, _Foreign] = {
         optional=("mean_", "var_", "scale_"),
     ),
     "Pipeline": _Foreign("sklearn.pipeline", frozenset({"steps"}), (), lambda model: True),
+    "Design": _Foreign("hornbeam.selection.linear", frozenset(), (), lambda model: True),
 }
+_SCALER, _DESIGN = "sklearn.StandardScaler", "hornbeam.Design"
 
 
 def foreign_name(estimator: object) -> str | None:
-    """Return the name a file has for an estimator of scikit-learn; None if it has none."""
+    """Return the name a file has for an estimator of this list; None if it has none."""
     kind = type(estimator)
     foreign = _FOREIGN.get(kind.__name__)
     if foreign is None or not kind.__module__.startswith(foreign.module):
         return None
-    return _PREFIX + kind.__name__
+    return foreign.name_of(kind.__name__)
+
+
+def is_linear_model(estimator: Any) -> bool:
+    """Whether this is the linear model of a comparison, the one pipeline that is a model of its own."""
+    steps: list[Any] = getattr(estimator, "steps", [])
+    return foreign_name(estimator) is not None and bool(steps) and foreign_name(steps[0][1]) == _DESIGN
 
 
 def foreign_parameters(estimator: Any, what: str) -> dict[str, Any]:
@@ -144,11 +158,11 @@ def _equals(value: Any, default: Any) -> bool:
 
 
 def make_foreign(name: str, parameters: Mapping[str, Any]) -> Any:
-    """Make an estimator of scikit-learn, not fitted, from parameters of a file; None for unknown names."""
-    if not name.startswith(_PREFIX) or name.removeprefix(_PREFIX) not in _FOREIGN:
+    """Make an estimator of this list, not fitted, from parameters of a file; None for unknown names."""
+    short = name.rpartition(".")[2]
+    foreign = _FOREIGN.get(short)
+    if foreign is None or foreign.name_of(short) != name:
         return None
-    short = name.removeprefix(_PREFIX)
-    foreign = _FOREIGN[short]
     kind = getattr(importlib.import_module(foreign.module), short)
     for parameter in parameters:
         if parameter not in foreign.parameters:
@@ -162,14 +176,15 @@ def make_foreign(name: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _checked_steps(steps: Any) -> list[tuple[str, Any]]:
-    """Check that steps are scalers with an estimator of the list behind them."""
+    """Check that steps are scalers, or a preparation and scalers, with an estimator behind them."""
     is_pairs = isinstance(steps, list) and all(isinstance(step, list) and len(step) == 2 for step in steps)
     if not is_pairs or not steps or len({repr(name) for name, _ in steps}) < len(steps):
         raise ModelFormatError("the steps of a pipeline are not pairs of name and estimator")
     for position, (name, step) in enumerate(steps):
-        is_scaler = foreign_name(step) == _PREFIX + "StandardScaler"
+        prepares = foreign_name(step) in ((_DESIGN, _SCALER) if position == 0 else (_SCALER,))
         is_last = position == len(steps) - 1
-        if not isinstance(name, str) or "__" in name or is_scaler == is_last or not hasattr(step, "fit"):
+        is_misplaced = prepares == is_last or (position > 0 and foreign_name(step) == _DESIGN)
+        if not isinstance(name, str) or "__" in name or is_misplaced or not hasattr(step, "fit"):
             raise ModelFormatError("a pipeline is not made of scalers and a learner behind them")
     return [(name, step) for name, step in steps]
 
@@ -183,6 +198,9 @@ Read = Callable[[str, RecordReader], Any]
 
 def write_foreign(estimator: Any, writer: RecordWriter, write_child: Write) -> None:
     """Put in what `fit` has set."""
+    if foreign_name(estimator) == _DESIGN:
+        write_design(estimator, writer)
+        return
     foreign = _FOREIGN[type(estimator).__name__]
     writer.facts["n_features"] = int(estimator.n_features_in_)
     writer.put_texts("feature_names", [str(name) for name in getattr(estimator, "feature_names_in_", ())])
@@ -210,6 +228,9 @@ def write_foreign(estimator: Any, writer: RecordWriter, write_child: Write) -> N
 
 def read_foreign(estimator: Any, reader: RecordReader, read_child: Read) -> None:
     """Take out what `fit` had set, checked so far that it predicts."""
+    if foreign_name(estimator) == _DESIGN:
+        read_design(estimator, reader)
+        return
     short = type(estimator).__name__
     foreign = _FOREIGN[short]
     n_features = reader.fact("n_features", int)
@@ -255,6 +276,7 @@ def _read_steps(pipeline: Any, reader: RecordReader, read_child: Read, n_feature
         step = read_child(f"steps.{number}", reader)
         if type(step) is not type(template) or getattr(step, "n_features_in_", 0) != n_features:
             raise ModelFormatError("a step of a pipeline is not what its parameters say")
+        n_features = getattr(step, "n_features_out_", n_features)  # a scaler leaves the columns as many
         steps.append((name, step))
     pipeline.steps = steps
 

@@ -14,11 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam import _core
 from hornbeam.data.table import shown
 from hornbeam.errors import ModelFormatError
-from hornbeam.io.codec import codec_of, read_estimator, write_estimator
+from hornbeam.io.codec import read_estimator, require_model, write_estimator
 from hornbeam.io.container import Contents, pack, read
 from hornbeam.io.files import open_regular, text_of_path, write_whole
 from hornbeam.io.record import RecordReader, RecordWriter
-from hornbeam.params import Declared
 
 __all__ = ["load", "packed", "read_model", "save"]
 
@@ -40,7 +39,7 @@ def save(model: Any, path: Path, *, predict_only: bool = False) -> None:
 
 def packed(model: Any, *, predict_only: bool = False) -> list[bytes | memoryview]:
     """Lay a fitted estimator out as the pieces of its file."""
-    codec_of(model)
+    require_model(model)
     check_is_fitted(model)
     writer = RecordWriter(predict_only=predict_only)
     document = write_estimator(model, writer)
@@ -61,7 +60,7 @@ def load(path: Path) -> Any:
             raise ModelFormatError(f"{shown(place, limit=4096)}: {error}") from None
 
 
-def read_model(file: BufferedIOBase, size: int) -> Declared:
+def read_model(file: BufferedIOBase, size: int) -> Any:
     """Read an estimator from a file that is open, of `size` bytes."""
     contents = read(file, size)
     model = read_estimator(RecordReader(contents.document, contents.tensors))

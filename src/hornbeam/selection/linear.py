@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.encode import core_column
 from hornbeam.data.sources import open_source
-from hornbeam.data.table import Column, SparseColumn, Table, read_columns, read_table_as
+from hornbeam.data.table import Column, Schema, SparseColumn, Table, read_columns, read_table_as
 from hornbeam.data.task import Task
 
-__all__ = ["Design", "linear_model"]
+__all__ = ["Design", "Scale", "linear_model"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -44,11 +44,38 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn medians, scales and categories."""
         source = open_source(X, type(self).__name__)
         table = read_columns(source, categorical_features="from_dtype")
-        self.schema_ = table.schema
-        self.n_features_in_ = len(table.columns)
-        self.numbers_ = [_Scale.of(_numbers(column)) for column in table.columns if _is_number(column)]
-        self.categories_ = [_frequent(column) for column in table.columns if not _is_number(column)]
+        scales = [Scale.of(_numbers(column)) for column in table.columns if _is_number(column)]
+        kept = [_frequent(column) for column in table.columns if not _is_number(column)]
+        self.set_learned(table.schema, scales, kept)
         return self
+
+    def set_learned(
+        self, schema: Schema, numbers: "list[Scale]", categories: list[npt.NDArray[np.int64]]
+    ) -> None:
+        """Set what a fit has found, or a model file holds: scales of numbers, codes of marked categories."""
+        self.schema_ = schema
+        self.numbers_ = numbers
+        self.categories_ = categories
+        self.n_features_in_ = len(schema.names)
+        if schema.names_given:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of columns of the matrix."""
+        return sum(1 + scale.has_gaps for scale in self.numbers_) + sum(map(len, self.categories_))
+
+    def columns_out(self) -> list[str]:
+        """Say what each column of the matrix stands for."""
+        numbers, marks = [], []
+        scales, kept = iter(self.numbers_), iter(self.categories_)
+        schema = self.schema_
+        for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
+            if kind == "categorical":
+                marks += [f"{name} = {(categories or ())[code]}" for code in next(kept)]
+            else:
+                numbers += [name, f"{name} is missing"][: 1 + next(scales).has_gaps]
+        return [*numbers, *marks]
 
     def transform(self, X: Any) -> Any:
         """Return the matrix: dense, or sparse where there are categories."""
@@ -79,14 +106,15 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class _Scale:
+class Scale:
     """What a column of numbers is filled and scaled with."""
 
     def __init__(self, middle: float, mean: float, deviation: float, *, has_gaps: bool) -> None:
         self.middle, self.mean, self.deviation, self.has_gaps = middle, mean, deviation, has_gaps
 
     @classmethod
-    def of(cls, values: FloatArray) -> "_Scale":
+    def of(cls, values: FloatArray) -> "Scale":
+        """Learn from the numbers of a column."""
         gaps = np.isnan(values)
         known = values[~gaps]
         if not len(known):
