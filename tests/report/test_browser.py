@@ -143,6 +143,19 @@ def test_pages_fit_every_window(browser, pages, width, scheme):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
+@pytest.mark.parametrize("page", ["large", "forest", "hostile"])
+def test_words_of_a_node_leave_room_for_its_mark(browser, pages, page):
+    opened(browser, pages[page])
+    settled(browser)
+    gaps = browser.execute_script(
+        "return [...document.querySelectorAll('#nodes .node')].map(node => {"
+        "  const words = node.querySelector('.words').getBBox(), mark = node.querySelector('.more');"
+        "  const end = mark && mark.textContent ? mark.getBBox().x : node.querySelector('.box').getBBox().width;"
+        "  return end - (words.x + words.width) })"
+    )
+    assert len(gaps) > 3 and min(gaps) > 3
+
+
 def test_nodes_open_and_close(browser, pages):
     opened(browser, pages["forest"])
     before = shown(browser)

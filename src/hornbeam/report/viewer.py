@@ -134,7 +134,8 @@ def _tree(reading: TreeReading, nodes: list[int]) -> dict[str, Any]:
         "way": [""] * len(nodes),
         "rows": [reading.row_words(node) for node in nodes],
         "share": [_rounded(reading.weight(node) / max(reading.weight(0), 1e-300)) for node in nodes],
-        "impurity": [_rounded(float(tree.impurity[node])) for node in nodes],
+        # Trees of boosting lower a loss and have no impurity of their own.
+        "impurity": [_rounded(float(tree.impurity[node])) for node in nodes] if tree.impurity.any() else None,
         "gain": [_rounded(float(tree.gain[node])) for node in nodes],
         "answer": [reading.answer_words(node) for node in nodes],
         "shares": _top_shares(reading, nodes),

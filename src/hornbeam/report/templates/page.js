@@ -23,6 +23,7 @@
     ["viewer", "canvas", "map", "world", "links", "nodes", "facts"].map(byId);
 
   const COLUMN = 244, LINE = 52, WIDTH = 196, HEIGHT = 32; // distances between nodes, and the size of one
+  const TEXT = 13, SMALL = 11, EDGE = 11, MARK = 26; // sizes of letters; room left of a text, and for the mark that folds
   const COLOURS = ["blue", "orange", "green", "pink", "sky", "red", "yellow", "grey"];
   const LEAST_ZOOM = 0.002, MOST_ZOOM = 4, FAR = 0.4, READABLE = 0.75; // below FAR no text can be read
   const FIRST_NODES = 40; // opened at first: as many levels as have about so many nodes
@@ -45,13 +46,24 @@
     if (parent) parent.append(made);
     return made;
   };
-  const cut = (text, most) => {
-    const letters = Array.from(text);
-    return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : text;
+  const ruler = document.createElement("canvas").getContext("2d"); // letters differ in width: a count says little
+  const widthOf = (text, size) => {
+    ruler.font = `${size}px ${getComputedStyle(canvas).fontFamily}`;
+    return ruler.measureText(text).width;
   };
-  const cutTest = (text, most) => { // a name is rather cut than a threshold
-    const at = text.lastIndexOf(" <= ");
-    return at < 0 ? cut(text, most) : cut(text.slice(0, at), most - (text.length - at)) + text.slice(at);
+  const cut = (text, room, size = TEXT) => { // the longest beginning that fits, if not all
+    if (widthOf(text, size) <= room) return text;
+    const letters = Array.from(text);
+    let fits = 0, fails = letters.length;
+    while (fails - fits > 1) {
+      const middle = (fits + fails) >> 1;
+      if (widthOf(letters.slice(0, middle).join("") + "…", size) <= room) fits = middle; else fails = middle;
+    }
+    return letters.slice(0, fits).join("") + "…";
+  };
+  const cutTest = (text, room) => { // a name is rather cut than a threshold
+    const at = text.lastIndexOf(" <= "), threshold = at < 0 ? "" : text.slice(at);
+    return cut(at < 0 ? text : text.slice(0, at), room - widthOf(threshold, TEXT)) + threshold;
   };
   const percent = (share) =>
     share === 0 || share === 1 ? `${100 * share} %`
@@ -223,18 +235,18 @@
     const group = svgElement("g", { class: "node", "data-node": tree.node[node] }, nodes);
     svgElement("rect", { class: "box", x: 0, y: -HEIGHT / 2, width: WIDTH, height: HEIGHT, rx: isLeaf ? 3 : 13 }, group);
     if (isLeaf) shade(node, group);
-    const text = isLeaf ? answerText(node) : cutTest(tree.test[node], 21);
-    svgElement("text", { x: 11, y: data.classes ? -3 : 0 }, group).textContent = cut(text, 27);
+    const text = isLeaf ? answerText(node, WIDTH - 2 * EDGE) : cutTest(tree.test[node], WIDTH - EDGE - MARK);
+    svgElement("text", { class: "words", x: EDGE, y: data.classes ? -3 : 0 }, group).textContent = text;
     bar(node, group);
-    if (node) svgElement("text", { class: "way", x: 4, y: -HEIGHT / 2 - 8 }, group).textContent = cut(tree.way[node], 26);
+    if (node) svgElement("text", { class: "way", x: 4, y: -HEIGHT / 2 - 8 }, group).textContent = cut(tree.way[node], WIDTH, SMALL);
     if (!isLeaf) svgElement("text", { class: "more", x: WIDTH - 13, y: -1 }, group);
     const link = node ? svgElement("path", { class: "link", "stroke-width": 1 + 7 * tree.share[node] }, links) : null;
     return { group, link };
   };
 
-  const answerText = (node) => {
-    const shares = tree.shares && tree.shares[node];
-    return shares ? `${cut(tree.answer[node], 20)} ${percent(shares[1])}` : tree.answer[node];
+  const answerText = (node, room) => {
+    const shares = tree.shares && tree.shares[node], share = shares ? ` ${percent(shares[1])}` : "";
+    return cut(tree.answer[node], room - widthOf(share, TEXT)) + share;
   };
 
   const shadeOf = (node) => (tree.shares ? colourOf(tree.shares[node][0]) : "blue");
@@ -291,7 +303,7 @@
     line("Node", String(tree.node[node]));
     line("Rows", `${tree.rows[node]} (${percent(tree.share[node])})`);
     if (tree.children[node].length) line(tree.shares ? "Most are" : "Value", tree.answer[node]);
-    line("Impurity", String(tree.impurity[node]));
+    if (tree.impurity) line("Impurity", String(tree.impurity[node]));
     if (tree.children[node].length) line("Gain", String(tree.gain[node]));
     if (tree.cut.includes(node)) line("Below", "too large for this page");
     if (tree.shares) tellShares(node);
@@ -524,7 +536,7 @@
     byId("member-choice").hidden = data.members.length < 2;
     data.rows.forEach(({ number, truth, said }, position) => {
       const words = truth === said ? truth : `${truth}, the model says ${said}`;
-      element("option", cut(`row ${number}: ${words}`, 60), row).value = String(position);
+      element("option", cut(`row ${number}: ${words}`, 400), row).value = String(position);
     });
   };
 
