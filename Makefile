@@ -17,7 +17,9 @@ ARGS ?=
 
 BENCH_VENV := .venv-bench
 SANITIZE_VENV := .venv-sanitize
-VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV))
+CLANG_VENV := .venv-clang
+OLDEST_VENV := .venv-oldest
+VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV) $(CLANG_VENV) $(OLDEST_VENV))
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
@@ -29,8 +31,8 @@ STUB := src/hornbeam/_core.pyi
 COMPILERS := $(if $(filter default undefined,$(origin CXX)),c++ g++ clang++,$(firstword $(CXX)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-python lint-types lint-cpp lint-spelling lint-stub format stub bench docs sanitize fuzz \
-        setup clean clean-all
+.PHONY: help demo test lint lint-python lint-types lint-cpp lint-spelling lint-stub format stub bench docs sanitize \
+        test-clang test-oldest fuzz setup clean clean-all
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +68,12 @@ sanitize: $(SANITIZE_VENV)/.stamps/dev $(SANITIZE_VENV)/.stamps/core ## run the 
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	$(SANITIZE_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --capture=sys $(ARGS)
+
+test-clang: $(CLANG_VENV)/.stamps/dev $(CLANG_VENV)/.stamps/core ## run the tests on a core built by Clang, its warnings being errors
+	$(CLANG_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-oldest: $(OLDEST_VENV)/.stamps/dev $(OLDEST_VENV)/.stamps/core ## run the tests with the oldest versions that pyproject.toml admits
+	$(OLDEST_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 fuzz: $(STAMPS)/dev $(STAMPS)/core ## feed damaged model files to the loader for a minute (ARGS="--seed 1")
 	$(BIN)/python tests/fuzz/fuzz_load.py --seconds 60 $(ARGS)
@@ -114,15 +122,19 @@ $(VENVS:%=%/.stamps/venv): %/.stamps/venv:
 
 $(VENVS:%=%/.stamps/run): %/.stamps/run: %/.stamps/venv pyproject.toml tools/requirements.py
 	@echo "Installing the dependencies into $*"
-	@$*/bin/python tools/requirements.py plot frames >$*/run.txt
+	@$*/bin/python tools/requirements.py $(VERSIONS) plot frames >$*/run.txt
 	@$*/bin/python $(PIP_INSTALL) cmake ninja -r $*/run.txt
 	@touch $@
 
 $(VENVS:%=%/.stamps/dev): %/.stamps/dev: %/.stamps/run
 	@echo "Installing the tools into $*"
 	@$*/bin/python tools/requirements.py dev >$*/dev.txt
-	@$*/bin/python $(PIP_INSTALL) -r $*/dev.txt
+	@$*/bin/python $(PIP_INSTALL) -r $*/dev.txt $(CONSTRAINTS)
 	@touch $@
+
+# The oldest versions are those of what users install; the tools that test them are of today.
+$(OLDEST_VENV)/.stamps/run: VERSIONS := --lowest
+$(OLDEST_VENV)/.stamps/dev: CONSTRAINTS = --constraint $*/run.txt
 
 # The report is tested in a real browser. It is a program of the system, not of Python: installed where that is possible,
 # tried once, and never in the way; without it the tests that need it are skipped and say so.
@@ -158,6 +170,9 @@ $(VENVS:%=%/.stamps/core): %/.stamps/core: %/.stamps/run $(CORE_SOURCES)
 	@touch $@
 
 $(SANITIZE_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_SANITIZE=ON
+$(CLANG_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.CMAKE_CXX_COMPILER=clang++ \
+  --config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON
+$(CLANG_VENV)/.stamps/core: COMPILERS := clang++
 
 # A PYTHON given by hand must be the one in use, not silently another.
 ifneq ($(origin PYTHON),file)
