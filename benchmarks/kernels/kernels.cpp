@@ -89,7 +89,9 @@ void measure_partition(std::mt19937_64& generator) {
     for (std::size_t i = 0; i < kRows; ++i) rows[i] = {static_cast<RowId>(i), 1};
   };
   report("partition, one row in two goes right",
-         fastest(fill, [&] { (void)partition_rows(rows, scratch.data(), column, split); }), kRows, "row");
+         fastest(fill,
+                 [&] { (void)partition_rows(rows, scratch.data(), column, split, CategoryPlan::subsets()); }),
+         kRows, "row");
 }
 
 void measure_scores() {
@@ -147,7 +149,8 @@ struct OneFeatureNode {
   }
   TestFinder<TwoClassScorer<GiniTerm>> finder() const {
     TestFinder<TwoClassScorer<GiniTerm>> result(
-        TwoClassScorer<GiniTerm>(CountStats(target, {rows, {}}), static_cast<std::int64_t>(entries.size())));
+        TwoClassScorer<GiniTerm>(CountStats(target, {rows, {}}), static_cast<std::int64_t>(entries.size())),
+        CategoryPlan::subsets(), false);
     std::vector<CountStats::Element> cell;
     result.add_up(entries, cell);
     result.load(entries, cell);
@@ -187,7 +190,7 @@ void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::
   const Column& column = node.data.column(0);
   const FeatureId features[] = {0};
   Subtree subtree;
-  const auto start = [&] { subtree.start(node.data, features, node.entries, 0, true, poller()); };
+  const auto start = [&] { subtree.start(node.data, nullptr, features, node.entries, 0, true, poller()); };
   const auto count = static_cast<double>(n_node) * node.repeats();
   report("order a feature of a subtree, " + what,
          fastest([] {},
@@ -209,7 +212,7 @@ void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::
   split.n_known_left = static_cast<std::uint32_t>(n_node / 2);
   const auto part = [&] {
     start();
-    (void)subtree.part_rows(node.entries, 0, column, split);
+    (void)subtree.part_rows(node.entries, 0, column, split, CategoryPlan::subsets());
   };
   // Whether the keys have been parted already makes no difference to the time.
   report("part an ordered feature, " + what,

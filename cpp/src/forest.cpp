@@ -166,6 +166,8 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Target& target, co
     CancelPoller poller(cancel, growth.on_calling_thread);
     growth.records = &records.emplace(data, poller);
   }
+  Arena arena(static_cast<std::size_t>(std::max(1, growth.n_threads)));
+  growth.regions = arena.regions();
   // One tree per core; where there are fewer trees than cores, the cores share each tree.
   if (n_members < static_cast<std::size_t>(std::max(1, growth.n_threads))) {
     for (std::size_t i = 0; i < n_members; ++i)
@@ -178,6 +180,7 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Target& target, co
       [&](std::size_t i, int worker) {
         GrowParams alone = growth;
         alone.on_calling_thread = worker == 0;
+        alone.regions = arena.regions().subspan(static_cast<std::size_t>(worker), 1);
         grown[i] = grow_member(data, target, draws, params, i, std::move(alone), cancel);
       },
       &cancel);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "hornbeam/criterion/accuracy.h"
@@ -171,6 +172,9 @@ GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sam
     std::iota(own.features.begin(), own.features.end(), 0);
   }
   if (own.max_features < 1) own.max_features = static_cast<std::int32_t>(own.features.size());
+  std::optional<Arena> arena;
+  if (own.regions.empty())
+    own.regions = arena.emplace(static_cast<std::size_t>(std::max(1, own.n_threads))).regions();
   // Rows that lack nothing stay whole, and grow faster as such.
   if (own.missing == Missing::kFractional && !lacks_values(data, sample, own.features))
     own.missing = Missing::kLearn;

@@ -29,15 +29,15 @@ std::size_t partition_by(std::span<Entry> entries, Entry* scratch, const CodeTyp
 }  // namespace
 
 std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,
-                           const CategoryPlan& plan) {
+                           const CategoryPlan& plan, Region* region) {
   const Code missing = column.missing_code();
   const bool missing_left = split.missing_branch == 0;
   return std::visit(
       [&](const auto& buffer) {
         const auto* codes = buffer.data();
         if (column.kind == ColumnKind::kCategorical) {
-          std::vector<std::uint8_t> right(std::size_t{column.n_codes} + 1);
-          fill_branches(plan, column, split, missing_left ? 0 : 1, right);
+          Buffer<std::uint8_t> right(std::size_t{column.n_codes} + 1, region);
+          fill_branches(plan, column, split, missing_left ? 0 : 1, right.span());
           return partition_by(entries, scratch, codes, [&](Code code) { return right[code] != 0; });
         }
         const Code first_right = split.first_right;
@@ -65,7 +65,7 @@ std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<c
 namespace {
 
 template <class Branch>
-void look_up(std::span<const Entry> entries, const Column& column, const std::vector<Branch>& branch_of_code,
+void look_up(std::span<const Entry> entries, const Column& column, const Buffer<Branch>& branch_of_code,
              std::span<Branch> branches) {
   std::visit(
       [&](const auto& codes) {
@@ -76,13 +76,14 @@ void look_up(std::span<const Entry> entries, const Column& column, const std::ve
 
 template <class Branch>
 void mark(std::span<const Entry> entries, const Column& column, const Split& split, const CategoryPlan& plan,
-          Branch none, std::span<Branch> branches) {
-  std::vector<Branch> branch_of_code(std::size_t{column.n_codes} + 1, 1);
+          Branch none, std::span<Branch> branches, Region* region) {
+  Buffer<Branch> branch_of_code(std::size_t{column.n_codes} + 1, region);
   if (column.kind == ColumnKind::kCategorical) {
-    fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch_of_code);
+    fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch_of_code.span());
   } else {
     const Code first_right = codes_at_or_below(column, split.threshold);
-    std::fill_n(branch_of_code.begin(), first_right, Branch{0});
+    std::ranges::fill(branch_of_code.span().first(first_right), Branch{0});
+    std::ranges::fill(branch_of_code.span().subspan(first_right), Branch{1});
   }
   branch_of_code[column.missing_code()] = none;
   look_up(entries, column, branch_of_code, branches);
@@ -91,31 +92,34 @@ void mark(std::span<const Entry> entries, const Column& column, const Split& spl
 }  // namespace
 
 void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
-                   const CategoryPlan& plan, std::span<std::uint8_t> branches) {
-  mark(entries, column, split, plan, kNoBranch, branches);
+                   const CategoryPlan& plan, std::span<std::uint8_t> branches, Region* region) {
+  mark(entries, column, split, plan, kNoBranch, branches, region);
 }
 
 void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
-                   const CategoryPlan& plan, std::span<std::uint32_t> branches) {
-  mark(entries, column, split, plan, kNoneOfMany, branches);
+                   const CategoryPlan& plan, std::span<std::uint32_t> branches, Region* region) {
+  mark(entries, column, split, plan, kNoneOfMany, branches, region);
 }
 
-void mark_missing(std::span<const Entry> entries, const Column& column, std::span<std::uint8_t> branches) {
-  std::vector<std::uint8_t> is_missing(std::size_t{column.n_codes} + 1, 0);
+void mark_missing(std::span<const Entry> entries, const Column& column, std::span<std::uint8_t> branches,
+                  Region* region) {
+  Buffer<std::uint8_t> is_missing(std::size_t{column.n_codes} + 1, region);
+  std::ranges::fill(is_missing.span(), std::uint8_t{0});
   is_missing[column.missing_code()] = 1;
   look_up(entries, column, is_missing, branches);
 }
 
 void partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,
-                    const CategoryPlan& plan, std::span<std::size_t> begin) {
-  std::vector<std::uint32_t> branch(std::size_t{column.n_codes} + 1);
-  fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch);
+                    const CategoryPlan& plan, std::span<std::size_t> begin, Region* region) {
+  Buffer<std::uint32_t> branch(std::size_t{column.n_codes} + 1, region);
+  fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch.span());
   std::ranges::fill(begin, 0);
   std::visit(
       [&](const auto& codes) {
         for (const Entry entry : entries) ++begin[branch[codes[entry.row]] + 1];
         add_up_counts(begin);
-        std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+        Buffer<std::size_t> next(begin.size(), region);
+        std::ranges::copy(begin, next.data());
         for (const Entry entry : entries) scratch[next[branch[codes[entry.row]]]++] = entry;
       },
       column.codes);

@@ -161,8 +161,8 @@ std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column
   std::size_t n_left = 0;
   const KeptCodes codes = kept_codes(split.feature, origin_ + first);
   if (column.kind == ColumnKind::kCategorical) {
-    std::vector<std::uint8_t> right(std::size_t{column.n_codes} + 1);
-    fill_branches(plan, column, split, missing_left ? 0 : 1, right);
+    Buffer<std::uint8_t> right(std::size_t{column.n_codes} + 1, region_);
+    fill_branches(plan, column, split, missing_left ? 0 : 1, right.span());
     for (std::size_t i = 0; i < n; ++i) n_left += goes_left[first + i] = right[codes[i]] == 0;
   } else {
     const Code missing = column.missing_code();
@@ -280,8 +280,8 @@ void Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Colum
   const std::size_t n = entries.size();
   const std::size_t first = begin - origin_;
   const KeptCodes codes = kept_codes(split.feature, begin);
-  std::vector<std::uint32_t> branch_of_code(std::size_t{column.n_codes} + 1);
-  fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch_of_code);
+  Buffer<std::uint32_t> branch_of_code(std::size_t{column.n_codes} + 1, region_);
+  fill_branches(plan, column, split, std::max(split.missing_branch, 0), branch_of_code.span());
   branch_.resize(n_rows_);
   std::ranges::fill(branch_begin, 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -289,7 +289,8 @@ void Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Colum
     ++branch_begin[branch_[first + i] + 1];
   }
   add_up_counts(branch_begin);
-  std::vector<std::size_t> next(branch_begin.begin(), branch_begin.end() - 1);
+  Buffer<std::size_t> next(branch_begin.size(), region_);
+  std::ranges::copy(branch_begin, next.data());
   auto* parted = reinterpret_cast<Entry*>(scratch_.data());
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t to = next[branch_[first + i]]++;
@@ -302,10 +303,10 @@ void Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Colum
 
 void Subtree::part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin) {
   auto* parted = reinterpret_cast<PlacedRank*>(scratch_.data());
-  std::vector<std::size_t> next;
+  Buffer<std::size_t> next(branch_begin.size(), region_);
   for (PlacedRank* keys : ordered_) {
     keys += begin - origin_;
-    next.assign(branch_begin.begin(), branch_begin.end() - 1);
+    std::ranges::copy(branch_begin, next.data());
     for (std::size_t i = 0; i < end - begin; ++i) {
       const Place place = place_of(keys[i]);
       parted[next[branch_[place]]++] = with_place(keys[i], new_place_[place]);

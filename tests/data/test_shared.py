@@ -29,13 +29,14 @@ def mixed_table():
 
 def containers():
     numbers = np.random.default_rng(1).normal(size=(80, 4)).round(1)
+    wide = np.random.default_rng(2).normal(size=(80, 5))
     return {
         "pandas": mixed_table(),
         "polars": pl.from_pandas(mixed_table().drop(columns="size")),
         "float64": numbers,
         "float32 by columns": np.asfortranarray(numbers, dtype=np.float32),
         "objects": mixed_table()[["number", "colour"]].to_numpy(dtype=object),
-        "sparse": sparse.random_array((80, 5), density=0.3, rng=2, format="coo"),
+        "sparse": sparse.coo_array(np.where(np.abs(wide) > 1, wide, 0.0)),
     }
 
 

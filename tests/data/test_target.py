@@ -58,7 +58,8 @@ class Size(enum.StrEnum):
         ("b", "a", "b", "c"),
         np.array(["b", "a", "b", "c"]),
         np.array(["b", "a", "b", "c"], dtype=object),
-        np.array(["b", "a", "b", "c"], dtype=np.dtypes.StringDType()),
+        # NumPy 2 has strings of its own.
+        np.array(["b", "a", "b", "c"], dtype=getattr(np.dtypes, "StringDType", lambda: object)()),
         pd.Series(["b", "a", "b", "c"]),
         pd.Series(["b", "a", "b", "c"], dtype=object, index=[9, 8, 7, 6]),
         pd.Series(["b", "a", "b", "c"], dtype="string"),

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -49,15 +48,12 @@ class Frontier {
   }
 
   std::optional<OpenNode> next() {
-    if (nodes_.empty()) return std::nullopt;
+    if (first_ == nodes_.size()) return std::nullopt;
     switch (growth_) {
       case Growth::kDepthFirst:
         return take_back();
-      case Growth::kLevel: {
-        OpenNode node = std::move(nodes_.front().node);
-        nodes_.pop_front();
-        return node;
-      }
+      case Growth::kLevel:
+        return take_front();
       case Growth::kBestFirst:
         std::pop_heap(nodes_.begin(), nodes_.end(), comes_later);
         return take_back();
@@ -67,8 +63,8 @@ class Frontier {
 
   // One of the nodes that will probably be next, for work ahead of time; nullptr if there are not so many.
   const OpenNode* soon(std::size_t i) const {
-    if (i >= nodes_.size()) return nullptr;
-    return &nodes_[growth_ == Growth::kDepthFirst ? nodes_.size() - 1 - i : i].node;
+    if (i >= nodes_.size() - first_) return nullptr;
+    return &nodes_[growth_ == Growth::kDepthFirst ? nodes_.size() - 1 - i : first_ + i].node;
   }
 
  private:
@@ -86,9 +82,21 @@ class Frontier {
     return node;
   }
 
+  // Those that have been taken stay in the list until they are half of it: a list that only grows asks for
+  // memory a few times, a queue of blocks for every node.
+  OpenNode take_front() {
+    OpenNode node = std::move(nodes_[first_++].node);
+    if (2 * first_ >= nodes_.size()) {
+      nodes_.erase(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    return node;
+  }
+
   Growth growth_;
   std::uint64_t next_sequence_ = 0;
-  std::deque<Waiting> nodes_;
+  std::vector<Waiting> nodes_;
+  std::size_t first_ = 0;  // level by level: the oldest that waits
 };
 
 }  // namespace hornbeam

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
+#include "hornbeam/arena.h"
 #include "hornbeam/cancel.h"
 #include "hornbeam/category_tests.h"
 #include "hornbeam/coarse.h"
@@ -60,6 +62,7 @@ struct GrowParams {
   const RowRecords* records = nullptr;  // for best splits of two classes among drawn features; likewise
   bool looks_at_groups = true;          // may look for them by groups of values; for tests
   int n_threads = 1;
+  std::span<Region> regions;         // one per thread, to work in; empty: an arena of its own
   bool on_calling_thread = true;     // the thread that called in from Python grows it, and asks for signals
   std::size_t subtree_rows = 65536;  // nodes of at most so many rows are grown from compacted rows; for tests
 };

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "hornbeam/arena.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/split.h"
 #include "hornbeam/stats.h"
@@ -12,13 +13,14 @@
 namespace hornbeam {
 
 // Moves the rows of branch 0 to the front; returns how many there are. `scratch` has room for all entries.
-// Missing values follow split.missing_branch (1 if that is still open: then the node has none).
+// Missing values follow split.missing_branch (1 if that is still open: then the node has none). Tables of a
+// branch per code come from `region`.
 std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,
-                           const CategoryPlan& plan);
+                           const CategoryPlan& plan, Region* region = nullptr);
 
 // The same for any number of branches; `begin` gets where the rows of each begin, and the end.
 void partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,
-                    const CategoryPlan& plan, std::span<std::size_t> begin);
+                    const CategoryPlan& plan, std::span<std::size_t> begin, Region* region = nullptr);
 
 // From how many rows each branch has, at begin[b + 1], to where they begin.
 inline void add_up_counts(std::span<std::size_t> begin) {
@@ -32,12 +34,13 @@ std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<c
 // feature.
 inline constexpr std::uint8_t kNoBranch = 255;
 void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
-                   const CategoryPlan& plan, std::span<std::uint8_t> branches);
+                   const CategoryPlan& plan, std::span<std::uint8_t> branches, Region* region = nullptr);
 // The same for any number of branches,
 inline constexpr std::uint32_t kNoneOfMany = ~0u;
 void mark_branches(std::span<const Entry> entries, const Column& column, const Split& split,
-                   const CategoryPlan& plan, std::span<std::uint32_t> branches);
+                   const CategoryPlan& plan, std::span<std::uint32_t> branches, Region* region = nullptr);
 // and 1 for rows that lack the feature, 0 for the others.
-void mark_missing(std::span<const Entry> entries, const Column& column, std::span<std::uint8_t> branches);
+void mark_missing(std::span<const Entry> entries, const Column& column, std::span<std::uint8_t> branches,
+                  Region* region = nullptr);
 
 }  // namespace hornbeam

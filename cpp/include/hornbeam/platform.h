@@ -55,6 +55,11 @@ class DefaultFloatingPoint {
   std::fenv_t host_;
 };
 
+// From a fit's memory (arena.h) or, without a region, from the system.
+class Region;
+void* take_memory(Region* region, std::size_t bytes);
+void give_memory_back(Region* region, void* memory, std::size_t bytes) noexcept;
+
 // A plain array that is not cleared on creation, aligned, huge-paged when large, movable.
 template <class T>
 class Buffer {
@@ -62,18 +67,25 @@ class Buffer {
 
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size)
-      : data_(static_cast<T*>(size == 0 ? nullptr : allocate_aligned(size * sizeof(T)))), size_(size) {}
+  explicit Buffer(std::size_t size, Region* region = nullptr)
+      : region_(region),
+        data_(static_cast<T*>(size == 0 ? nullptr : take_memory(region, size * sizeof(T)))),
+        size_(size) {}
+  // Empty, but will take its memory from there.
+  explicit Buffer(Region* region) : region_(region) {}
   Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : region_(other.region_),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(region_, other.region_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { release_aligned(data_); }
+  ~Buffer() { give_memory_back(region_, data_, size_ * sizeof(T)); }
 
   static Buffer zeros(std::size_t size) {
     Buffer buffer(size);
@@ -82,7 +94,7 @@ class Buffer {
   }
   // Makes room for at least `size` elements; what was inside is lost.
   void grow_to(std::size_t size) {
-    if (size > size_) *this = Buffer(size);
+    if (size > size_) *this = Buffer(size, region_);
   }
 
   T* data() { return data_; }
@@ -94,6 +106,7 @@ class Buffer {
   std::span<const T> span() const { return {data_, size_}; }
 
  private:
+  Region* region_ = nullptr;
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };

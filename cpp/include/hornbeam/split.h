@@ -168,8 +168,17 @@ class TestFinder {
 
   // `plan` says how categories are split, and outlives the finder. With `known_only`, a test is scored on the
   // rows that have its feature, and says nothing of the others.
-  TestFinder(const S& scorer, const CategoryPlan& plan, bool known_only)
-      : scorer_(scorer), plan_(plan), known_only_(known_only) {}
+  TestFinder(const S& scorer, const CategoryPlan& plan, bool known_only, Region* region = nullptr)
+      : scorer_(scorer),
+        plan_(plan),
+        known_only_(known_only),
+        steps_(region),
+        left_steps_(region),
+        values_(region),
+        codes_(region),
+        cells_(region),
+        keys_(region),
+        key_scratch_(region) {}
 
   // Adds up the cell of some rows.
   void add_up(std::span<const Entry> entries, std::vector<Element>& cell);

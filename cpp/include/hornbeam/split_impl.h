@@ -181,7 +181,10 @@ bool TestFinder<S>::count_pays() const {
 template <Scorer S>
 void TestFinder<S>::make_cells(Code first, Code last) {
   const std::size_t n = (std::size_t{last} - first + 1) * static_cast<std::size_t>(scorer_.cell_size());
-  if (cells_.size() < n) cells_ = Buffer<Element>::zeros(n);
+  if (cells_.size() < n) {
+    cells_.grow_to(n);
+    std::ranges::fill(cells_.span(), Element{0});
+  }
   first_cell_ = first;
 }
 

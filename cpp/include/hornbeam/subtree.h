@@ -31,6 +31,15 @@ namespace hornbeam {
 
 class Subtree {
  public:
+  explicit Subtree(Region* region = nullptr)
+      : region_(region),
+        lists_(region),
+        kept_records_(region),
+        right_records_(region),
+        value_lists_(region),
+        sort_keys_(region),
+        scratch_(region) {}
+
   // As many rows as a subtree over so many features may have: places fit 16 bits, all lists 16 MiB.
   static std::size_t most_rows(std::size_t n_features);
   // The same where values are kept, which should fit a core's own cache.
@@ -87,6 +96,7 @@ class Subtree {
   void move_records(std::size_t first, std::size_t n);
   void move_originals(std::size_t first, std::size_t n);
 
+  Region* region_;
   std::size_t origin_ = 0;
   std::size_t n_rows_ = 0;
   Buffer<std::uint32_t> lists_;       // one after the other, of all features

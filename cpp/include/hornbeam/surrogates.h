@@ -37,6 +37,8 @@ struct TestedRows {
 
 class SurrogateFinder {
  public:
+  explicit SurrogateFinder(Region* region = nullptr) : keys_(region), scratch_(region) {}
+
   // At most `most` surrogates for a test on `tested`, best first; of equals the lower feature.
   std::vector<Surrogate> find(const Dataset& data, std::span<const FeatureId> features, FeatureId tested,
                               const TestedRows& rows, std::size_t most, CancelPoller& poller);

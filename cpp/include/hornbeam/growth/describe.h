@@ -89,9 +89,10 @@ double shown_gain(TreeFit<S>& fit, const NodeRecord& record, const OpenNode& nod
   std::vector<std::size_t>& begin = worker.branch_begin;
   begin.resize(static_cast<std::size_t>(split.n_branches) + 1);
   if (split.n_branches == 2) {
-    begin = {0, partition_rows(rows, worker.scratch.data() + n, column, split, fit.categories), n};
+    begin = {0, partition_rows(rows, worker.scratch.data() + n, column, split, fit.categories, worker.region),
+             n};
   } else {
-    partition_rows(rows, worker.scratch.data() + n, column, split, fit.categories, begin);
+    partition_rows(rows, worker.scratch.data() + n, column, split, fit.categories, begin, worker.region);
   }
   worker.value.resize(fit.value_size());
   double after = 0.0;

@@ -20,7 +20,8 @@ template <Scorer S>
 std::span<std::uint8_t> mark_rows(TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker) {
   worker.branches.grow_to(node.n_rows());
   const std::span<std::uint8_t> branches(worker.branches.data(), node.n_rows());
-  mark_branches(fit.rows_of(node), fit.data.column(node.split.feature), node.split, fit.categories, branches);
+  mark_branches(fit.rows_of(node), fit.data.column(node.split.feature), node.split, fit.categories, branches,
+                worker.region);
   return branches;
 }
 
@@ -57,7 +58,7 @@ void leave_out_missing(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const std::span<Entry> rows = fit.rows_of(node);
   worker.branches.grow_to(rows.size());
   const std::span<std::uint8_t> branches(worker.branches.data(), rows.size());
-  mark_missing(rows, fit.data.column(node.split.feature), branches);
+  mark_missing(rows, fit.data.column(node.split.feature), branches, worker.region);
   std::size_t n_known = 0;
   if (worker.subtree.started()) {
     n_known = worker.subtree.part_rows(rows, node.begin, branches);
@@ -76,7 +77,8 @@ template <Scorer S>
 void share_out_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const std::span<const Entry> rows = fit.rows_of(node);
   std::vector<std::uint32_t> branches(rows.size());
-  mark_branches(rows, fit.data.column(node.split.feature), node.split, fit.categories, branches);
+  mark_branches(rows, fit.data.column(node.split.feature), node.split, fit.categories, branches,
+                worker.region);
   std::vector<std::int64_t> weights(worker.branch_begin.size() - 1, 0);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (branches[i] != kNoneOfMany) weights[branches[i]] += fit.prototype.stats().entry_weight(rows[i]);
@@ -123,7 +125,8 @@ std::size_t part_in_two(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
     return worker.subtree.part_rows(fit.rows_of(node), node.begin, column, node.split, fit.categories);
   }
   if (fit.plan.values != nullptr) node.split.first_right = codes_at_or_below(column, node.split.threshold);
-  return partition_rows(fit.rows_of(node), worker.scratch.data(), column, node.split, fit.categories);
+  return partition_rows(fit.rows_of(node), worker.scratch.data(), column, node.split, fit.categories,
+                        worker.region);
 }
 
 // Sends the node's rows to its branches and notes in worker.branch_begin where each begins.
@@ -145,7 +148,7 @@ void part_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   if (worker.subtree.started()) {
     worker.subtree.part_rows(rows, node.begin, column, node.split, fit.categories, begin);
   } else {
-    partition_rows(rows, worker.scratch.data(), column, node.split, fit.categories, begin);
+    partition_rows(rows, worker.scratch.data(), column, node.split, fit.categories, begin, worker.region);
   }
 }
 

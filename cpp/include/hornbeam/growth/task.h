@@ -11,7 +11,7 @@ struct GrowTask {
   const Dataset& data;
   const Target& target;
   const Sample& sample;
-  const GrowParams& params;  // with the features listed, and max_features counted
+  const GrowParams& params;  // with the features listed, max_features counted and a region per thread
   Cancel& cancel;
 };
 

@@ -18,22 +18,22 @@ namespace hornbeam {
 
 template <Scorer S>
 struct TreeFit {
-  TreeFit(const GrowTask& task, const S& scorer, std::vector<Entry> rows)
+  TreeFit(const GrowTask& task, const S& scorer, std::span<Entry> rows)
       : data(task.data),
         target(task.target),
         params(task.params),
         cancel(task.cancel),
         prototype(scorer),
-        entries(std::move(rows)),
+        entries(rows),
         n_values(target.is_classification() ? *std::ranges::max_element(target.n_classes) : 1) {
     CancelPoller poller(cancel, params.on_calling_thread);
     plan = plan_growth(task, traits_of(scorer), entries, poller);
     categories = plan_categories(params.categorical_split, ln_of(params.merge_level), data, params.features,
                                  entries, prototype, poller);
-    for (int i = 0; i < std::max(1, params.n_threads); ++i) {
-      const bool on_calling_thread = i == 0 && params.on_calling_thread;
+    for (Region& region : params.regions) {
+      const bool on_calling_thread = workers.empty() && params.on_calling_thread;
       workers.push_back(
-          std::make_unique<Worker<S>>(prototype, categories, params, cancel, on_calling_thread));
+          std::make_unique<Worker<S>>(prototype, categories, params, cancel, region, on_calling_thread));
     }
   }
   TreeFit(const TreeFit&) = delete;
@@ -70,8 +70,8 @@ struct TreeFit {
   const GrowParams& params;
   Cancel& cancel;
   const S prototype;
-  std::vector<Entry> entries;  // all rows, those of a node side by side
-  const int n_values;          // per output
+  std::span<Entry> entries;  // all rows, those of a node side by side
+  const int n_values;        // per output
   GrowthPlan plan;
   CategoryPlan categories = CategoryPlan::subsets();
   std::vector<std::unique_ptr<Worker<S>>> workers;  // the first one's thread is the caller's

@@ -25,8 +25,7 @@ namespace hornbeam {
 template <Scorer S>
 class TreeGrower {
  public:
-  TreeGrower(const GrowTask& task, const S& scorer, std::vector<Entry> entries)
-      : fit_(task, scorer, std::move(entries)) {}
+  TreeGrower(const GrowTask& task, const S& scorer, std::span<Entry> entries) : fit_(task, scorer, entries) {}
 
   Tree grow() {
     parts_.emplace_back();
@@ -272,8 +271,8 @@ class TreeGrower {
 template <class S>
 GrownTree grow_with(const GrowTask& task, S scorer) {
   const Sample& sample = task.sample;
-  std::vector<Entry> entries;
-  entries.reserve(sample.rows.size());
+  Buffer<Entry> entries(sample.rows.size(), &task.params.regions[0]);
+  std::size_t n_entries = 0;
   GrownTree grown;
   for (std::size_t i = 0; i < sample.rows.size(); ++i) {
     const RowId row = sample.rows[i];
@@ -283,10 +282,11 @@ GrownTree grow_with(const GrowTask& task, S scorer) {
         continue;
       }
     }
-    entries.push_back({row, S::Stats::payload_of(task.target, row, sample.times(i))});
-    if (task.params.missing == Missing::kFractional) entries.back().payload = 1u << kPortionBits;
+    Entry& entry = entries[n_entries++];
+    entry = {row, S::Stats::payload_of(task.target, row, sample.times(i))};
+    if (task.params.missing == Missing::kFractional) entry.payload = 1u << kPortionBits;
   }
-  grown.tree = TreeGrower<S>(task, scorer, std::move(entries)).grow();
+  grown.tree = TreeGrower<S>(task, scorer, entries.span().first(n_entries)).grow();
   return grown;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hornbeam/arena.h"
 #include "hornbeam/cancel.h"
 #include "hornbeam/choice.h"
 #include "hornbeam/frontier.h"
@@ -28,11 +29,17 @@ struct Sprout {
 template <Scorer S>
 struct Worker {
   Worker(const S& scorer, const CategoryPlan& categories, const GrowParams& params, Cancel& cancel,
-         bool on_calling_thread)
-      : finder(scorer, categories, params.missing != Missing::kLearn),
+         Region& region, bool on_calling_thread)
+      : region(&region),
+        finder(scorer, categories, params.missing != Missing::kLearn, &region),
         choice(second_step_of(params.criterion), params.min_significance),
         features(params.features, params.max_features, params.key),
+        scratch(&region),
+        branches(&region),
+        surrogate_finder(&region),
+        subtree(&region),
         poller(cancel, on_calling_thread) {}
+  Region* region;
   TestFinder<S> finder;
   Choice choice;
   FeatureDraw features;
