@@ -169,7 +169,6 @@ FRAME_FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "polars with nulls": lambda array: pl.DataFrame(array, schema=list("abc")).fill_nan(None),
     "polars Int16": lambda array: pl.DataFrame(array, schema=list("abc")).fill_nan(None).cast(pl.Int16),
     "polars UInt64": lambda array: pl.DataFrame(array, schema=list("abc")).fill_nan(None).cast(pl.UInt64),
-    "polars Int128": lambda array: pl.DataFrame(array, schema=list("abc")).fill_nan(None).cast(pl.Int128),
     "polars in chunks": lambda array: pl.concat(
         [pl.DataFrame(part, schema=list("abc")) for part in (array[:1], array[1:])], rechunk=False
     ),
@@ -179,6 +178,10 @@ FRAME_FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "arrow in chunks": lambda array: arrow_of(array, pa.int64(), chunks=2),
     "narwhals": lambda array: nw.from_native(pl.DataFrame(array, schema=list("abc"))),
 }
+if hasattr(pl, "Int128"):  # polars 1.18
+    FRAME_FORMS["polars Int128"] = lambda array: (
+        pl.DataFrame(array, schema=list("abc")).fill_nan(None).cast(pl.Int128)
+    )
 
 
 @pytest.mark.parametrize("form", FRAME_FORMS)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder
 
 import hornbeam as hb
@@ -158,6 +159,7 @@ def test_ensembles_take_every_split(model, split, tmp_path):
     name = (
         "categorical_split" if "categorical_split" in model.get_params() else "estimator__categorical_split"
     )
+    model = clone(model)  # what a decorator holds lives as long as the module, and its trees would too
     answers = [
         model.set_params(**{name: split}, n_jobs=n_jobs).fit(X, y).predict_proba(X) for n_jobs in (1, 2)
     ]
