@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t kRowsPerTask = 1 << 12;  // a multiple of 64, so that tasks share no word of marks
 constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over them is not shared out
 constexpr std::size_t kParallelCells = 1 << 12;
-// Updates of histograms above which all threads work on one node.
-constexpr std::size_t kTeamUpdates = 2'000'000;
 // A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
 // follows the rows, not the number of leaves.
 constexpr std::size_t kKeepRows = 512;
@@ -234,7 +232,8 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   for (const WideCell& sum : sums) root.total += sum;
   root.groups.resize(params_.interactions.size());
   std::iota(root.groups.begin(), root.groups.end(), std::size_t{0});
-  states_.assign(1, root);
+  states_.clear();
+  states_.push_back(std::move(root));
 }
 
 // `counted` is the root's histogram if it has been filled already.
@@ -324,37 +323,12 @@ std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Te
   return n_left[pieces];
 }
 
-// Prepares a node whose turn has come. A large one takes all threads; small ones do not keep them busy, so
-// the nodes that will probably be next are prepared beside it, one thread each. What that yields does not
-// depend on when.
-void BoostGrower::prepare_next(const OpenNode& node, const Frontier& frontier) {
-  const auto is_large = [&](const OpenNode& open) {
-    return state_of(open.id).n_rows() * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
-  };
-  std::vector<const OpenNode*> company{&node};
-  if (!is_large(node)) {
-    for (std::size_t i = 0; company.size() < workers_.size(); ++i) {
-      const OpenNode* other = frontier.soon(i);
-      if (other == nullptr || i >= 2 * workers_.size()) break;
-      if (!state_of(other->id).prepared && !is_large(*other)) company.push_back(other);
-    }
-  }
-  if (company.size() == 1) {
-    state_of(node.id).prepared = std::make_shared<Prepared>(prepare(node, state_of(node.id), everyone()));
-    return;
-  }
-  parallel_for(
-      company.size(), everyone().size,
-      [&](std::size_t i, int w) {
-        NodeState& state = state_of(company[i]->id);
-        state.prepared = std::make_shared<Prepared>(prepare(*company[i], state, Team{w, 1}));
-      },
-      cancel_);
-}
-
-BoostGrower::Prepared BoostGrower::prepare(const OpenNode& node, const NodeState& parent, Team team) {
+// Carries out a node's test on its rows and finds the tests of its children, unless it is the last node that
+// may be split. What that yields does not depend on when it is done.
+void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bool is_last) {
   const std::size_t n_left = partition(parent, node.split, team);
-  Prepared out;
+  parent.prepared = std::make_unique<Prepared>();
+  Prepared& out = *parent.prepared;
   for (int b = 0; b < 2; ++b) {
     NodeState& child = out.children[b];
     child.begin = b == 0 ? parent.begin : parent.begin + n_left;
@@ -369,12 +343,11 @@ BoostGrower::Prepared BoostGrower::prepare(const OpenNode& node, const NodeState
   out.children[1].total -= out.children[0].total;
   if (!params_.monotonic.empty()) bound_children(node.split.feature, out.children);
   const int smaller = 2 * n_left <= parent.n_rows() ? 0 : 1;
-  if (n_splits_left() > 1 && may_split(out.children[1 - smaller], node.depth + 1)) {
+  if (!is_last && may_split(out.children[1 - smaller], node.depth + 1)) {
     find_tests(node, parent, smaller, team, out);
   } else {
     pool_.give_back(parent.histogram);
   }
-  return out;
 }
 
 // The smaller child is counted; the larger is what remains of the parent, whose histogram is used up.
@@ -418,7 +391,7 @@ void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int 
 
 // Makes the prepared children nodes of the tree.
 void BoostGrower::carry_out(Frontier& frontier, OpenNode& node) {
-  const std::shared_ptr<Prepared> prepared = std::move(state_of(node.id).prepared);
+  const std::unique_ptr<Prepared> prepared = std::move(state_of(node.id).prepared);
   const NodeId first = work_.add(1);
   work_.add(1);
   NodeRecord& record = work_.nodes[static_cast<std::size_t>(node.id)];
@@ -693,11 +666,14 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
   load_root(derivatives, rows);
   Frontier frontier(params_.growth);
   open_root(frontier, root.histogram);
-  while (n_splits_left() > 0) {
-    std::optional<OpenNode> node = frontier.next();
-    if (!node) break;
-    if (!state_of(node->id).prepared) prepare_next(*node, frontier);
-    carry_out(frontier, *node);
+  while (n_splits_left() > 0 && frontier.soon(0) != nullptr) {
+    if (!takes_everyone(frontier)) {
+      grow_side_by_side(frontier);
+    } else {
+      std::optional<OpenNode> node = frontier.next();
+      prepare(*node, state_of(node->id), everyone(), n_splits_left() == 1);
+      carry_out(frontier, *node);
+    }
   }
   for (NodeState& node : states_) {
     if (node.prepared) {  // its turn never came; the children have its histogram

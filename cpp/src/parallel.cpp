@@ -45,15 +45,6 @@ struct Batch {
   }
 };
 
-// Looks for something to happen for a while before the caller goes to sleep: waking a thread takes long,
-// passes over a node's rows follow one another quickly, and rounds of boosting with some Python between them
-// do.
-template <class Happened>
-void wait_a_little(Happened happened) {
-  constexpr int kLooks = 10'000;  // of some 40 ns each
-  for (int i = 0; i < kLooks && !happened(); ++i) relax_processor();
-}
-
 // Threads wait for a batch; `generation` tells a new one from the old. Only one batch runs at a time: a
 // second caller finds the pool busy and does its work alone, which is also what keeps concurrent fits from
 // oversubscribing.

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "hornbeam/cancel.h"
+#include "hornbeam/platform.h"
 
 namespace hornbeam {
 
@@ -15,6 +16,15 @@ namespace hornbeam {
 // call from inside a task runs serially.
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
                   Cancel* cancel = nullptr);
+
+// Looks for something to happen for a while before the caller goes to sleep: waking a thread takes long,
+// passes over a node's rows follow one another quickly, and rounds of boosting with some Python between them
+// do.
+template <class Happened>
+void wait_a_little(Happened happened) {
+  constexpr int kLooks = 10'000;  // of some 40 ns each
+  for (int i = 0; i < kLooks && !happened(); ++i) relax_processor();
+}
 
 // Whether the system refused a thread since the last time this was asked; the work was then done by fewer.
 bool thread_was_refused();

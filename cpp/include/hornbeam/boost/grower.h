@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -100,7 +101,10 @@ class BoostGrower {
   }
 
  private:
+  friend class SideBySide;  // prepares nodes while others are carried out
   struct Prepared;
+  // How far a node is whose test has been found.
+  enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };
 
   // What the grower knows about a node besides OpenNode.
   struct NodeState {
@@ -112,7 +116,8 @@ class BoostGrower {
     double lower = -kInfinity;
     double upper = kInfinity;
     std::vector<std::size_t> groups;  // of `interactions`: those that hold every feature tested above
-    std::shared_ptr<Prepared> prepared;
+    Stage stage = Stage::kWaiting;
+    std::unique_ptr<Prepared> prepared;
     std::size_t n_rows() const { return end - begin; }
   };
   // The outcome of a node's test, before the node's turn has come: its children, and their tests if they have
@@ -131,8 +136,8 @@ class BoostGrower {
   Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
   void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
   void open_root(Frontier& frontier, Histogram* counted);
-  void prepare_next(const OpenNode& node, const Frontier& frontier);
-  Prepared prepare(const OpenNode& node, const NodeState& parent, Team team);
+  void grow_side_by_side(Frontier& frontier);
+  void prepare(const OpenNode& node, NodeState& state, Team team, bool is_last);
   void find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team, Prepared& out);
   void carry_out(Frontier& frontier, OpenNode& node);
   std::size_t partition(const NodeState& node, const Split& split, Team team);
@@ -144,8 +149,12 @@ class BoostGrower {
   void describe(NodeId id);
   Team everyone() const { return {0, static_cast<int>(workers_.size())}; }
   int place_of(FeatureId feature) const { return place_[static_cast<std::size_t>(feature)]; }
+  bool is_large(const OpenNode& node) const;
+  // Whether all threads should work on the next node together.
+  bool takes_everyone(const Frontier& frontier) const;
   Worker& first_of(Team team) { return workers_[static_cast<std::size_t>(team.first)]; }
   NodeState& state_of(NodeId id) { return states_[static_cast<std::size_t>(id)]; }
+  const NodeState& state_of(NodeId id) const { return states_[static_cast<std::size_t>(id)]; }
 
   std::span<const BoostEntry> entries_of(const NodeState& node) const {
     return {entries_[node.side].data() + node.begin, node.n_rows()};
@@ -193,7 +202,7 @@ class BoostGrower {
   std::span<const char> features_;
   std::uint64_t key_ = 0;
   Branchwork work_;
-  std::vector<NodeState> states_;
+  std::deque<NodeState> states_;  // its members never move: they are read while the tree grows
   std::vector<LeafRows> leaves_;
 };
 

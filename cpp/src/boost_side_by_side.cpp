@@ -1,0 +1,124 @@
+// Nodes of one tree prepared side by side. A small node does not keep several threads busy, so each thread
+// takes a node of its own: the next that nobody has taken, in the order in which their turns will probably
+// come. Whoever finds the next node prepared carries it out. No thread waits for another while there is a
+// node to take, and the tree is the one that a single thread would grow.
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "hornbeam/boost/grower.h"
+#include "hornbeam/parallel.h"
+
+namespace hornbeam {
+
+namespace {
+
+// Updates of histograms above which all threads work on one node.
+constexpr std::size_t kTeamUpdates = 2'000'000;
+// How far ahead to look for a node that nobody has taken.
+constexpr std::size_t kNodesAhead = 16;
+
+}  // namespace
+
+class SideBySide {
+ public:
+  SideBySide(BoostGrower& grower, Frontier& frontier) : grower_(grower), frontier_(frontier) {}
+
+  // What one thread does until the tree is finished or its next node takes everyone.
+  void work(int worker) {
+    CancelPoller poller(*grower_.cancel_, worker == 0);
+    std::unique_lock lock(mutex_);
+    while (!is_over()) {
+      if (next_is_prepared()) {
+        OpenNode next = *frontier_.next();
+        grower_.carry_out(frontier_, next);
+      } else if (const OpenNode* node = node_to_take()) {
+        prepare(*node, worker, poller, lock);
+      } else {
+        wait_for_others(lock);
+      }
+    }
+    tell_others();
+  }
+
+ private:
+  bool is_over() const {
+    return failed_ || grower_.n_splits_left() == 0 || frontier_.soon(0) == nullptr ||
+           grower_.takes_everyone(frontier_);
+  }
+
+  bool next_is_prepared() const { return stage_of(*frontier_.soon(0)) == Stage::kPrepared; }
+
+  // One whose turn is so near that it will hardly be prepared in vain.
+  const OpenNode* node_to_take() const {
+    const std::size_t n = std::min(kNodesAhead, grower_.n_splits_left());
+    for (std::size_t i = 0; i < n; ++i) {
+      const OpenNode* node = frontier_.soon(i);
+      if (node == nullptr) break;
+      if (stage_of(*node) == Stage::kWaiting && !grower_.is_large(*node)) return node;
+    }
+    return nullptr;
+  }
+
+  void prepare(OpenNode node, int worker, CancelPoller& poller, std::unique_lock<std::mutex>& lock) {
+    BoostGrower::NodeState& state = grower_.state_of(node.id);
+    state.stage = Stage::kTaken;
+    const bool is_last = grower_.n_splits_left() == 1;
+    lock.unlock();
+    try {
+      poller.poll(state.n_rows() * static_cast<std::size_t>(grower_.data_.n_features()));
+      grower_.prepare(node, state, Team{worker, 1}, is_last);
+    } catch (...) {
+      lock.lock();
+      failed_ = true;
+      tell_others();
+      throw;
+    }
+    lock.lock();
+    state.stage = Stage::kPrepared;
+    tell_others();
+  }
+
+  void tell_others() {
+    ++n_changes_;
+    changed_.notify_all();
+  }
+
+  void wait_for_others(std::unique_lock<std::mutex>& lock) {
+    const std::size_t seen = n_changes_;
+    const auto has_changed = [&] { return n_changes_ != seen; };
+    lock.unlock();
+    wait_a_little(has_changed);
+    lock.lock();
+    changed_.wait(lock, has_changed);
+  }
+
+  using Stage = BoostGrower::Stage;
+  Stage stage_of(const OpenNode& node) const { return grower_.state_of(node.id).stage; }
+
+  BoostGrower& grower_;
+  Frontier& frontier_;
+  std::mutex mutex_;  // of all that follows, and of the tree, its frontier and the stages of its nodes
+  std::condition_variable changed_;
+  std::atomic<std::size_t> n_changes_{0};
+  bool failed_ = false;
+};
+
+void BoostGrower::grow_side_by_side(Frontier& frontier) {
+  SideBySide side_by_side(*this, frontier);
+  parallel_for(
+      workers_.size(), everyone().size, [&](std::size_t, int worker) { side_by_side.work(worker); }, cancel_);
+}
+
+bool BoostGrower::is_large(const OpenNode& node) const {
+  return state_of(node.id).n_rows() * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
+}
+
+bool BoostGrower::takes_everyone(const Frontier& frontier) const {
+  const OpenNode& next = *frontier.soon(0);
+  if (state_of(next.id).stage != Stage::kWaiting) return false;
+  return workers_.size() == 1 || frontier.soon(1) == nullptr || is_large(next);
+}
+
+}  // namespace hornbeam
