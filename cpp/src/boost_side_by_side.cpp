@@ -4,7 +4,6 @@
 // node to take, and the tree is the one that a single thread would grow.
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 
 #include "hornbeam/boost/grower.h"
@@ -28,7 +27,7 @@ class SideBySide {
   // What one thread does until the tree is finished or its next node takes everyone.
   void work(int worker) {
     CancelPoller poller(*grower_.cancel_, worker == 0);
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(lock_);
     while (!is_over()) {
       if (next_is_prepared()) {
         OpenNode next = *frontier_.next();
@@ -61,7 +60,7 @@ class SideBySide {
     return nullptr;
   }
 
-  void prepare(OpenNode node, int worker, CancelPoller& poller, std::unique_lock<std::mutex>& lock) {
+  void prepare(OpenNode node, int worker, CancelPoller& poller, std::unique_lock<SpinLock>& lock) {
     BoostGrower::NodeState& state = grower_.state_of(node.id);
     state.stage = Stage::kTaken;
     const bool is_last = grower_.n_splits_left() == 1;
@@ -82,16 +81,15 @@ class SideBySide {
 
   void tell_others() {
     ++n_changes_;
-    changed_.notify_all();
+    n_changes_.notify_all();
   }
 
-  void wait_for_others(std::unique_lock<std::mutex>& lock) {
-    const std::size_t seen = n_changes_;
-    const auto has_changed = [&] { return n_changes_ != seen; };
+  void wait_for_others(std::unique_lock<SpinLock>& lock) {
+    const int seen = n_changes_;
     lock.unlock();
-    wait_a_little(has_changed);
+    wait_a_little([&] { return n_changes_ != seen; });
+    n_changes_.wait(seen);
     lock.lock();
-    changed_.wait(lock, has_changed);
   }
 
   using Stage = BoostGrower::Stage;
@@ -99,9 +97,8 @@ class SideBySide {
 
   BoostGrower& grower_;
   Frontier& frontier_;
-  std::mutex mutex_;  // of all that follows, and of the tree, its frontier and the stages of its nodes
-  std::condition_variable changed_;
-  std::atomic<std::size_t> n_changes_{0};
+  SpinLock lock_;  // of the tree, its frontier, the stages of its nodes, and of what follows
+  std::atomic<int> n_changes_{0};
   bool failed_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "hornbeam/platform.h"
@@ -53,38 +54,45 @@ class Pool {
   bool try_run(Batch& batch, int n_threads, Cancel* cancel) {
     if (busy_.exchange(true)) return false;
     ensure_threads(n_threads - 1);
-    {
-      const std::lock_guard lock(mutex_);
-      batch_ = &batch;
-      wanted_ = std::min(n_threads - 1, static_cast<int>(threads_.size()));
-      asked_ = running_ = wanted_;
-      started_ = 0;
-      generation_.fetch_add(1, std::memory_order_relaxed);
-    }
-    wake_.notify_all();
+    publish(batch, std::min(n_threads - 1, static_cast<int>(threads_.size())));
     batch.run(0);
-    std::unique_lock lock(mutex_);
-    // Helpers that have not woken yet are no longer needed: the tasks are all handed out.
+    close();
+    wait_a_little([&] { return running_ == 0; });
+    if (running_ > 0) wait_for_helpers(cancel);
+    busy_.store(false);
+    return true;
+  }
+
+ private:
+  void publish(Batch& batch, int n_helpers) {
+    {
+      const std::lock_guard lock(state_);
+      batch_ = &batch;
+      asked_ = wanted_ = n_helpers;
+      running_ = n_helpers;
+      started_ = 0;
+    }
+    generation_.fetch_add(1);
+    generation_.notify_all();
+  }
+
+  // Helpers that have not woken yet are no longer needed: the tasks are all handed out.
+  void close() {
+    const std::lock_guard lock(state_);
     running_ -= wanted_ - started_;
     wanted_ = started_;
-    if (running_ > 0) {
-      lock.unlock();
-      wait_a_little([&] { return running_ == 0; });
-      lock.lock();
-    }
+  }
+
+  void wait_for_helpers(Cancel* cancel) {
+    std::unique_lock lock(done_mutex_);
     while (!done_.wait_for(lock, std::chrono::milliseconds(50), [&] { return running_ == 0; })) {
       if (cancel == nullptr) continue;
       lock.unlock();  // asking the host may take a while, and tasks end meanwhile
       if (!cancel->requested() && cancel->ask_host()) cancel->request();
       lock.lock();
     }
-    batch_ = nullptr;
-    lock.unlock();
-    busy_.store(false);
-    return true;
   }
 
- private:
   void ensure_threads(int n) {
     while (static_cast<int>(threads_.size()) < n) {
       try {
@@ -98,37 +106,39 @@ class Pool {
   }
 
   void serve(int number) {
-    std::uint64_t seen = 0;
-    std::unique_lock lock(mutex_, std::defer_lock);
+    int seen = 0;
     for (;;) {
       wait_a_little([&] { return generation_.load(std::memory_order_relaxed) != seen; });
-      lock.lock();
-      wake_.wait(lock, [&] { return generation_ != seen && number < asked_; });
+      generation_.wait(seen);
       seen = generation_;
-      if (started_ >= wanted_) {  // too late for this batch; the next one may follow at once
-        lock.unlock();
-        continue;
-      }
-      Batch* batch = batch_;
-      const int worker = ++started_;
-      lock.unlock();
+      const auto [batch, worker] = join(number);
+      if (batch == nullptr) continue;  // too late for this one; the next may follow at once
       batch->run(worker);
-      lock.lock();
-      if (--running_ == 0) done_.notify_all();
-      lock.unlock();
+      if (running_.fetch_sub(1) == 1) {
+        {
+          const std::lock_guard lock(done_mutex_);
+        }  // the caller sleeps, or has not looked yet
+        done_.notify_all();
+      }
     }
   }
 
+  std::pair<Batch*, int> join(int number) {
+    const std::lock_guard lock(state_);
+    if (number >= asked_ || started_ >= wanted_) return {nullptr, 0};
+    return {batch_, ++started_};
+  }
+
   std::atomic<bool> busy_{false};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable done_;
+  std::atomic<int> generation_{0};
+  SpinLock state_;  // of the next four
   Batch* batch_ = nullptr;
-  std::atomic<std::uint64_t> generation_{0};
   int asked_ = 0;   // threads that the batch was published for, the first of the pool
   int wanted_ = 0;  // those of them that it still has work for
   int started_ = 0;
   std::atomic<int> running_{0};
+  std::mutex done_mutex_;
+  std::condition_variable done_;
   std::vector<std::thread> threads_;
 };
 

@@ -2,8 +2,10 @@
 // its threads. No OpenMP runtime is loaded, so nothing here can clash with one that is.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <thread>
 
 #include "hornbeam/cancel.h"
 #include "hornbeam/platform.h"
@@ -25,6 +27,28 @@ void wait_a_little(Happened happened) {
   constexpr int kLooks = 10'000;  // of some 40 ns each
   for (int i = 0; i < kLooks && !happened(); ++i) relax_processor();
 }
+
+// A lock for a few instructions. Who finds it taken looks again instead of going to sleep, which a mutex does
+// at once and which takes a thread longer than the work it waited for.
+class SpinLock {
+ public:
+  void lock() {
+    while (taken_.test_and_set(std::memory_order_acquire)) {
+      for (int i = 0; taken_.test(std::memory_order_relaxed); ++i) {
+        if (i < kLooks) {
+          relax_processor();
+        } else {
+          std::this_thread::yield();  // its owner may be waiting for this very processor
+        }
+      }
+    }
+  }
+  void unlock() { taken_.clear(std::memory_order_release); }
+
+ private:
+  static constexpr int kLooks = 200;
+  std::atomic_flag taken_;
+};
 
 // Whether the system refused a thread since the last time this was asked; the work was then done by fewer.
 bool thread_was_refused();

@@ -11,6 +11,7 @@
 #include "hornbeam/boost/cells.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/cancel.h"
+#include "hornbeam/parallel.h"
 #include "hornbeam/platform.h"
 
 namespace hornbeam {
@@ -40,7 +41,7 @@ class HistogramPool {
   explicit HistogramPool(int n_features) : n_features_(n_features) {}
 
   Histogram* take(bool wide) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     auto& free = wide ? free_wide_ : free_packed_;
     if (free.empty()) return &all_.emplace_back(n_features_, wide);
     Histogram* histogram = free.back();
@@ -50,13 +51,13 @@ class HistogramPool {
   // Takes nullptr for "none".
   void give_back(Histogram* histogram) {
     if (histogram == nullptr) return;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     (histogram->is_wide() ? free_wide_ : free_packed_).push_back(histogram);
   }
 
  private:
   int n_features_;
-  std::mutex mutex_;
+  SpinLock lock_;
   std::deque<Histogram> all_;  // its members never move
   std::vector<Histogram*> free_packed_;
   std::vector<Histogram*> free_wide_;
