@@ -666,7 +666,7 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
   load_root(derivatives, rows);
   Frontier frontier(params_.growth);
   open_root(frontier, root.histogram);
-  while (n_splits_left() > 0 && frontier.soon(0) != nullptr) {
+  while (n_splits_left() > 0 && frontier.size() > 0) {
     if (!takes_everyone(frontier)) {
       grow_side_by_side(frontier);
     } else {

@@ -14,7 +14,7 @@ namespace hornbeam {
 namespace {
 
 // Updates of histograms above which all threads work on one node.
-constexpr std::size_t kTeamUpdates = 2'000'000;
+constexpr std::size_t kTeamUpdates = 500'000;
 // How far ahead to look for a node that nobody has taken.
 constexpr std::size_t kNodesAhead = 16;
 
@@ -43,18 +43,16 @@ class SideBySide {
 
  private:
   bool is_over() const {
-    return failed_ || grower_.n_splits_left() == 0 || frontier_.soon(0) == nullptr ||
+    return failed_ || grower_.n_splits_left() == 0 || frontier_.size() == 0 ||
            grower_.takes_everyone(frontier_);
   }
 
-  bool next_is_prepared() const { return stage_of(*frontier_.soon(0)) == Stage::kPrepared; }
+  bool next_is_prepared() const { return stage_of(frontier_.peek()) == Stage::kPrepared; }
 
   // One whose turn is so near that it will hardly be prepared in vain.
-  const OpenNode* node_to_take() const {
-    const std::size_t n = std::min(kNodesAhead, grower_.n_splits_left());
-    for (std::size_t i = 0; i < n; ++i) {
-      const OpenNode* node = frontier_.soon(i);
-      if (node == nullptr) break;
+  const OpenNode* node_to_take() {
+    frontier_.foresee(std::min(kNodesAhead, grower_.n_splits_left()), soon_);
+    for (const OpenNode* node : soon_) {
       if (stage_of(*node) == Stage::kWaiting && !grower_.is_large(*node)) return node;
     }
     return nullptr;
@@ -99,6 +97,7 @@ class SideBySide {
   Frontier& frontier_;
   SpinLock lock_;  // of the tree, its frontier, the stages of its nodes, and of what follows
   std::atomic<int> n_changes_{0};
+  std::vector<const OpenNode*> soon_;
   bool failed_ = false;
 };
 
@@ -113,9 +112,9 @@ bool BoostGrower::is_large(const OpenNode& node) const {
 }
 
 bool BoostGrower::takes_everyone(const Frontier& frontier) const {
-  const OpenNode& next = *frontier.soon(0);
+  const OpenNode& next = frontier.peek();
   if (state_of(next.id).stage != Stage::kWaiting) return false;
-  return workers_.size() == 1 || frontier.soon(1) == nullptr || is_large(next);
+  return workers_.size() == 1 || frontier.size() == 1 || is_large(next);
 }
 
 }  // namespace hornbeam

@@ -61,10 +61,27 @@ class Frontier {
     return std::nullopt;
   }
 
-  // One of the nodes that will probably be next, for work ahead of time; nullptr if there are not so many.
-  const OpenNode* soon(std::size_t i) const {
-    if (i >= nodes_.size() - first_) return nullptr;
-    return &nodes_[growth_ == Growth::kDepthFirst ? nodes_.size() - 1 - i : first_ + i].node;
+  std::size_t size() const { return nodes_.size() - first_; }
+
+  // The node that next() would give; there must be one.
+  const OpenNode& peek() const {
+    return (growth_ == Growth::kDepthFirst ? nodes_.back() : nodes_[first_]).node;
+  }
+
+  // The nodes that will probably be next, at most n and in their order, for work ahead of time.
+  void foresee(std::size_t n, std::vector<const OpenNode*>& out) const {
+    out.clear();
+    // Those of a heap that come soon are near its front.
+    constexpr std::size_t kLooks = 256;
+    const bool sorts = growth_ == Growth::kBestFirst;
+    const std::size_t n_looks = std::min(size(), sorts ? kLooks : n);
+    for (std::size_t i = 0; i < n_looks; ++i)
+      out.push_back(&nodes_[growth_ == Growth::kDepthFirst ? nodes_.size() - 1 - i : first_ + i].node);
+    if (!sorts) return;
+    const auto end = out.begin() + static_cast<std::ptrdiff_t>(std::min(n, out.size()));
+    std::partial_sort(out.begin(), end, out.end(),
+                      [](const OpenNode* a, const OpenNode* b) { return a->gain > b->gain; });
+    out.erase(end, out.end());
   }
 
  private:
