@@ -12,22 +12,51 @@ namespace {
 constexpr std::size_t kRowsPerTask = 1 << 14;
 constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
 
-// A piece of one leaf's rows.
-struct Piece {
-  std::size_t leaf;
-  std::span<const BoostEntry> entries;
-};
-
-std::vector<Piece> in_pieces(const std::vector<LeafRows>& leaves) {
-  std::vector<Piece> pieces;
-  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-    const auto& entries = leaves[leaf].entries;
-    for (std::size_t begin = 0; begin < entries.size(); begin += kRowsPerTask) {
-      pieces.push_back({leaf, entries.subspan(begin, std::min(kRowsPerTask, entries.size() - begin))});
-    }
+// The rows of all leaves in pieces: blocks of neighbouring rows, in which what is looked up by row stays in
+// the cache and threads do not write to the same lines of it, and where there are many leaves, groups of
+// them.
+class LeafPieces {
+ public:
+  LeafPieces(const std::vector<LeafRows>& leaves, std::size_t n_rows) : leaves_(leaves) {
+    const std::size_t most_blocks = std::max<std::size_t>(1, kMostPairs / leaves.size());
+    const std::size_t wanted = std::max(n_rows / kMostRows, std::min(kFewBlocks, n_rows / kFewestRows));
+    n_blocks_ = std::clamp<std::size_t>(wanted, 1, most_blocks);
+    rows_per_block_ = (n_rows + n_blocks_ - 1) / n_blocks_;
+    n_groups_ = std::min(leaves.size(), n_blocks_ < kFewBlocks ? kFewBlocks / n_blocks_ : 1);
   }
-  return pieces;
-}
+  std::size_t n_blocks() const { return n_blocks_; }
+  std::size_t n_pieces() const { return n_blocks_ * n_groups_; }
+
+  // Calls task(block, leaf, entries) for the leaves of a piece.
+  template <class Task>
+  void visit(std::size_t piece, Task task) const {
+    const std::size_t block = piece / n_groups_;
+    const std::size_t group = piece % n_groups_;
+    const std::size_t end = leaves_.size() * (group + 1) / n_groups_;
+    for (std::size_t leaf = leaves_.size() * group / n_groups_; leaf < end; ++leaf)
+      task(block, leaf, in_block(leaves_[leaf].entries, block));
+  }
+
+ private:
+  static constexpr std::size_t kMostRows = 1 << 15;    // whose scores stay in the second-level cache
+  static constexpr std::size_t kFewestRows = 1 << 12;  // worth the search for where they begin
+  static constexpr std::size_t kMostPairs = 1 << 18;   // of a leaf and a block, each of which keeps sums
+  static constexpr std::size_t kFewBlocks = 8;
+
+  std::span<const BoostEntry> in_block(std::span<const BoostEntry> entries, std::size_t block) const {
+    const auto first_from = [&](std::size_t row) {
+      return std::partition_point(entries.begin(), entries.end(),
+                                  [row](BoostEntry entry) { return row_of(entry) < row; });
+    };
+    const std::size_t begin = block * rows_per_block_;
+    return {first_from(begin), first_from(begin + rows_per_block_)};
+  }
+
+  const std::vector<LeafRows>& leaves_;
+  std::size_t n_blocks_;
+  std::size_t rows_per_block_;
+  std::size_t n_groups_;
+};
 
 std::vector<FeatureId> features_of_bytes(const Dataset& data) {
   std::vector<FeatureId> features;
@@ -35,13 +64,6 @@ std::vector<FeatureId> features_of_bytes(const Dataset& data) {
     if (std::holds_alternative<Buffer<std::uint8_t>>(data.column(f).codes)) features.push_back(f);
   }
   return features;
-}
-
-// A row that comes up soon: rows of a leaf lie all over the table, and what is needed of them can be asked
-// for.
-RowId row_ahead(std::span<const BoostEntry> entries, std::size_t i) {
-  constexpr std::size_t kRowsAhead = 32;
-  return row_of(entries[std::min(i + kRowsAhead, entries.size() - 1)]);
 }
 
 // Values are rounded once, here, so that every way to predict adds the same numbers (docs/decisions).
@@ -89,43 +111,42 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
                &cancel);
 }
 
-// The unquantised sums of each leaf, piece by piece in a fixed order: the same bits for any number of
+// The unquantised sums of each leaf, block by block in a fixed order: the same bits for any number of
 // threads.
 std::vector<Booster::LeafSums> Booster::sum_leaves(int score, bool hessian_is_one, Cancel& cancel) {
   const std::vector<LeafRows>& leaves = grower_.leaves();
-  const std::vector<Piece> pieces = in_pieces(leaves);
-  std::vector<LeafSums> partial(pieces.size());
+  const LeafPieces pieces(leaves, data_.n_rows());
+  std::vector<LeafSums> partial(pieces.n_blocks() * leaves.size());
   const float* gradients = this->gradients(score).data();
   const float* hessians = this->hessians(score).data();
   parallel_for(
-      pieces.size(), params_.n_threads,
-      [&](std::size_t p, int) {
-        // Four sums side by side: one would wait for itself at every row.
-        double gradient[4] = {};
-        double hessian[4] = {};
-        double weight = 0.0;
-        const auto& entries = pieces[p].entries;
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-          const RowId ahead = row_ahead(entries, i);
-          prefetch(gradients + ahead);
-          if (!hessian_is_one) prefetch(hessians + ahead);
-          const RowId row = row_of(entries[i]);
-          gradient[i % 4] += static_cast<double>(gradients[row]);
-          if (!hessian_is_one) hessian[i % 4] += static_cast<double>(hessians[row]);
-          if (!weights_.empty()) weight += static_cast<double>(weights_[row]);
-        }
-        const auto n = static_cast<double>(entries.size());
-        partial[p].gradient = (gradient[0] + gradient[1]) + (gradient[2] + gradient[3]);
-        partial[p].hessian = hessian_is_one ? n : (hessian[0] + hessian[1]) + (hessian[2] + hessian[3]);
-        partial[p].weight = weights_.empty() ? n : weight;
+      pieces.n_pieces(), params_.n_threads,
+      [&](std::size_t piece, int) {
+        pieces.visit(piece, [&](std::size_t block, std::size_t leaf, std::span<const BoostEntry> entries) {
+          // Four sums side by side: one would wait for itself at every row.
+          double gradient[4] = {};
+          double hessian[4] = {};
+          double weight = 0.0;
+          for (std::size_t i = 0; i < entries.size(); ++i) {
+            const RowId row = row_of(entries[i]);
+            gradient[i % 4] += static_cast<double>(gradients[row]);
+            if (!hessian_is_one) hessian[i % 4] += static_cast<double>(hessians[row]);
+            if (!weights_.empty()) weight += static_cast<double>(weights_[row]);
+          }
+          const auto n = static_cast<double>(entries.size());
+          partial[block * leaves.size() + leaf] = {
+              (gradient[0] + gradient[1]) + (gradient[2] + gradient[3]),
+              hessian_is_one ? n : (hessian[0] + hessian[1]) + (hessian[2] + hessian[3]),
+              weights_.empty() ? n : weight};
+        });
       },
       &cancel);
   std::vector<LeafSums> sums(leaves.size());
-  for (std::size_t p = 0; p < pieces.size(); ++p) {
-    LeafSums& sum = sums[pieces[p].leaf];
-    sum.gradient += partial[p].gradient;
-    sum.hessian += partial[p].hessian;
-    sum.weight += partial[p].weight;
+  for (std::size_t i = 0; i < partial.size(); ++i) {
+    LeafSums& sum = sums[i % leaves.size()];
+    sum.gradient += partial[i].gradient;
+    sum.hessian += partial[i].hessian;
+    sum.weight += partial[i].weight;
   }
   return sums;
 }
@@ -156,16 +177,14 @@ double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, int score) {
 void Booster::add_to_scores(int score, std::span<const RowId> rows, Cancel& cancel) {
   double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
   const std::vector<double>& values = grower_.nodes().values;
-  const std::vector<Piece> pieces = in_pieces(grower_.leaves());
+  const LeafPieces pieces(grower_.leaves(), data_.n_rows());
   parallel_for(
-      pieces.size(), params_.n_threads,
-      [&](std::size_t p, int) {
-        const double value = values[static_cast<std::size_t>(grower_.leaves()[pieces[p].leaf].node)];
-        const auto& entries = pieces[p].entries;
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-          prefetch(scores + row_ahead(entries, i));
-          scores[row_of(entries[i])] += value;
-        }
+      pieces.n_pieces(), params_.n_threads,
+      [&](std::size_t piece, int) {
+        pieces.visit(piece, [&](std::size_t, std::size_t leaf, std::span<const BoostEntry> entries) {
+          const double value = values[static_cast<std::size_t>(grower_.leaves()[leaf].node)];
+          for (const BoostEntry entry : entries) scores[row_of(entry)] += value;
+        });
       },
       &cancel);
   if (rows.empty()) return;
