@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -460,3 +462,13 @@ def test_speed_up_by_threads_is_a_ratio():
     curve = scaling.Curve("threads", "forest", "hornbeam", [1, 2], [3.0, 2.0], [None, None])
     assert curve.growth_of_time() == "1.50x by 2 threads, BELOW 1.8x"
     assert curve.growth_of_memory() == ""
+
+
+def test_the_program_that_measures_kernels_compiles() -> None:
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    source = REPOSITORY / "benchmarks" / "kernels" / "kernels.cpp"
+    options = ["-std=c++20", "-fsyntax-only", f"-I{REPOSITORY / 'cpp' / 'include'}"]
+    done = subprocess.run([compiler, *options, source], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -414,7 +414,7 @@ def test_byte_swapped_sparse_values() -> None:
 @pytest.mark.parametrize("format_name", ["csr", "csc", "bsr", "coo"])
 def test_corrupt_sparse_index(format_name: str, bad: int) -> None:
     X = sparse.csr_array(plain()).asformat(format_name).copy()
-    target = X.coords[0] if format_name == "coo" else X.indices
+    target = X.row if format_name == "coo" else X.indices
     target[1] = bad
     with pytest.raises(ValueError, match="sparse X is corrupt"):
         read_table(X)
@@ -433,8 +433,10 @@ def test_corrupt_sparse_pointers(format_name: str, bad: int) -> None:
 def test_sparse_refusals() -> None:
     with pytest.raises(ValueError, match="Complex data not supported"):
         read_table(sparse.csr_array(plain().astype(complex)))
-    with pytest.raises(ValueError, match="Reshape your data"):
-        read_table(sparse.coo_array(np.arange(3.0)))
+    one_dimension = sparse.coo_array(np.arange(3.0))
+    if one_dimension.ndim == 1:  # scipy 1.13
+        with pytest.raises(ValueError, match="Reshape your data"):
+            read_table(one_dimension)
     X = sparse.csr_array(plain())
     X.data = X.data.astype(object)
     with pytest.raises(TypeError, match="dtype object"):

@@ -150,6 +150,8 @@ def test_boosting_that_ends_at_a_member_without_error_forgets_the_others_from_th
 class _Turns(PeerTree):
     """Fits another estimator at each turn; a stand-in for learners whose luck changes."""
 
+    splitter, criterion = "best", "gini"  # scikit-learn 1.6 reads its tags from them
+
     def __init__(self, estimators: Any = None, random_state: Any = None) -> None:
         self.estimators = estimators
         self.random_state = random_state

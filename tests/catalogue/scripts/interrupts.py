@@ -168,6 +168,7 @@ def signal_while_another_thread_fits(whole: bytes) -> dict[str, Any]:
 
 
 def main() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
     whole = fit_medium(1)
     report = {
         **interrupted_fits(),
