@@ -276,9 +276,33 @@ void BoostGrower::describe(NodeId id) {
   record.weight = static_cast<double>(record.n_samples);
 }
 
+// Marks the rows that a test sends to branch 0, one bit each; returns how many there are.
+class BoostGrower::Marker {
+ public:
+  Marker(const Column& column, const Split& split) : column_(column), first_right_(split.first_right) {
+    if (column.kind == ColumnKind::kCategorical) is_left_ = left_codes(column, split);
+    if (split.missing_branch == 0) extra_ = column.missing_code();
+  }
+  std::size_t mark(std::span<const BoostEntry> rows, std::uint64_t* words) const {
+    if (column_.kind == ColumnKind::kCategorical) {
+      std::visit([&](const auto& codes) { mark_listed(codes.data(), rows, is_left_, words); }, column_.codes);
+    } else {
+      boost_kernels().mark_left(byte_codes(column_), rows.data(), rows.size(), first_right_, extra_, words);
+    }
+    std::size_t count = 0;
+    for (std::size_t w = 0; w < (rows.size() + 63) / 64; ++w) count += std::popcount(words[w]);
+    return count;
+  }
+
+ private:
+  const Column& column_;
+  Code first_right_;
+  unsigned extra_ = 256;  // a code beside those below first_right; 256 is none
+  std::vector<char> is_left_;
+};
+
 // Moves the node's rows into the other list, those of branch 0 first; returns how many those are.
 std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Team team) {
-  const Column& column = data_.column(split.feature);
   const std::span<const BoostEntry> rows = entries_of(node);
   const std::size_t pieces = n_tasks(rows.size());
   const int n_threads = rows.size() < kParallelRows ? 1 : team.size;
@@ -288,24 +312,11 @@ std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Te
   const auto piece = [&](std::size_t task) {
     return rows.subspan(task * kRowsPerTask, std::min(kRowsPerTask, rows.size() - task * kRowsPerTask));
   };
-  const bool listed = column.kind == ColumnKind::kCategorical;
-  const std::vector<char> is_left = listed ? left_codes(column, split) : std::vector<char>();
-  const unsigned extra = split.missing_branch == 0 ? column.missing_code() : 256;
+  const Marker marker(data_.column(split.feature), split);
   parallel_for(
       pieces, n_threads,
       [&](std::size_t task, int) {
-        const auto part = piece(task);
-        std::uint64_t* words = marks.data() + task * kRowsPerTask / 64;
-        if (listed) {
-          std::visit([&](const auto& codes) { mark_listed(codes.data(), part, is_left, words); },
-                     column.codes);
-        } else {
-          boost_kernels().mark_left(byte_codes(column), part.data(), part.size(), split.first_right, extra,
-                                    words);
-        }
-        std::size_t count = 0;
-        for (std::size_t w = 0; w < (part.size() + 63) / 64; ++w) count += std::popcount(words[w]);
-        n_left[task + 1] = count;
+        n_left[task + 1] = marker.mark(piece(task), marks.data() + task * kRowsPerTask / 64);
       },
       cancel_);
   for (std::size_t task = 0; task < pieces; ++task) n_left[task + 1] += n_left[task];
@@ -572,6 +583,12 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
   const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
   const double left = worker.cuts.left_hessian(column, histogram, place, cut, limits);
   if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
+  const Split split = worker.cuts.to_split(column, histogram, place, cut, limits);
+  worker.marks.resize((node.n_rows() + 63) / 64);
+  const auto n_left =
+      static_cast<std::int64_t>(Marker(column, split).mark(entries_of(node), worker.marks.data()));
+  const auto n_right = static_cast<std::int64_t>(node.n_rows()) - n_left;
+  if (std::min(n_left, n_right) >= params_.min_samples_leaf) return true;
   worker.rows_by_code.assign(kCellsPerFeature, 0);
   const std::uint8_t* codes = byte_codes(column);
   for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];

@@ -102,6 +102,7 @@ class BoostGrower {
 
  private:
   friend class SideBySide;  // prepares nodes while others are carried out
+  class Marker;
   struct Prepared;
   // How far a node is whose test has been found.
   enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };
