@@ -150,7 +150,8 @@ def test_words_of_a_node_leave_room_for_its_mark(browser, pages, page):
     gaps = browser.execute_script(
         "return [...document.querySelectorAll('#nodes .node')].map(node => {"
         "  const words = node.querySelector('.words').getBBox(), mark = node.querySelector('.more');"
-        "  const end = mark && mark.textContent ? mark.getBBox().x : node.querySelector('.box').getBBox().width;"
+        "  const box = node.querySelector('.box').getBBox();"
+        "  const end = mark && mark.textContent ? mark.getBBox().x : box.width;"
         "  return end - (words.x + words.width) })"
     )
     assert len(gaps) > 3 and min(gaps) > 3
