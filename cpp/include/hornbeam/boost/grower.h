@@ -101,8 +101,11 @@ class BoostGrower {
   }
 
  private:
+  // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of marks.
+  static constexpr std::size_t kRowsPerTask = 1 << 12;
+  static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }
+
   friend class SideBySide;  // prepares nodes while others are carried out
-  class Marker;
   struct Prepared;
   // How far a node is whose test has been found.
   enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };

@@ -1,0 +1,223 @@
+// The search for a node's test, once its histogram is at hand: the best cut of every feature that may be
+// tried, the rows of its branches counted where sums do not prove that they are enough, and the winner as a
+// split.
+#include <algorithm>
+#include <cmath>
+
+#include "hornbeam/boost/grower.h"
+#include "hornbeam/boost/marks.h"
+#include "hornbeam/notes.h"
+#include "hornbeam/parallel.h"
+#include "hornbeam/sampler.h"
+
+namespace hornbeam {
+
+namespace {
+
+constexpr std::size_t kParallelCells = 1 << 12;
+// A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
+// follows the rows, not the number of leaves.
+constexpr std::size_t kKeepRows = 512;
+
+}  // namespace
+
+void BoostGrower::for_features(Team team, const std::function<void(int, Worker&)>& task) {
+  const int n_features = data_.n_features();
+  const std::size_t cells = static_cast<std::size_t>(n_features) * kCellsPerFeature;
+  const bool alone = team.size == 1 || cells < kParallelCells;
+  const int step = alone ? n_features : std::max(1, n_features / (4 * team.size));
+  parallel_for(
+      static_cast<std::size_t>((n_features + step - 1) / step), team.size,
+      [&](std::size_t index, int w) {
+        const int begin = static_cast<int>(index) * step;
+        Worker& worker = workers_[static_cast<std::size_t>(team.first + w)];
+        for (int f = begin; f < std::min(begin + step, n_features); ++f) task(f, worker);
+      },
+      cancel_);
+}
+
+CutTerms BoostGrower::terms_of(const NodeState& node) const {
+  CutTerms terms;
+  terms.gradient = static_cast<double>(node.total.gradient);
+  terms.hessian = static_cast<double>(node.total.hessian);
+  terms.hessian_unit = 1.0 / scale_.hessian;
+  terms.l1 = params_.l1 * scale_.gradient;
+  terms.l2 = params_.l2;
+  // One unit at least: a branch without any hessian has no value.
+  terms.min_hessian = std::max(1.0, std::ceil(params_.min_hessian_leaf * scale_.hessian));
+  if (scale_.constant_hessian) {
+    terms.min_hessian = std::max(terms.min_hessian, static_cast<double>(params_.min_samples_leaf));
+  }
+  return terms;
+}
+
+BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
+  BranchLimits limits;
+  limits.node_rows = static_cast<std::int64_t>(node.n_rows());
+  limits.min_rows = params_.min_samples_leaf;
+  if (!params_.monotonic.empty()) {
+    limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
+    limits.lower = node.lower * scale_.gradient;
+    limits.upper = node.upper * scale_.gradient;
+  }
+  limits.category_smoothing = params_.category_smoothing * scale_.hessian;
+  limits.one_category = params_.one_vs_rest;
+  return limits;
+}
+
+double BoostGrower::score_of(const NodeState& node) const {
+  const double gradient = static_cast<double>(node.total.gradient);
+  const double size = std::max(0.0, std::abs(gradient) - params_.l1 * scale_.gradient);
+  return size * size / (static_cast<double>(node.total.hessian) / scale_.hessian + params_.l2);
+}
+
+BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const {
+  Search search;
+  search.node = &node;
+  search.open.depth = depth;
+  search.open.path = path;
+  if (!may_split(node, depth)) return search;  // no cuts: it stays a leaf
+  const auto n_features = static_cast<std::size_t>(data_.n_features());
+  search.cuts.resize(n_features);
+  if (!features_.empty()) search.allowed.assign(features_.begin(), features_.end());
+  if (!params_.interactions.empty()) {
+    std::vector<char> together(n_features, 0);
+    for (const std::size_t group : node.groups) {
+      for (const FeatureId feature : params_.interactions[group])
+        together[static_cast<std::size_t>(feature)] = 1;
+    }
+    for (std::size_t f = 0; f < n_features && !search.allowed.empty(); ++f) together[f] &= search.allowed[f];
+    search.allowed = std::move(together);
+  }
+  if (params_.max_features > 0 && params_.max_features < data_.n_features()) {
+    std::vector<FeatureId> pool;
+    for (int f = 0; f < data_.n_features(); ++f) {
+      if (search.allowed.empty() || search.allowed[static_cast<std::size_t>(f)]) pool.push_back(f);
+    }
+    search.allowed.assign(n_features, 0);
+    Stream stream(key_, Purpose::kFeatures, path);
+    const std::size_t wanted = std::min(pool.size(), static_cast<std::size_t>(params_.max_features));
+    for (std::size_t i = 0; i < wanted; ++i) {
+      std::swap(pool[i], pool[i + stream.below(static_cast<std::uint32_t>(pool.size() - i))]);
+      search.allowed[static_cast<std::size_t>(pool[i])] = 1;
+    }
+  }
+  return search;
+}
+
+void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
+  const auto f = static_cast<std::size_t>(feature);
+  if (search.cuts.empty() || (!search.allowed.empty() && !search.allowed[f])) return;
+  const NodeState& node = *search.node;
+  const Column& column = data_.column(feature);
+  const CutTerms terms = terms_of(node);
+  const BranchLimits limits = limits_of(node, feature);
+  const int place = place_of(feature);
+  search.cuts[f] = place == kNoTile ? worker.many.find(column, rows_of(node), terms, limits)
+                                    : worker.cuts.find(column, *node.histogram, place, terms, limits);
+}
+
+// Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the
+// rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must be
+// counted.
+bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
+  const int place = place_of(feature);
+  if (place == kNoTile || scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
+  const NodeState& node = *search.node;
+  const Column& column = data_.column(feature);
+  Histogram& histogram = *node.histogram;
+  const BranchLimits limits = limits_of(node, feature);
+  Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+  const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
+  const double left = worker.cuts.left_hessian(column, histogram, place, cut, limits);
+  if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
+  const Split split = worker.cuts.to_split(column, histogram, place, cut, limits);
+  worker.marks.resize((node.n_rows() + 63) / 64);
+  const auto n_left =
+      static_cast<std::int64_t>(RowMarker(column, split).mark(entries_of(node), worker.marks.data()));
+  const auto n_right = static_cast<std::int64_t>(node.n_rows()) - n_left;
+  if (std::min(n_left, n_right) >= params_.min_samples_leaf) return true;
+  worker.rows_by_code.assign(kCellsPerFeature, 0);
+  const std::uint8_t* codes = byte_codes(column);
+  for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];
+  const Cut counted = worker.cuts.find(column, histogram, place, terms_of(node), limits, worker.rows_by_code);
+  const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
+  cut = counted;
+  return same;
+}
+
+// Rows whose derivatives all round to nothing leave no trace in the cells, but they are in the node and go
+// somewhere: to branch 1, like every code that a test does not name. The test must say so.
+void BoostGrower::name_all_codes(const NodeState& node, Split& split, Worker& worker) const {
+  const Column& column = data_.column(split.feature);
+  const bool is_categorical = column.kind == ColumnKind::kCategorical;
+  const bool missing_is_open = split.missing_branch < 0 && column.has_missing;
+  if (scale_.constant_hessian || !(is_categorical || missing_is_open)) return;
+  worker.rows_by_code.assign(kCellsPerFeature, 0);
+  const std::uint8_t* codes = byte_codes(column);
+  for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];
+  if (missing_is_open && worker.rows_by_code[column.missing_code()] > 0) split.missing_branch = 1;
+  if (!is_categorical) return;
+  std::vector<char> named(column.n_codes, 0);
+  for (const Code code : split.left_categories) named[code] = 1;
+  for (const Code code : split.right_categories) named[code] = 1;
+  for (Code code = 0; code < column.n_codes; ++code) {
+    if (!named[code] && worker.rows_by_code[code] > 0) split.right_categories.push_back(code);
+  }
+  std::sort(split.right_categories.begin(), split.right_categories.end());
+}
+
+// The rest are all other categories of the table, in the node or not: it is a column of its own that is
+// tested.
+void BoostGrower::name_rest(Split& split) const {
+  if (!params_.one_vs_rest || split.left_categories.empty()) return;
+  split.right_categories = categories_[static_cast<std::size_t>(split.feature)];
+  std::erase(split.right_categories, split.left_categories.front());
+}
+
+Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const {
+  const Column& column = data_.column(feature);
+  const BranchLimits limits = limits_of(node, feature);
+  const int place = place_of(feature);
+  Split split = place == kNoTile ? worker.many.to_split(column, feature, rows_of(node), cut, limits)
+                                 : worker.cuts.to_split(column, *node.histogram, place, cut, limits);
+  split.feature = feature;
+  if (place != kNoTile) name_all_codes(node, split, worker);
+  name_rest(split);
+  return split;
+}
+
+// Chooses among the features; a node without a test that gains stays a leaf.
+std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
+  NodeState& node = *search.node;
+  const auto drop_histogram = [&] {
+    pool_.give_back(node.histogram);
+    node.histogram = nullptr;
+    return std::nullopt;
+  };
+  std::vector<char> verified(search.cuts.size(), 0);
+  for (;;) {
+    FirstBest<int> best(0.0);
+    for (std::size_t f = 0; f < search.cuts.size(); ++f) {
+      if (search.cuts[f].found) best.offer(search.cuts[f].score, static_cast<int>(f));
+    }
+    if (!best.found()) return drop_histogram();
+    const int feature = best.winner();
+    if (!verified[static_cast<std::size_t>(feature)]) {
+      verified[static_cast<std::size_t>(feature)] = 1;
+      if (!verify_rows(search, feature, worker)) continue;
+    }
+    const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+    const double unit = 0.5 / (scale_.gradient * scale_.gradient);
+    const double node_score = score_of(node);
+    const double gain = (cut.score - node_score) * unit;
+    if (!(gain > params_.min_split_gain) || !(cut.score - node_score > tie_slack(node_score, 0.0)))
+      return drop_histogram();
+    search.open.gain = gain;
+    search.open.split = split_of(node, feature, cut, worker);
+    if (node.n_rows() < kKeepRows) drop_histogram();
+    return std::move(search.open);
+  }
+}
+
+}  // namespace hornbeam
