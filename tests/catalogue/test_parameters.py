@@ -7,14 +7,31 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
+import hornbeam as hb
 from catalogue.models import TREES, Tree, problem, same_model
 from hornbeam import DecisionTreeClassifier
 from hornbeam.threads import usable_cores
 from hornbeam.warnings import ThreadsWarning
 
 X, Y = problem()
+FEW = {"n_estimators": 3, "random_state": 0}
+OF_EVERY_KIND = [
+    hb.DecisionTreeClassifier(),
+    hb.DecisionTreeRegressor(),
+    hb.RandomForestClassifier(**FEW),
+    hb.ExtraTreesRegressor(**FEW),
+    hb.BaggingClassifier(**FEW),
+    hb.AdaBoostClassifier(**FEW),
+    hb.AdaBoostRegressor(**FEW),
+    hb.GradientBoostingClassifier(3),
+    hb.GradientBoostingRegressor(3),
+    hb.KNeighborsClassifier(weights="gaussian"),
+    hb.KNeighborsRegressor(),
+    hb.StackingClassifier([[("tree", hb.DecisionTreeClassifier(max_depth=2))]], cv=3),
+]
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -70,16 +87,25 @@ def test_row_52_minima_far_beyond_the_data_give_a_single_leaf(tree: type[Tree]) 
             assert tree(**{parameter: value}).fit(X, Y).get_n_leaves() == 1
 
 
-@pytest.mark.parametrize("tree", TREES)
-def test_row_53_threads(tree: type[Tree]) -> None:
-    with pytest.warns(ThreadsWarning, match=r"n_jobs=131072 is more than the \d+ core") as caught:
-        model = tree(n_jobs=131072).fit(X, Y)
-    assert len(caught) == 1
+@pytest.mark.parametrize("model", OF_EVERY_KIND, ids=lambda model: type(model).__name__)
+def test_row_53_threads(model: BaseEstimator) -> None:
+    def answers(n_jobs: Any) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted = clone(model).set_params(n_jobs=n_jobs).fit(X, Y)
+        said.extend(str(warning.message) for warning in caught)
+        return fitted.set_params(n_jobs=1).predict(X)
+
+    said: list[str] = []
+    expected = answers(131072)
+    assert len(said) == 1
+    assert "n_jobs=131072 is more than the" in said[0]
     for n_jobs in (-1, -2, -1000, 1):
-        assert same_model(model, tree(n_jobs=n_jobs).fit(X, Y))
+        np.testing.assert_array_equal(answers(n_jobs), expected)
+    assert len(said) == 1
     for bad in (0, "auto", 1.5, True):
-        with pytest.raises(ValueError, match="n_jobs"):
-            tree(n_jobs=bad).fit(X, Y)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="n_jobs must be"):
+            answers(bad)
 
 
 def test_row_53_threads_at_predict() -> None:

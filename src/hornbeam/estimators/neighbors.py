@@ -37,8 +37,8 @@ class _KNeighbors(NeighborOptions):
     bandwidth_: float | None = fitted()
     _model: Neighborhood = fitted()
 
-    def _begin_fit(self, X: Any, sample_weight: Any) -> tuple[Neighborhood, int]:
-        """Check everything but y; return the rows that count, and how many were given."""
+    def _begin_fit(self, X: Any, sample_weight: Any) -> tuple[Neighborhood, int, float | None]:
+        """Check everything but y; return the rows that count, how many were given, and the bandwidth."""
         name = type(self).__name__
         validate(self)
         self._refuse_idle_options()
@@ -49,6 +49,7 @@ class _KNeighbors(NeighborOptions):
             rows = np.flatnonzero(weights)
             weights = weights[rows]
         self._refuse_too_few(source.n_rows if rows is None else len(rows), weights)
+        n_threads = resolve_n_jobs(self.n_jobs)
         neighborhood = make_neighborhood(
             read_matrix(source, categorical_features=self.categorical_features, rows=rows),
             weights,
@@ -58,10 +59,13 @@ class _KNeighbors(NeighborOptions):
             algorithm=self.algorithm,
             all_rows=self.n_neighbors is None,
             row_numbers=rows,
-            n_threads=resolve_n_jobs(self.n_jobs),
+            n_threads=n_threads,
             estimator_name=name,
         )
-        return neighborhood, source.n_rows
+        bandwidth = None
+        if self.weights == "gaussian":
+            bandwidth = self.bandwidth if self.bandwidth != "median" else _median(neighborhood, n_threads)
+        return neighborhood, source.n_rows, bandwidth
 
     def _refuse_idle_options(self) -> None:
         """Refuse options that would change nothing: whoever gives them expects something."""
@@ -95,11 +99,9 @@ class _KNeighbors(NeighborOptions):
                 "that they average about 1, or set n_neighbors to None for all rows."
             )
 
-    def _finish_fit(self, neighborhood: Neighborhood, target: ClassTarget | RegressionTarget) -> None:
-        n_threads = resolve_n_jobs(self.n_jobs)
-        bandwidth = None
-        if self.weights == "gaussian":
-            bandwidth = self.bandwidth if self.bandwidth != "median" else _median(neighborhood, n_threads)
+    def _finish_fit(
+        self, neighborhood: Neighborhood, target: ClassTarget | RegressionTarget, bandwidth: float | None
+    ) -> None:
         self.bandwidth_ = bandwidth
         self.n_features_in_ = len(neighborhood.schema.names)
         if neighborhood.schema.names_given:
@@ -254,9 +256,9 @@ class KNeighborsClassifier(ClassVotes, _KNeighbors):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the rows X and their labels y."""
-        neighborhood, n_rows = self._begin_fit(X, sample_weight)
+        neighborhood, n_rows, bandwidth = self._begin_fit(X, sample_weight)
         target = read_classes(y, n_rows, rows=neighborhood.row_numbers, estimator_name=type(self).__name__)
-        self._finish_fit(neighborhood, target)
+        self._finish_fit(neighborhood, target, bandwidth)
         self._remember_classes(target)
         self._codes = target.codes
         return self
@@ -308,9 +310,9 @@ class KNeighborsRegressor(RegressorMixin, MultiOutputMixin, _KNeighbors):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the rows X and their targets y."""
-        neighborhood, n_rows = self._begin_fit(X, sample_weight)
+        neighborhood, n_rows, bandwidth = self._begin_fit(X, sample_weight)
         target = read_numbers(y, n_rows, rows=neighborhood.row_numbers, estimator_name=type(self).__name__)
-        self._finish_fit(neighborhood, target)
+        self._finish_fit(neighborhood, target, bandwidth)
         self._values = target.values
         return self
 
