@@ -35,6 +35,10 @@ std::uint32_t ordered_bits(float value) {
   return bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
 }
 
+float from_ordered_bits(std::uint32_t ordered) {
+  return std::bit_cast<float>(ordered ^ ((ordered >> 31) != 0 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
+}
+
 template <class CodeType>
 CodeBuffer filled_codes(std::size_t n_rows, auto&& code_of_row) {
   Buffer<CodeType> codes(n_rows);
@@ -213,8 +217,22 @@ Column exact_column(const Values& values, const DistinctValues* few, CancelPolle
   return column;
 }
 
+// Values that are float32 at heart are sorted as such: four bytes that need no row to be told apart.
+void sort_as_floats(std::vector<double>& numbers) {
+  const std::size_t n = numbers.size();
+  Buffer<std::uint32_t> keys(n);
+  Buffer<std::uint32_t> scratch(n);
+  for (std::size_t i = 0; i < n; ++i) keys[i] = ordered_bits(static_cast<float>(numbers[i]));
+  const std::uint32_t* sorted =
+      radix_sort(keys.data(), scratch.data(), n, 32, [](std::uint32_t key) { return key; });
+  for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<double>(from_ordered_bits(sorted[i]));
+}
+
 // Ascending, by way of the rounded keys.
 void sort_numbers(std::vector<double>& numbers) {
+  const bool are_floats = std::ranges::all_of(
+      numbers, [](double value) { return static_cast<double>(static_cast<float>(value)) == value; });
+  if (are_floats) return sort_as_floats(numbers);
   const std::size_t n = numbers.size();
   Buffer<RoundedItem> items(n);
   Buffer<RoundedItem> scratch(n);
@@ -246,36 +264,20 @@ std::vector<RowId> sampled_rows(std::size_t n) {
   return rows;
 }
 
-// The known ones among the sampled values, ascending.
-template <class ValueOfRow>
-std::vector<double> sorted_sample(std::span<const RowId> rows, ValueOfRow value_of_row) {
-  std::vector<double> sample;
-  sample.reserve(rows.size());
-  for (const RowId row : rows) {
-    const double value = value_of_row(row) + 0.0;  // -0.0 + 0.0 is 0.0
-    if (!std::isnan(value)) sample.push_back(value);
-  }
-  sort_numbers(sample);
-  return sample;
-}
-
 // Cuts a sorted sample into at most max_bins groups of about equal size; equal values stay together.
 std::vector<double> quantile_edges(const std::vector<double>& sorted, int max_bins) {
   std::vector<double> edges;
   std::size_t begin = 0;  // first sample of the open bin
-  std::size_t i = 0;
-  while (i < sorted.size()) {
-    std::size_t next = i;  // one past the run of equal values that starts at i
-    while (next < sorted.size() && sorted[next] == sorted[i]) ++next;
-    const int bins_left = max_bins - static_cast<int>(edges.size());
-    if (bins_left <= 1) break;
-    const double target = static_cast<double>(sorted.size() - begin) / bins_left;
-    const bool open_bin_is_full = static_cast<double>(next - begin) >= target;
-    if (open_bin_is_full && next < sorted.size()) {
-      edges.push_back(halfway(sorted[next - 1], sorted[next]));
-      begin = next;
-    }
-    i = next;
+  for (int bins_left = max_bins; bins_left > 1; --bins_left) {
+    // The bin is full with this sample and whatever equals it.
+    const double share = static_cast<double>(sorted.size() - begin) / bins_left;
+    const std::size_t last = begin + static_cast<std::size_t>(std::ceil(share)) - 1;
+    if (last >= sorted.size()) break;
+    std::size_t next = last + 1;
+    while (next < sorted.size() && sorted[next] == sorted[last]) ++next;
+    if (next == sorted.size()) break;
+    edges.push_back(halfway(sorted[next - 1], sorted[next]));
+    begin = next;
   }
   return edges;
 }
@@ -304,8 +306,11 @@ class EdgeSearch {
 Column binned_column(const Values& values, int max_bins) {
   Column column;
   column.binned = true;
-  const std::vector<RowId> rows = sampled_rows(values.numbers.size());
-  const auto sample = sorted_sample(rows, [&](RowId row) { return values.numbers[row]; });
+  std::vector<double> sample;
+  for (const RowId row : sampled_rows(values.numbers.size())) {
+    if (!std::isnan(values.numbers[row])) sample.push_back(values.numbers[row]);
+  }
+  sort_numbers(sample);
   column.values = quantile_edges(sample, max_bins);
   column.n_codes = static_cast<Code>(column.values.size()) + 1;
   column.has_missing = values.has_missing;
@@ -340,7 +345,7 @@ std::vector<std::uint32_t> count_codes(const Column& column, std::size_t n, RowO
   return times;
 }
 
-// What `sorted_sample` would make of these rows of an exact column.
+// The known ones among the sampled values of these rows of an exact column, ascending.
 std::vector<double> sorted_sample_of(const Column& exact, std::span<const RowId> rows) {
   const std::vector<RowId> sampled = sampled_rows(rows.size());
   const auto times = count_codes(exact, sampled.size(), [&](std::size_t i) { return rows[sampled[i]]; });
@@ -396,14 +401,32 @@ namespace {
 constexpr std::size_t kEdgeRoom = 256;
 constexpr std::size_t kRowsPerTask = 1 << 13;
 constexpr std::size_t kRowsPerBlock = 512;
+constexpr std::size_t kColumnsTogether = 8;  // whose samples are taken together
+
+// The known ones among the sampled values of some columns. Blocks of rows, and within them column after
+// column: the lines of a row-major table are read once.
+std::vector<std::vector<double>> sample_columns(std::span<const ColumnView> views,
+                                                std::span<const RowId> rows) {
+  std::vector<std::vector<double>> samples(views.size());
+  for (std::vector<double>& sample : samples) sample.reserve(rows.size());
+  for (std::size_t begin = 0; begin < rows.size(); begin += kRowsPerBlock) {
+    const auto block = rows.subspan(begin, std::min(kRowsPerBlock, rows.size() - begin));
+    for (std::size_t j = 0; j < views.size(); ++j) {
+      visit_number(views[j].number, [&](auto zero) {
+        for (const RowId row : block) {
+          const double value = static_cast<double>(read_element<decltype(zero)>(views[j], row));
+          if (!std::isnan(value)) samples[j].push_back(value + 0.0);  // -0.0 + 0.0 is 0.0
+        }
+      });
+    }
+  }
+  return samples;
+}
 
 // Decides how a column is coded, from a sample: few distinct values there are taken for all there are, which
 // is looked at again when codes are written.
-Column plan_bytes(const ColumnView& view, std::span<const RowId> rows, std::size_t n_rows, int max_bins) {
-  std::vector<double> sample = visit_number(view.number, [&](auto zero) {
-    return sorted_sample(
-        rows, [&](RowId row) { return static_cast<double>(read_element<decltype(zero)>(view, row)); });
-  });
+Column plan_bytes(std::vector<double> sample, std::size_t n_rows, int max_bins) {
+  sort_numbers(sample);
   std::vector<double> distinct;
   for (const double value : sample) {
     if (!distinct.empty() && value == distinct.back()) continue;
@@ -452,15 +475,20 @@ std::vector<std::optional<Column>> encode_bytes(std::span<const ColumnView> view
   std::vector<std::optional<Column>> columns(views.size());
   std::vector<std::vector<double>> edges(views.size());
   const std::vector<RowId> rows = sampled_rows(n_rows);
+  const std::size_t n_groups = (views.size() + kColumnsTogether - 1) / kColumnsTogether;
   parallel_for(
-      views.size(), n_threads,
-      [&](std::size_t j, int) {
-        columns[j] = plan_bytes(views[j], rows, n_rows, max_bins);
-        edges[j] = columns[j]->values;
-        edges[j].resize(kEdgeRoom, kInfinity);
+      n_groups, n_threads,
+      [&](std::size_t group, int) {
+        const std::size_t first = views.size() * group / n_groups;
+        const std::size_t n = views.size() * (group + 1) / n_groups - first;
+        std::vector<std::vector<double>> samples = sample_columns(views.subspan(first, n), rows);
+        for (std::size_t j = 0; j < n; ++j) {
+          columns[first + j] = plan_bytes(std::move(samples[j]), n_rows, max_bins);
+          edges[first + j] = columns[first + j]->values;
+          edges[first + j].resize(kEdgeRoom, kInfinity);
+        }
       },
       &cancel);
-  // Blocks of rows, and within them column after column: the lines of a row-major table are read once.
   const std::size_t n_tasks = (n_rows + kRowsPerTask - 1) / kRowsPerTask;
   std::vector<Seen> seen(views.size());
   parallel_for(
