@@ -32,14 +32,15 @@ void write_categories(std::span<const Code> present, const Cut& cut, const Branc
 void CutFinder::order_categories(double smoothing) {
   const auto cell = [&](Code code) { return wide_ ? wide_cells_[code] : widen(packed_[code]); };
   order_.clear();
-  std::vector<double> key(n_cells_);
+  keys_.resize(n_cells_);
   for (Code code = 0; code < n_cells_; ++code) {
     const WideCell sums = cell(code);
     if (sums == WideCell{}) continue;
     order_.push_back(code);
-    key[code] = static_cast<double>(sums.gradient) / (static_cast<double>(sums.hessian) + smoothing);
+    keys_[code] = static_cast<double>(sums.gradient) / (static_cast<double>(sums.hessian) + smoothing);
   }
-  std::stable_sort(order_.begin(), order_.end(), [&](Code a, Code b) { return key[a] < key[b]; });
+  std::sort(order_.begin(), order_.end(),
+            [&](Code a, Code b) { return keys_[a] != keys_[b] ? keys_[a] < keys_[b] : a < b; });
   ordered_packed_.clear();
   ordered_wide_.clear();
   for (const Code code : order_) {

@@ -19,6 +19,18 @@ constexpr std::size_t kParallelCells = 1 << 12;
 // follows the rows, not the number of leaves.
 constexpr std::size_t kKeepRows = 512;
 
+// Four counts side by side: where most rows have the same code, one would wait for itself.
+void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entries,
+                   std::vector<std::uint32_t>& counts) {
+  std::uint32_t side_by_side[4][kCellsPerFeature] = {};
+  for (std::size_t i = 0; i < entries.size(); ++i) ++side_by_side[i % 4][codes[row_of(entries[i])]];
+  counts.resize(kCellsPerFeature);
+  for (std::size_t code = 0; code < kCellsPerFeature; ++code) {
+    counts[code] =
+        side_by_side[0][code] + side_by_side[1][code] + side_by_side[2][code] + side_by_side[3][code];
+  }
+}
+
 }  // namespace
 
 void BoostGrower::for_features(Team team, const std::function<void(int, Worker&)>& task) {
@@ -137,9 +149,7 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
       static_cast<std::int64_t>(RowMarker(column, split).mark(entries_of(node), worker.marks.data()));
   const auto n_right = static_cast<std::int64_t>(node.n_rows()) - n_left;
   if (std::min(n_left, n_right) >= params_.min_samples_leaf) return true;
-  worker.rows_by_code.assign(kCellsPerFeature, 0);
-  const std::uint8_t* codes = byte_codes(column);
-  for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];
+  count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
   const Cut counted = worker.cuts.find(column, histogram, place, terms_of(node), limits, worker.rows_by_code);
   const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
   cut = counted;
@@ -153,9 +163,7 @@ void BoostGrower::name_all_codes(const NodeState& node, Split& split, Worker& wo
   const bool is_categorical = column.kind == ColumnKind::kCategorical;
   const bool missing_is_open = split.missing_branch < 0 && column.has_missing;
   if (scale_.constant_hessian || !(is_categorical || missing_is_open)) return;
-  worker.rows_by_code.assign(kCellsPerFeature, 0);
-  const std::uint8_t* codes = byte_codes(column);
-  for (const BoostEntry entry : entries_of(node)) ++worker.rows_by_code[codes[row_of(entry)]];
+  count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
   if (missing_is_open && worker.rows_by_code[column.missing_code()] > 0) split.missing_branch = 1;
   if (!is_categorical) return;
   std::vector<char> named(column.n_codes, 0);

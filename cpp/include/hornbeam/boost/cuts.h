@@ -69,6 +69,7 @@ class CutFinder {
   bool has_missing_ = false;
   std::vector<Code>
       order_;  // categorical: present categories, in the order of their mean gradient or by code
+  std::vector<double> keys_;  // of categories: what they are put in order by
   std::vector<PackedCell> ordered_packed_;
   std::vector<WideCell> ordered_wide_;
   double scores_[kCellsPerFeature];
