@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -96,7 +97,11 @@ def test_fit_refuses_damaged_data(kind, data, capsys):
         (["fit", "DATA", "--target", "y", "--out", "FOLDER"], "is a folder"),
         (["fit", "DATA", "--target", "y", "--out", "MODEL"], "exists: give --force"),
         (["fit", "DATA", "--target", "y", "--out", "FOLDER/no/such/m"], "No such file"),
-        (["fit", "DATA", "--target", "y", "--task", "regression", "--method", "tree"], "y"),
+        (["fit", "DATA", "--target", "y", "--task", "regression"], "y holds texts, such as no."),
+        (["compare", "DATA", "--target", "y", "--task", "regression"], "y holds texts, such as no."),
+        (["tune", "DATA", "--target", "y", "--task", "regression"], "y holds texts, such as no."),
+        (["evaluate", "MODEL", "DATA", "--target", "a"], "a is a column that the model predicts from"),
+        (["report", "MODEL", "DATA", "--target", "a"], "a is a column that the model predicts from"),
         (["predict", "nowhere.hornbeam", "DATA"], "nowhere.hornbeam: No such file"),
         (["predict", "DATA", "DATA"], "data.csv"),
         (["predict", "MODEL", "MODEL"], "model.hornbeam"),
@@ -214,7 +219,8 @@ def test_asking_a_forest_needs_a_tree(data, capsys):
 
 
 @pytest.mark.parametrize("verb", ["fit", "compare"])
-def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, tmp_path):
+@pytest.mark.parametrize("pause", [0, 0.7], ids=["at once", "while it waits"])
+def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, pause, tmp_path):
     pipe, out = tmp_path / "data.csv", tmp_path / "m.hornbeam"
     os.mkfifo(pipe)
     command = [sys.executable, "-m", "hornbeam", verb, str(pipe), "--target", "y", "--out", str(out)]
@@ -222,6 +228,7 @@ def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, tmp_path):
     with open(pipe, "wb") as writer:  # opens when the command has begun to read
         writer.write(GOOD.encode())
         writer.flush()
+        time.sleep(pause)  # by then Arrow waits for more, in a thread that hears no signals
         child.send_signal(signal.SIGINT)
         printed = child.communicate(timeout=60)
     assert child.returncode == 130 and b"Traceback" not in printed[1]

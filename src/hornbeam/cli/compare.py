@@ -9,7 +9,7 @@ import typer
 import hornbeam as hb
 from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
-from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows
+from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.inside.words import named, printable
 from hornbeam.io.native import packed
 from hornbeam.selection.family import NAMES
@@ -65,7 +65,7 @@ def compare(
     found = hb.compare(
         X,
         y,
-        task=task,
+        task=task_for(y, target, task),
         methods=method,
         cv=folds,
         scoring=scoring,

@@ -55,6 +55,10 @@ def evaluate(
 
 def rows_with_answers(model: Any, path: str, target: str, form: TableFormat) -> tuple[Any, Any]:
     """Read rows and their answers, the answers being of the type that the model gives."""
+    if target in getattr(model, "feature_names_in_", ()):
+        raise Mistake(
+            f"--target {named(target)} is a column that the model predicts from: name what it predicts."
+        )
     texts = {target} if is_classifier(model) and model.classes_.dtype.kind in "OUT" else set()
     kept = TableFormat(form.separator, form.missing, frozenset(form.text_columns) | texts)
     X, column = take_column(read_table(path, kept), target, flag="--target")

@@ -11,8 +11,7 @@ from hornbeam.cli.methods import Method, estimator_for, with_option_flags
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
 from hornbeam.cli.scores import baseline_scores, scores_of
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
-from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows
-from hornbeam.data.task import task_of
+from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.inside.words import count, printable
 from hornbeam.io.native import packed
 
@@ -40,7 +39,7 @@ def fit(
     place = _place(data, out)
     check_output(place, force=force, inputs=[data])
     X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
-    chosen = task or task_of(y)
+    chosen = task_for(y, target, task)
     estimator = estimator_for(method, chosen, options)
     start = time.perf_counter()
     estimator.fit(X, y)

@@ -26,6 +26,7 @@ import typer
 from hornbeam._optional import require
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.outputs import STANDARD
+from hornbeam.cli.pipes import endable
 from hornbeam.declare.kinds import did_you_mean
 from hornbeam.inside.words import named, printable
 from hornbeam.warnings import DataWarning
@@ -119,10 +120,10 @@ def _columns_there(name: str, table: Any) -> str:
 def _opened(path: str) -> Iterator[Any]:
     """Open a file to read, decompressed; standard input is not ours to close."""
     if path == STANDARD:
-        standard: Any = sys.stdin.buffer
-        yield standard if hasattr(standard, "peek") else io.BufferedReader(standard)
+        with endable(sys.stdin.buffer) as standard:
+            yield standard if hasattr(standard, "peek") else io.BufferedReader(standard)
         return
-    with open(path, "rb") as file:
+    with open(path, "rb") as opened, endable(opened) as file:
         if path.endswith(".gz"):
             with gzip.open(file) as unpacked, io.BufferedReader(unpacked) as stream:
                 yield stream

@@ -7,10 +7,10 @@ import typer
 from hornbeam._optional import require
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.tables import TableFormat, read_table, take_column
-from hornbeam.data.task import Task
+from hornbeam.data.task import Task, task_of
 from hornbeam.inside.words import count, named, printable
 
-__all__ = ["Target", "TaskChoice", "read_learning_rows", "target_values"]
+__all__ = ["Target", "TaskChoice", "read_learning_rows", "target_values", "task_for"]
 
 Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="The column to predict.")]
 TaskChoice = Annotated[
@@ -26,6 +26,15 @@ def read_learning_rows(data: str, target: str, form: TableFormat) -> tuple[Any, 
         lacking = "rows" if X.num_rows == 0 else f"columns beside {named(target)}"
         raise Mistake(f"{printable(data, None)} has no {lacking}: there is nothing to learn from.")
     return X, target_values(column, target)
+
+
+def task_for(y: Any, target: str, wanted: Task | None) -> Task:
+    """Decide between classes and numbers; numbers cannot be learned from texts."""
+    if wanted == "regression" and y.dtype.kind not in "iufb":
+        raise Mistake(
+            f"--task regression needs numbers, but {named(target)} holds texts, such as {named(y[0])}."
+        )
+    return wanted or task_of(y)
 
 
 def target_values(column: Any, name: str) -> Any:

@@ -10,8 +10,8 @@ from hornbeam.cli.compare import Folds
 from hornbeam.cli.methods import Method, class_of, estimator_for, option_value, with_option_flags
 from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
 from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
-from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows
-from hornbeam.data.task import Task, task_of
+from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
+from hornbeam.data.task import Task
 from hornbeam.declare import options_of
 from hornbeam.inside.words import printable
 from hornbeam.io.native import packed
@@ -55,7 +55,7 @@ def tune(
     if out is not None:
         check_output(out, force=force, inputs=[data])
     X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
-    chosen = task or task_of(y)
+    chosen = task_for(y, target, task)
     if "random_state" in options_of(class_of(method, chosen)):
         options.setdefault("random_state", "0")  # or all settings would differ by chance, too
     found = hb.tune(

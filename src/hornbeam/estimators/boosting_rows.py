@@ -1,0 +1,57 @@
+"""Rows of a boosting fit: table, target, weights and offset that go together, to grow on or to judge by."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.data.table import Table
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.recipes.holdout import taken
+
+__all__ = ["BoostingRows", "Target", "labels_of", "numbers_of"]
+
+FloatArray = npt.NDArray[np.float64]
+Target = ClassTarget | RegressionTarget
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingRows:
+    """Rows of a fit: to grow on, or to judge by."""
+
+    table: Table
+    target: Target
+    weights: FloatArray | None
+    offset: FloatArray | None
+    X: Any  # as the user gave it, for scorers of the user's own
+
+    @property
+    def y(self) -> FloatArray:
+        """The targets as losses take them: numbers, or the codes of classes."""
+        return numbers_of(self.target)
+
+    def take(self, chosen: npt.NDArray[np.uint32]) -> "BoostingRows":
+        """Keep some rows, in ascending order."""
+        from sklearn.utils import _safe_indexing  # noqa: PLC0415 - here and in tests of scikit-learn only
+
+        rows = chosen.astype(np.int64)
+        table = self.table.take(rows)
+        return BoostingRows(
+            table=table,
+            target=taken(self.target, rows),
+            weights=None if self.weights is None else self.weights[rows],
+            offset=None if self.offset is None else self.offset[rows],
+            X=_safe_indexing(self.X, rows if table.row_numbers is None else table.row_numbers),
+        )
+
+
+def numbers_of(target: Target) -> FloatArray:
+    """Return one number per row: the target, or the code of the class."""
+    values: npt.NDArray[Any] = target.codes if isinstance(target, ClassTarget) else target.values
+    return values[:, 0].astype(np.float64)
+
+
+def labels_of(target: Target) -> npt.NDArray[Any]:
+    """Return the targets as they were given."""
+    return target.labels(0) if isinstance(target, ClassTarget) else target.values[:, 0]

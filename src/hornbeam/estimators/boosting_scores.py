@@ -1,0 +1,179 @@
+"""What a boosted model answers: scores of rows, and what its trees have to say about themselves.
+
+The trees are added up on top of the constant that the rounds started from; `recipes/losses.py` says what such
+a score stands for. Fitting is in `boosting_rounds.py`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam import _core
+from hornbeam.data.target import read_offset
+from hornbeam.estimators.base import TreeModel, paths_through
+from hornbeam.estimators.tree import DecisionTreeRegressor
+from hornbeam.inside.contributions import Contributions, contributions_of
+from hornbeam.inside.explain import read_row
+from hornbeam.inside.importance import shares_of_gain, shares_of_tests
+from hornbeam.model import RowsToPredict, refuse_missing
+from hornbeam.params import BoostingOptions, fitted, options_of, resolve_max_features
+from hornbeam.recipes.losses import Loss
+
+__all__ = ["BoostingScores"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class BoostingScores(TreeModel, BoostingOptions):
+    """The answers that both kinds of gradient boosting share."""
+
+    _loss: Loss = fitted()
+    _baseline: FloatArray = fitted()
+    _key: int = fitted()
+
+    # --- Predicting --------------------------------------------------------------------------------------
+
+    def _start(self, rows: RowsToPredict, offset: Any) -> FloatArray:
+        """Return the scores of rows that the first tree is added to."""
+        scores = np.empty((rows.n_rows, 1, self._loss.n_scores))
+        scores[:] = self._baseline
+        given = read_offset(offset, rows.n_rows, self._loss.n_scores)
+        if given is not None:
+            scores[:, 0, :] += given
+        return scores
+
+    def _scores(self, X: Any, offset: Any) -> FloatArray:
+        """Return the scores of rows: rows x scores."""
+        rows, n_threads = self._rows(X)
+        return self._model.total(rows, n_threads=n_threads, onto=self._start(rows, offset))[:, 0, :]
+
+    def _staged_scores(self, X: Any, offset: Any) -> Iterator[FloatArray]:
+        """Yield the scores of rows after each round."""
+        rows, n_threads = self._rows(X)
+        start = self._start(rows, offset)
+        for scores in self._model.stages(rows, n_threads=n_threads, step=self._loss.n_scores, onto=start):
+            yield scores[:, 0, :]
+
+    # --- Looking inside ----------------------------------------------------------------------------------
+
+    @property
+    def estimators_(self) -> npt.NDArray[np.object_]:
+        """The members, rounds x scores, each a fitted regression tree of steps; made anew each time."""
+        check_is_fitted(self)
+        members = np.empty(len(self._model.trees), dtype=object)
+        members[:] = [self._member(tree) for tree in self._model.trees]
+        return members.reshape(-1, self._loss.n_scores)
+
+    def _member(self, tree: _core.Tree) -> DecisionTreeRegressor:
+        member = DecisionTreeRegressor()
+        shared = options_of(type(self)).keys() & options_of(DecisionTreeRegressor).keys() - {"random_state"}
+        member.set_params(**{name: getattr(self, name) for name in shared})
+        member._model = replace(self._model, trees=(tree,), adds_to=None)
+        member._pruning = None
+        member.n_outputs_ = 1
+        member.max_features_ = resolve_max_features(self.max_features, self.n_features_in_)
+        for name in ("n_features_in_", "feature_names_in_", "_missing_seen"):
+            if hasattr(self, name):
+                setattr(member, name, getattr(self, name))
+        return member
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The share of each feature in what the splits of all trees have gained."""
+        check_is_fitted(self)
+        return shares_of_gain(self._model.trees, self.n_features_in_)
+
+    def importance(
+        self,
+        kind: Literal["gain", "count", "permutation"] = "gain",
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        n_repeats: int = 5,
+        scoring: Any = None,
+    ) -> Any:
+        """Say how much each column matters.
+
+        "gain" is `feature_importances_`; "count" the share of all tests that ask for the column;
+        "permutation" how much the score falls if the column is shuffled: scikit-learn's
+        `permutation_importance`, and what it returns. The last needs X and y, best of rows that the fit has
+        not seen.
+        """
+        check_is_fitted(self)
+        if kind == "gain":
+            return self.feature_importances_
+        if kind == "count":
+            return shares_of_tests(self._model.trees, self.n_features_in_)
+        if kind != "permutation":
+            raise ValueError(f"kind must be 'gain', 'count' or 'permutation'; got {kind!r}.")
+        if X is None or y is None:
+            raise ValueError("kind='permutation' shuffles columns of rows: give X and y, at best unseen.")
+        from sklearn.inspection import permutation_importance  # noqa: PLC0415 - slow to import
+
+        return permutation_importance(
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            n_repeats=n_repeats,
+            scoring=scoring,
+            random_state=np.random.RandomState(self._key % 2**32),
+        )
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the leaf that each row falls into in each tree: rows x trees."""
+        return self._leaves(X)
+
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
+        leaves = self.apply(X)
+        return paths_through(self._model.trees, leaves)
+
+    def explain(self, row: Any) -> Contributions:
+        """Say what each feature has added to the score of one row; the parts sum to the score.
+
+        `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
+        columns.
+        """
+        check_is_fitted(self)
+        model, name = self._model, type(self).__name__
+        given = read_row(row, model.schema, unseen=model.unseen, estimator_name=name)
+        if not model.missing_allowed:
+            refuse_missing(given.table, name)
+        leaves = model.leaves(given.table, n_threads=1)[0]
+        start, parts = contributions_of(
+            model.trees, model.adds_to, leaves, start=self._baseline, n_features=self.n_features_in_
+        )
+        onto = np.array(self._baseline)[np.newaxis, np.newaxis, :]
+        scores = model.total(given.table, n_threads=1, onto=onto)[:, 0, :]
+        single = self._loss.n_scores == 1
+        return Contributions(
+            start=float(start[0]) if single else start,
+            by_feature={
+                feature: float(part[0]) if single else part
+                for feature, part in zip(model.schema.names, parts, strict=True)
+            },
+            score=float(scores[0, 0]) if single else scores[0],
+            prediction=self._predictions(scores)[0],
+        )
+
+    def _facts_beside_trees(self) -> dict[str, Any]:
+        """Return what a program needs besides the trees to predict as this model does, as plain values."""
+        n_scores = self._loss.n_scores
+        return {
+            "loss": self._loss.name,
+            "start": self._baseline.tolist(),
+            "adds_to": [position % n_scores for position in range(len(self._model.trees))],
+        }
+
+    def _answers(self, scores: FloatArray) -> FloatArray:
+        return self._loss.answers(scores)
+
+    def _predictions(self, scores: FloatArray) -> npt.NDArray[Any]:
+        raise NotImplementedError
