@@ -194,8 +194,8 @@ def as_markdown(machine: Machine, results: Sequence[CaseResult]) -> str:
         lines += ["The machine was busy with other work: ratios are less certain than usual.", ""]
     for result in results:
         names = [result.score_name if name == "score" else name for name in HEADINGS]
-        lines += [f"**{heading(result)}**", "", _line(names), _line(["---"] * len(names))]
-        lines += [_line(cells(result, outcome)) for outcome in in_order(result)]
+        lines += [f"**{heading(result)}**", "", markdown_line(names), markdown_line(["---"] * len(names))]
+        lines += [markdown_line(cells(result, outcome)) for outcome in in_order(result)]
         lines += ["", *(f"* {line}" for line in verdict_lines(result)), ""]
     return "\n".join(lines).strip()
 
@@ -216,5 +216,6 @@ def write_section(path: Path, machine: Machine, results: Sequence[CaseResult]) -
     path.write_text(replace_section(path.read_text(), job, as_markdown(machine, results)))
 
 
-def _line(texts: Sequence[str]) -> str:
+def markdown_line(texts: Sequence[str]) -> str:
+    """One row of a table."""
     return "| " + " | ".join(text.replace("|", "/").replace("\n", " ") for text in texts) + " |"

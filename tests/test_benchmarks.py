@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import data, jobs, report, run, scaling, sweeps
+from benchmarks import data, inner_loops, jobs, report, run, scaling, sweeps
 from benchmarks.data import REPOSITORY, DataAbsentError, Dataset
 from benchmarks.growth import fit_growth
 from benchmarks.harness import AbsentError, Case, Contestant, Setting, job_names, load_case, load_job, require
@@ -89,6 +89,8 @@ def test_names_files_and_results_agree():
     files = {path.stem for path in (REPOSITORY / "benchmarks" / "jobs").glob("*.py")} - {"__init__"}
     assert files == set(jobs.NAMES)
     results = (REPOSITORY / "benchmarks" / "RESULTS.md").read_text()
+    for name in ("scaling", "kernels"):
+        assert report.replace_section(results, name, "x") != results
     for name in jobs.NAMES:
         assert load_job(name).name == name
         assert report.replace_section(results, name, "x").count(f"<!-- job: {name} -->") == 1
@@ -445,6 +447,68 @@ def test_curves_are_measured_drawn_and_written(tmp_path):
     assert curve["sizes"] == [250]
     assert curve["stopped"] == "over 1e-09 s"
     assert (tmp_path / "staircase.png").exists()
+
+
+def made_up_curves():
+    rows = scaling.Curve("rows", "boosting", "hornbeam", [1000, 2000, 4000], [1.0, 2.0, 4.0], [None, 9, 18])
+    stairs = scaling.Curve(
+        "staircase", "tree", "hornbeam", [10, 20, 40], [1.0, 4.0, 16.0], [5] * 3, "over 9 s"
+    )
+    return [rows], [stairs]
+
+
+def test_the_section_of_scaling_names_targets_and_has_one_picture(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    results = tmp_path / "RESULTS.md"
+    results.write_text((REPOSITORY / "benchmarks" / "RESULTS.md").read_text())
+    monkeypatch.setattr(scaling, "RESULTS", results)
+    monkeypatch.setattr(scaling, "CHART", tmp_path / "growth.png")
+    scaling.write_results(report.this_machine(), made_up_curves())
+    written = results.read_text()
+    first = next(line for line in written.splitlines() if line.startswith("| rows | boosting"))
+    assert "1,000 to 4,000 | 4 s | n^1.00, tail n^1.00, 2.00x per doubling" in first
+    assert first.endswith("<= n log n, <= 2.05x per doubling | reached |")
+    assert "ABOVE n log n" in written and "<= n log n | NOT reached |" in written
+    assert "* staircase, tree: ended after 40, over 9 s" in written
+    assert "(growth.png)" in written and (tmp_path / "growth.png").stat().st_size > 10_000
+
+
+def test_a_run_of_some_minutes_measures_fewer_sizes_and_ends_curves_in_time(monkeypatch):
+    assert scaling.every_second((10, 20, 50, 100, 200)) == [10, 50, 200]
+    assert scaling.every_second((1, 2)) == [1, 2]
+    assert scaling.expected_seconds(made_up_curves()[1][0], 80) == pytest.approx(64.0)
+    now = [0.0]
+    monkeypatch.setattr(scaling.time, "monotonic", lambda: now[0])
+    clock = scaling.Clock(minutes=1, n_curves=4)
+    clock.begin_curve()
+    assert clock.allows(30) and not clock.allows(31)
+    now[0] = 48.0
+    clock.begin_curve()
+    assert clock.allows(8) and not clock.allows(9)
+    assert scaling.Clock(minutes=None, n_curves=1).allows(1e9)
+
+
+def test_loops_are_read_with_their_gates():
+    text = "".join(
+        f"{name}, and more        {most:8.3f} ns per row\n" for name, most in inner_loops.GATES.items()
+    )
+    loops = inner_loops.read_loops(text + "another loop   7.125 ns per row and tree\n")
+    assert [loop.verdict() for loop in loops] == ["met"] * len(inner_loops.GATES) + [""]
+    assert (loops[-1].nanoseconds, loops[-1].unit) == (7.125, "row and tree")
+    slow = inner_loops.read_loops(text.replace("0.550", "0.551"))
+    assert slow[0].verdict() == "NOT met"
+    assert "| <= 0.55 | NOT met |" in inner_loops.as_markdown(report.this_machine(), slow)
+    with pytest.raises(ValueError, match="no loop was measured for the gate of '255 bins"):
+        inner_loops.read_loops("\n".join(line for line in text.splitlines() if not line.startswith("255")))
+    with pytest.raises(ValueError, match="not a line of the kernels"):
+        inner_loops.read_loops("nonsense")
+
+
+def test_every_gate_has_a_line_in_the_program():
+    sources = "".join(path.read_text() for path in (REPOSITORY / "benchmarks" / "kernels").glob("*.cpp"))
+    for gate in inner_loops.GATES:
+        begin = gate.partition(", ")[0]
+        assert begin in sources, gate
 
 
 def test_twice_the_rows_may_cost_boosting_less_than_trees():

@@ -1,9 +1,7 @@
 // The core's inner loops measured alone, one line each: nanoseconds per value, row or candidate, best of
 // several runs. Run on an idle machine; HORNBEAM_INSTRUCTIONS=baseline or avx2 keeps the kernels to a smaller
-// instruction set.
-#include <chrono>
-#include <cmath>
-#include <cstdio>
+// instruction set. This file has the loops of trees.
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -15,53 +13,16 @@
 #include "hornbeam/grower.h"
 #include "hornbeam/kernels.h"
 #include "hornbeam/partition.h"
-#include "hornbeam/predictor.h"
 #include "hornbeam/split.h"
 #include "hornbeam/subtree.h"
+#include "measure.h"
 
 namespace {
 
 using namespace hornbeam;
+using namespace hornbeam::bench;
 
 constexpr std::size_t kRows = 1'000'000;
-constexpr int kRuns = 7;
-
-// Nobody interrupts a measurement.
-CancelPoller& poller() {
-  static Cancel cancel;
-  static CancelPoller idle(cancel, false);
-  return idle;
-}
-
-// Seconds of the fastest run; `prepare` is not timed.
-double fastest(const std::function<void()>& prepare, const std::function<void()>& work) {
-  double best = 1e9;
-  for (int run = 0; run < kRuns; ++run) {
-    prepare();
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
-  return best;
-}
-
-void report(const std::string& what, double seconds, double count, const std::string& unit) {
-  std::printf("%-58s %8.3f ns per %s\n", what.c_str(), seconds / count * 1e9, unit.c_str());
-}
-
-ColumnView view(const std::vector<double>& values) {
-  return {reinterpret_cast<const std::byte*>(values.data()), sizeof(double), Number::kF64};
-}
-
-std::vector<double> normal_values(std::size_t n, double step, std::mt19937_64& generator) {
-  std::normal_distribution<double> normal;
-  std::vector<double> values(n);
-  for (double& v : values) {
-    v = normal(generator);
-    if (step > 0) v = std::round(v / step) * step;
-  }
-  return values;
-}
 
 void measure_encoding(std::mt19937_64& generator) {
   const auto few = normal_values(kRows, 0.01, generator);
@@ -75,6 +36,12 @@ void measure_encoding(std::mt19937_64& generator) {
   report("rank, distinct float64 values", encode(many, 0), kRows, "value");
   report("rank, distinct values exact in float32", encode(single, 0), kRows, "value");
   report("255 quantile bins, edges included", encode(many, 255), kRows, "value");
+  std::vector<double> edges(256);
+  for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = -2.5 + 5.0 * static_cast<double>(i) / 255.0;
+  std::vector<std::uint8_t> codes(kRows);
+  report(std::string("255 bins, edges known, ") + kernels().name,
+         fastest([] {}, [&] { kernels().count_below(many.data(), kRows, edges.data(), codes.data()); }),
+         kRows, "value");
 }
 
 void measure_partition(std::mt19937_64& generator) {
@@ -223,32 +190,6 @@ void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::
          count, "row");
 }
 
-void measure_walk(std::mt19937_64& generator) {
-  constexpr std::size_t kTableRows = 100'000;
-  std::vector<std::vector<double>> columns;
-  Dataset data(kTableRows);
-  TableView table{kTableRows, {}};
-  for (int j = 0; j < 8; ++j) columns.push_back(normal_values(kTableRows, 0.0, generator));
-  for (const auto& column : columns) {
-    data.add(encode_numeric(view(column), kTableRows, 0, poller()));
-    table.columns.push_back(view(column));
-  }
-  std::vector<std::int32_t> classes(kTableRows);
-  for (std::size_t i = 0; i < kTableRows; ++i) classes[i] = columns[0][i] * columns[1][i] + columns[2][i] > 0;
-  std::vector<RowId> rows(kTableRows);
-  std::iota(rows.begin(), rows.end(), 0);
-  const Target target{1, {2}, classes, {}, {}};
-  GrowParams params;
-  params.max_leaf_nodes = 31;
-  Cancel cancel;
-  const Tree tree = grow_tree(data, target, {rows, {}}, params, cancel).tree;
-  std::vector<NodeId> leaves(kTableRows);
-  const Predictor plain({&tree}, {}, Unseen::kMissing, PredictPath::kPlain);
-  report("plain walk, one tree of 31 leaves, one thread",
-         fastest([] {}, [&] { plain.leaves(TableRows(table), {0, 1}, 1, cancel, leaves); }), kTableRows,
-         "row and tree");
-}
-
 }  // namespace
 
 int main() {
@@ -265,5 +206,6 @@ int main() {
   measure_subtree(generator, 1'000, "1,000 rows");
   measure_subtree(generator, 100, "100 rows");
   measure_subtree(generator, 12, "12 rows");
-  measure_walk(generator);
+  measure_boosting(generator);
+  measure_answers(generator);
 }
