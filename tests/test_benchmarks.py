@@ -528,11 +528,12 @@ def test_speed_up_by_threads_is_a_ratio():
     assert curve.growth_of_memory() == ""
 
 
-def test_the_program_that_measures_kernels_compiles() -> None:
+@pytest.mark.parametrize("name", ["answers", "boosting", "kernels", "measure"])
+def test_the_program_that_measures_kernels_compiles(name: str) -> None:
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     if compiler is None:
         pytest.skip("needs a C++ compiler")
-    source = REPOSITORY / "benchmarks" / "kernels" / "kernels.cpp"
+    source = REPOSITORY / "benchmarks" / "kernels" / f"{name}.cpp"
     options = ["-std=c++20", "-fsyntax-only", f"-I{REPOSITORY / 'cpp' / 'include'}"]
     done = subprocess.run([compiler, *options, source], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
