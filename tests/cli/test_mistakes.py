@@ -218,6 +218,15 @@ def test_asking_a_forest_needs_a_tree(data, capsys):
     )
 
 
+@pytest.fixture
+def hears_ctrl_c():
+    """A shell that starts tests in the background has them ignore Ctrl-C, and so their children."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("verb", ["fit", "compare"])
 @pytest.mark.parametrize("pause", [0, 0.7], ids=["at once", "while it waits"])
 def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, pause, tmp_path):
@@ -230,7 +239,7 @@ def test_ctrl_c_ends_a_command_and_leaves_nothing(verb, pause, tmp_path):
         writer.flush()
         time.sleep(pause)  # by then Arrow waits for more, in a thread that hears no signals
         child.send_signal(signal.SIGINT)
-        printed = child.communicate(timeout=60)
+        printed = child.communicate(timeout=30)
     assert child.returncode == 130 and b"Traceback" not in printed[1]
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
