@@ -89,6 +89,7 @@ const std::map<std::string, Setter> kSettings = {
     {"monotonic", set<&GrowParams::monotonic>},
     {"subtree_rows", set<&GrowParams::subtree_rows>},
     {"looks_at_groups", set<&GrowParams::looks_at_groups>},
+    {"grows_blocks", set<&GrowParams::grows_blocks>},
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "hornbeam/branchwork.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "hornbeam/facts.h"
 
 namespace hornbeam {
 
@@ -27,19 +30,167 @@ void add_surrogate(const Surrogate& surrogate, const Column& column, std::int32_
   }
 }
 
-// Writes down where a node's test sends every category of its column.
-void add_table(Tree& tree, const CategoryPlan& plan, const Column& column, const Split& split,
-               std::int32_t missing_branch) {
+// Writes down where a node's test sends every category of its column; returns the first word.
+std::int64_t add_table(Tree& tree, const CategoryPlan& plan, const Column& column, const Split& split,
+                       std::int32_t missing_branch) {
   std::vector<std::uint32_t> branch(std::size_t{column.n_codes} + 1);
   fill_branches(plan, column, split, missing_branch, branch);
   const std::size_t begin = tree.category_words.size();
-  tree.category_begin.back() = static_cast<std::int64_t>(begin);
   tree.category_words.resize(begin + table_words(column.n_codes, split.n_branches), 0);
   const int bits = bits_per_branch(split.n_branches);
   for (Code code = 0; code < column.n_codes; ++code) {
     set_table_entry(&tree.category_words[begin], code, bits, branch[code]);
   }
+  return static_cast<std::int64_t>(begin);
 }
+
+// A node among those of all pieces.
+struct NodePlace {
+  std::int32_t part;
+  NodeId id;
+  bool counted;
+};
+
+class Assembly {
+ public:
+  Assembly(const Dataset& data, const std::vector<Branchwork>& parts, const CategoryPlan& plan, Tree& tree)
+      : data_(data), parts_(parts), plan_(plan), tree_(tree), value_size_(tree.value_size()) {}
+
+  void run() {
+    const std::size_t n_nodes = count_nodes();
+    make_room(n_nodes);
+    order_.reserve(n_nodes);
+    order_.push_back(resolve({0, 0, false}));
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const NodePlace place = order_[i];
+      if (place.counted) {
+        prefetch_counted(i + kAhead);
+        write_counted(i, place);
+      } else {
+        write(i, place);
+      }
+    }
+    if (tree_.surrogates.feature.empty()) {
+      tree_.surrogates.begin.clear();
+    } else {
+      tree_.surrogates.begin.push_back(static_cast<std::int64_t>(tree_.surrogates.feature.size()));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 16;  // nodes between asking for one and reading it
+
+  const Branchwork& part_of(NodePlace place) const { return parts_[static_cast<std::size_t>(place.part)]; }
+  const NodeRecord& record(NodePlace place) const {
+    return part_of(place).nodes[static_cast<std::size_t>(place.id)];
+  }
+
+  // Where a node has been grown.
+  NodePlace resolve(NodePlace place) const {
+    if (const std::int32_t elsewhere = record(place).part; elsewhere >= 0) place = {elsewhere, 0, false};
+    if (const std::int32_t counted = record(place).counted; counted >= 0) return {place.part, counted, true};
+    return place;
+  }
+
+  // A node that was grown elsewhere is repeated there.
+  std::size_t count_nodes() const {
+    std::size_t n = 0;
+    for (const Branchwork& part : parts_) {
+      n += part.nodes.size() + part.counted.size();
+      for (const NodeRecord& node : part.nodes) n -= (node.part >= 0) + (node.counted >= 0);
+    }
+    return n;
+  }
+
+  void make_room(std::size_t n_nodes) {
+    tree_.first_child.assign(n_nodes, kNoChild);
+    tree_.n_branches.assign(n_nodes, 0);
+    tree_.feature.assign(n_nodes, kNoFeature);
+    tree_.threshold.assign(n_nodes, kNoThreshold);
+    tree_.category_begin.assign(n_nodes, kNoTable);
+    tree_.missing_branch.resize(n_nodes);
+    tree_.n_samples.resize(n_nodes);
+    tree_.weight.resize(n_nodes);
+    tree_.impurity.resize(n_nodes);
+    tree_.gain.resize(n_nodes);
+    tree_.value.resize(n_nodes * value_size_);
+    if (std::ranges::any_of(parts_, [](const Branchwork& part) { return has_surrogates(part); }))
+      tree_.surrogates.begin.resize(n_nodes);
+  }
+
+  static bool has_surrogates(const Branchwork& part) {
+    return std::ranges::any_of(part.splits, [](const Split& split) { return !split.surrogates.empty(); });
+  }
+
+  void write(std::size_t i, NodePlace place) {
+    const Branchwork& part = part_of(place);
+    const NodeRecord& node = record(place);
+    tree_.n_samples[i] = node.n_samples;
+    tree_.weight[i] = node.weight;
+    tree_.impurity[i] = node.impurity;
+    tree_.gain[i] = node.gain;
+    std::copy_n(part.values.data() + static_cast<std::size_t>(place.id) * value_size_, value_size_,
+                tree_.value.data() + i * value_size_);
+    tree_.missing_branch[i] = node.missing_branch;
+    TreeSurrogates& surrogates = tree_.surrogates;
+    if (!surrogates.begin.empty()) surrogates.begin[i] = static_cast<std::int64_t>(surrogates.feature.size());
+    if (node.split < 0) return;
+    const Split& split = part.splits[static_cast<std::size_t>(node.split)];
+    const Column& column = data_.column(split.feature);
+    tree_.first_child[i] = static_cast<NodeId>(order_.size());
+    tree_.n_branches[i] = split.n_branches;
+    tree_.feature[i] = split.feature;
+    if (column.kind == ColumnKind::kCategorical) {
+      tree_.category_begin[i] = add_table(tree_, plan_, column, split, node.missing_branch);
+    } else {
+      tree_.threshold[i] = split.threshold;
+    }
+    for (std::int32_t b = 0; b < split.n_branches; ++b)
+      order_.push_back(resolve({place.part, node.first_child + b, false}));
+    for (const Surrogate& surrogate : split.surrogates)
+      add_surrogate(surrogate, data_.column(surrogate.feature), node.missing_branch, surrogates);
+  }
+
+  void write_counted(std::size_t i, NodePlace place) {
+    const CountedNodes& counted = part_of(place).counted;
+    const CountedNode& node = counted[static_cast<std::size_t>(place.id)];
+    const double zeros = (node.rows - node.ones) * counted.row_weight();
+    const double ones = node.ones * counted.row_weight();
+    const NodeFacts facts = gini_facts(zeros, ones, &tree_.value[2 * i]);
+    tree_.n_samples[i] = node.rows;
+    tree_.weight[i] = facts.weight;
+    tree_.impurity[i] = facts.impurity;
+    if (node.first_child == kNoChild) return;
+    tree_.gain[i] = node.gain;
+    tree_.first_child[i] = static_cast<NodeId>(order_.size());
+    tree_.n_branches[i] = 2;
+    tree_.feature[i] = node.feature;
+    tree_.threshold[i] = node.threshold;
+    const CountedNode& left = counted[static_cast<std::size_t>(node.first_child)];
+    const CountedNode& right = counted[static_cast<std::size_t>(node.first_child) + 1];
+    tree_.missing_branch[i] =
+        weight_of(right, counted.row_weight()) > weight_of(left, counted.row_weight()) ? 1 : 0;
+    order_.push_back({place.part, node.first_child, true});
+    order_.push_back({place.part, node.first_child + 1, true});
+  }
+
+  static double weight_of(const CountedNode& node, double row_weight) {
+    return (node.rows - node.ones) * row_weight + node.ones * row_weight;
+  }
+
+  void prefetch_counted(std::size_t i) const {
+    if (i >= order_.size() || !order_[i].counted) return;
+    const NodePlace place = order_[i];
+    prefetch(&part_of(place).counted[static_cast<std::size_t>(place.id)]);
+  }
+
+  const Dataset& data_;
+  const std::vector<Branchwork>& parts_;
+  const CategoryPlan& plan_;
+  Tree& tree_;
+  std::size_t value_size_;
+  std::vector<NodePlace> order_;  // of the tree's nodes
+};
 
 }  // namespace
 
@@ -57,61 +208,7 @@ Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_o
   Tree tree;
   tree.n_outputs = n_outputs;
   tree.n_values = n_values;
-  const std::size_t value_size = tree.value_size();
-  struct Place {
-    std::int32_t part;
-    NodeId id;
-  };
-  std::size_t n_nodes = 0;
-  for (const Branchwork& part : parts) n_nodes += part.nodes.size();
-  n_nodes -= parts.size() - 1;  // the root of a spliced piece repeats the node it replaces
-  std::vector<Place> order;
-  order.reserve(n_nodes);
-  tree.first_child.reserve(n_nodes);
-  const auto resolve = [&](Place place) {
-    const std::int32_t elsewhere = parts[static_cast<std::size_t>(place.part)].nodes[place.id].part;
-    return elsewhere < 0 ? place : Place{elsewhere, 0};
-  };
-  order.push_back(resolve({0, 0}));
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Place place = order[i];
-    const Branchwork& part = parts[static_cast<std::size_t>(place.part)];
-    const NodeRecord& node = part.nodes[place.id];
-    tree.n_samples.push_back(node.n_samples);
-    tree.weight.push_back(node.weight);
-    tree.impurity.push_back(node.impurity);
-    tree.gain.push_back(node.gain);
-    const auto value = part.values.begin() + static_cast<std::ptrdiff_t>(place.id * value_size);
-    tree.value.insert(tree.value.end(), value, value + static_cast<std::ptrdiff_t>(value_size));
-    tree.missing_branch.push_back(node.missing_branch);
-    tree.category_begin.push_back(kNoTable);
-    tree.surrogates.begin.push_back(static_cast<std::int64_t>(tree.surrogates.feature.size()));
-    if (node.split < 0) {
-      tree.first_child.push_back(kNoChild);
-      tree.n_branches.push_back(0);
-      tree.feature.push_back(kNoFeature);
-      tree.threshold.push_back(kNoThreshold);
-      continue;
-    }
-    const Split& split = part.splits[static_cast<std::size_t>(node.split)];
-    const Column& column = data.column(split.feature);
-    tree.first_child.push_back(static_cast<NodeId>(order.size()));
-    tree.n_branches.push_back(split.n_branches);
-    tree.feature.push_back(split.feature);
-    const bool categorical = column.kind == ColumnKind::kCategorical;
-    tree.threshold.push_back(categorical ? kNoThreshold : split.threshold);
-    if (categorical) add_table(tree, plan, column, split, node.missing_branch);
-    for (std::int32_t b = 0; b < split.n_branches; ++b) {
-      order.push_back(resolve({place.part, node.first_child + b}));
-    }
-    for (const Surrogate& surrogate : split.surrogates)
-      add_surrogate(surrogate, data.column(surrogate.feature), node.missing_branch, tree.surrogates);
-  }
-  if (tree.surrogates.feature.empty()) {
-    tree.surrogates.begin.clear();
-  } else {
-    tree.surrogates.begin.push_back(static_cast<std::int64_t>(tree.surrogates.feature.size()));
-  }
+  Assembly(data, parts, plan, tree).run();
   return tree;
 }
 

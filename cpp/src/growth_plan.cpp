@@ -47,7 +47,17 @@ std::int64_t count_rows(std::span<const Entry> entries) {
 }
 
 bool all_have_values(const RowValues& values, std::span<const FeatureId> features) {
-  return std::ranges::all_of(features, [&](FeatureId feature) { return values.of(feature) != nullptr; });
+  return std::ranges::all_of(features, [&](FeatureId feature) { return values.has(feature); });
+}
+
+// Blocks look at a node of any size; with several threads, one is a piece. (Tests ask for less.)
+std::size_t rows_of_blocks(const GrowParams& params) {
+  const bool as_many_as_there_are = params.n_threads <= 1 && params.subtree_rows == GrowParams{}.subtree_rows;
+  return as_many_as_there_are ? kMaxRows : std::min(params.subtree_rows, kPieceRows);
+}
+
+bool each_row_once(std::span<const Entry> entries) {
+  return std::ranges::all_of(entries, [](const Entry& entry) { return (entry.payload & 0xff) == 1; });
 }
 
 bool draws_few_features(const GrowParams& params) {
@@ -111,6 +121,10 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   }
 
   plan.subtree_rows = rows_of_subtrees(task, criterion.cell_size, plan.values != nullptr);
+  plan.grows_blocks = criterion.counts_by_gini && params.grows_blocks && plan.values != nullptr &&
+                      plan.values->records() != nullptr && plan.growth == Growth::kDepthFirst &&
+                      no_limit_binds && each_row_once(entries);
+  if (plan.grows_blocks) plan.subtree_rows = rows_of_blocks(params);
   plan.keeps_order = !params.random_splits &&
                      params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
   const bool by_numbers = params.random_splits ? plan.values != nullptr : has_only_numbers(task) && plain;

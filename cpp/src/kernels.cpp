@@ -8,11 +8,13 @@
 #include "hornbeam/distances.h"
 #include "hornbeam/platform.h"
 #include "hornbeam/predict/kernels.h"
+#include "hornbeam/value_block.h"
 
 namespace hornbeam {
 
 namespace baseline {
 extern const Kernels table;
+extern const BlockKernels block_table;
 extern const BoostKernels boost_table;
 extern const DistanceKernels distance_table;
 extern const predict::PredictKernels predict_table;
@@ -20,12 +22,14 @@ extern const predict::PredictKernels predict_table;
 #if defined(HORNBEAM_X86)
 namespace avx2 {
 extern const Kernels table;
+extern const BlockKernels block_table;
 extern const BoostKernels boost_table;
 extern const DistanceKernels distance_table;
 extern const predict::PredictKernels predict_table;
 }  // namespace avx2
 namespace avx512 {
 extern const Kernels table;
+extern const BlockKernels block_table;
 extern const BoostKernels boost_table;
 extern const DistanceKernels distance_table;
 extern const predict::PredictKernels predict_table;
@@ -63,6 +67,11 @@ const Form& chosen(const Form& baseline, const Form& avx2, const Form& avx512,
 
 const Kernels& kernels() {
   static const Kernels& form = chosen(HORNBEAM_FORMS(table));
+  return form;
+}
+
+const BlockKernels& block_kernels() {
+  static const BlockKernels& form = chosen(HORNBEAM_FORMS(block_table));
   return form;
 }
 

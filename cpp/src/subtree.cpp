@@ -68,8 +68,9 @@ void Subtree::start(const RowValues& values, std::span<const FeatureId> features
   for (const FeatureId feature : features) {
     poller.poll(n_rows_);
     values_[static_cast<std::size_t>(feature)] = list;
-    const double* by_row = values.of(feature);
-    for (std::size_t i = 0; i < n_rows_; ++i) list[i] = by_row[entries[i].row];
+    values.visit(feature, [&](const auto* by_row) {
+      for (std::size_t i = 0; i < n_rows_; ++i) list[i] = by_row[entries[i].row];
+    });
     list += n_rows_;
   }
 }

@@ -380,6 +380,75 @@ def test_looking_at_groups_of_values_on_two_threads_changes_nothing():
         assert same_bits(by_group, value_by_value)
 
 
+@st.composite
+def narrow_tables(draw: st.DrawFn) -> tuple[list[np.ndarray], np.ndarray, np.ndarray | None, int]:
+    """Columns of float32 with ties, constants, infinities and zeros of either sign, for two classes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.sampled_from([1, 2, 3, 15, 16, 17, 33, 100, 700]))
+    columns = []
+    for _ in range(draw(st.sampled_from([1, 2, 3, 5, 9, 70]))):
+        column = rng.normal(size=n) * draw(st.sampled_from([1.0, 1e-40, 1e38]))
+        column = np.round(column, draw(st.sampled_from([0, 1, 45]))).clip(-3e38, 3e38).astype(np.float32)
+        special = draw(st.sampled_from([np.nan, -0.0, np.inf, -np.inf, 2.0]))
+        if not np.isnan(special):
+            column[rng.random(n) < draw(st.sampled_from([0.1, 0.9, 1.0]))] = special
+        columns.append(column)
+    y = (rng.random(n) < draw(st.sampled_from([0.02, 0.5]))).astype(int)
+    weights = np.full(n, draw(st.sampled_from([0.1, 3.0]))) if draw(st.booleans()) else None
+    return columns, y, weights, draw(st.integers(1, len(columns)))
+
+
+@settings(max_examples=300)
+@given(
+    narrow_tables(),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from([20, 65536]),
+    st.sampled_from([0, 2, 4]),
+    st.sampled_from([2, 6]),
+    st.sampled_from([0.0, 0.01]),
+)
+def test_growing_blocks_changes_nothing(
+    table, key, subtree_rows, max_depth, min_samples_split, min_impurity_decrease
+):
+    columns, y, weights, max_features = table
+    data = encode(columns)
+
+    def grown(grows_blocks: bool):
+        return grow(
+            data,
+            y,
+            weights,
+            n_classes=2,
+            random_splits=True,
+            max_features=max_features,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_impurity_decrease=min_impurity_decrease,
+            key=key,
+            subtree_rows=subtree_rows,
+            grows_blocks=grows_blocks,
+        )
+
+    assert same_bits(grown(True), grown(False))
+
+
+@pytest.mark.parametrize(("n", "n_features"), [(70_000, 3), (20_000, 70)])
+def test_growing_blocks_of_many_rows_changes_nothing(n, n_features):
+    """More rows than a block holds, and more than its counts of a stretch of them."""
+    rng = np.random.default_rng(12)
+    numbers = rng.normal(size=(n, n_features)).astype(np.float32)
+    numbers[:, 1] = np.round(numbers[:, 1], 1)
+    y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
+    data = encode(list(numbers.T))
+
+    def grown(**more: object):
+        return grow(data, y, n_classes=2, random_splits=True, max_features=2, key=7, **more)
+
+    row_by_row = grown(grows_blocks=False)
+    assert same_bits(grown(), row_by_row)
+    assert same_bits(grown(n_threads=2), row_by_row)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_poisson_scores_all_that_can_win(seed):
     """Where a feature has many values, only tests that a bound leaves in the race are scored exactly."""

@@ -2,20 +2,34 @@
 // the one flat Tree.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "hornbeam/dataset.h"
+#include "hornbeam/platform.h"
 #include "hornbeam/split.h"
 #include "hornbeam/tree.h"
 
 namespace hornbeam {
 
+// The least that a test must gain, by the share of the whole tree's weight that the node has.
+struct LeastGain {
+  double impurity_decrease = 0.0;
+  double root_weight = 1.0;
+
+  bool is_more_than(double gain) const {
+    constexpr double kRounding = 0x1p-52;
+    return impurity_decrease > 0 && gain / root_weight + kRounding < impurity_decrease;
+  }
+};
+
 // A node while the tree grows. `part` >= 0 says that the node's subtree was grown elsewhere and is spliced in
-// at the end.
+// at the end, `counted` >= 0 that it is among the counted nodes of the same part.
 struct NodeRecord {
   NodeId first_child = kNoChild;
   std::int32_t part = -1;
+  std::int32_t counted = -1;
   std::int32_t missing_branch = 0;
   std::int32_t split = -1;  // index into `splits`, -1 at leaves
   std::int64_t n_samples = 0;
@@ -24,11 +38,53 @@ struct NodeRecord {
   double gain = 0.0;
 };
 
+// A grown node of two classes and of rows that weigh the same, in few bytes: the rest follows from the
+// counts.
+struct CountedNode {
+  double threshold;
+  double gain;
+  NodeId first_child;  // of two, among the counted nodes; kNoChild at leaves, which have no test
+  FeatureId feature;
+  std::uint32_t rows;
+  std::uint32_t ones;  // rows of class 1
+};
+
+// A list of them that grows without touching what it has room for.
+class CountedNodes {
+ public:
+  std::size_t size() const { return size_; }
+  CountedNode* data() { return nodes_.data(); }
+  const CountedNode& operator[](std::size_t i) const { return nodes_[i]; }
+  // Makes room for so many nodes more, and returns where the first of them goes.
+  CountedNode* room_for(std::size_t n) {
+    if (size_ + n > nodes_.size()) {
+      Buffer<CountedNode> smaller = std::move(nodes_);
+      nodes_.grow_to(std::max(size_ + n, 2 * smaller.size()));
+      std::copy_n(smaller.data(), size_, nodes_.data());
+    }
+    return nodes_.data() + size_;
+  }
+  void set_size(std::size_t size) { size_ = size; }
+  // What a row weighs, and where the memory comes from.
+  void start(double row_weight, Region* region) {
+    if (size_ > 0) return;
+    row_weight_ = row_weight;
+    nodes_ = Buffer<CountedNode>(region);
+  }
+  double row_weight() const { return row_weight_; }
+
+ private:
+  Buffer<CountedNode> nodes_;
+  std::size_t size_ = 0;
+  double row_weight_ = 1.0;
+};
+
 // Grown nodes in the order they came up; one per thread's piece of the tree.
 struct Branchwork {
   std::vector<NodeRecord> nodes;
   std::vector<double> values;
   std::vector<Split> splits;
+  CountedNodes counted;
 
   NodeId add(std::size_t value_size) {
     nodes.emplace_back();

@@ -75,4 +75,8 @@ concept BoundsGroups = Scorer<S> && requires(S scorer, NoteRoom<typename S::Walk
   { scorer.bound_groups(before, std::size_t{}, double{}) } -> std::same_as<GroupBounds>;
 };
 
+// Two classes, counted and scored by gini, which value_block.h knows how to do by itself.
+template <class S>
+inline constexpr bool kCountsByGini = requires { requires S::kCountsByGini; };
+
 }  // namespace hornbeam

@@ -32,6 +32,16 @@ struct NodeFacts {
 // `value` has room for [output, class]; `n_values` is its row length (see Tree).
 NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
                       double* value, int n_values);
+// The same for one output of two classes and gini, by the weights of the classes.
+inline NodeFacts gini_facts(double zeros, double ones, double* value) {
+  NodeFacts facts;
+  facts.weight = zeros + ones;
+  value[0] = zeros / facts.weight;
+  value[1] = ones / facts.weight;
+  facts.pure = zeros == 0 || ones == 0;
+  facts.impurity = facts.pure ? 0.0 : value[0] * (1 - value[0]) + value[1] * (1 - value[1]);
+  return facts;
+}
 NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,
                      std::span<const Entry> entries, double* value);
 

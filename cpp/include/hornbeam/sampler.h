@@ -37,7 +37,13 @@ inline constexpr std::uint64_t child_path(std::uint64_t path, std::uint64_t bran
 class Stream {
  public:
   constexpr Stream(std::uint64_t key, Purpose purpose, std::uint64_t path = 0)
-      : state_(combine(combine(key, static_cast<std::uint64_t>(purpose)), path)) {}
+      : Stream(key_for(key, purpose), path) {}
+  // The same, where many streams have the key and the purpose in common.
+  constexpr Stream(std::uint64_t key_and_purpose, std::uint64_t path)
+      : state_(combine(key_and_purpose, path)) {}
+  static constexpr std::uint64_t key_for(std::uint64_t key, Purpose purpose) {
+    return combine(key, static_cast<std::uint64_t>(purpose));
+  }
 
   constexpr std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15u); }
 

@@ -103,8 +103,9 @@ struct KeptValues {
   double operator[](std::size_t i) const { return values[places[i]]; }
 };
 // Where there is no subtree, values by row.
+template <class Value>
 struct ValuesByRow {
-  const double* values;
+  const Value* values;
   const Entry* entries;
   double operator[](std::size_t i) const { return values[entries[i].row]; }
 };

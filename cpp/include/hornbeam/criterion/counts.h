@@ -200,6 +200,7 @@ class TwoClassScorer : public CountCriterion<Term> {
  public:
   using typename CountCriterion<Term>::Element;
   using CountCriterion<Term>::CountCriterion;
+  static constexpr bool kCountsByGini = std::is_same_v<Term, GiniTerm>;
 
   class Walk {
    public:

@@ -82,7 +82,9 @@ bool try_random_value(TreeFit<S>& fit, const OpenNode& node, const Limits& limit
   };
   const Subtree& subtree = worker.subtree;
   if (subtree.started()) return find_random(subtree.kept_values(feature, node.begin));
-  return find_random(ValuesByRow{fit.plan.values->of(feature), fit.rows_of(node).data()});
+  return fit.plan.values->visit(feature, [&](const auto* by_row) {
+    return find_random(ValuesByRow{by_row, fit.rows_of(node).data()});
+  });
 }
 
 // Offers the best test, or a random one, of the feature's codes.

@@ -42,7 +42,7 @@ void grow_sprout(const TreeFit<S>& fit, Branchwork& part, const Sprout& node, Wo
   const FirstBest<Cut> best = find_cut(fit, node, cell, worker);
   if (!best.found()) return;
   const double gain = std::max(0.0, (best.score() - node_score) * fit.prototype.score_unit());
-  if (fit.gains_too_little(gain)) return;
+  if (fit.least_gain().is_more_than(gain)) return;
   const Cut& cut = best.winner();
   const NodeId first = part.add(fit.value_size());
   part.add(fit.value_size());

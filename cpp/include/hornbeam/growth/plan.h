@@ -19,15 +19,17 @@ SecondStep second_step_of(Criterion criterion);
 
 // What the choice of methods asks about the criterion.
 struct CriterionTraits {
-  bool shows_another;  // criterion.h: what is shown is not the score
-  bool bounds_groups;  // criterion.h: can say what a group of values holds at most
+  bool shows_another;   // criterion.h: what is shown is not the score
+  bool bounds_groups;   // criterion.h: can say what a group of values holds at most
+  bool counts_by_gini;  // criterion.h
   int cell_size;
   double weight_unit;
 };
 
 template <Scorer S>
 CriterionTraits traits_of(const S& scorer) {
-  return {kShowsAnother<S>, BoundsGroups<S>, scorer.cell_size(), scorer.stats().weight_unit()};
+  return {kShowsAnother<S>, BoundsGroups<S>, kCountsByGini<S>, scorer.cell_size(),
+          scorer.stats().weight_unit()};
 }
 
 struct GrowthPlan {
@@ -36,7 +38,8 @@ struct GrowthPlan {
   std::int64_t min_weight = 0;   // of a branch, in fixed point
   std::size_t subtree_rows = 0;  // nodes of at most so many rows are grown as subtrees (subtree.h),
   bool keeps_order = false;      // with their features in order,
-  bool grows_thickets = false;   // and small ones below them as thickets (thicket.h)
+  bool grows_thickets = false;   // and small ones below them as thickets (thicket.h);
+  bool grows_blocks = false;     // or else as blocks, to the end (value_block.h)
   const RowValues* values = nullptr;    // random tests compare values by row; null: codes
   const RowRecords* records = nullptr;  // best tests are found by groups of values (coarse.h); null: by code
 

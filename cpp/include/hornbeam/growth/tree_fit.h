@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hornbeam/branchwork.h"
 #include "hornbeam/category_plan.h"
 #include "hornbeam/frontier.h"
 #include "hornbeam/growth/plan.h"
@@ -60,10 +61,7 @@ struct TreeFit {
   }
 
   // Gains are in the user's weight * impurity.
-  bool gains_too_little(double gain) const {
-    constexpr double kRounding = 0x1p-52;
-    return gain / root_weight + kRounding < params.min_impurity_decrease;
-  }
+  LeastGain least_gain() const { return {params.min_impurity_decrease, root_weight}; }
 
   const Dataset& data;
   const Target& target;

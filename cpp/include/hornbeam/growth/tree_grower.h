@@ -1,6 +1,6 @@
 // Grows one tree: takes the next open node from the frontier, carries out its test, describes the children
-// and finds their tests, until none is open. Small nodes are grown as subtrees, smaller ones as thickets;
-// with several threads, nodes become pieces that one thread each grows to the end.
+// and finds their tests, until none is open. Small nodes are grown as subtrees, smaller ones as thickets, or
+// all of them as blocks; with several threads, nodes become pieces that one thread each grows to the end.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "hornbeam/frontier.h"
 #include "hornbeam/growth/describe.h"
 #include "hornbeam/growth/find_test.h"
+#include "hornbeam/growth/grow_block.h"
 #include "hornbeam/growth/grow_thicket.h"
 #include "hornbeam/growth/inherit.h"
 #include "hornbeam/growth/part_rows.h"
@@ -169,7 +170,7 @@ class TreeGrower {
     } else if (fit_.params.min_impurity_decrease > 0 || fit_.plan.growth == Growth::kBestFirst) {
       node.gain = shown_gain(fit_, record, node, worker);
     }
-    if (fit_.gains_too_little(node.gain)) {
+    if (fit_.least_gain().is_more_than(node.gain)) {
       node.split = {};
       return;
     }
@@ -204,6 +205,9 @@ class TreeGrower {
   void grow_subtree(Branchwork& part, OpenNode& root, Worker<S>& worker) {
     const GrowthPlan& plan = fit_.plan;
     const std::vector<FeatureId>& features = fit_.params.features;
+    if constexpr (kCountsByGini<S>) {
+      if (plan.grows_blocks) return grow_block(fit_, part, root, worker);
+    }
     if (plan.values != nullptr) {
       worker.subtree.start(*plan.values, features, fit_.rows_of(root), root.begin, worker.poller);
     } else {

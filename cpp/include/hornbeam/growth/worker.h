@@ -15,6 +15,7 @@
 #include "hornbeam/subtree.h"
 #include "hornbeam/surrogates.h"
 #include "hornbeam/thicket.h"
+#include "hornbeam/value_block.h"
 
 namespace hornbeam {
 
@@ -38,6 +39,7 @@ struct Worker {
         branches(&region),
         surrogate_finder(&region),
         subtree(&region),
+        block(&region),
         poller(cancel, on_calling_thread) {}
   Region* region;
   TestFinder<S> finder;
@@ -56,6 +58,7 @@ struct Worker {
   Subtree subtree;
   Thicket<S> thicket;
   std::vector<Sprout> sprouts;
+  ValueBlock block;
   CancelPoller poller;
 };
 

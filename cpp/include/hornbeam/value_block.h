@@ -1,0 +1,136 @@
+// Random tests of two classes (extra trees): a node and all that grows below it, grown as one piece of work.
+//
+// A node is looked at in one of three ways.
+//   listed   More rows than a core's own cache has room for: the node is a stretch of a list of rows, and the
+//            values of the features that it tries are fetched from their columns.
+//   held     At most a few thousand rows: the values of all features are copied once into a block, column by
+//            column, and the rows of a node lie side by side in every column. What a node looks at are a few
+//            stretches of memory without gaps, which wide registers read, compare and part sixteen rows at a
+//            time.
+//   lanes    At most sixteen rows: one register holds a column of all of them. Nothing moves any more; the
+//   nodes
+//            below are sets of its lanes.
+// Lists and blocks have two sides: a node's rows lie on one of them, and parting the node writes those of its
+// children to the other, at the same places.
+//
+// The loops are those of kernels/value_block_body.h. The finder of split.h finds the same tests wherever both
+// can look.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hornbeam/branchwork.h"
+#include "hornbeam/cancel.h"
+#include "hornbeam/dataset.h"
+#include "hornbeam/platform.h"
+#include "hornbeam/row_values.h"
+#include "hornbeam/stats.h"
+#include "hornbeam/types.h"
+
+namespace hornbeam {
+
+// How the tests of a tree are drawn, and when growth ends.
+struct RandomTests {
+  std::uint64_t key = 0;         // of the tree
+  std::size_t max_features = 0;  // tried per node
+  std::int32_t max_depth = 0;    // 0 for none
+  std::int64_t min_samples_split = 2;
+  LeastGain least_gain;
+  double weight_unit = 1.0;  // what a row weighs
+};
+
+// Columns of 32 bits per row, twice. The last one has what each row counts: 1 and, from kOnes on, its class.
+struct TwoSides {
+  float* sides[2];
+  std::size_t stride;     // from column to column
+  std::size_t n_columns;  // without the last
+
+  float* column(std::int32_t side, std::size_t column, std::size_t row) const {
+    return sides[side] + column * stride + row;
+  }
+};
+
+// What a kernel gets to grow.
+struct BlockGrowth {
+  static constexpr int kOnes = 16;
+  static constexpr std::size_t kLanes = 16;  // columns have room for so many values more
+  static constexpr std::size_t kFour = 4;    // columns are tried so many at a time
+
+  // A node that waits for its test.
+  struct Waiting {
+    std::size_t begin;  // its rows in every column
+    std::size_t n_rows;
+    std::uint64_t path;
+    std::int32_t node;
+    std::int32_t depth;
+    std::int32_t side;
+  };
+
+  // The data, by feature.
+  const Column* const* columns;
+  const float* const* by_row;
+  const float* records;
+  std::size_t record_size;
+  std::size_t table_rows;
+  const FeatureId* features;
+  std::size_t n_features;
+  std::size_t held_rows;  // nodes with more rows are listed
+
+  TwoSides list;   // of rows
+  TwoSides block;  // of values
+  RandomTests tests;
+  const std::uint64_t* threshold_keys;  // by feature: of the stream of its thresholds
+  std::uint64_t features_key;           // of the stream of features
+  Waiting root;
+  CountedNode* nodes;   // those that are grown: first the root, whose counts are known; children in pairs
+  std::size_t n_nodes;  // so far
+
+  // Room for the kernel.
+  float* fetched[kFour];       // values of listed rows
+  std::uint32_t* order;        // of features: 0, 1, 2, ..., and so it is left behind
+  std::uint32_t* swapped;      // per feature
+  std::uint32_t* drawn;        // per feature, and kFour more
+  std::uint64_t* drawn_words;  // a bit per feature; zeros, and so they are left behind
+
+  void (*poll)(void* poller, std::size_t work);
+  void* poller;
+};
+
+struct BlockKernels {
+  void (*grow)(BlockGrowth& growth);
+};
+const BlockKernels& block_kernels();
+
+class ValueBlock {
+ public:
+  explicit ValueBlock(Region* region) : room_(region) {}
+
+  bool started() const { return !features_.empty(); }
+  // The features and tests of a tree; all features of the data have float32 values. The data must outlive it.
+  void start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
+             const RandomTests& tests);
+  // Grows what is below a node of class counts (entries as CountStats has them, each row once); returns the
+  // place of its copy among `grown`.
+  std::int32_t grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
+                    CountedNodes& grown, CancelPoller& poller);
+
+ private:
+  void make_room(std::size_t n_rows);
+  void list_rows(std::span<const Entry> entries);
+
+  std::vector<FeatureId> features_;
+  std::vector<const Column*> columns_;
+  std::vector<const float*> by_row_;
+  std::vector<std::uint64_t> threshold_keys_;
+  BlockGrowth growth_{};
+  Buffer<float> room_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> swapped_;
+  std::vector<std::uint32_t> drawn_;
+  std::vector<std::uint64_t> drawn_words_;
+};
+
+}  // namespace hornbeam

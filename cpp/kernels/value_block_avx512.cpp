@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS avx512
+#include "value_block_body.h"
