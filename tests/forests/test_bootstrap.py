@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LinearRegression
 
@@ -36,9 +37,10 @@ def test_intervals_hold_the_truth() -> None:
 
 def test_bca_equals_its_formula() -> None:
     scipy_stats = pytest.importorskip("scipy.stats")
+    seed = "rng" if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else "random_state"
     sample = np.random.default_rng(1).exponential(size=50)
     found = hb.bootstrap(np.mean, sample, n=4000, random_state=0)
-    peer = scipy_stats.bootstrap((sample,), np.mean, n_resamples=4000, method="BCa", rng=0)
+    peer = scipy_stats.bootstrap((sample,), np.mean, n_resamples=4000, method="BCa", **{seed: 0})
     assert found.bca[0] == pytest.approx(peer.confidence_interval.low, rel=0.03)
     assert found.bca[1] == pytest.approx(peer.confidence_interval.high, rel=0.03)
     assert found.standard_error == pytest.approx(peer.standard_error, rel=0.05)
