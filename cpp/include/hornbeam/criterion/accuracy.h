@@ -44,65 +44,47 @@ class MajorityScorer {
         left_(static_cast<std::size_t>(stats_.cell_size())),
         right_(static_cast<std::size_t>(stats_.cell_size())) {}
 
-  class Walk {
+  class Walk : public CountWalk<Walk> {
    public:
-    using Element = CountStats::Element;
-    using Step = std::uint32_t;
-
-    static Step step_of(std::uint32_t payload) { return payload; }
-    void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
-    void move_cell(const Element* cell) {
-      for (std::size_t k = 0; k < n_classes_; ++k) {
-        if (cell[k] != 0) move_class(k, cell[k]);
-      }
-    }
     void note(bool wanted) {
       notes_[n_notes_] = static_cast<double>(left_most_ + right_most_);
       n_notes_ += wanted;
     }
-    std::size_t n_notes() const { return n_notes_; }
-    std::int64_t left_rows() const { return left_count_; }
-    std::int64_t left_weight() const { return left_count_; }
     double left_value() const { return share_of_class_1(left_[1], left_count_); }
-    double right_value() const { return share_of_class_1(right_[1], node_count_ - left_count_); }
+    double right_value() const { return share_of_class_1(right_[1], right_count_); }
 
    private:
     friend class MajorityScorer;
+    friend class CountWalk<Walk>;
+    Walk(std::size_t n_classes, std::int64_t node_count) : CountWalk<Walk>(n_classes, node_count) {}
     static double share_of_class_1(std::int64_t ones, std::int64_t count) {
       return static_cast<double>(ones) / static_cast<double>(count);
     }
-    void move_class(std::size_t k, Element count) {
-      left_count_ += count;
-      left_[k] += count;
+    void renew_class(std::size_t k, std::int64_t count) {
+      left_[k] += static_cast<Element>(count);
       left_most_ = std::max(left_most_, left_[k]);
       const Element before = right_[k];
-      right_[k] = before - count;
+      right_[k] = before - static_cast<Element>(count);
       if (before == right_most_) right_most_ = *std::max_element(right_, right_ + n_classes_);
     }
 
-    std::size_t n_classes_ = 0;
     Element* left_ = nullptr;
     Element* right_ = nullptr;
     double* notes_ = nullptr;
-    std::size_t n_notes_ = 0;
     Element left_most_ = 0;
     Element right_most_ = 0;
-    std::int64_t left_count_ = 0;
-    std::int64_t node_count_ = 0;
   };
 
   CountStats& stats() { return stats_; }
   const CountStats& stats() const { return stats_; }
   Walk start(const Element* node, std::size_t most_notes) {
-    Walk walk;
-    walk.n_classes_ = left_.size();
+    Walk walk(left_.size(), stats_.weight(node));
     walk.left_ = left_.data();
     walk.right_ = right_.data();
     walk.notes_ = scores_.start(most_notes);
     std::fill(left_.begin(), left_.end(), Element{0});
     std::copy_n(node, right_.size(), right_.begin());
     walk.right_most_ = *std::max_element(right_.begin(), right_.end());
-    walk.node_count_ = stats_.weight(node);
     return walk;
   }
   BestNote best_note(const Walk& walk, double to_beat) {

@@ -60,35 +60,24 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
       : CountCriterion<Chi2Term>(std::move(stats), total_count),
         classes_(static_cast<std::size_t>(stats_.cell_size())) {}
 
-  class Walk {
+  class Walk : public CountWalk<Walk> {
    public:
-    using Element = CountStats::Element;
-    using Step = std::uint32_t;
-
-    static Step step_of(std::uint32_t payload) { return payload; }
-    void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
-    void move_cell(const Element* cell) {
-      for (std::size_t k = 0; k < classes_.size(); ++k) {
-        if (cell[k] != 0) move_class(k, cell[k]);
-      }
-    }
     void note(bool wanted) {
       noted_left_terms_[n_notes_] = static_cast<double>(left_terms_);
       noted_right_terms_[n_notes_] = static_cast<double>(right_terms_);
       noted_counts_[n_notes_] = static_cast<double>(left_count_);
       n_notes_ += wanted;
     }
-    std::size_t n_notes() const { return n_notes_; }
-    std::int64_t left_rows() const { return left_count_; }
-    std::int64_t left_weight() const { return left_count_; }
     double left_value() const { return share_of_class_1(classes_[1].left, left_count_); }
-    double right_value() const { return share_of_class_1(classes_[1].right, node_count_ - left_count_); }
+    double right_value() const { return share_of_class_1(classes_[1].right, right_count_); }
 
    private:
     friend class CountChi2Scorer;
-    Walk(const Chi2Term& term, std::span<Class> classes) : term_(term), classes_(classes) {}
+    friend class CountWalk<Walk>;
+    Walk(const Chi2Term& term, std::span<Class> classes, std::int64_t node_count)
+        : CountWalk<Walk>(classes.size(), node_count), term_(term), classes_(classes) {}
 
-    void move_class(std::size_t k, std::int64_t count) {
+    void renew_class(std::size_t k, std::int64_t count) {
       const auto renew = [&](std::int64_t& sum, std::int64_t& term, std::int64_t n) {
         const std::int64_t now = term_(static_cast<int>(k), n);
         sum += now - term;
@@ -99,7 +88,6 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
       moved.right -= count;
       renew(left_terms_, moved.left_term, moved.left);
       renew(right_terms_, moved.right_term, moved.right);
-      left_count_ += count;
     }
 
     const Chi2Term& term_;
@@ -107,21 +95,18 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
     double* noted_left_terms_ = nullptr;
     double* noted_right_terms_ = nullptr;
     double* noted_counts_ = nullptr;
-    std::size_t n_notes_ = 0;
     std::int64_t left_terms_ = 0;
     std::int64_t right_terms_ = 0;
-    std::int64_t left_count_ = 0;
-    std::int64_t node_count_ = 0;
   };
 
   Walk start(const Element* node, std::size_t most_notes) {
     term_.start(node, stats_);
-    Walk walk(term_, classes_);
+    node_count_ = stats_.weight(node);
+    Walk walk(term_, classes_, node_count_);
     walk.noted_left_terms_ = left_terms_.start(most_notes);
     walk.noted_right_terms_ = right_terms_.start(most_notes);
     walk.noted_counts_ = counts_.start(most_notes);
     scores_.start(most_notes);
-    walk.node_count_ = stats_.weight(node);
     for (std::size_t k = 0; k < classes_.size(); ++k) {
       const std::int64_t term = term_(static_cast<int>(k), node[k]);
       classes_[k] = {0, node[k], 0, term};
@@ -130,11 +115,12 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
     return walk;
   }
   BestNote best_note(const Walk& walk, double to_beat) {
-    if (walk.n_notes_ == 0) return {};
-    for (NoteRoom<double>* notes : {&left_terms_, &right_terms_, &counts_}) notes->repeat_last(walk.n_notes_);
+    if (walk.n_notes() == 0) return {};
+    for (NoteRoom<double>* notes : {&left_terms_, &right_terms_, &counts_})
+      notes->repeat_last(walk.n_notes());
     const double largest =
-        kernels().two_ratios(left_terms_.data(), right_terms_.data(), counts_.data(), walk.n_notes_,
-                             static_cast<double>(walk.node_count_), scores_.data());
+        kernels().two_ratios(left_terms_.data(), right_terms_.data(), counts_.data(), walk.n_notes(),
+                             static_cast<double>(node_count_), scores_.data());
     return first_best(scores_.data(), largest, 0.0, to_beat);
   }
   bool is_empty(const Element* cell) const { return stats_.weight(cell) == 0; }
@@ -148,6 +134,7 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
 
  private:
   std::vector<Class> classes_;
+  std::int64_t node_count_ = 0;
   NoteRoom<double> left_terms_;
   NoteRoom<double> right_terms_;
   NoteRoom<double> counts_;

@@ -93,6 +93,41 @@ class CountCriterion {
   Term term_;
 };
 
+// What walks over counted classes share; whoever derives from it says what moving rows of one class does.
+template <class Derived>
+class CountWalk {
+ public:
+  using Element = CountStats::Element;
+  using Step = std::uint32_t;
+
+  static Step step_of(std::uint32_t payload) { return payload; }
+  void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
+  void move_cell(const Element* cell) {
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      if (cell[k] != 0) move_class(k, cell[k]);
+    }
+  }
+  std::size_t n_notes() const { return n_notes_; }
+  std::int64_t left_rows() const { return left_count_; }
+  std::int64_t left_weight() const { return left_count_; }
+
+ protected:
+  CountWalk(std::size_t n_classes, std::int64_t node_count)
+      : n_classes_(n_classes), right_count_(node_count) {}
+
+  std::size_t n_classes_;
+  std::size_t n_notes_ = 0;
+  std::int64_t left_count_ = 0;
+  std::int64_t right_count_;
+
+ private:
+  void move_class(std::size_t k, std::int64_t count) {
+    static_cast<Derived*>(this)->renew_class(k, count);
+    left_count_ += count;
+    right_count_ -= count;
+  }
+};
+
 // Any number of classes.
 template <class Term>
 class CountScorer : public CountCriterion<Term> {
@@ -104,41 +139,26 @@ class CountScorer : public CountCriterion<Term> {
         left_(static_cast<std::size_t>(this->stats_.cell_size())),
         right_(static_cast<std::size_t>(this->stats_.cell_size())) {}
 
-  class Walk {
+  class Walk : public CountWalk<Walk> {
    public:
-    using Element = CountStats::Element;
-    using Step = std::uint32_t;
-
-    static Step step_of(std::uint32_t payload) { return payload; }
-    void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
-    void move_cell(const Element* cell) {
-      for (std::size_t k = 0; k < n_classes_; ++k) {
-        if (cell[k] != 0) move_class(k, cell[k]);
-      }
-    }
     void note(bool wanted) {
       notes_[n_notes_] = term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
       if constexpr (kNotesWeights<Term>) left_counts_[n_notes_] = left_count_;
       n_notes_ += wanted;
     }
-    std::size_t n_notes() const { return n_notes_; }
-    std::int64_t left_rows() const { return left_count_; }
-    std::int64_t left_weight() const { return left_count_; }
     double left_value() const { return CountScorer::share_of_class_1(left_[1], left_count_); }
     double right_value() const { return CountScorer::share_of_class_1(right_[1], right_count_); }
 
    private:
     friend class CountScorer;
-    Walk(const Term& term, std::size_t n_classes, Element* left, Element* right, double* notes,
-         std::int64_t* left_counts)
-        : term_(term),
-          n_classes_(n_classes),
-          left_(left),
-          right_(right),
-          notes_(notes),
-          left_counts_(left_counts) {}
+    friend class CountWalk<Walk>;
+    using CountWalk<Walk>::n_notes_;
+    using CountWalk<Walk>::left_count_;
+    using CountWalk<Walk>::right_count_;
+    Walk(const CountScorer& scorer, std::int64_t node_count)
+        : CountWalk<Walk>(scorer.left_.size(), node_count), term_(scorer.term_) {}
 
-    void move_class(std::size_t k, std::int64_t count) {
+    void renew_class(std::size_t k, std::int64_t count) {
       const auto of = [&](std::int64_t n) { return term_(static_cast<int>(k), n); };
       const std::int64_t l = left_[k];
       const std::int64_t r = right_[k];
@@ -146,31 +166,27 @@ class CountScorer : public CountCriterion<Term> {
       right_terms_ += of(r - count) - of(r);
       left_[k] = static_cast<Element>(l + count);
       right_[k] = static_cast<Element>(r - count);
-      left_count_ += count;
-      right_count_ -= count;
     }
 
     const Term& term_;
-    std::size_t n_classes_;
-    Element* left_;
-    Element* right_;
-    double* notes_;
-    std::int64_t* left_counts_;
-    std::size_t n_notes_ = 0;
+    Element* left_ = nullptr;
+    Element* right_ = nullptr;
+    double* notes_ = nullptr;
+    std::int64_t* left_counts_ = nullptr;
     std::int64_t left_terms_ = 0;
     std::int64_t right_terms_ = 0;
-    std::int64_t left_count_ = 0;
-    std::int64_t right_count_ = 0;
   };
 
   Walk start(const Element* node, std::size_t most_notes) {
-    Walk walk(this->term_, left_.size(), left_.data(), right_.data(), scores_.start(most_notes),
-              kNotesWeights<Term> ? left_counts_.start(most_notes) : nullptr);
+    Walk walk(*this, this->stats_.weight(node));
+    walk.left_ = left_.data();
+    walk.right_ = right_.data();
+    walk.notes_ = scores_.start(most_notes);
+    if constexpr (kNotesWeights<Term>) walk.left_counts_ = left_counts_.start(most_notes);
     for (std::size_t k = 0; k < left_.size(); ++k) {
       left_[k] = 0;
       right_[k] = node[k];
       walk.right_terms_ += this->term_(static_cast<int>(k), node[k]);
-      walk.right_count_ += node[k];
     }
     scale_ = this->tie_scale(node);
     return walk;

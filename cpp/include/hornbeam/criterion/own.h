@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "hornbeam/criterion/vectors.h"
 #include "hornbeam/grower.h"
 #include "hornbeam/notes.h"
 #include "hornbeam/stats.h"
@@ -32,61 +33,32 @@ class MomentTarget {
   std::vector<double> moments_;
 };
 
-class OwnScorer {
+class OwnScorer : public CellScorer {
  public:
   static constexpr bool kShowsAnother = true;
-  using Stats = VectorStats;
-  using Element = VectorStats::Element;
 
   OwnScorer(VectorStats stats, ScoreBranches score)
-      : stats_(std::move(stats)),
-        score_(std::move(score)),
-        left_(static_cast<std::size_t>(stats_.cell_size())),
-        right_(left_.size()),
-        row_(left_.size()) {}
+      : CellScorer(std::move(stats)), score_(std::move(score)) {}
 
-  class Walk {
+  class Walk : public CellScorer::Walk {
    public:
-    using Element = VectorStats::Element;
-    using Step = std::uint32_t;
-
-    static Step step_of(std::uint32_t position) { return position; }
-    void move(Step position) {
-      std::fill(scorer_.row_.begin(), scorer_.row_.end(), 0);
-      scorer_.stats_.add(scorer_.row_.data(), position);
-      move_cell(scorer_.row_.data());
-    }
-    void move_cell(const Element* cell) {
-      for (std::size_t k = 0; k < scorer_.left_.size(); ++k) {
-        scorer_.left_[k] += cell[k];
-        scorer_.right_[k] -= cell[k];
-      }
-    }
     void note(bool wanted) {
       if (!wanted) return;
       scorer_.write_cell(scorer_.left_.data());
       scorer_.write_cell(scorer_.right_.data());
       ++n_notes_;
     }
-    std::size_t n_notes() const { return n_notes_; }
-    std::int64_t left_rows() const { return scorer_.stats_.rows(scorer_.left_.data()); }
-    std::int64_t left_weight() const { return scorer_.stats_.weight(scorer_.left_.data()); }
     double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
     double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
 
    private:
     friend class OwnScorer;
-    explicit Walk(OwnScorer& scorer) : scorer_(scorer) {}
+    explicit Walk(OwnScorer& scorer) : CellScorer::Walk(scorer), scorer_(scorer) {}
     OwnScorer& scorer_;
-    std::size_t n_notes_ = 0;
   };
 
-  VectorStats& stats() { return stats_; }
-  const VectorStats& stats() const { return stats_; }
-  int cell_size() const { return stats_.cell_size(); }
   Walk start(const Element* node, std::size_t) {
-    std::fill(left_.begin(), left_.end(), 0);
-    std::copy_n(node, right_.size(), right_.begin());
+    start_cells(node);
     cells_.clear();
     return Walk(*this);
   }
@@ -97,7 +69,6 @@ class OwnScorer {
     score_({cells_.data(), n, 2, cells_.size() / (2 * n)}, scores);
     return first_best(scores, n, 0.0, to_beat);
   }
-  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of_node(const Element*) const { return 0.0; }  // what is shown is computed from the branches
   double score_of_branch(const Element*, const Element*) const { return 0.0; }  // only whole tests have one
   // Of a test with any number of branches.
@@ -127,11 +98,7 @@ class OwnScorer {
     }
   }
 
-  VectorStats stats_;
   ScoreBranches score_;
-  std::vector<Element> left_;
-  std::vector<Element> right_;
-  std::vector<Element> row_;
   std::vector<double> cells_;  // [candidate, branch, cell]
   NoteRoom<double> scores_;
 };

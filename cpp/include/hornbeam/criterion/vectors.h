@@ -65,21 +65,16 @@ struct VectorPoisson {
   static double unit(const VectorStats& stats) { return stats.sum_unit(0); }
 };
 
-template <class Criterion>
-class VectorScorer {
+// What scorers of general cells share: the two branches of the candidate at hand, and how rows move.
+class CellScorer {
  public:
   using Stats = VectorStats;
   using Element = VectorStats::Element;
 
-  explicit VectorScorer(VectorStats stats)
-      : stats_(std::move(stats)),
-        left_(static_cast<std::size_t>(stats_.cell_size())),
-        right_(static_cast<std::size_t>(stats_.cell_size())),
-        row_(static_cast<std::size_t>(stats_.cell_size())) {}
-
   VectorStats& stats() { return stats_; }
   const VectorStats& stats() const { return stats_; }
   int cell_size() const { return stats_.cell_size(); }
+  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
 
   class Walk {
    public:
@@ -88,40 +83,70 @@ class VectorScorer {
 
     static Step step_of(std::uint32_t position) { return position; }
     void move(Step position) {
-      std::fill(scorer_.row_.begin(), scorer_.row_.end(), 0);
-      scorer_.stats_.add(scorer_.row_.data(), position);
-      move_cell(scorer_.row_.data());
+      std::fill(cells_.row_.begin(), cells_.row_.end(), 0);
+      cells_.stats_.add(cells_.row_.data(), position);
+      move_cell(cells_.row_.data());
     }
     void move_cell(const Element* cell) {
-      for (std::size_t k = 0; k < scorer_.left_.size(); ++k) {
-        scorer_.left_[k] += cell[k];
-        scorer_.right_[k] -= cell[k];
+      for (std::size_t k = 0; k < cells_.left_.size(); ++k) {
+        cells_.left_[k] += cell[k];
+        cells_.right_[k] -= cell[k];
       }
     }
+    std::size_t n_notes() const { return n_notes_; }
+    std::int64_t left_rows() const { return cells_.stats_.rows(cells_.left_.data()); }
+    std::int64_t left_weight() const { return cells_.stats_.weight(cells_.left_.data()); }
+
+   protected:
+    explicit Walk(CellScorer& cells) : cells_(cells) {}
+    CellScorer& cells_;
+    std::size_t n_notes_ = 0;
+  };
+
+ protected:
+  explicit CellScorer(VectorStats stats)
+      : stats_(std::move(stats)),
+        left_(static_cast<std::size_t>(stats_.cell_size())),
+        right_(left_.size()),
+        row_(left_.size()) {}
+
+  void start_cells(const Element* node) {
+    std::fill(left_.begin(), left_.end(), 0);
+    std::copy_n(node, right_.size(), right_.begin());
+  }
+
+  VectorStats stats_;
+  std::vector<Element> left_;
+  std::vector<Element> right_;
+  std::vector<Element> row_;
+};
+
+template <class Criterion>
+class VectorScorer : public CellScorer {
+ public:
+  explicit VectorScorer(VectorStats stats) : CellScorer(std::move(stats)) {}
+
+  class Walk : public CellScorer::Walk {
+   public:
     void note(bool wanted) {
       if (!wanted) return;
       left_weights_[n_notes_] = left_weight();
       notes_[n_notes_++] = scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
     }
-    std::size_t n_notes() const { return n_notes_; }
-    std::int64_t left_rows() const { return scorer_.stats_.rows(scorer_.left_.data()); }
-    std::int64_t left_weight() const { return scorer_.stats_.weight(scorer_.left_.data()); }
     double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
     double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
 
    private:
     friend class VectorScorer;
     Walk(VectorScorer& scorer, double* notes, std::int64_t* left_weights)
-        : scorer_(scorer), notes_(notes), left_weights_(left_weights) {}
+        : CellScorer::Walk(scorer), scorer_(scorer), notes_(notes), left_weights_(left_weights) {}
     VectorScorer& scorer_;
     double* notes_;
     std::int64_t* left_weights_;
-    std::size_t n_notes_ = 0;
   };
 
   Walk start(const Element* node, std::size_t most_notes) {
-    std::fill(left_.begin(), left_.end(), 0);
-    std::copy_n(node, right_.size(), right_.begin());
+    start_cells(node);
     scale_ = tie_scale(node);
     if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
     return Walk(*this, scores_.start(most_notes), left_weights_.start(most_notes));
@@ -132,7 +157,6 @@ class VectorScorer {
 
   std::int64_t left_weight_of(std::size_t note) { return left_weights_.data()[note]; }
 
-  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of(const Element* cell) const { return criterion_.branch(stats_, cell); }
   double score_of_node(const Element* node) {
     if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
@@ -148,11 +172,7 @@ class VectorScorer {
   double score_unit() const { return Criterion::unit(stats_) / stats_.n_outputs(); }
 
  private:
-  VectorStats stats_;
   [[no_unique_address]] Criterion criterion_;
-  std::vector<Element> left_;
-  std::vector<Element> right_;
-  std::vector<Element> row_;
   double scale_ = 0.0;
   NoteRoom<double> scores_;
   NoteRoom<std::int64_t> left_weights_;
