@@ -1,4 +1,7 @@
-"""Every split criterion of a single tree against gini, and against scikit-learn where it has the same."""
+"""Every split criterion of a single tree against gini, and against scikit-learn where it has the same.
+
+Trees of depth 12 and trees that are grown out, most of whose nodes have a handful of rows.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from benchmarks.targets import at_most_times_slower
 class OurTree(Estimator):
     """Our tree under one criterion; one that it refuses by name is not built yet, which is no failure."""
 
-    def __init__(self, kind: str, criterion: str) -> None:
-        super().__init__(f"hornbeam.{kind}", _parameters(criterion))
+    def __init__(self, kind: str, criterion: str, depth: int | None) -> None:
+        super().__init__(f"hornbeam.{kind}", _parameters(criterion, depth))
         self.criterion = criterion
 
     def fit(self, data: Dataset, setting: Setting) -> Any:
@@ -30,24 +33,27 @@ class OurTree(Estimator):
             raise
 
 
-def _parameters(criterion: str) -> dict[str, object]:
-    return {"criterion": criterion, "max_depth": 12, "random_state": 0}
+def _parameters(criterion: str, depth: int | None) -> dict[str, object]:
+    return {"criterion": criterion, "max_depth": depth, "random_state": 0}
 
 
 CLASS_CRITERIA = ("gini", "entropy", "gain_ratio", "chi2", "accuracy")
+# Grown out by accuracy, a tree is a staircase of thousands of levels, for no other reason than its ties.
+GROWN_OUT = CLASS_CRITERIA[:-1]
+REAL_CRITERIA = ("squared_error", "poisson", "f_test")
 
 
 def _contestants(
-    kind: str, ours: tuple[str, ...], theirs: tuple[str, ...], score: Score
+    kind: str, ours: tuple[str, ...], theirs: tuple[str, ...], score: Score, depth: int | None
 ) -> tuple[Contestant, ...]:
     mine = [
-        fit_contestant(f"hornbeam {criterion}", OurTree(kind, criterion), ours=True, score=score)
+        fit_contestant(f"hornbeam {criterion}", OurTree(kind, criterion, depth), ours=True, score=score)
         for criterion in ours
     ]
     peers = [
         fit_contestant(
             f"scikit-learn {criterion}",
-            Estimator(f"sklearn.tree.{kind}", _parameters(criterion), jobs=None),
+            Estimator(f"sklearn.tree.{kind}", _parameters(criterion, depth), jobs=None),
             score=score,
         )
         for criterion in theirs
@@ -57,13 +63,13 @@ def _contestants(
 
 def _case(
     name: str, kind: str, table: Callable[[Setting], Dataset], ours: tuple[str, ...], theirs: tuple[str, ...],
-    score: Score,
+    score: Score, depth: int | None = 12,
 ) -> Case:  # fmt: skip
     reference, *others = ours
     return Case(
         name=name,
         data=table,
-        contestants=_contestants(kind, ours, theirs, score),
+        contestants=_contestants(kind, ours, theirs, score, depth),
         score_name=score,
         targets=tuple(
             at_most_times_slower(f"hornbeam {other}", f"hornbeam {reference}", 1.5) for other in others
@@ -73,7 +79,7 @@ def _case(
 
 JOB = Job(
     name="tree_criteria",
-    title="Criteria of a single tree of depth 12, 100k rows, one thread",
+    title="Criteria of a single tree, of depth 12 and grown out, 100k rows, one thread",
     rows=100_000,
     quick_rows=20_000,
     threads=1,
@@ -87,6 +93,15 @@ JOB = Job(
             score="test accuracy",
         ),
         _case(
+            "two classes, grown out",
+            "DecisionTreeClassifier",
+            lambda setting: data.rounded(setting.rows, classes=2),
+            ours=GROWN_OUT,
+            theirs=("gini", "entropy"),
+            score="test accuracy",
+            depth=None,
+        ),
+        _case(
             "three classes",
             "DecisionTreeClassifier",
             lambda setting: data.rounded(setting.rows, classes=3),
@@ -95,12 +110,30 @@ JOB = Job(
             score="test accuracy",
         ),
         _case(
+            "three classes, grown out",
+            "DecisionTreeClassifier",
+            lambda setting: data.rounded(setting.rows, classes=3),
+            ours=GROWN_OUT,
+            theirs=("gini", "entropy"),
+            score="test accuracy",
+            depth=None,
+        ),
+        _case(
             "regression",
             "DecisionTreeRegressor",
             lambda setting: data.noisy_regression(setting.rows, features=8),
-            ours=("squared_error", "poisson", "f_test"),
+            ours=REAL_CRITERIA,
             theirs=("squared_error", "poisson"),
             score="test R2",
+        ),
+        _case(
+            "regression, grown out",
+            "DecisionTreeRegressor",
+            lambda setting: data.noisy_regression(setting.rows, features=8),
+            ours=REAL_CRITERIA,
+            theirs=("squared_error", "poisson"),
+            score="test R2",
+            depth=None,
         ),
     ),
 )

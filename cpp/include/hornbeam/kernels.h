@@ -47,6 +47,8 @@ struct Kernels {
   // What the score above can exceed the node's by, at most; node_sum > 0.
   double (*poisson_bounds)(const double* left_sums, const double* left, std::size_t n, double node_sum,
                            double node, double* bounds);
+  // ln(number / mean), 0 where the number is; in whole groups, too.
+  void (*log_ratios)(const double* numbers, std::size_t n, double mean, double* logs);
   // left_term / left + right_term / (node - left).
   double (*two_ratios)(const double* left_terms, const double* right_terms, const double* left, std::size_t n,
                        double node, double* scores);

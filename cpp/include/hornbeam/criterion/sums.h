@@ -140,7 +140,8 @@ class SumScorer {
   BestNote best_note(const Walk& walk, double to_beat) {
     if (walk.n_notes_ == 0) return {};
     if constexpr (requires { branch_.bound(nullptr, nullptr, 0, 0.0, 0.0, nullptr); }) {
-      if (walk.n_notes_ > kScoreGroup && walk.node_sum_ > 0) return best_of_bounded(walk, to_beat);
+      const bool pays = walk.n_notes_ > kScoreGroup || to_beat > -kInfinity;
+      if (pays && walk.node_sum_ > 0) return best_of_bounded(walk, to_beat);
     }
     return best_of_all(notes_, walk.n_notes_, static_cast<double>(walk.node_weight_), to_beat);
   }
@@ -193,13 +194,14 @@ class SumScorer {
     const std::size_t n = walk.n_notes_;
     const auto node_sum = static_cast<double>(walk.node_sum_);
     const auto node_weight = static_cast<double>(walk.node_weight_);
-    const double node_score = branch_(node_sum, node_weight);
+    const double node_score = score_of_sums(walk.node_sum_, walk.node_weight_);
     notes_.repeat_last(n);
     double* bounds = bounds_.start(n);
     const double largest =
         branch_.bound(walk.left_sums_, walk.left_weights_, n, node_sum, node_weight, bounds);
     const double slack = kRounding * (std::abs(node_score) + largest);
     if (node_score + largest + slack <= to_beat) return {};
+    if (n <= kScoreGroup) return best_of_all(notes_, n, node_weight, to_beat);
     const auto promising = static_cast<std::size_t>(std::find(bounds, bounds + n, largest) - bounds);
     const double left_weight = walk.left_weights_[promising];
     const double reached = branch_(walk.left_sums_[promising], left_weight) +
@@ -223,8 +225,21 @@ class SumScorer {
     return best;
   }
 
+  // Of a node that every feature asks about: a logarithm takes as long as the walk through a few rows.
+  double score_of_sums(std::int64_t sum, std::int64_t weight) {
+    if (sum != known_sum_ || weight != known_weight_) {
+      known_sum_ = sum;
+      known_weight_ = weight;
+      known_score_ = branch_(static_cast<double>(sum), static_cast<double>(weight));
+    }
+    return known_score_;
+  }
+
   SumStats stats_;
   Branch branch_;
+  std::int64_t known_sum_ = 0;
+  std::int64_t known_weight_ = 0;
+  double known_score_ = 0.0;
   Notes notes_;
   Notes hopeful_notes_;
   NoteRoom<double> bounds_;
