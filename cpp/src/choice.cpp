@@ -38,26 +38,23 @@ Choice::Choice(SecondStep step, double min_significance)
 void Choice::start(const ChoiceNode& node) {
   node_ = node;
   contenders_.clear();
-  best_.reset();
+  best_ = 0;
   best_log_p_.reset();
 }
 
-void Choice::offer(double score, Split split) {
-  Chosen contender{score, std::move(split)};
-  if (step_ == SecondStep::kGainRatio) {
-    contenders_.push_back(std::move(contender));
-  } else {
-    challenge(std::move(contender));
-  }
+void Choice::offer(const Contender& contender) {
+  contenders_.push_back(contender);
+  if (step_ != SecondStep::kGainRatio) challenge(contenders_.size() - 1);
 }
 
-std::optional<Choice::Chosen> Choice::settle() {
+std::optional<std::size_t> Choice::settle() {
   if (step_ == SecondStep::kGainRatio) return best_ratio();
-  if (best_.has_value() && log_least_significance_ < 0) {
-    const double log_p = best_log_p_.has_value() ? *best_log_p_ : this->log_p(*best_);
+  if (contenders_.empty()) return std::nullopt;
+  if (log_least_significance_ < 0) {
+    const double log_p = best_log_p_.has_value() ? *best_log_p_ : this->log_p(contenders_[best_]);
     if (log_p > log_least_significance_) return std::nullopt;
   }
-  return std::move(best_);
+  return best_;
 }
 
 bool Choice::is_above(double score, double other) const {
@@ -72,89 +69,93 @@ double Choice::gain(double score) const {
 // ---- gain ratio
 
 // Weight times bits, as gains are. Rows that lack the feature count as one more branch (Quinlan 1993).
-double Choice::split_information(const Split& split) const {
+double Choice::split_information(const Contender& test) const {
   const auto in_branch = [&](std::int64_t weight) {
     const double of_all = static_cast<double>(weight) * node_.weight_unit;
-    return weight > 0 ? of_all * log2_of(node_.weight / of_all) : 0.0;
+    return weight > 0 ? of_all * log2_of(node_.rows.weight / of_all) : 0.0;
   };
-  double information = in_branch(split.left_out_weight);
-  if (!split.branch_weights.empty()) {
-    for (const std::int64_t weight : split.branch_weights) information += in_branch(weight);
+  double information = in_branch(test.left_out_weight);
+  if (!test.branch_weights.empty()) {
+    for (const std::int64_t weight : test.branch_weights) information += in_branch(weight);
     return information;
   }
   const double right =
-      node_.weight - static_cast<double>(split.left_weight + split.left_out_weight) * node_.weight_unit;
-  return information + in_branch(split.left_weight) + right * log2_of(node_.weight / right);
+      node_.rows.weight - static_cast<double>(test.left_weight + test.left_out_weight) * node_.weight_unit;
+  return information + in_branch(test.left_weight) + right * log2_of(node_.rows.weight / right);
 }
 
-std::optional<Choice::Chosen> Choice::best_ratio() {
+std::optional<std::size_t> Choice::best_ratio() const {
   double total = 0.0;
-  for (const Chosen& test : contenders_) total += gain(test.score);
+  for (const Contender& test : contenders_) total += gain(test.score);
   const double mean = total / static_cast<double>(contenders_.size());
-  Chosen* best = nullptr;
+  std::optional<std::size_t> best;
   double best_ratio = -kInfinity;
-  for (Chosen& test : contenders_) {
+  for (std::size_t i = 0; i < contenders_.size(); ++i) {
+    const Contender& test = contenders_[i];
     const double slack = tie_slack(test.score, node_.tie_scale) * node_.score_unit;
     const double gained = gain(test.score);
     if (gained < mean - slack) continue;
-    const double information = split_information(test.split);
+    const double information = split_information(test);
     const double ratio = gained / information;
-    if (best == nullptr || ratio > best_ratio + slack / information) best = &test;
+    if (!best.has_value() || ratio > best_ratio + slack / information) best = i;
     best_ratio = std::max(best_ratio, ratio);
   }
-  if (best == nullptr) return std::nullopt;
-  return std::move(*best);
+  return best;
 }
 
 // ---- p-values
 
 // A test that is no better in its score and had no fewer rivals within its feature has no lower p-value;
 // only where the two disagree are p-values computed, which takes longer than the walk through a small node.
-void Choice::challenge(Chosen contender) {
+void Choice::challenge(std::size_t index) {
+  if (index == 0) return;  // the first is the best so far
+  const Contender& test = contenders_[index];
+  const Contender& best = contenders_[best_];
   const auto take = [&](std::optional<double> log_p) {
-    best_ = std::move(contender);
+    best_ = index;
     best_log_p_ = log_p;
   };
-  if (!best_.has_value()) return take(std::nullopt);
-  const double tests = contender.split.n_tests;
-  const double best_tests = best_->split.n_tests;
-  const bool same_branches = contender.split.n_branches_with_rows() == best_->split.n_branches_with_rows();
-  if (same_branches) {
-    if (tests >= best_tests && !is_above(contender.score, best_->score)) return;
-    if (tests <= best_tests && !is_above(best_->score, contender.score)) return take(std::nullopt);
+  const bool alike = test.n_branches == best.n_branches && !test.known.has_value() && !best.known.has_value();
+  if (alike) {
+    if (test.n_tests >= best.n_tests && !is_above(test.score, best.score)) return;
+    if (test.n_tests <= best.n_tests && !is_above(best.score, test.score)) return take(std::nullopt);
   }
-  if (same_branches && step_ == SecondStep::kChi2) {
-    const bool higher = contender.score > best_->score;
-    const Chosen& high = higher ? contender : *best_;
-    const Chosen& low = higher ? *best_ : contender;
-    const DropBounds drop = drop_bounds(gain(low.score), gain(high.score), freedom(high));
-    const double needed = ln_of(high.split.n_tests) - ln_of(low.split.n_tests);
-    const double slack = kLogSlack * (1 + needed + gain(high.score));  // no less than the one below
+  if (alike && step_ == SecondStep::kChi2) {
+    const bool higher = test.score > best.score;
+    const Contender& high = higher ? test : best;
+    const Contender& low = higher ? best : test;
+    const DropBounds drop = drop_bounds(statistic(low), statistic(high), freedom(high));
+    const double needed = ln_of(high.n_tests) - ln_of(low.n_tests);
+    const double slack = kLogSlack * (1 + needed + statistic(high));  // no less than the one below
     if (drop.least > needed + slack) return higher ? take(std::nullopt) : void();
     if (drop.most < needed - slack) return higher ? void() : take(std::nullopt);
   }
-  const double log_p = this->log_p(contender);
-  if (!best_log_p_.has_value()) best_log_p_ = this->log_p(*best_);
+  const double log_p = this->log_p(test);
+  if (!best_log_p_.has_value()) best_log_p_ = this->log_p(best);
   if (log_p < *best_log_p_ - kLogSlack * std::max(1.0, std::abs(*best_log_p_))) take(log_p);
 }
 
 // Of chi2.
-double Choice::freedom(const Chosen& test) const {
-  return (test.split.n_branches_with_rows() - 1) * (node_.n_classes - 1);
+double Choice::statistic(const Contender& test) const {
+  return gain(test.score) / (node_.is_chi2_gini ? rows_of(test).impurity : 1.0);
 }
 
-double Choice::log_p(const Chosen& test) const {
-  const double gained = gain(test.score);
-  double log_p = 0.0;
-  if (step_ == SecondStep::kChi2) {
-    log_p = chi2_log_sf(gained, freedom(test));
-  } else if (const double within = node_.weight - test.split.n_branches_with_rows(); within > 0) {
+double Choice::freedom(const Contender& test) const {
+  return (test.n_branches - 1) * (rows_of(test).n_classes - 1);
+}
+
+double Choice::log_p(const Contender& test) const {
+  const RowFacts& rows = rows_of(test);
+  double log_p = 0.0;  // where all rows say the same, nothing is significant
+  if (rows.impurity > 0 && step_ == SecondStep::kChi2) {
+    log_p = chi2_log_sf(statistic(test), freedom(test));
+  } else if (const double within = rows.weight - test.n_branches; rows.impurity > 0 && within > 0) {
     const double unexplained =
-        std::clamp(1 - gained / (node_.weight * node_.impurity), kLeastUnexplained, 1.0);
-    const double between = test.split.n_branches_with_rows() - 1;
+        std::clamp(1 - gain(test.score) / (rows.weight * rows.impurity), kLeastUnexplained, 1.0);
+    const double between = test.n_branches - 1;
     log_p = f_log_sf((1 - unexplained) / unexplained * within / between, between, within);
   }
-  return log_p + ln_of(test.split.n_tests);
+  return log_p + ln_of(test.n_tests);
 }
 
 }  // namespace hornbeam

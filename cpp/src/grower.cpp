@@ -51,7 +51,11 @@ GrownTree grow_in_portions(const GrowTask& task) {
   const GrowTask whole{task.data, drawn, once, task.params, task.cancel};
   const auto with = [&](auto scorer) { return grow_with(whole, std::move(scorer)); };
   VectorStats stats(drawn, once, true, task.params.criterion != Criterion::kPoisson);
+  const bool two_classes = drawn.is_classification() && drawn.n_classes[0] == 2;
   switch (task.params.criterion) {
+    case Criterion::kChi2:
+      if (!two_classes) return with(VectorChi2Scorer(std::move(stats)));
+      [[fallthrough]];
     case Criterion::kGini:
       return with(VectorScorer<VectorGini>(std::move(stats)));
     case Criterion::kAccuracy:
@@ -59,12 +63,10 @@ GrownTree grow_in_portions(const GrowTask& task) {
     case Criterion::kPoisson:
       return with(VectorScorer<VectorPoisson>(std::move(stats)));
     case Criterion::kSquaredError:
+    case Criterion::kFTest:
       return with(VectorScorer<VectorSquaredError>(std::move(stats)));
-    case Criterion::kEntropy:
-    case Criterion::kGainRatio:
-      return with(VectorScorer<VectorEntropy>(std::move(stats)));
     default:
-      throw std::invalid_argument("the criterion does not take rows in portions");
+      return with(VectorScorer<VectorEntropy>(std::move(stats)));
   }
 }
 

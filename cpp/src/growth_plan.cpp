@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "hornbeam/subtree.h"
 
@@ -94,10 +95,11 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.growth = plan.limited && params.growth == Growth::kDepthFirst ? Growth::kBestFirst : params.growth;
   plan.min_weight = min_weight_in_units(params.min_weight_leaf, criterion.weight_unit);
 
-  // Thickets, groups and random tests of values know one step only, and nothing of surrogates or of what a
-  // criterion shows besides its score.
-  const bool plain = second_step_of(params.criterion) == SecondStep::kNone && !criterion.shows_another &&
-                     params.missing != Missing::kSurrogate;
+  // Groups and random tests of values know one step only, and nothing of what a criterion shows besides its
+  // score.
+  const bool no_surrogates = params.missing != Missing::kSurrogate;
+  const bool plain =
+      second_step_of(params.criterion) == SecondStep::kNone && !criterion.shows_another && no_surrogates;
   const bool no_limit_binds =
       params.min_samples_leaf <= 1 && plan.min_weight == 0 && params.monotonic.empty();
 
@@ -120,6 +122,10 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
     }
   }
 
+  // A constrained feature that stood in for another would move rows against the constraint.
+  std::ranges::copy_if(params.features, std::back_inserter(plan.stand_ins), [&](FeatureId feature) {
+    return params.monotonic.empty() || params.monotonic[static_cast<std::size_t>(feature)] == 0;
+  });
   plan.subtree_rows = rows_of_subtrees(task, criterion.cell_size, plan.values != nullptr);
   plan.grows_blocks = criterion.counts_by_gini && params.grows_blocks && plan.values != nullptr &&
                       plan.values->records() != nullptr && plan.growth == Growth::kDepthFirst &&
@@ -127,8 +133,11 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   if (plan.grows_blocks) plan.subtree_rows = rows_of_blocks(params);
   plan.keeps_order = !params.random_splits &&
                      params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
-  const bool by_numbers = params.random_splits ? plan.values != nullptr : has_only_numbers(task) && plain;
-  plan.grows_thickets = by_numbers && plan.growth == Growth::kDepthFirst && no_limit_binds;
+  const bool by_numbers =
+      params.random_splits ? plan.values != nullptr : has_only_numbers(task) && no_surrogates;
+  // A thicket learns what is shown, if that is not the score, from the children that it has made.
+  const bool gains_in_time = !criterion.shows_another || params.min_impurity_decrease <= 0;
+  plan.grows_thickets = by_numbers && gains_in_time && plan.growth == Growth::kDepthFirst && no_limit_binds;
   return plan;
 }
 

@@ -42,6 +42,10 @@ def cases(draw: st.DrawFn, policy: naive.Missing = "learn", **kinds: object) -> 
     drawn = {name: draw(strategy) for name, strategy in limits.items()}
     if drawn["criterion"] in READ_WEIGHTS_AS_COUNTS:
         drawn["min_significance"] = draw(st.sampled_from([None, None, 0.05, 0.5]))
+    if table.n_classes in (None, 2) and draw(st.integers(0, 3)) == 0:
+        drawn["monotonic_cst"] = [
+            0 if naive.is_categorical(column) else draw(st.integers(-1, 1)) for column in table.columns
+        ]
     return table, Rules(**drawn, missing=policy)
 
 
@@ -65,6 +69,7 @@ def grow_with(table: Table, rules: Rules, **more: object):
         max_surrogates=rules.max_surrogates,
         categorical_split=rules.categorical_split,
         merge_level=rules.merge_level,
+        monotonic=rules.monotonic_cst or [],
         **more,
     )
 

@@ -2,18 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from reference import naive
 
 from core.growing import grow, same_bits
-from core.test_grower import READ_WEIGHTS_AS_COUNTS, cases, compare, grow_with
+from core.test_grower import cases, compare, grow_with
 
 
 @settings(max_examples=400)
 @given(cases(policy="majority"))
 def test_majority_grows_the_oracles_tree(case):
     table, rules = case
-    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)  # refused with missing values
     nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
     compare(grow_with(table, rules), nodes, table, rules)
 
@@ -33,7 +32,6 @@ EXACT = ["none", "integers", "with_zeros", "powers_of_two"]
 @given(cases(policy="surrogate", weights=EXACT))
 def test_surrogate_grows_the_oracles_tree(case):
     table, rules = case
-    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
     nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
     compare(grow_with(table, rules), nodes, table, rules)
 
@@ -49,7 +47,6 @@ def test_surrogates_do_not_depend_on_how_rows_are_kept(case):
 @given(cases(policy="fractional", weights=EXACT, max_rows=20))
 def test_fractional_grows_the_oracles_tree(case):
     table, rules = case
-    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
     nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
     compare(grow_with(table, rules), nodes, table, rules)
 
@@ -58,7 +55,6 @@ def test_fractional_grows_the_oracles_tree(case):
 @given(cases(policy="available"))
 def test_available_grows_the_oracles_tree(case):
     table, rules = case
-    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
     nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
     tree = grow_with(table, rules)
     assert tree.gaps == "available"
@@ -76,7 +72,6 @@ def test_available_does_not_depend_on_how_rows_are_kept(case):
 @given(cases(policy="fractional"))
 def test_the_parts_of_a_row_add_up_to_it(case):
     table, rules = case
-    assume(rules.criterion not in READ_WEIGHTS_AS_COUNTS)
     tree = grow_with(table, rules)
     weight = tree.weighted_n_node_samples
     inner = np.flatnonzero(tree.first_child >= 0)

@@ -186,7 +186,6 @@ def test_pruned_trees_keep_their_surrogates() -> None:
 @pytest.mark.parametrize(
     ("model", "names"),
     [
-        (hb.DecisionTreeClassifier(missing="surrogate", criterion="chi2"), "criterion='chi2'"),
         (hb.DecisionTreeClassifier(missing="available", ccp_alpha=0.1), "ccp_alpha"),
         (hb.DecisionTreeClassifier(missing="available", prune="pessimistic"), "prune"),
         (hb.RandomForestClassifier(missing="available", keep="oob"), "keep"),
@@ -200,13 +199,45 @@ def test_what_does_not_go_together_is_refused_by_name(model: Any, names: str) ->
         model.fit(X, y)
 
 
-def test_monotonic_constraints_take_learned_directions_only() -> None:
+def test_only_learned_directions_go_with_a_criterion_of_the_users_own() -> None:
+    class Majorities:
+        """Rows of the largest class of each branch."""
+
+        def score(self, cells: np.ndarray) -> np.ndarray:
+            return np.asarray(cells.max(axis=2).sum(axis=1))
+
     X, y = holed()
-    tree = hb.DecisionTreeClassifier(missing="majority", monotonic_cst={"x": 1})
-    with pytest.raises(ValueError, match=r"monotonic_cst .* as in 'x'"):
-        tree.fit(X[["x", "noise"]], y)
-    full = X[["x", "noise"]].fillna(0)
-    tree.fit(full, y)  # nothing is missing, nothing is refused
+    tree = hb.DecisionTreeClassifier(missing="majority", criterion=Majorities())
+    with pytest.raises(ValueError, match=r"criterion of your own .* as in 'x': .*missing='learn'"):
+        tree.fit(X, y)
+    tree.fit(X[["x", "noise"]].fillna(0), y)  # nothing is missing, nothing is refused
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_constraints_hold_whatever_becomes_of_rows_without_values(policy: Any) -> None:
+    X, y = holed()
+    X = X.drop(columns="nothing")
+    tree = hb.DecisionTreeClassifier(missing=policy, monotonic_cst={"x": 1, "noise": -1}).fit(X, y)
+    assert "x" in X.columns[tree.tree_.feature[tree.tree_.feature >= 0]]
+    for column, direction in (("x", 1), ("noise", -1)):
+        rows = X.dropna() if policy == "available" else X
+        shares = [tree.predict_proba(rows.assign(**{column: v}))[:, 1] for v in np.linspace(-3, 3, 41)]
+        assert (direction * np.diff(shares, axis=0) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("criterion", ["chi2", "f_test"])
+def test_p_values_go_with_every_policy(policy: Any, criterion: str) -> None:
+    X, y = holed(600)
+    if criterion == "chi2":
+        tree: Any = hb.DecisionTreeClassifier(missing=policy, criterion="chi2")
+    else:
+        tree = hb.DecisionTreeRegressor(missing=policy, criterion="f_test")
+        y = (y == "yes") + 0.0
+    grown_out = tree.fit(X, y).get_n_leaves()
+    assert X.columns[tree.tree_.feature[0]] in ("x", "like x", "sign")
+    tree.set_params(min_significance=0.01).fit(X, y)
+    assert 2 <= tree.get_n_leaves() < grown_out / 2
 
 
 def test_adaboost_takes_rows_in_parts() -> None:

@@ -250,7 +250,7 @@ def judge(
         score = chi2_score([(data.outputs[0][side], data.weights[side]) for side in sides])
     else:
         score = math.fsum(score_of(data, rules, side) for side in sides)
-        score += left_out
+    score += left_out
     sign = rules.monotonic_cst[split.feature] if rules.monotonic_cst is not None else 0
     margin = math.inf
     if sign != 0:
@@ -414,7 +414,7 @@ def tests_tried(data: Data, rules: Rules, node: Node, candidates: list[Candidate
     if not is_categorical(x) or rules.categorical_split != "subset":
         return sum(c.margin >= 0 for c in candidates)
     ways = 2.0 ** (n_categories - 1) - 1  # to part them in two, however they were searched
-    return 2 * ways + 1 if is_missing(x).any() else ways
+    return 2 * ways + 1 if is_missing(x).any() and rules.missing == "learn" else ways
 
 
 def choose(data: Data, rules: Rules, node: Node, found: list[tuple[Best, float]]) -> Best | None:
@@ -457,17 +457,22 @@ def by_significance(
     data: Data, rules: Rules, node: Node, found: list[tuple[Best, float]], gains: list[float]
 ) -> Best | None:
     """The least p-value times the number of tests; of equals the largest score, then the first."""
-    n_classes = len(set(data.outputs[0][node.row_ids].tolist()))
     log_p = []
     for (best, n_tests), gain in zip(found, gains, strict=True):
         n_branches = len(set(best.candidate.branches.tolist()) - {NOWHERE})
-        if rules.criterion == "chi2":
-            raw = chi2_log_p(gain, n_branches, n_classes)
+        tested = node.row_ids[best.candidate.branches != NOWHERE]
+        y = data.outputs[0][tested]
+        weight = math.fsum(data.weights[tested])
+        if np.all(y == y[0]):
+            raw = 0.0  # rows that all say the same say it by any test
+        elif rules.criterion == "chi2":
+            raw = chi2_log_p(gain, n_branches, len(set(y.tolist())))
         else:
-            raw = f_log_p(gain, node.weight * node.impurity, n_branches, node.weight)
+            raw = f_log_p(gain, weight * impurity_of(data, rules, tested), n_branches, weight)
         log_p.append(raw + math.log(n_tests))
     winner = min(range(len(found)), key=lambda i: (log_p[i], -found[i][0].score, i))
     partition = found[winner][0].candidate.partition
+    node.doubt |= math.isinf(log_p[winner])  # scipy knows no smaller ones, the engine does
     near = CLOSE * max(1.0, abs(log_p[winner]))
     node.close_choice = any(
         log_p[i] <= log_p[winner] + near and found[i][0].candidate.partition != partition
@@ -563,14 +568,16 @@ def make_node(
     return node
 
 
-def child_bounds(data: Data, rules: Rules, node: Node, candidate: Candidate) -> list[tuple[float, float]]:
-    """The limits of the two children: halfway between their values, on the side the constraint says."""
-    sign = rules.monotonic_cst[candidate.split.feature] if rules.monotonic_cst is not None else 0
+def child_bounds(
+    data: Data, rules: Rules, node: Node, split: Split, sides: list[np.ndarray]
+) -> list[tuple[float, float]]:
+    """The limits of the children: halfway between the values of the two, on the side the constraint says."""
+    sign = rules.monotonic_cst[split.feature] if rules.monotonic_cst is not None else 0
     lower, upper = node.bounds
     if sign == 0:
-        return [node.bounds] * candidate.split.n_branches
-    sides = [node.row_ids[candidate.branches == branch] for branch in (0, 1)]
-    left, right = (mean(data.outputs[0][side], data.weights[side]) for side in sides)
+        return [node.bounds] * split.n_branches
+    means = (mean(data.outputs[0][side], data.weights[side]) for side in sides)
+    left, right = (min(max(value, lower), upper) for value in means)  # rows sent on may have moved them
     middle = left / 2 + right / 2
     return [(lower, middle), (middle, upper)] if sign > 0 else [(middle, upper), (lower, middle)]
 
@@ -607,7 +614,8 @@ def surrogates_of(data: Data, rules: Rules, node: Node, candidate: Candidate) ->
     for feature, column in enumerate(data.columns):
         x = column[node.row_ids]
         both = known & ~is_missing(x)
-        if feature == candidate.split.feature or not both.any():
+        constrained = rules.monotonic_cst is not None and rules.monotonic_cst[feature] != 0
+        if feature == candidate.split.feature or constrained or not both.any():
             continue
         found.append(surrogate_of(x[both], w[both], candidate.branches[both], feature, larger))
     better_ones = [s for s in found if s.agreement > by_branch[larger]]
@@ -739,7 +747,8 @@ def grow(
         if rules.categorical_split == "multiway" and is_categorical(data.columns[node.split.feature]):
             spent |= {node.split.feature}
         sides = route(data, rules, node, node.winner)
-        for side, bounds in zip(sides, child_bounds(data, rules, node, node.winner), strict=True):
+        limits = child_bounds(data, rules, node, node.split, sides)
+        for side, bounds in zip(sides, limits, strict=True):
             if len(side):
                 nodes.append(make_node(data, rules, side, node.depth + 1, bounds, root_weight, spent))
             else:

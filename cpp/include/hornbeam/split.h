@@ -11,9 +11,11 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "hornbeam/category_tests.h"
+#include "hornbeam/choice.h"
 #include "hornbeam/coarse.h"
 #include "hornbeam/criterion.h"
 #include "hornbeam/dataset.h"
@@ -152,9 +154,16 @@ struct Split {
   std::int64_t left_weight = 0;              // in fixed point, where the criterion's first step notes it
   std::int64_t left_out_weight = 0;          // of rows that lack the feature and take no part
   std::vector<std::int64_t> branch_weights;  // of many branches, in fixed point
+  std::optional<RowFacts> known;             // where p-values leave out rows that lack the feature
 
-  std::int32_t n_branches_with_rows() const { return n_branches - (empty_branch >= 0 ? 1 : 0); }
+  Contender contender(double score) const {
+    const std::int32_t n_with_rows = n_branches - (empty_branch >= 0 ? 1 : 0);
+    return {score, n_tests, n_with_rows, left_weight, left_out_weight, branch_weights, known};
+  }
 };
+
+// Choice keeps views of the branch weights while a list of splits grows.
+static_assert(std::is_nothrow_move_constructible_v<Split>);
 
 struct CodeRange {
   Code lowest;
@@ -188,6 +197,8 @@ class TestFinder {
   void load(std::span<const Entry> entries, const std::vector<Element>& cell);
 
   const std::vector<Element>& node_cell() const { return node_; }
+  // Of the rows that have the feature that was last looked at, where others were left out.
+  const std::vector<Element>& known_cell() const { return known_cell_; }
   double tie_scale() const { return scorer_.tie_scale(node_.data()); }
 
   S& scorer() { return scorer_; }
@@ -382,4 +393,7 @@ class TestFinder {
 
 #include "hornbeam/split_categories.h"
 #include "hornbeam/split_coarse.h"
+#include "hornbeam/split_cuts.h"
 #include "hornbeam/split_impl.h"
+#include "hornbeam/split_random.h"
+#include "hornbeam/split_subsets.h"

@@ -54,6 +54,11 @@ struct Cut {
   Bits left = 0;               // rows (random tests) or places in the feature's order that go left
   Bits right = 0;              // places that go right
   double threshold = kNotYet;  // random tests have it from the start
+  // For the second step of a criterion, as in Split:
+  double n_tests = 1.0;
+  std::int64_t left_weight = 0;
+
+  Contender contender(double score) const { return {score, n_tests, 2, left_weight, 0, {}, {}}; }
 };
 
 template <Scorer S>
@@ -123,7 +128,11 @@ class Thicket {
     const BestNote note = scorer_->best_note(walk, best.score());
     if (!note.found || (best.found() && !(note.score > best.score()))) return true;
     const Bits left = places & below(first_right_[note.index]);
-    best.offer(note.score, {feature, left, places ^ left, kNotYet});
+    Cut cut{feature, left, places ^ left};
+    cut.n_tests = static_cast<double>(walk.n_notes());
+    if constexpr (requires { scorer_->left_weight_of(note.index); })
+      cut.left_weight = scorer_->left_weight_of(note.index);
+    best.offer(note.score, cut);
     return true;
   }
 
@@ -148,7 +157,7 @@ class Thicket {
     for (Bits bits = left; bits != 0; bits = without_lowest(bits)) walk.move(steps_[lowest_bit(bits)]);
     walk.note(true);
     const BestNote note = scorer_->best_note(walk, -kInfinity);
-    if (note.found) best.offer(note.score, {feature, left, 0, threshold});
+    if (note.found) best.offer(note.score, {.feature = feature, .left = left, .threshold = threshold});
     return true;
   }
 

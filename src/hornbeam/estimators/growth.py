@@ -49,10 +49,8 @@ class GrownModel(GrowthOptions, TreeModel):
         if not isinstance(criterion, str):
             criterion = own_criterion(criterion, of_classes=isinstance(target, ClassTarget))
         self._check_criterion(criterion, target.n_outputs)
-        if criterion in _WITH_P_VALUES:
-            self._refuse_gaps(encoded, f"criterion={criterion!r}", "p-values of splits on other rows differ")
         if isinstance(criterion, OwnCriterion):
-            self._refuse_gaps(encoded, "a criterion of your own", "scores of splits on other rows differ")
+            self._refuse_gaps(encoded)
         n_rows = encoded.n_rows if rows is None else len(rows)
         some_weights = weights if weights is None or rows is None else weights[rows]
         total_weight = float(n_rows if some_weights is None else some_weights.sum())
@@ -115,12 +113,7 @@ class GrownModel(GrowthOptions, TreeModel):
                 f"categories of {name!r} that is best for all of them. Choose 'one_vs_rest', 'multiway', "
                 "'ordinal' or 'binary', or fit one tree per output."
             )
-        directions = self._checked_monotonic(encoded.schema, target)
-        if directions:
-            self._refuse_gaps(
-                encoded, "monotonic_cst", "rows that are sent on could turn the order of two children round"
-            )
-        return directions
+        return self._checked_monotonic(encoded.schema, target)
 
     def _check_available(self) -> None:
         """Refuse what needs every row in a leaf where rows may leave a tree on their way down."""
@@ -133,14 +126,16 @@ class GrownModel(GrowthOptions, TreeModel):
                     "way down. Choose another way to treat missing values."
                 )
 
-    def _refuse_gaps(self, encoded: Encoded, option: str, why: str) -> None:
-        """Refuse missing values where rows that lack a split's feature take no part in its choice."""
+    def _refuse_gaps(self, encoded: Encoded) -> None:
+        """Refuse a criterion of the user's own where rows that lack a split's feature are not scored."""
         gaps = encoded.columns_with_gaps()
         if self.missing not in ("learn", "error") and any(gaps):
             name = encoded.schema.names[gaps.index(True)]
             raise ValueError(
-                f"{option} does not go with missing={self.missing!r} where values are missing, as in "
-                f"{name!r}: {why}. Use missing='learn', or fill the gaps."
+                f"A criterion of your own does not go with missing={self.missing!r} where values are missing, "
+                f"as in {name!r}: splits would be scored on different rows, those that have the feature, and "
+                "only a criterion that hornbeam knows can be compared across them. Use missing='learn', under "
+                "which every row is scored, or fill the gaps."
             )
 
     def _random_key(self, settings: GrowthSettings, n_features: int, *, draws_rows: bool = False) -> int:

@@ -67,43 +67,58 @@ inline void describe_empty(Branchwork& part, std::size_t value_size, OpenNode& n
 }
 
 // What the node's test, carried out, has lowered of the impurity that is shown.
-inline double gain_by_children(const Branchwork& part, const NodeRecord& node, std::size_t n_branches) {
+inline double gain_by_children(const Branchwork& part, NodeId id, NodeId first, std::size_t n_branches) {
+  const auto spread = [&](std::size_t at) { return part.nodes[at].weight * part.nodes[at].impurity; };
   double after = 0.0;
-  for (std::size_t b = 0; b < n_branches; ++b) {
-    const NodeRecord& child = part.nodes[static_cast<std::size_t>(node.first_child) + b];
-    after += child.weight * child.impurity;
-  }
-  return std::max(0.0, node.weight * node.impurity - after);
+  for (std::size_t b = 0; b < n_branches; ++b) after += spread(static_cast<std::size_t>(first) + b);
+  return std::max(0.0, spread(static_cast<std::size_t>(id)) - after);
 }
 
-// The same before it is carried out, for those who must know it by then.
+// Copies the rows that have a feature into the worker's scratch.
 template <Scorer S>
-double shown_gain(TreeFit<S>& fit, const NodeRecord& record, const OpenNode& node, Worker<S>& worker) {
+std::span<Entry> known_rows(TreeFit<S>& fit, const OpenNode& node, const Column& column, Worker<S>& worker) {
+  const std::span<const Entry> rows = fit.rows_of(node);
+  worker.scratch.grow_to(2 * rows.size());
+  Entry* end = std::copy_if(rows.begin(), rows.end(), worker.scratch.data(), [&](const Entry& entry) {
+    return column.code(entry.row) != column.missing_code();
+  });
+  return {worker.scratch.data(), end};
+}
+
+// The same before it is carried out, for those who must know it by then; of the rows that the test was scored
+// on.
+template <Scorer S>
+double shown_gain(TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker) {
   const Column& column = fit.data.column(node.split.feature);
-  const std::size_t n = node.n_rows();
-  worker.scratch.grow_to(2 * n);
-  const std::span<Entry> rows(worker.scratch.data(), n);
-  std::ranges::copy(fit.rows_of(node), rows.begin());
+  worker.scratch.grow_to(2 * node.n_rows());
+  std::span<Entry> rows(worker.scratch.data(), node.n_rows());
+  if (fit.leaves_out_rows(node.split)) {
+    rows = known_rows(fit, node, column, worker);
+  } else {
+    std::ranges::copy(fit.rows_of(node), rows.begin());
+  }
+  worker.value.resize(fit.value_size());
+  const auto spread = [&](std::span<const Entry> some) {
+    if (some.empty()) return 0.0;
+    if (fit.target.is_classification()) worker.finder.add_up(some, worker.branch_cell);
+    const NodeFacts facts = facts_of(fit, some, worker.branch_cell, worker, worker.value.data());
+    return facts.weight * facts.impurity;
+  };
+  const double before = spread(rows);
   Split split = node.split;
   if (column.kind == ColumnKind::kNumeric) split.first_right = codes_at_or_below(column, split.threshold);
   std::vector<std::size_t>& begin = worker.branch_begin;
   begin.resize(static_cast<std::size_t>(split.n_branches) + 1);
+  Entry* room = worker.scratch.data() + rows.size();
   if (split.n_branches == 2) {
-    begin = {0, partition_rows(rows, worker.scratch.data() + n, column, split, fit.categories, worker.region),
-             n};
+    begin = {0, partition_rows(rows, room, column, split, fit.categories, worker.region), rows.size()};
   } else {
-    partition_rows(rows, worker.scratch.data() + n, column, split, fit.categories, begin, worker.region);
+    partition_rows(rows, room, column, split, fit.categories, begin, worker.region);
   }
-  worker.value.resize(fit.value_size());
   double after = 0.0;
-  for (std::size_t b = 0; b + 1 < begin.size(); ++b) {
-    const std::span<const Entry> branch = rows.subspan(begin[b], begin[b + 1] - begin[b]);
-    if (branch.empty()) continue;
-    if (fit.target.is_classification()) worker.finder.add_up(branch, worker.branch_cell);
-    const NodeFacts facts = facts_of(fit, branch, worker.branch_cell, worker, worker.value.data());
-    after += facts.weight * facts.impurity;
-  }
-  return std::max(0.0, record.weight * record.impurity - after);
+  for (std::size_t b = 0; b + 1 < begin.size(); ++b)
+    after += spread(rows.subspan(begin[b], begin[b + 1] - begin[b]));
+  return std::max(0.0, before - after);
 }
 
 }  // namespace hornbeam

@@ -11,6 +11,7 @@
 
 #include "hornbeam/branchwork.h"
 #include "hornbeam/choice.h"
+#include "hornbeam/growth/describe.h"
 #include "hornbeam/growth/tree_fit.h"
 #include "hornbeam/parallel.h"
 
@@ -36,24 +37,35 @@ Limits limits_of(const TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker,
   return limits;
 }
 
+template <class Element>
+int classes_in(const Target& target, const Element* cell) {
+  if (!target.is_classification()) return 0;
+  return static_cast<int>(
+      std::count_if(cell, cell + target.n_classes[0], [](Element weight) { return weight > 0; }));
+}
+
 // What the second step of the criterion asks about the node.
 template <Scorer S>
 ChoiceNode choice_node(const TreeFit<S>& fit, const NodeRecord& record, const typename S::Element* cell,
-                       double node_score, const Worker<S>& worker) {
+                       double node_score, Worker<S>& worker) {
   ChoiceNode facts;
   facts.score = node_score;
-  facts.tie_scale = worker.finder.tie_scale();
+  facts.tie_scale = worker.finder.scorer().tie_scale(cell);
   facts.score_unit = fit.prototype.score_unit();
-  facts.weight = record.weight;
+  facts.is_chi2_gini = fit.params.criterion == Criterion::kChi2 && !kShowsAnother<S>;
   facts.weight_unit = fit.prototype.stats().weight_unit();
-  facts.impurity = record.impurity;
-  if (fit.target.is_classification()) {
-    facts.n_classes = static_cast<int>(std::count_if(cell, cell + fit.target.n_classes[0],
-                                                     [](typename S::Element weight) { return weight > 0; }));
-  }
-  // A gain in gini, of two classes, is the statistic times the impurity.
-  if (fit.params.criterion == Criterion::kChi2 && !kShowsAnother<S>) facts.score_unit /= record.impurity;
+  facts.rows = {record.weight, record.impurity, classes_in(fit.target, cell)};
   return facts;
+}
+
+// The same about the rows that have the feature just looked at.
+template <Scorer S>
+RowFacts known_facts(TreeFit<S>& fit, const OpenNode& node, FeatureId feature, Worker<S>& worker) {
+  const std::vector<typename S::Element>& cell = worker.finder.known_cell();
+  const std::span<const Entry> rows = known_rows(fit, node, fit.data.column(feature), worker);
+  worker.value.resize(fit.value_size());
+  const NodeFacts facts = facts_of(fit, rows, cell, worker, worker.value.data());
+  return {facts.weight, facts.impurity, classes_in(fit.target, cell.data())};
 }
 
 template <Scorer S>
@@ -137,6 +149,29 @@ bool try_feature(TreeFit<S>& fit, const OpenNode& node, Limits limits, Worker<S>
   return try_codes(fit, node, limits, worker, feature, best);
 }
 
+// The same for a feature that is looked at apart from the others.
+template <Scorer S>
+bool try_contender(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+                   FeatureId feature, FirstBest<Split>& own) {
+  const bool informative = try_feature(fit, node, limits, worker, feature, own);
+  if (worker.choice.compares_p_values() && own.found() && fit.leaves_out_rows(own.winner()))
+    own.winner().known = known_facts(fit, node, feature, worker);
+  return informative;
+}
+
+// A criterion with a second step gets the best tests of all features before it takes one; what it takes is
+// offered to `best` in the end.
+template <class Test>
+void contend(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& of_feature) {
+  if (!of_feature.found()) return;
+  contenders.push_back(std::move(of_feature.winner()));
+  choice.offer(contenders.back().contender(of_feature.score()));
+}
+template <class Test>
+void settle(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& best) {
+  if (const auto chosen = choice.settle()) best.offer(choice.score(*chosen), contenders[*chosen]);
+}
+
 // All drawn features by groups of values, a few at once.
 template <Scorer S, class Records>
 bool try_groups(TreeFit<S>& fit, const OpenNode& node, const Records& records, Worker<S>& worker,
@@ -175,8 +210,8 @@ bool try_features_alone(TreeFit<S>& fit, const OpenNode& node, const Limits& lim
       continue;
     }
     FirstBest<Split> own(worker.finder.tie_scale());
-    informative |= try_feature(fit, node, limits, worker, feature, own);
-    if (own.found()) choice.offer(own.score(), std::move(own.winner()));
+    informative |= try_contender(fit, node, limits, worker, feature, own);
+    contend(choice, worker.contenders, own);
   }
   return informative;
 }
@@ -197,14 +232,13 @@ bool try_features_together(TreeFit<S>& fit, const OpenNode& node, const Limits& 
         if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) {
           helper.finder.load(fit.rows_of(node), worker.finder.node_cell());
         }
-        informative[i] = try_feature(fit, node, limits, helper, drawn[i], found[i]);
+        informative[i] = try_contender(fit, node, limits, helper, drawn[i], found[i]);
       },
       &fit.cancel);
   for (FirstBest<Split>& one : found) {
-    if (!one.found()) continue;
     if (worker.choice.is_needed()) {
-      worker.choice.offer(one.score(), std::move(one.winner()));
-    } else {
+      contend(worker.choice, worker.contenders, one);
+    } else if (one.found()) {
       best.offer(one.score(), one.winner());
     }
   }
@@ -212,7 +246,7 @@ bool try_features_together(TreeFit<S>& fit, const OpenNode& node, const Limits& 
 }
 
 // Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
-// A criterion with a second step gets the best tests of all features, and nothing is offered to `best` yet.
+// Where the criterion has a second step, nothing is offered to `best` yet.
 template <Scorer S>
 bool try_features(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
                   FirstBest<Split>& best) {
@@ -253,11 +287,10 @@ std::optional<double> find_test(TreeFit<S>& fit, const NodeRecord& record, OpenN
   const double node_score = worker.finder.scorer().score_of_node(cell.data());
   Choice& choice = worker.choice;
   if (choice.is_needed()) choice.start(choice_node(fit, record, cell.data(), node_score, worker));
+  worker.contenders.clear();
   FirstBest<Split> best(worker.finder.tie_scale());
   worker.features.until_informative(node.path, [&] { return try_features(fit, node, limits, worker, best); });
-  if (choice.is_needed()) {
-    if (auto chosen = choice.settle()) best.offer(chosen->score, chosen->split);
-  }
+  if (choice.is_needed()) settle(choice, worker.contenders, best);
   if (!best.found()) return std::nullopt;
   node.split = std::move(best.winner());
   finish_split(fit, node, worker);

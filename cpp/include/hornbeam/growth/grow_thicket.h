@@ -17,17 +17,30 @@ template <Scorer S>
 FirstBest<Cut> find_cut(const TreeFit<S>& fit, const Sprout& node,
                         const std::vector<typename S::Element>& cell, Worker<S>& worker) {
   Thicket<S>& thicket = worker.thicket;
-  FirstBest<Cut> best(worker.finder.scorer().tie_scale(cell.data()));
+  const double tie_scale = worker.finder.scorer().tie_scale(cell.data());
+  FirstBest<Cut> best(tie_scale);
+  const auto try_feature = [&](FeatureId feature) {
+    if (worker.choice.is_needed()) {
+      FirstBest<Cut> own(tie_scale);
+      const bool informative = thicket.find_best(feature, node.rows, cell.data(), own);
+      contend(worker.choice, worker.cuts, own);
+      return informative;
+    }
+    if (!fit.params.random_splits) return thicket.find_best(feature, node.rows, cell.data(), best);
+    const Stream stream = threshold_stream(fit, feature, node.path);
+    return thicket.find_random(feature, node.rows, cell.data(), stream, best);
+  };
+  // Two rows can be parted in one way only: the first feature that does so wins.
+  const bool is_pair = std::popcount(node.rows) == 2;
   worker.features.until_informative(node.path, [&] {
     bool informative = false;
     for (const FeatureId feature : worker.features.drawn()) {
-      informative |= fit.params.random_splits
-                         ? thicket.find_random(feature, node.rows, cell.data(),
-                                               threshold_stream(fit, feature, node.path), best)
-                         : thicket.find_best(feature, node.rows, cell.data(), best);
+      informative |= try_feature(feature);
+      if (informative && is_pair) break;
     }
     return informative;
   });
+  if (worker.choice.is_needed()) settle(worker.choice, worker.cuts, best);
   return best;
 }
 
@@ -39,6 +52,11 @@ void grow_sprout(const TreeFit<S>& fit, Branchwork& part, const Sprout& node, Wo
   worker.poller.poll(static_cast<std::size_t>(std::popcount(node.rows)));
   thicket.add_up(node.rows, cell);
   const double node_score = worker.finder.scorer().score_of_node(cell.data());
+  if (worker.choice.is_needed()) {
+    const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    worker.choice.start(choice_node(fit, record, cell.data(), node_score, worker));
+    worker.cuts.clear();
+  }
   const FirstBest<Cut> best = find_cut(fit, node, cell, worker);
   if (!best.found()) return;
   const double gain = std::max(0.0, (best.score() - node_score) * fit.prototype.score_unit());
@@ -59,7 +77,7 @@ void grow_sprout(const TreeFit<S>& fit, Branchwork& part, const Sprout& node, Wo
   NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
   const auto left_child = static_cast<std::size_t>(first);
   record.first_child = first;
-  record.gain = gain;
+  record.gain = kShowsAnother<S> ? gain_by_children(part, node.id, first, 2) : gain;
   record.missing_branch = part.nodes[left_child + 1].weight > part.nodes[left_child].weight ? 1 : 0;
   record.split = static_cast<std::int32_t>(part.splits.size());
   Split& split = part.splits.emplace_back();

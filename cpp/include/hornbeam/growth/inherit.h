@@ -20,9 +20,10 @@ struct ConstrainedValues {
   std::size_t value_size;  // numbers per node in the growing tree
   bool is_classification;
 };
-// Children predict within the node's bounds; a test of a feature with a direction (-1, +1; 0 for none) parts
-// the bounds at the middle of the two values.
-void constrain(Branchwork& part, const ConstrainedValues& values, int direction, const OpenNode& node,
+// Children, which have their parent's bounds, predict within them; a test of a feature with a direction (-1,
+// +1; 0 for none) parts the bounds at the middle of the two values. Rows that the test said nothing of may
+// have turned the two round: then both predict the middle.
+void constrain(Branchwork& part, const ConstrainedValues& values, int direction,
                std::span<OpenNode> children);
 
 }  // namespace hornbeam

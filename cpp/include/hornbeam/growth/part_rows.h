@@ -99,7 +99,7 @@ void find_surrogates(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     worker.row_weights[i] = fit.prototype.stats().entry_weight(rows[i]);
   node.split.surrogates = worker.surrogate_finder.find(
-      fit.data, fit.params.features, node.split.feature, {rows, worker.row_weights, branches},
+      fit.data, fit.plan.stand_ins, node.split.feature, {rows, worker.row_weights, branches},
       static_cast<std::size_t>(fit.params.max_surrogates), worker.poller);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "hornbeam/choice.h"
 #include "hornbeam/criterion.h"
@@ -40,6 +41,7 @@ struct GrowthPlan {
   bool keeps_order = false;      // with their features in order,
   bool grows_thickets = false;   // and small ones below them as thickets (thicket.h);
   bool grows_blocks = false;     // or else as blocks, to the end (value_block.h)
+  std::vector<FeatureId> stand_ins;     // what surrogates may ask for
   const RowValues* values = nullptr;    // random tests compare values by row; null: codes
   const RowRecords* records = nullptr;  // best tests are found by groups of values (coarse.h); null: by code
 

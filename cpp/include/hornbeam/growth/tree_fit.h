@@ -54,6 +54,11 @@ struct TreeFit {
     return in_portions() ? (rows << kPortionBits) - (rows << (kPortionBits - 10)) : rows;
   }
 
+  // Whether a test was scored on some of its node's rows, those that have the feature.
+  bool leaves_out_rows(const Split& split) const {
+    return params.missing != Missing::kLearn && split.n_missing > 0;
+  }
+
   bool ends_at(std::int64_t n_counted, std::int32_t depth) const {
     return n_counted < in_row_units(params.min_samples_split) ||
            n_counted < in_row_units(2 * params.min_samples_leaf) ||

@@ -76,17 +76,19 @@ class TreeGrower {
 
   // Carries out a node's test and opens its children.
   void expand(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
+    const bool learns_gain = kShowsAnother<S> && !fit_.leaves_out_rows(node.split);
     part_rows(fit_, node, worker);
     const NodeId first = add_children(part, node, worker);
     const std::span<OpenNode> children = worker.children;
     const GrowParams& params = fit_.params;
     if (!params.monotonic.empty()) {
       const ConstrainedValues values{fit_.value_size(), fit_.target.is_classification()};
-      constrain(part, values, params.monotonic[static_cast<std::size_t>(node.split.feature)], node, children);
+      constrain(part, values, params.monotonic[static_cast<std::size_t>(node.split.feature)], children);
     }
     if (spends_feature(fit_.categories, fit_.data, node.split)) spend_feature(node, children);
     const auto is_open = [this](const OpenNode& child) { return !is_leaf(child); };
     if (worker.subtree.started() && std::ranges::any_of(children, is_open)) part_orders(node, worker);
+    if (learns_gain) node.gain = gain_by_children(part, node.id, first, children.size());
     record_test(part, node, first, children.size());
     // A stack gives back the last one first, so the first child goes in last.
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -135,7 +137,7 @@ class TreeGrower {
   static void record_test(Branchwork& part, OpenNode& node, NodeId first, std::size_t n_branches) {
     NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     record.first_child = first;
-    record.gain = kShowsAnother<S> ? gain_by_children(part, record, n_branches) : node.gain;
+    record.gain = node.gain;
     record.missing_branch = node.split.missing_branch;
     if (record.missing_branch < 0) record.missing_branch = heaviest_branch(part, first, n_branches);
     record.split = static_cast<std::int32_t>(part.splits.size());
@@ -167,15 +169,15 @@ class TreeGrower {
     if (!score_gained) return;
     if constexpr (!kShowsAnother<S>) {
       node.gain = std::max(0.0, *score_gained * fit_.prototype.score_unit());
-    } else if (fit_.params.min_impurity_decrease > 0 || fit_.plan.growth == Growth::kBestFirst) {
-      node.gain = shown_gain(fit_, record, node, worker);
+    } else if (fit_.params.min_impurity_decrease > 0 || fit_.plan.growth == Growth::kBestFirst ||
+               fit_.leaves_out_rows(node.split)) {
+      node.gain = shown_gain(fit_, node, worker);
     }
     if (fit_.least_gain().is_more_than(node.gain)) {
       node.split = {};
       return;
     }
-    if (fit_.params.missing != Missing::kLearn && node.split.n_missing > 0)
-      node.split.missing_branch = heavier_branch(fit_, node, worker);
+    if (fit_.leaves_out_rows(node.split)) node.split.missing_branch = heavier_branch(fit_, node, worker);
     frontier.push(std::move(node));
   }
 

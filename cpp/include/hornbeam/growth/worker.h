@@ -44,6 +44,8 @@ struct Worker {
   Region* region;
   TestFinder<S> finder;
   Choice choice;
+  std::vector<Split> contenders;  // what it has been offered,
+  std::vector<Cut> cuts;          // or in a thicket
   FeatureDraw features;
   std::vector<double> class_weights;
   std::vector<OpenNode> children;  // of the node at hand, with their cells
