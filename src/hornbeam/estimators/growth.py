@@ -132,10 +132,10 @@ class GrownModel(GrowthOptions, TreeModel):
         if self.missing not in ("learn", "error") and any(gaps):
             name = encoded.schema.names[gaps.index(True)]
             raise ValueError(
-                f"A criterion of your own does not go with missing={self.missing!r} where values are missing, "
-                f"as in {name!r}: splits would be scored on different rows, those that have the feature, and "
-                "only a criterion that hornbeam knows can be compared across them. Use missing='learn', under "
-                "which every row is scored, or fill the gaps."
+                f"A criterion of your own does not go with missing={self.missing!r} where values are missing,"
+                f" as in {name!r}: splits would be scored on different rows, those that have the feature, "
+                "and nobody knows which of two such scores is better. Use missing='learn', under which every "
+                "row is scored, or fill the gaps."
             )
 
     def _random_key(self, settings: GrowthSettings, n_features: int, *, draws_rows: bool = False) -> int:
