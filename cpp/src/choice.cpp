@@ -125,7 +125,7 @@ void Choice::challenge(std::size_t index) {
     const Contender& high = higher ? test : best;
     const Contender& low = higher ? best : test;
     const DropBounds drop = drop_bounds(statistic(low), statistic(high), freedom(high));
-    const double needed = ln_of(high.n_tests) - ln_of(low.n_tests);
+    const double needed = ln_of(high.n_tests / low.n_tests);
     const double slack = kLogSlack * (1 + needed + statistic(high));  // no less than the one below
     if (drop.least > needed + slack) return higher ? take(std::nullopt) : void();
     if (drop.most < needed - slack) return higher ? void() : take(std::nullopt);

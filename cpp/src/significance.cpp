@@ -89,6 +89,7 @@ double log_small_beta(double a, double b, double x, double y) {
 double chi2_log_sf(double statistic, double dof) {
   if (!(statistic > 0)) return 0.0;
   if (statistic == kInfinity) return -kInfinity;
+  if (dof == 2) return -statistic / 2;  // an exponential distribution
   return log_upper_gamma(dof / 2, statistic / 2);
 }
 

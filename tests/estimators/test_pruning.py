@@ -324,8 +324,8 @@ REDUCED = hb.DecisionTreeClassifier(prune="reduced_error", random_state=0)
         (REDUCED, {"X_val": CANCER[0]}, "y_val is not given"),
         (REDUCED, {"sample_weight_val": [1.0]}, "X_val is not given"),
         (REDUCED, {"X_val": CANCER[0][:5], "y_val": [0, 1, 0, 1, 7]}, "y_val, row 4: the class 7"),
-        (REDUCED, {"X_val": CANCER[0][:3], "y_val": [1, 1, 1]}, "all of class.*1.*say nothing"),
-        (REDUCED, {"X_val": CANCER[0][:0], "y_val": []}, "0 sample"),
+        (REDUCED, {"X_val": CANCER[0][:3], "y_val": [1, 1, 1]}, "all of class 1: .*say nothing"),
+        (REDUCED, {"X_val": CANCER[0][:0], "y_val": []}, "X_val and y_val hold no row"),
         (REDUCED, {"X_val": CANCER[0][:2], "y_val": [0, np.nan]}, "y_val contains NaN: row 1"),
         (hb.DecisionTreeClassifier(), {"X_val": CANCER[0], "y_val": CANCER[1]}, "nothing would use them"),
         (

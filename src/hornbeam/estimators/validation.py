@@ -63,6 +63,10 @@ def read_validation(
     if given.X is None or given.y is None:
         absent = "X_val" if given.X is None else "y_val"
         raise ValueError(f"Validation takes X_val and y_val, but {absent} is not given.")
+    if np.ndim(given.y) > 0 and len(given.y) == 0:
+        raise ValueError(
+            "X_val and y_val hold no row. Give rows, or leave both out and set validation_fraction."
+        )
     read = read_rows(
         given, model=model, target=target, class_weight=class_weight, estimator_name=estimator_name, y="y_val"
     )

@@ -167,8 +167,9 @@ def refuse_one_class(held: HeldOut, *, what: str, way_out: str) -> None:
     counted = held.target.codes if held.weights is None else held.target.codes[held.weights > 0]
     for labels, codes in zip(held.target.classes, counted.T, strict=True):
         if len(labels) > 1 and len(np.unique(codes)) == 1:
+            (label,) = labels[codes[:1]].tolist()
             raise ValueError(
-                f"{what} holds {len(codes)} row(s), all of class {labels[codes[0]]!r}: errors on it say "
+                f"{what} holds {len(codes)} row(s), all of class {label!r}: errors on it say "
                 f"nothing about the other class(es). {way_out}"
             )
 
