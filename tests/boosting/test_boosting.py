@@ -394,7 +394,7 @@ def test_what_cannot_judge_is_refused_before_the_first_round():
         model.fit(X, labels, X_val=X[:3], y_val=[1, 1, 1])
     with pytest.raises(ValueError, match="the class 7 is not among"):
         model.fit(X, labels, X_val=X[:3], y_val=[1, 0, 7])
-    with pytest.raises(ValueError, match="0 sample"):
+    with pytest.raises(ValueError, match="X_val and y_val hold no row"):
         model.fit(X, labels, X_val=X[:0], y_val=[])
     with pytest.raises(ValueError, match="y_val is not given"):
         model.fit(X, labels, X_val=X[:3])
