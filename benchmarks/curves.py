@@ -6,6 +6,7 @@ than n log n, a limit on what twice the rows may cost, a least speed-up by two t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from benchmarks.report import Machine, markdown_line
 from benchmarks.sweeps import METHODS, SWEEPS, Sweep
 
 LEAST_SPEED_UP = 1.8
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")  # told apart by every eye
+MARKERS = "osD^vP"
 HEADINGS = ("varied", "method", "sizes", "time at the largest", "time grows", "memory grows", "target", "")
 
 
@@ -131,18 +134,21 @@ def draw_sweeps(path: Path, sweeps: Sequence[Sequence[Curve]], machine: Machine)
 
 def _draw_row(panels: Any, sweep: Sweep, curves: Sequence[Curve]) -> None:
     time_panel, memory_panel = panels
-    for curve in curves:
+    for curve, colour, marker in zip(
+        curves, itertools.cycle(COLOURS), itertools.cycle(MARKERS), strict=False
+    ):
         name = curve.method if curve.library == "hornbeam" else f"{curve.library} {curve.method}"
-        time_panel.plot(curve.sizes, curve.seconds, marker="o", label=f"{name}: {curve.growth_of_time()}")
+        style = {"color": colour, "marker": marker, "markersize": 5}
         peaks = [float("nan") if peak is None else peak / 2**20 for peak in curve.peak_bytes]
-        memory_panel.plot(curve.sizes, peaks, marker="o", label=f"{name}: {curve.growth_of_memory()}")
+        time_panel.plot(curve.sizes, curve.seconds, label=f"{name}  {curve.growth_of_time()}", **style)
+        memory_panel.plot(curve.sizes, peaks, label=f"{name}  {curve.growth_of_memory()}", **style)
     _draw_guide(time_panel, curves[0])
     for panel, label in ((time_panel, "seconds, best of the runs"), (memory_panel, "peak memory, MiB")):
         panel.set(xscale="log", yscale="log", xlabel=sweep.axis, ylabel=label)
         panel.set_title(f"growth with {sweep.name}", fontsize=9, loc="left")
-        if sweep.name == "threads":
-            panel.set_xticks([1, 2], ["1", "2"], minor=False)
-            panel.minorticks_off()
+        sizes = sorted({size for curve in curves for size in curve.sizes})
+        panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        panel.set_xticks([], minor=True)
         panel.grid(alpha=0.3, which="both")
         panel.legend(fontsize=7)
 
