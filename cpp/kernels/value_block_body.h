@@ -420,15 +420,21 @@ class BlockGrower {
     restore_order(n_drawn);
   }
 
+  // Of a column that is not constant.
+  double draw_threshold(std::uint32_t column, std::uint64_t path, float least, float largest) const {
+    Stream stream(growth_.threshold_keys[column], path);
+    return random_threshold(*growth_.columns[column], least, largest, stream.unit());
+  }
+
   FourTests draw_tests(const std::uint32_t* drawn, std::uint64_t path, const FourExtremes& extremes) const {
     FourTests tests;
     tests.informative = 0;
     for (std::size_t c = 0; c < kFour; ++c) {
       const bool informative = extremes.least[c] != extremes.largest[c];
       tests.informative |= static_cast<Lanes>(informative) << c;
-      Stream stream(growth_.threshold_keys[drawn[c]], path);
-      tests.threshold[c] =
-          random_threshold(*growth_.columns[drawn[c]], extremes.least[c], extremes.largest[c], stream.unit());
+      tests.threshold[c] = extremes.least[c];
+      if (informative)
+        tests.threshold[c] = draw_threshold(drawn[c], path, extremes.least[c], extremes.largest[c]);
       tests.bound[c] = bound_of(tests.threshold[c]);
     }
     return tests;
@@ -642,30 +648,60 @@ class BlockGrower {
 
   // ---- lanes
 
+  BestTest find_test_of_lanes(const LaneNode& node, const float* base, Lanes ones, const FewScores& score) {
+    const CountedNode& counted = growth_.nodes[node.node];
+    BestTest best;
+    try_columns(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
+      FourColumns columns;
+      for (std::size_t c = 0; c < kFour; ++c) columns.at[c] = base + drawn[c] * growth_.block.stride;
+      const FourTests tests = draw_tests(drawn, node.path, extremes(columns, node.rows));
+      for (std::size_t c = 0; c < n; ++c) {
+        const Lanes left = lanes_up_to(columns.at[c], tests.bound[c], node.rows);
+        offer(score, counted, static_cast<std::uint32_t>(std::popcount(left)),
+              static_cast<std::uint32_t>(std::popcount(left & ones)), left, drawn[c], c, tests, best);
+      }
+      return tests.informative != 0;
+    });
+    return best;
+  }
+
+  // Of two rows, every test that parts them is as good as any other: the first one stays.
+  BestTest find_test_of_two(const LaneNode& node, const float* base, Lanes ones, const FewScores& score) {
+    const auto one = static_cast<std::size_t>(std::countr_zero(node.rows));
+    const auto other = static_cast<std::size_t>(std::bit_width(node.rows)) - 1;
+    BestTest best;
+    try_columns(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
+      for (std::size_t c = 0; c < n && !best.found(); ++c) {
+        const float* values = base + drawn[c] * growth_.block.stride;
+        if (values[one] == values[other]) continue;
+        const bool one_is_less = values[one] < values[other];
+        best.threshold = draw_threshold(drawn[c], node.path, values[one_is_less ? one : other],
+                                        values[one_is_less ? other : one]);
+        best.column = static_cast<std::int32_t>(drawn[c]);
+        best.left_lanes = Lanes{1} << (one_is_less ? one : other);
+        best.left_rows = 1;
+        best.left_ones = (best.left_lanes & ones) != 0 ? 1 : 0;
+        best.score = score(1, best.left_ones) + score(1, 1 - best.left_ones);
+      }
+      return best.found();
+    });
+    return best;
+  }
+
   void grow_lanes(const Waiting& root) {
     static const FewScores score;
     const TwoSides& block = growth_.block;
     const float* base = block.column(root.side, 0, root.begin);
     const Lanes ones = lanes_of_class_1(base + block.n_columns * block.stride);
-    LaneNode
-        nodes[2 * kLanes];  // first come, first served: neighbours in the list do not wait for each other
+    // First come, first served: neighbours in the list do not wait for each other.
+    LaneNode nodes[2 * kLanes];
     std::size_t n_nodes = 0;
     nodes[n_nodes++] = {root.path, first_lanes(root.n_rows), root.node, root.depth};
     for (std::size_t i = 0; i < n_nodes; ++i) {
       const LaneNode node = nodes[i];
       const CountedNode& counted = growth_.nodes[node.node];
-      BestTest best;
-      try_columns(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
-        FourColumns columns;
-        for (std::size_t c = 0; c < kFour; ++c) columns.at[c] = base + drawn[c] * block.stride;
-        const FourTests tests = draw_tests(drawn, node.path, extremes(columns, node.rows));
-        for (std::size_t c = 0; c < n; ++c) {
-          const Lanes left = lanes_up_to(columns.at[c], tests.bound[c], node.rows);
-          offer(score, counted, static_cast<std::uint32_t>(std::popcount(left)),
-                static_cast<std::uint32_t>(std::popcount(left & ones)), left, drawn[c], c, tests, best);
-        }
-        return tests.informative != 0;
-      });
+      const BestTest best = counted.rows == 2 ? find_test_of_two(node, base, ones, score)
+                                              : find_test_of_lanes(node, base, ones, score);
       const std::int32_t first = split(node.node, score(counted.rows, counted.ones), best);
       if (first < 0) continue;
       const Lanes rows[2] = {best.left_lanes, node.rows ^ best.left_lanes};
