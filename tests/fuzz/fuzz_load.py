@@ -93,14 +93,19 @@ def ensembles_of(model: Any) -> Iterator[Any]:
 
 def rows_for(model: Any) -> Any:
     """Make four rows that the model must be able to read, with gaps and new categories if it takes them."""
-    if not hasattr(model, "_model"):  # members of its own, fitted on numbers
+    design = model[0] if hasattr(model, "steps") else None  # the linear model of a comparison
+    if design is None and not hasattr(model, "_model"):  # members of its own, fitted on numbers
         numbers = np.zeros((4, model.n_features_in_))
         names = getattr(model, "feature_names_in_", None)
         return numbers if names is None else pd.DataFrame(numbers, columns=names)
-    schema, unseen = model._model.schema, getattr(model._model, "unseen", "missing")
-    measures = hasattr(model, "kneighbors")  # infinity is too far away for distances
-    missing_allowed = model.metric == "gower" if measures else model._model.missing_allowed
-    gap, far = np.nan if missing_allowed else 0.0, 1e3 if measures else np.inf
+    measures = hasattr(model, "kneighbors")
+    if design is not None:
+        schema, unseen, missing_allowed = design.schema_, "missing", True
+    else:
+        schema, unseen = model._model.schema, getattr(model._model, "unseen", "missing")
+        missing_allowed = model.metric == "gower" if measures else model._model.missing_allowed
+    # Infinity is too far away for distances, and too much for a sum.
+    gap, far = np.nan if missing_allowed else 0.0, np.inf if design is None and not measures else 1e3
     columns = []
     for categories in schema.categories:
         if categories is None:
