@@ -65,27 +65,31 @@ Tree make_tree(int n_outputs, int n_values, const FeatureCategories& categories,
                const std::optional<Array1<double>>& surrogate_agreement,
                const std::optional<Array1<std::uint32_t>>& surrogate_category_words,
                const std::string& gaps) {
-  Tree tree{
-      n_outputs,
-      n_values,
-      copy(first_child),
-      copy(n_branches),
-      copy(feature),
-      copy(threshold),
-      copy(category_begin),
-      copy(missing_branch),
-      copy(n_samples),
-      copy(weight),
-      copy(impurity),
-      copy(gain),
-      copy(value),
-      copy(category_words),
-      {copy(surrogate_begin), copy(surrogate_feature), copy(surrogate_threshold), copy(surrogate_low_branch),
-       copy(surrogate_category_begin), copy(surrogate_agreement), copy(surrogate_category_words)},
-      gaps_named(gaps)};
-  if (const std::string fault = find_fault(tree, categories); !fault.empty())
-    throw nb::value_error(fault.c_str());
-  return tree;
+  const Gaps what_gaps_do = gaps_named(gaps);
+  // The arrays stay alive and unchanged: whoever calls holds them.
+  return without_lock([&](Cancel&) {
+    Tree tree{n_outputs,
+              n_values,
+              copy(first_child),
+              copy(n_branches),
+              copy(feature),
+              copy(threshold),
+              copy(category_begin),
+              copy(missing_branch),
+              copy(n_samples),
+              copy(weight),
+              copy(impurity),
+              copy(gain),
+              copy(value),
+              copy(category_words),
+              {copy(surrogate_begin), copy(surrogate_feature), copy(surrogate_threshold),
+               copy(surrogate_low_branch), copy(surrogate_category_begin), copy(surrogate_agreement),
+               copy(surrogate_category_words)},
+              what_gaps_do};
+    if (const std::string fault = find_fault(tree, categories); !fault.empty())
+      throw nb::value_error(fault.c_str());
+    return tree;
+  });
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ before it is written.
 Trees that are read go through the core's own check, as all trees of unknown origin do.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any, NoReturn
 
 import numpy as np
@@ -253,10 +254,31 @@ def read_trees(
     """Take out trees, checked, and say which statistics are known; the others are 0 and must not be shown."""
     trees: list[_core.Tree] = []
     known = frozenset[str]()
-    for nodes, arrays, surrogates in _read_batches(reader, schema):
-        trees += _make_trees(nodes, arrays, surrogates, schema, gaps)
-        known = STATISTICS & arrays.keys()
-    return tuple(trees), known
+    batches = _read_batches(reader, schema)
+    made: Future[list[_core.Tree]] | None = None
+    with ThreadPoolExecutor(1) as aside:
+        while True:
+            try:
+                batch = next(batches, None)  # read while trees are made of the one before,
+            finally:
+                trees += made.result() if made is not None else []  # whose faults come first
+            if batch is None:
+                return tuple(trees), known
+            known = STATISTICS & batch[1].keys()
+            if trees:
+                made = _started(aside, _make_trees, *batch, schema, gaps)
+            else:
+                trees += _make_trees(*batch, schema, gaps)  # all of a small model: no thread is needed
+
+
+def _started(aside: Executor, task: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Start a task in another thread; do it here if the system gives none."""
+    try:
+        return aside.submit(task, *arguments)
+    except RuntimeError:
+        done: Future[Any] = Future()
+        done.set_result(task(*arguments))
+        return done
 
 
 def _make_trees(
