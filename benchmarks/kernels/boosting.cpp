@@ -1,6 +1,5 @@
 // The loops of boosting measured alone: rows into histograms, rows to their branch, cuts from cells.
 #include <algorithm>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,7 +19,7 @@ constexpr int kFeatures = 28;
 // A table of 28 columns of 255 bins, row by row, and rows that carry gradients.
 struct BinnedTable {
   BinnedTable(std::size_t n_rows, std::mt19937_64& generator)
-      : data(n_rows), features(kFeatures), n_codes(kFeatures), entries(n_rows) {
+      : data(n_rows), n_codes(kFeatures), entries(n_rows) {
     // A few thousand different values are enough to fill 255 bins; to make more takes longer than to measure.
     const auto drawn = normal_values(8191, 0.0, generator);
     std::vector<double> values(n_rows);
@@ -29,14 +28,12 @@ struct BinnedTable {
         values[i] = drawn[(i * 31 + static_cast<std::size_t>(j) * 1009 + generator() % 64) % drawn.size()];
       data.add(encode_numeric(view(values), n_rows, 255, poller()));
     }
-    std::iota(features.begin(), features.end(), 0);
     for (int j = 0; j < kFeatures; ++j) n_codes[static_cast<std::size_t>(j)] = data.column(j).n_codes;
     for (std::size_t i = 0; i < n_rows; ++i)
       entries[i] = make_entry(static_cast<RowId>(i), static_cast<std::int32_t>(generator() % 4096) - 2048, 7);
   }
 
   Dataset data;
-  std::vector<FeatureId> features;
   std::vector<Code> n_codes;
   std::vector<BoostEntry> entries;
 };
@@ -44,8 +41,8 @@ struct BinnedTable {
 void measure_accumulate(std::size_t n_rows, const std::string& where, std::mt19937_64& generator) {
   const BinnedTable table(n_rows, generator);
   Cancel cancel;
-  const Tiles tiles(table.data, table.features, 1, cancel);
-  HistogramBuilder builder(tiles, table.n_codes, 1);
+  const Tiles tiles(table.data, 1, cancel);
+  HistogramBuilder builder(tiles, 1);
   Histogram histogram(kFeatures, n_rows > kMostPackedRows);
   const int repeats = static_cast<int>(std::max<std::size_t>(1, 2'000'000 / n_rows));
   report("add rows to 28 histograms of 255 bins, " + where,
@@ -84,8 +81,8 @@ void measure_cuts(std::mt19937_64& generator) {
   constexpr int kRepeats = 200;
   const BinnedTable table(kRows, generator);
   Cancel cancel;
-  const Tiles tiles(table.data, table.features, 1, cancel);
-  HistogramBuilder builder(tiles, table.n_codes, 1);
+  const Tiles tiles(table.data, 1, cancel);
+  HistogramBuilder builder(tiles, 1);
   Histogram whole(kFeatures, false);
   Histogram part(kFeatures, false);
   Histogram rest(kFeatures, false);
@@ -95,7 +92,7 @@ void measure_cuts(std::mt19937_64& generator) {
   CutTerms terms;
   terms.hessian = 7.0 * kRows * 2 / 3;
   terms.l2 = 1.0;
-  std::vector<double> scores(kCellsPerFeature);
+  std::vector<double> scores(kCellsPerSlot);
   double n_bins = 0;
   for (const Code codes : table.n_codes) n_bins += static_cast<double>(codes) * kRepeats;
   report("subtract a sibling and score all cuts",

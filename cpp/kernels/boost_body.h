@@ -39,7 +39,7 @@ struct RowCell<WideCell> {
   }
 };
 
-// The number of features is part of the type so that the updates of a row are one straight run of
+// The number of slots is part of the type so that the updates of a row are one straight run of
 // instructions. The 16 codes are read as two words: loads are what the loop has too many of.
 template <int N, class Cell>
 void add_rows(const std::uint8_t* codes, std::size_t row_bytes, const BoostEntry* entries, std::size_t n,
@@ -49,7 +49,7 @@ void add_rows(const std::uint8_t* codes, std::size_t row_bytes, const BoostEntry
     std::memcpy(words, codes + std::size_t{row_of(entry)} * row_bytes, sizeof(words));
     const Cell cell = row_cell(entry);
     [&]<std::size_t... J>(std::index_sequence<J...>) {
-      ((cells[J * kCellsPerFeature + static_cast<std::uint8_t>(words[J / 8] >> (8 * (J % 8)))] += cell), ...);
+      ((cells[J * kCellsPerSlot + static_cast<std::uint8_t>(words[J / 8] >> (8 * (J % 8)))] += cell), ...);
     }(std::make_index_sequence<N>{});
   };
   std::size_t i = 0;
@@ -66,35 +66,35 @@ using AddRows = void (*)(const std::uint8_t*, std::size_t, const BoostEntry*, st
                          RowCell<Cell>, Cell*);
 
 template <class Cell, int... N>
-void add_some(std::integer_sequence<int, N...>, int n_features, const std::uint8_t* codes,
-              std::size_t row_bytes, const BoostEntry* entries, std::size_t n, std::size_t n_known,
-              const FixedPair* pairs, Cell* cells) {
+void add_some(std::integer_sequence<int, N...>, int n_slots, const std::uint8_t* codes, std::size_t row_bytes,
+              const BoostEntry* entries, std::size_t n, std::size_t n_known, const FixedPair* pairs,
+              Cell* cells) {
   constexpr AddRows<Cell> kBySize[] = {add_rows<N + 1, Cell>...};
-  kBySize[n_features - 1](codes, row_bytes, entries, n, n_known, RowCell<Cell>{pairs}, cells);
+  kBySize[n_slots - 1](codes, row_bytes, entries, n, n_known, RowCell<Cell>{pairs}, cells);
 }
 
-using TileSizes = std::make_integer_sequence<int, kTileFeatures>;
+using TileSizes = std::make_integer_sequence<int, kTileSlots>;
 
-void add_packed(const std::uint8_t* codes, std::size_t row_bytes, int n_features, const BoostEntry* entries,
+void add_packed(const std::uint8_t* codes, std::size_t row_bytes, int n_slots, const BoostEntry* entries,
                 std::size_t n, std::size_t n_known, PackedCell* cells) {
-  add_some<PackedCell>(TileSizes{}, n_features, codes, row_bytes, entries, n, n_known, nullptr, cells);
+  add_some<PackedCell>(TileSizes{}, n_slots, codes, row_bytes, entries, n, n_known, nullptr, cells);
 }
 
-void add_wide(const std::uint8_t* codes, std::size_t row_bytes, int n_features, const BoostEntry* entries,
+void add_wide(const std::uint8_t* codes, std::size_t row_bytes, int n_slots, const BoostEntry* entries,
               std::size_t n, std::size_t n_known, const FixedPair* pairs, WideCell* cells) {
-  add_some<WideCell>(TileSizes{}, n_features, codes, row_bytes, entries, n, n_known, pairs, cells);
+  add_some<WideCell>(TileSizes{}, n_slots, codes, row_bytes, entries, n, n_known, pairs, cells);
 }
 
-// A row's additions stay in registers while they go to one feature after the other.
+// A row's additions stay in registers while they go to one slot after the other.
 template <int kLanes>
-void add_lanes(const std::uint8_t* __restrict codes, std::size_t row_bytes, int n_features,
+void add_lanes(const std::uint8_t* __restrict codes, std::size_t row_bytes, int n_slots,
                const std::uint32_t* __restrict first, const RowId* __restrict rows,
                const PackedCell* __restrict additions, std::size_t n, PackedCell* __restrict cells) {
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint8_t* row = codes + std::size_t{rows[i]} * row_bytes;
     PackedCell addition[kLanes];
     std::memcpy(addition, additions + i * kLanes, sizeof(addition));
-    for (int j = 0; j < n_features; ++j) {
+    for (int j = 0; j < n_slots; ++j) {
       PackedCell* cell = cells + (std::size_t{first[j]} + row[j]) * kLanes;
       for (int lane = 0; lane < kLanes; ++lane) cell[lane] += addition[lane];
     }
@@ -319,8 +319,8 @@ std::size_t first_at_least(const double* scores, std::size_t, double floor) {
 
 double score_packed(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
                     double* scores) {
-  std::int32_t gradients[kCellsPerFeature];
-  std::int32_t hessians[kCellsPerFeature];
+  std::int32_t gradients[kCellsPerSlot];
+  std::int32_t hessians[kCellsPerSlot];
   PackedCell left = start;
   for (std::size_t i = 0; i < n; ++i) {
     left += cells[i];
@@ -335,8 +335,8 @@ double score_packed(const PackedCell* cells, std::size_t n, PackedCell start, co
 
 double score_wide(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
                   double* scores) {
-  double gradients[kCellsPerFeature];
-  double hessians[kCellsPerFeature];
+  double gradients[kCellsPerSlot];
+  double hessians[kCellsPerSlot];
   WideCell left = start;
   for (std::size_t i = 0; i < n; ++i) {
     left += cells[i];

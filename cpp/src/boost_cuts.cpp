@@ -74,13 +74,24 @@ void CutFinder::single_out_categories() {
   n_cells_ = order_.size();
 }
 
-void CutFinder::load(const Column& column, Histogram& histogram, int feature, const BranchLimits& limits) {
+template <class Cell>
+const Cell* CutFinder::cells_of(const Cell* joint, const Digit& digit, Cell (&own)[kCellsPerSlot]) {
+  if (digit.is_alone()) return joint;
+  add_up_digit(joint, digit, own);
+  return own;
+}
+
+void CutFinder::load(const Column& column, Histogram& histogram, const Digit& digit,
+                     const BranchLimits& limits) {
   wide_ = histogram.is_wide();
-  packed_ = wide_ ? nullptr : histogram.packed(feature);
-  wide_cells_ = wide_ ? histogram.wide(feature) : nullptr;
+  packed_ = wide_ ? nullptr : cells_of(histogram.packed(digit.slot), digit, own_packed_);
+  wide_cells_ = wide_ ? cells_of(histogram.wide(digit.slot), digit, own_wide_) : nullptr;
   n_cells_ = column.n_codes;
-  missing_ = wide_ ? wide_cells_[column.missing_code()] : widen(packed_[column.missing_code()]);
-  has_missing_ = column.has_missing && missing_ != WideCell{};
+  missing_ = {};
+  if (column.has_missing) {
+    missing_ = wide_ ? wide_cells_[column.missing_code()] : widen(packed_[column.missing_code()]);
+  }
+  has_missing_ = missing_ != WideCell{};
   if (column.kind != ColumnKind::kCategorical) return;
   limits.one_category ? single_out_categories() : order_categories(limits.category_smoothing);
 }
@@ -138,10 +149,10 @@ Cut CutFinder::find_one_way(const Column& column, const CutTerms& terms, const B
   return {largest, static_cast<Code>(first), missing_left, true};
 }
 
-Cut CutFinder::find(const Column& column, Histogram& histogram, int feature, const CutTerms& terms,
+Cut CutFinder::find(const Column& column, Histogram& histogram, const Digit& digit, const CutTerms& terms,
                     const BranchLimits& limits, std::span<const std::uint32_t> rows_by_code) {
   order_.clear();
-  load(column, histogram, feature, limits);
+  load(column, histogram, digit, limits);
   const Cut right = find_one_way(column, terms, limits, false, rows_by_code);
   if (!has_missing_) return right;
   const Cut left = find_one_way(column, terms, limits, true, rows_by_code);
@@ -152,21 +163,20 @@ Cut CutFinder::find(const Column& column, Histogram& histogram, int feature, con
   return right.place < left.place ? right : left;
 }
 
-double CutFinder::left_hessian(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+double CutFinder::left_hessian(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                                const BranchLimits& limits) {
   order_.clear();
-  load(column, histogram, feature, limits);
+  load(column, histogram, digit, limits);
   WideCell left = cut.missing_left ? missing_ : WideCell{};
   for (std::size_t i = 0; i <= cut.place; ++i) left += wide_ ? wide_cells_[i] : widen(packed_[i]);
   return static_cast<double>(left.hessian);
 }
 
-Split CutFinder::to_split(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+Split CutFinder::to_split(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                           const BranchLimits& limits) {
   order_.clear();
-  load(column, histogram, feature, limits);
+  load(column, histogram, digit, limits);
   Split split;
-  split.feature = feature;
   split.missing_branch = has_missing_ ? (cut.missing_left ? 0 : 1) : -1;
   if (column.kind == ColumnKind::kCategorical) {
     write_categories(order_, cut, limits, split);

@@ -32,19 +32,20 @@ std::vector<Code> categories_in(const Column& column) {
 
 }  // namespace
 
-BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, std::span<const FeatureId> tiled,
-                         const BoostParams& params)
+BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params)
     : data_(data),
       params_(params),
-      place_(static_cast<std::size_t>(data.n_features()), kNoTile),
-      n_codes_(tiled.size()),
-      builder_(tiles, n_codes_, params.n_threads),
-      shared_pass_(tiles, n_codes_, params.n_threads),
-      pool_(tiles.n_features()),
+      tiles_(tiles),
+      builder_(tiles, params.n_threads),
+      shared_pass_(tiles, params.n_threads),
+      pool_(tiles.n_slots()),
       workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
-  for (std::size_t place = 0; place < tiled.size(); ++place) {
-    place_[static_cast<std::size_t>(tiled[place])] = static_cast<int>(place);
-    n_codes_[place] = data.column(tiled[place]).n_codes + 1;
+  for (int slot = 0; slot < tiles.n_slots(); ++slot) {
+    const auto features = tiles.features_in(slot);
+    lots_.push_back({slot, {features.begin(), features.end()}});
+  }
+  for (FeatureId f = 0; f < data.n_features(); ++f) {
+    if (!tiles.digit_of(f).has_slot()) lots_.push_back({Digit::kNoSlot, {f}});
   }
   if (params_.max_leaf_nodes > 0 && params_.growth == Growth::kDepthFirst)
     params_.growth = Growth::kBestFirst;
@@ -141,28 +142,24 @@ void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int 
   if (parent.histogram != nullptr) {
     const bool same_kind = parent.histogram->is_wide() == needs_wide(large);
     large.histogram = same_kind ? parent.histogram : pool_.take(needs_wide(large));
-    for_features(team, [&](int feature, Worker& worker) {
-      if (const int place = place_of(feature); place != kNoTile) {
-        builder_.finish_feature(place, *small.histogram, team);
-        builder_.subtract(place, *parent.histogram, *small.histogram, *large.histogram);
+    for_lots(team, [&](const Lot& lot, Worker& worker) {
+      if (lot.slot != Digit::kNoSlot) {
+        builder_.finish_slot(lot.slot, *small.histogram, team);
+        builder_.subtract(lot.slot, *parent.histogram, *small.histogram, *large.histogram);
       }
-      for (Search& search : searches) search_feature(search, feature, worker);
+      for (Search& search : searches) search_lot(search, lot, worker);
     });
     if (!same_kind) pool_.give_back(parent.histogram);
   } else {
-    for_features(team, [&](int feature, Worker& worker) {
-      if (const int place = place_of(feature); place != kNoTile) {
-        builder_.finish_feature(place, *small.histogram, team);
-      }
-      search_feature(searches[smaller], feature, worker);
+    for_lots(team, [&](const Lot& lot, Worker& worker) {
+      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *small.histogram, team);
+      search_lot(searches[smaller], lot, worker);
     });
     large.histogram = pool_.take(needs_wide(large));
     builder_.add_rows(rows_of(large), *large.histogram, team, *cancel_);
-    for_features(team, [&](int feature, Worker& worker) {
-      if (const int place = place_of(feature); place != kNoTile) {
-        builder_.finish_feature(place, *large.histogram, team);
-      }
-      search_feature(searches[1 - smaller], feature, worker);
+    for_lots(team, [&](const Lot& lot, Worker& worker) {
+      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *large.histogram, team);
+      search_lot(searches[1 - smaller], lot, worker);
     });
   }
   for (int b = 0; b < 2; ++b) out.open[b] = settle(searches[b], first_of(team));
@@ -203,8 +200,8 @@ std::vector<std::size_t> BoostGrower::groups_with(FeatureId feature,
 
 // The sums of branch 0, from the cells of the tested feature or from the rows themselves.
 void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeState& left) const {
-  const int place = place_of(split.feature);
-  if (parent.histogram == nullptr || place == kNoTile) {
+  const Digit& digit = tiles_.digit_of(split.feature);
+  if (parent.histogram == nullptr || !digit.has_slot()) {
     for (const BoostEntry entry : entries_of(left)) {
       const FixedPair pair = scale_.packed ? FixedPair{} : pairs_[row_of(entry)];
       left.total += scale_.packed ? widen(cell_of(entry)) : WideCell{pair.gradient, pair.hessian};
@@ -213,9 +210,10 @@ void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeSta
   }
   Histogram& histogram = *parent.histogram;
   const std::vector<char> is_left = left_codes(data_.column(split.feature), split);
-  for (Code code = 0; code < n_codes_[static_cast<std::size_t>(place)]; ++code) {
-    if (!is_left[code]) continue;
-    left.total += histogram.is_wide() ? histogram.wide(place)[code] : widen(histogram.packed(place)[code]);
+  for (std::size_t joint = 0; joint < digit.n_joint; ++joint) {
+    if (!is_left[joint / digit.step % digit.n_codes]) continue;
+    left.total +=
+        histogram.is_wide() ? histogram.wide(digit.slot)[joint] : widen(histogram.packed(digit.slot)[joint]);
   }
 }
 

@@ -171,11 +171,11 @@ void BoostGrower::open_root(Frontier& frontier, Histogram* counted) {
     builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
   }
   Search search = start_search(root, 0, 0);
-  for_features(everyone(), [&](int feature, Worker& worker) {
-    if (const int place = place_of(feature); place != kNoTile && counted == nullptr) {
-      builder_.finish_feature(place, *root.histogram, everyone());
+  for_lots(everyone(), [&](const Lot& lot, Worker& worker) {
+    if (lot.slot != Digit::kNoSlot && counted == nullptr) {
+      builder_.finish_slot(lot.slot, *root.histogram, everyone());
     }
-    search_feature(search, feature, worker);
+    search_lot(search, lot, worker);
   });
   if (std::optional<OpenNode> open = settle(search, workers_[0])) frontier.push(std::move(*open));
 }

@@ -22,10 +22,10 @@ constexpr std::size_t kKeepRows = 512;
 // Four counts side by side: where most rows have the same code, one would wait for itself.
 void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entries,
                    std::vector<std::uint32_t>& counts) {
-  std::uint32_t side_by_side[4][kCellsPerFeature] = {};
+  std::uint32_t side_by_side[4][kCellsPerSlot] = {};
   for (std::size_t i = 0; i < entries.size(); ++i) ++side_by_side[i % 4][codes[row_of(entries[i])]];
-  counts.resize(kCellsPerFeature);
-  for (std::size_t code = 0; code < kCellsPerFeature; ++code) {
+  counts.resize(kCellsPerSlot);
+  for (std::size_t code = 0; code < kCellsPerSlot; ++code) {
     counts[code] =
         side_by_side[0][code] + side_by_side[1][code] + side_by_side[2][code] + side_by_side[3][code];
   }
@@ -33,19 +33,18 @@ void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entrie
 
 }  // namespace
 
-void BoostGrower::for_features(Team team, const std::function<void(int, Worker&)>& task) {
-  const int n_features = data_.n_features();
-  const std::size_t cells = static_cast<std::size_t>(n_features) * kCellsPerFeature;
-  const bool alone = team.size == 1 || cells < kParallelCells;
-  const int step = alone ? n_features : std::max(1, n_features / (4 * team.size));
-  parallel_for(
-      static_cast<std::size_t>((n_features + step - 1) / step), team.size,
-      [&](std::size_t index, int w) {
-        const int begin = static_cast<int>(index) * step;
-        Worker& worker = workers_[static_cast<std::size_t>(team.first + w)];
-        for (int f = begin; f < std::min(begin + step, n_features); ++f) task(f, worker);
-      },
-      cancel_);
+void BoostGrower::for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task) {
+  const std::size_t n_lots = lots_.size();
+  const bool alone = team.size == 1 || n_lots * kCellsPerSlot < kParallelCells;
+  const std::size_t step =
+      alone ? n_lots : std::max<std::size_t>(1, n_lots / (4 * static_cast<std::size_t>(team.size)));
+  parallel_for((n_lots + step - 1) / step, team.size,
+               [&](std::size_t index, int w) {
+                 Worker& worker = workers_[static_cast<std::size_t>(team.first + w)];
+                 const std::size_t end = std::min((index + 1) * step, n_lots);
+                 for (std::size_t lot = index * step; lot < end; ++lot) task(lots_[lot], worker);
+               },
+               cancel_);
 }
 
 CutTerms BoostGrower::terms_of(const NodeState& node) const {
@@ -124,33 +123,37 @@ void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
   const Column& column = data_.column(feature);
   const CutTerms terms = terms_of(node);
   const BranchLimits limits = limits_of(node, feature);
-  const int place = place_of(feature);
-  search.cuts[f] = place == kNoTile ? worker.many.find(column, rows_of(node), terms, limits)
-                                    : worker.cuts.find(column, *node.histogram, place, terms, limits);
+  const Digit& digit = tiles_.digit_of(feature);
+  search.cuts[f] = digit.has_slot() ? worker.cuts.find(column, *node.histogram, digit, terms, limits)
+                                    : worker.many.find(column, rows_of(node), terms, limits);
+}
+
+void BoostGrower::search_lot(Search& search, const Lot& lot, Worker& worker) {
+  for (const FeatureId feature : lot.features) search_feature(search, feature, worker);
 }
 
 // Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the
 // rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must be
 // counted.
 bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
-  const int place = place_of(feature);
-  if (place == kNoTile || scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
+  const Digit& digit = tiles_.digit_of(feature);
+  if (!digit.has_slot() || scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
   const NodeState& node = *search.node;
   const Column& column = data_.column(feature);
   Histogram& histogram = *node.histogram;
   const BranchLimits limits = limits_of(node, feature);
   Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
   const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
-  const double left = worker.cuts.left_hessian(column, histogram, place, cut, limits);
+  const double left = worker.cuts.left_hessian(column, histogram, digit, cut, limits);
   if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
-  const Split split = worker.cuts.to_split(column, histogram, place, cut, limits);
+  const Split split = worker.cuts.to_split(column, histogram, digit, cut, limits);
   worker.marks.resize((node.n_rows() + 63) / 64);
   const auto n_left =
       static_cast<std::int64_t>(RowMarker(column, split).mark(entries_of(node), worker.marks.data()));
   const auto n_right = static_cast<std::int64_t>(node.n_rows()) - n_left;
   if (std::min(n_left, n_right) >= params_.min_samples_leaf) return true;
   count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
-  const Cut counted = worker.cuts.find(column, histogram, place, terms_of(node), limits, worker.rows_by_code);
+  const Cut counted = worker.cuts.find(column, histogram, digit, terms_of(node), limits, worker.rows_by_code);
   const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
   cut = counted;
   return same;
@@ -186,11 +189,11 @@ void BoostGrower::name_rest(Split& split) const {
 Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const {
   const Column& column = data_.column(feature);
   const BranchLimits limits = limits_of(node, feature);
-  const int place = place_of(feature);
-  Split split = place == kNoTile ? worker.many.to_split(column, feature, rows_of(node), cut, limits)
-                                 : worker.cuts.to_split(column, *node.histogram, place, cut, limits);
+  const Digit& digit = tiles_.digit_of(feature);
+  Split split = digit.has_slot() ? worker.cuts.to_split(column, *node.histogram, digit, cut, limits)
+                                 : worker.many.to_split(column, feature, rows_of(node), cut, limits);
   split.feature = feature;
-  if (place != kNoTile) name_all_codes(node, split, worker);
+  if (digit.has_slot()) name_all_codes(node, split, worker);
   name_rest(split);
   return split;
 }

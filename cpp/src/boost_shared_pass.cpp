@@ -20,11 +20,11 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 }  // namespace
 
-SharedPass::SharedPass(const Tiles& tiles, std::span<const Code> n_codes, int n_threads)
-    : tiles_(tiles), n_codes_(n_codes), workers_(static_cast<std::size_t>(std::max(1, n_threads))) {}
+SharedPass::SharedPass(const Tiles& tiles, int n_threads)
+    : tiles_(tiles), workers_(static_cast<std::size_t>(std::max(1, n_threads))) {}
 
 bool SharedPass::pays(std::size_t n_rows) const {
-  const auto n_places = std::accumulate(n_codes_.begin(), n_codes_.end(), std::size_t{0});
+  const auto n_places = std::accumulate(tiles_.n_codes().begin(), tiles_.n_codes().end(), std::size_t{0});
   const std::size_t bytes = n_places * kMostTrees * sizeof(PackedCell) * workers_.size();
   return n_rows >= kFewestRows && bytes <= kMostBytes;
 }
@@ -33,7 +33,7 @@ void SharedPass::form_groups() {
   first_.clear();
   groups_.clear();
   n_places_ = 0;
-  for (const Code n : n_codes_) {
+  for (const Code n : tiles_.n_codes()) {
     first_.push_back(static_cast<std::uint32_t>(n_places_));
     n_places_ += n;
   }
@@ -41,15 +41,15 @@ void SharedPass::form_groups() {
   for (const Slab& slab : tiles_.slabs()) {
     for (const Tile& tile : slab.tiles) {
       std::size_t n_places = most_places + 1;  // no room: the tile begins a group
-      for (int j = 0; j < tile.n_features; ++j) {
-        const int feature = tile.first_feature + j;
-        const std::size_t n = n_codes_[static_cast<std::size_t>(feature)];
+      for (int j = 0; j < tile.n_slots; ++j) {
+        const int slot = tile.first_slot + j;
+        const std::size_t n = tiles_.n_codes()[static_cast<std::size_t>(slot)];
         if (n_places + n > most_places) {
-          groups_.push_back({&slab, tile.offset + static_cast<std::size_t>(j), feature, 0});
+          groups_.push_back({&slab, tile.offset + static_cast<std::size_t>(j), slot, 0});
           n_places = 0;
         }
         n_places += n;
-        ++groups_.back().n_features;
+        ++groups_.back().n_slots;
       }
     }
   }
@@ -94,32 +94,32 @@ void SharedPass::load_chunk(std::span<const SharedTree> trees, std::span<const R
 void SharedPass::add_chunk(std::size_t n, Worker& worker) const {
   const auto add = n_lanes_ == 4 ? boost_kernels().add_four : boost_kernels().add_eight;
   for (const Group& group : groups_) {
-    add(group.slab->codes.data() + group.offset, group.slab->row_bytes, group.n_features,
-        first_.data() + group.first_feature, worker.rows.data(), worker.additions.data(), n,
+    add(group.slab->codes.data() + group.offset, group.slab->row_bytes, group.n_slots,
+        first_.data() + group.first_slot, worker.rows.data(), worker.additions.data(), n,
         worker.cells.data());
   }
   worker.n_added += n;
 }
 
 void SharedPass::add_to(const Worker& worker, std::size_t lane, Histogram& out) const {
-  for (int feature = 0; feature < tiles_.n_features(); ++feature) {
-    const auto f = static_cast<std::size_t>(feature);
-    const PackedCell* from = worker.cells.data() + first_[f] * n_lanes_ + lane;
-    for (std::size_t code = 0; code < n_codes_[f]; ++code) {
+  for (int slot = 0; slot < tiles_.n_slots(); ++slot) {
+    const auto s = static_cast<std::size_t>(slot);
+    const PackedCell* from = worker.cells.data() + first_[s] * n_lanes_ + lane;
+    for (std::size_t code = 0; code < tiles_.n_codes()[s]; ++code) {
       if (out.is_wide()) {
-        out.wide(feature)[code] += widen(from[code * n_lanes_]);
+        out.wide(slot)[code] += widen(from[code * n_lanes_]);
       } else {
-        out.packed(feature)[code] += from[code * n_lanes_];
+        out.packed(slot)[code] += from[code * n_lanes_];
       }
     }
   }
 }
 
 void SharedPass::clear(Histogram& out) const {
-  for (int feature = 0; feature < tiles_.n_features(); ++feature) {
-    const std::size_t n = n_codes_[static_cast<std::size_t>(feature)];
-    out.is_wide() ? void(std::fill_n(out.wide(feature), n, WideCell{}))
-                  : void(std::fill_n(out.packed(feature), n, PackedCell{0}));
+  for (int slot = 0; slot < tiles_.n_slots(); ++slot) {
+    const std::size_t n = tiles_.n_codes()[static_cast<std::size_t>(slot)];
+    out.is_wide() ? void(std::fill_n(out.wide(slot), n, WideCell{}))
+                  : void(std::fill_n(out.packed(slot), n, PackedCell{0}));
   }
 }
 

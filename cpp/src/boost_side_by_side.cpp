@@ -64,7 +64,7 @@ class SideBySide {
     const bool is_last = grower_.n_splits_left() == 1;
     lock.unlock();
     try {
-      poller.poll(state.n_rows() * static_cast<std::size_t>(grower_.data_.n_features()));
+      poller.poll(state.n_rows() * grower_.lots_.size());
       grower_.prepare(node, state, Team{worker, 1}, is_last);
     } catch (...) {
       lock.lock();
@@ -108,7 +108,7 @@ void BoostGrower::grow_side_by_side(Frontier& frontier) {
 }
 
 bool BoostGrower::is_large(const OpenNode& node) const {
-  return state_of(node.id).n_rows() * static_cast<std::size_t>(data_.n_features()) > kTeamUpdates;
+  return state_of(node.id).n_rows() * lots_.size() > kTeamUpdates;
 }
 
 bool BoostGrower::takes_everyone(const Frontier& frontier) const {

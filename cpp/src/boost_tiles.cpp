@@ -18,39 +18,59 @@ std::size_t row_bytes_for(int n_tiles) {
   return n_tiles == 1 ? 16 : n_tiles == 2 ? 32 : kLineBytes;
 }
 
-// Spreads features evenly over tiles: 28 features make two tiles of 14, not 16 and 12.
-std::vector<Slab> lay_out(int n_features) {
-  const int n_tiles = (n_features + kTileFeatures - 1) / kTileFeatures;
-  constexpr int kTilesPerSlab = static_cast<int>(kLineBytes) / kTileFeatures;
+// Spreads slots evenly over tiles: 28 make two tiles of 14, not 16 and 12.
+std::vector<Slab> lay_out(int n_slots) {
+  const int n_tiles = (n_slots + kTileSlots - 1) / kTileSlots;
+  constexpr int kTilesPerSlab = static_cast<int>(kLineBytes) / kTileSlots;
   std::vector<Slab> slabs;
-  int feature = 0;
+  int slot = 0;
   for (int tile = 0; tile < n_tiles; ++tile) {
     if (tile % kTilesPerSlab == 0) {
       slabs.emplace_back();
       slabs.back().row_bytes = row_bytes_for(std::min(kTilesPerSlab, n_tiles - tile));
     }
-    const int share = (n_features - feature) / (n_tiles - tile);
-    const std::size_t offset = slabs.back().tiles.size() * kTileFeatures;
-    slabs.back().tiles.push_back({feature, share, offset});
-    feature += share;
+    const int share = (n_slots - slot) / (n_tiles - tile);
+    const std::size_t offset = slabs.back().tiles.size() * kTileSlots;
+    slabs.back().tiles.push_back({slot, share, offset});
+    slot += share;
   }
   return slabs;
+}
+
+std::vector<FeatureId> features_of_bytes(const Dataset& data) {
+  std::vector<FeatureId> features;
+  for (int f = 0; f < data.n_features(); ++f) {
+    if (std::holds_alternative<Buffer<std::uint8_t>>(data.column(f).codes)) features.push_back(f);
+  }
+  return features;
 }
 
 const std::uint8_t* byte_codes(const Dataset& data, int feature) {
   return std::get<Buffer<std::uint8_t>>(data.column(feature).codes).data();
 }
 
-void fill_rows(const Dataset& data, std::span<const FeatureId> features, Slab& slab, std::size_t begin,
-               std::size_t end) {
+// The joint codes of rows [begin, end) in one slot; `out` is where the first of all rows has its own.
+void fill_slot(const Dataset& data, const Tiles& tiles, int slot, std::size_t begin, std::size_t end,
+               std::size_t row_bytes, std::uint8_t* out) {
+  bool first = true;
+  for (const FeatureId feature : tiles.features_in(slot)) {
+    const std::uint8_t* column = byte_codes(data, feature);
+    const auto step = static_cast<std::uint8_t>(tiles.digit_of(feature).step);
+    for (std::size_t row = begin; row < end; ++row) {
+      std::uint8_t& code = out[row * row_bytes];
+      code = static_cast<std::uint8_t>((first ? 0 : code) + column[row] * step);
+    }
+    first = false;
+  }
+}
+
+void fill_rows(const Dataset& data, const Tiles& tiles, Slab& slab, std::size_t begin, std::size_t end) {
   for (std::size_t block = begin; block < end; block += kRowsPerBlock) {
     const std::size_t block_end = std::min(block + kRowsPerBlock, end);
     for (const Tile& tile : slab.tiles) {
-      for (int j = 0; j < tile.n_features; ++j) {
-        const std::uint8_t* column =
-            byte_codes(data, features[static_cast<std::size_t>(tile.first_feature + j)]);
-        std::uint8_t* out = slab.codes.data() + tile.offset + static_cast<std::size_t>(j);
-        for (std::size_t row = block; row < block_end; ++row) out[row * slab.row_bytes] = column[row];
+      for (int j = 0; j < tile.n_slots; ++j) {
+        fill_slot(data, tiles, tile.first_slot + j, block, block_end, slab.row_bytes,
+                  slab.codes.data() + tile.offset + static_cast<std::size_t>(j));
       }
     }
   }
@@ -58,8 +78,42 @@ void fill_rows(const Dataset& data, std::span<const FeatureId> features, Slab& s
 
 }  // namespace
 
-Tiles::Tiles(const Dataset& data, std::span<const FeatureId> features, int n_threads, Cancel& cancel)
-    : n_features_(static_cast<int>(features.size())), slabs_(lay_out(n_features_)) {
+// The largest columns first, each into the first slot that has room for it.
+void Tiles::share_out(const Dataset& data) {
+  const std::vector<FeatureId> features = features_of_bytes(data);
+  digits_.resize(static_cast<std::size_t>(data.n_features()));
+  for (const FeatureId feature : features) {
+    const Column& column = data.column(feature);
+    digits_[static_cast<std::size_t>(feature)].n_codes =
+        std::max<Code>(1, column.n_codes + (column.has_missing ? 1 : 0));
+  }
+  const auto codes_of = [&](FeatureId feature) { return digit_of(feature).n_codes; };
+  std::vector<FeatureId> by_size = features;
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [&](FeatureId a, FeatureId b) { return codes_of(a) > codes_of(b); });
+  for (const FeatureId feature : by_size) {
+    const auto room = std::find_if(n_codes_.begin(), n_codes_.end(),
+                                   [&](Code n) { return n * codes_of(feature) <= kCellsPerSlot; });
+    const auto slot = static_cast<std::size_t>(room - n_codes_.begin());
+    if (room == n_codes_.end()) {
+      n_codes_.push_back(1);
+      features_.emplace_back();
+    }
+    Digit& digit = digits_[static_cast<std::size_t>(feature)];
+    digit.slot = static_cast<int>(slot);
+    digit.step = n_codes_[slot];
+    n_codes_[slot] *= digit.n_codes;
+    features_[slot].push_back(feature);
+  }
+  for (const FeatureId feature : features) {
+    Digit& digit = digits_[static_cast<std::size_t>(feature)];
+    digit.n_joint = n_codes_[static_cast<std::size_t>(digit.slot)];
+  }
+}
+
+Tiles::Tiles(const Dataset& data, int n_threads, Cancel& cancel) {
+  share_out(data);
+  slabs_ = lay_out(n_slots());
   for (Slab& slab : slabs_) {
     // The kernel reads a tile's 16 bytes at once, so unused ones must exist.
     slab.codes = Buffer<std::uint8_t>(data.n_rows() * slab.row_bytes);
@@ -69,8 +123,7 @@ Tiles::Tiles(const Dataset& data, std::span<const FeatureId> features, int n_thr
       n_chunks * slabs_.size(), n_threads,
       [&](std::size_t task, int) {
         const std::size_t begin = task % n_chunks * kRowsPerTask;
-        fill_rows(data, features, slabs_[task / n_chunks], begin,
-                  std::min(begin + kRowsPerTask, data.n_rows()));
+        fill_rows(data, *this, slabs_[task / n_chunks], begin, std::min(begin + kRowsPerTask, data.n_rows()));
       },
       &cancel);
 }

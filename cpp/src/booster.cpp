@@ -58,14 +58,6 @@ class LeafPieces {
   std::size_t n_groups_;
 };
 
-std::vector<FeatureId> features_of_bytes(const Dataset& data) {
-  std::vector<FeatureId> features;
-  for (int f = 0; f < data.n_features(); ++f) {
-    if (std::holds_alternative<Buffer<std::uint8_t>>(data.column(f).codes)) features.push_back(f);
-  }
-  return features;
-}
-
 // Values are rounded once, here, so that every way to predict adds the same numbers (docs/decisions).
 double rounded(double value) {
   return static_cast<double>(static_cast<float>(value));
@@ -81,9 +73,8 @@ Booster::Booster(const Dataset& data, const BoostParams& params, double learning
       n_scores_(n_scores),
       y_(y),
       weights_(weights),
-      tiled_(features_of_bytes(data)),
-      tiles_(data, tiled_, params.n_threads, cancel),
-      grower_(data, tiles_, tiled_, params),
+      tiles_(data, params.n_threads, cancel),
+      grower_(data, tiles_, params),
       scores_(data.n_rows() * static_cast<std::size_t>(n_scores)),
       gradients_(data.n_rows() * static_cast<std::size_t>(n_scores)),
       hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {}

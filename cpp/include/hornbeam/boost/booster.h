@@ -58,7 +58,6 @@ class Booster {
   int n_scores_;
   std::span<const float> y_;
   std::span<const float> weights_;
-  std::vector<FeatureId> tiled_;  // features whose codes fit a byte
   Tiles tiles_;
   BoostGrower grower_;
   Buffer<double> scores_;

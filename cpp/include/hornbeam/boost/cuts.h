@@ -39,21 +39,23 @@ class CutFinder {
  public:
   // The best cut by score. `rows_by_code`, if given, holds the node's rows per code, and then `min_rows`
   // counts.
-  Cut find(const Column& column, Histogram& histogram, int feature, const CutTerms& terms,
+  Cut find(const Column& column, Histogram& histogram, const Digit& digit, const CutTerms& terms,
            const BranchLimits& limits, std::span<const std::uint32_t> rows_by_code = {});
 
   // Hessian left of a cut, in fixed point.
-  double left_hessian(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+  double left_hessian(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                       const BranchLimits& limits);
 
   // Writes the test that a cut stands for.
-  Split to_split(const Column& column, Histogram& histogram, int feature, const Cut& cut,
+  Split to_split(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                  const BranchLimits& limits);
 
  private:
   Cut find_one_way(const Column& column, const CutTerms& terms, const BranchLimits& limits, bool missing_left,
                    std::span<const std::uint32_t> rows_by_code);
-  void load(const Column& column, Histogram& histogram, int feature, const BranchLimits& limits);
+  template <class Cell>
+  const Cell* cells_of(const Cell* joint, const Digit& digit, Cell (&own)[kCellsPerSlot]);
+  void load(const Column& column, Histogram& histogram, const Digit& digit, const BranchLimits& limits);
   void order_categories(double smoothing);
   void single_out_categories();
   void refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,
@@ -65,6 +67,8 @@ class CutFinder {
   std::size_t n_cells_ = 0;  // known codes, or groups of categories that are present
   const PackedCell* packed_ = nullptr;
   const WideCell* wide_cells_ = nullptr;
+  PackedCell own_packed_[kCellsPerSlot];  // of a feature that shares its slot
+  WideCell own_wide_[kCellsPerSlot];
   WideCell missing_{};
   bool has_missing_ = false;
   std::vector<Code>
@@ -72,7 +76,7 @@ class CutFinder {
   std::vector<double> keys_;  // of categories: what they are put in order by
   std::vector<PackedCell> ordered_packed_;
   std::vector<WideCell> ordered_wide_;
-  double scores_[kCellsPerFeature];
+  double scores_[kCellsPerSlot];
 };
 
 }  // namespace hornbeam

@@ -59,9 +59,8 @@ struct LeafRows {
 
 class BoostGrower {
  public:
-  // `tiled` are the features that `tiles` holds; all others are categorical.
-  BoostGrower(const Dataset& data, const Tiles& tiles, std::span<const FeatureId> tiled,
-              const BoostParams& params);
+  // Features without a slot in `tiles` are categorical.
+  BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params);
 
   // How a tree turns derivatives into fixed point.
   struct Scale {
@@ -152,7 +151,6 @@ class BoostGrower {
   std::vector<std::size_t> groups_with(FeatureId feature, const std::vector<std::size_t>& groups) const;
   void describe(NodeId id);
   Team everyone() const { return {0, static_cast<int>(workers_.size())}; }
-  int place_of(FeatureId feature) const { return place_[static_cast<std::size_t>(feature)]; }
   bool is_large(const OpenNode& node) const;
   // Whether all threads should work on the next node together.
   bool takes_everyone(const Frontier& frontier) const;
@@ -186,14 +184,19 @@ class BoostGrower {
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;
   double score_of(const NodeState& node) const;
-  void for_features(Team team, const std::function<void(int, Worker&)>& task);
+  // Features whose sums are read together: those of a slot, or one without.
+  struct Lot {
+    int slot = Digit::kNoSlot;
+    std::vector<FeatureId> features;
+  };
+  void for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task);
+  void search_lot(Search& search, const Lot& lot, Worker& worker);
 
   const Dataset& data_;
   BoostParams params_;
   Cancel* cancel_ = nullptr;
-  static constexpr int kNoTile = -1;
-  std::vector<int> place_;     // per feature: its number among those in tiles, or kNoTile
-  std::vector<Code> n_codes_;  // per feature in tiles, missing included
+  const Tiles& tiles_;
+  std::vector<Lot> lots_;
   // Per feature, with one_vs_rest: the categories that the table has.
   std::vector<std::vector<Code>> categories_;
   HistogramBuilder builder_;

@@ -1,7 +1,8 @@
-// Histograms of nodes: per feature one cell per code, each the sum of the derivatives of the node's rows with
-// that code. Built from rows, or as parent minus sibling.
+// Histograms of nodes: per slot one cell per joint code, each the sum of the derivatives of the node's rows
+// with that code. Built from rows, or as parent minus sibling; read feature by feature.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -16,18 +17,16 @@
 
 namespace hornbeam {
 
-// The cells of one node, [feature, code]; packed while the sums fit, else wide.
+// The cells of one node, [slot, code]; packed while the sums fit, else wide.
 class Histogram {
  public:
-  Histogram(int n_features, bool wide) : is_wide_(wide) {
-    const std::size_t n_cells = static_cast<std::size_t>(n_features) * kCellsPerFeature;
+  Histogram(int n_slots, bool wide) : is_wide_(wide) {
+    const std::size_t n_cells = static_cast<std::size_t>(n_slots) * kCellsPerSlot;
     (wide ? void(wide_ = Buffer<WideCell>(n_cells)) : void(packed_ = Buffer<PackedCell>(n_cells)));
   }
   bool is_wide() const { return is_wide_; }
-  PackedCell* packed(int feature) {
-    return packed_.data() + static_cast<std::size_t>(feature) * kCellsPerFeature;
-  }
-  WideCell* wide(int feature) { return wide_.data() + static_cast<std::size_t>(feature) * kCellsPerFeature; }
+  PackedCell* packed(int slot) { return packed_.data() + static_cast<std::size_t>(slot) * kCellsPerSlot; }
+  WideCell* wide(int slot) { return wide_.data() + static_cast<std::size_t>(slot) * kCellsPerSlot; }
 
  private:
   bool is_wide_;
@@ -35,15 +34,32 @@ class Histogram {
   Buffer<WideCell> wide_;
 };
 
+// A feature's sums by its own codes, from those of its slot's joint codes: all cells whose digit is the same
+// belong together.
+template <class Cell>
+void add_up_digit(const Cell* joint, const Digit& digit, Cell* out) {
+  const std::size_t period = std::size_t{digit.step} * digit.n_codes;
+  Cell sums[kCellsPerSlot];
+  std::copy_n(joint, period, sums);
+  for (std::size_t begin = period; begin < digit.n_joint; begin += period) {
+    for (std::size_t i = 0; i < period; ++i) sums[i] += joint[begin + i];
+  }
+  for (std::size_t code = 0; code < digit.n_codes; ++code) {
+    Cell sum{};
+    for (std::size_t i = code * digit.step; i < (code + 1) * digit.step; ++i) sum += sums[i];
+    out[code] = sum;
+  }
+}
+
 // Histograms that are no longer needed are used again. Several threads may take and give back.
 class HistogramPool {
  public:
-  explicit HistogramPool(int n_features) : n_features_(n_features) {}
+  explicit HistogramPool(int n_slots) : n_slots_(n_slots) {}
 
   Histogram* take(bool wide) {
     const std::lock_guard lock(lock_);
     auto& free = wide ? free_wide_ : free_packed_;
-    if (free.empty()) return &all_.emplace_back(n_features_, wide);
+    if (free.empty()) return &all_.emplace_back(n_slots_, wide);
     Histogram* histogram = free.back();
     free.pop_back();
     return histogram;
@@ -56,7 +72,7 @@ class HistogramPool {
   }
 
  private:
-  int n_features_;
+  int n_slots_;
   SpinLock lock_;
   std::deque<Histogram> all_;  // its members never move
   std::vector<Histogram*> free_packed_;
@@ -79,20 +95,19 @@ struct NodeRows {
 
 class HistogramBuilder {
  public:
-  HistogramBuilder(const Tiles& tiles, std::span<const Code> n_codes, int n_threads);
+  HistogramBuilder(const Tiles& tiles, int n_threads);
 
-  // Sums the rows into `out`, except that `finish_feature` must be called for every feature before it is
-  // read: threads have sums of their own, which are put together feature by feature while something is done
-  // with them.
+  // Sums the rows into `out`, except that `finish_slot` must be called for every slot before it is read:
+  // threads have sums of their own, which are put together slot by slot while something is done with them.
   void add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
-  void finish_feature(int feature, Histogram& out, Team team);
+  void finish_slot(int slot, Histogram& out, Team team);
 
   // whole -= part, turned into what `out` holds. `out` may be `whole`.
-  void subtract(int feature, Histogram& whole, Histogram& part, Histogram& out) const;
+  void subtract(int slot, Histogram& whole, Histogram& part, Histogram& out) const;
 
  private:
   struct Worker {
-    Buffer<PackedCell> packed;  // [feature, code]
+    Buffer<PackedCell> packed;  // [slot, code]
     Buffer<WideCell> wide;
     std::size_t packed_rows = 0;  // added since `packed` was cleared
     bool used = false;            // has sums that belong to the histogram at hand
@@ -103,10 +118,10 @@ class HistogramBuilder {
     return std::span(workers_).subspan(static_cast<std::size_t>(team.first),
                                        static_cast<std::size_t>(team.size));
   }
-  std::size_t n_cells() const { return static_cast<std::size_t>(tiles_.n_features()) * kCellsPerFeature; }
-  std::size_t codes_of(int feature) const { return n_codes_[static_cast<std::size_t>(feature)]; }
+  std::size_t n_cells() const { return static_cast<std::size_t>(tiles_.n_slots()) * kCellsPerSlot; }
+  std::size_t codes_of(int slot) const { return tiles_.n_codes()[static_cast<std::size_t>(slot)]; }
   template <class Cell>
-  void clear(Cell* cells, int first_feature, int n_features) const;
+  void clear(Cell* cells, int first_slot, int n_slots) const;
   void add_block(const Slab& slab, const NodeRows& rows, std::size_t begin, std::size_t end,
                  PackedCell* packed, WideCell* wide) const;
   void add_slab_alone(const Slab& slab, const NodeRows& rows, Worker& worker, Histogram& out);
@@ -114,7 +129,6 @@ class HistogramBuilder {
   void widen_sums(Worker& worker) const;
 
   const Tiles& tiles_;
-  std::span<const Code> n_codes_;  // per feature, missing included
   std::vector<Worker> workers_;
 };
 

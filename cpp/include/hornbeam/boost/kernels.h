@@ -22,15 +22,14 @@ struct CutTerms {
 struct BoostKernels {
   // Adds n rows to the cells of a tile. `codes` is the tile's place in row 0 of its slab; `n_known` >= n
   // entries are known, so that codes needed soon can be asked for.
-  void (*add_packed)(const std::uint8_t* codes, std::size_t row_bytes, int n_features,
-                     const BoostEntry* entries, std::size_t n, std::size_t n_known, PackedCell* cells);
-  void (*add_wide)(const std::uint8_t* codes, std::size_t row_bytes, int n_features,
-                   const BoostEntry* entries, std::size_t n, std::size_t n_known, const FixedPair* pairs,
-                   WideCell* cells);
+  void (*add_packed)(const std::uint8_t* codes, std::size_t row_bytes, int n_slots, const BoostEntry* entries,
+                     std::size_t n, std::size_t n_known, PackedCell* cells);
+  void (*add_wide)(const std::uint8_t* codes, std::size_t row_bytes, int n_slots, const BoostEntry* entries,
+                   std::size_t n, std::size_t n_known, const FixedPair* pairs, WideCell* cells);
 
-  // Adds n rows to the cells of some features, each a run of four or eight sums from place first[j] on.
-  // `additions` has as many numbers per row; `codes` is the first feature's place in row 0 of its slab.
-  using AddLanes = void(const std::uint8_t* codes, std::size_t row_bytes, int n_features,
+  // Adds n rows to the cells of some slots, each a run of four or eight sums from place first[j] on.
+  // `additions` has as many numbers per row; `codes` is the first slot's place in row 0 of its slab.
+  using AddLanes = void(const std::uint8_t* codes, std::size_t row_bytes, int n_slots,
                         const std::uint32_t* first, const RowId* rows, const PackedCell* additions,
                         std::size_t n, PackedCell* cells);
   AddLanes* add_four;

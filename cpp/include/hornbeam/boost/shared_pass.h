@@ -31,7 +31,7 @@ class SharedPass {
  public:
   static constexpr std::size_t kMostTrees = 8;  // their sums of one code fill a cache line
 
-  SharedPass(const Tiles& tiles, std::span<const Code> n_codes, int n_threads);
+  SharedPass(const Tiles& tiles, int n_threads);
 
   // Whether so many rows are worth the memory that the sums take.
   bool pays(std::size_t n_rows) const;
@@ -41,15 +41,15 @@ class SharedPass {
                 Cancel& cancel);
 
  private:
-  // Features of a tile whose cells fit the first-level cache together.
+  // Slots of a tile whose cells fit the first-level cache together.
   struct Group {
     const Slab* slab;
-    std::size_t offset;  // of the first feature's code within a row of the slab
-    int first_feature;
-    int n_features;
+    std::size_t offset;  // of the first slot's code within a row of the slab
+    int first_slot;
+    int n_slots;
   };
   struct Worker {
-    Buffer<PackedCell> cells;      // [code of a feature, lane]
+    Buffer<PackedCell> cells;      // [code of a slot, lane]
     Buffer<PackedCell> additions;  // [row of a chunk, lane]
     Buffer<BoostEntry> entries;    // one tree's, on their way to `additions`
     Buffer<RowId> rows;
@@ -65,8 +65,7 @@ class SharedPass {
   void clear(Histogram& out) const;
 
   const Tiles& tiles_;
-  std::span<const Code> n_codes_;     // per feature, missing included
-  std::vector<std::uint32_t> first_;  // per feature: the place of its code 0 among all codes
+  std::vector<std::uint32_t> first_;  // per slot: the place of its code 0 among all codes
   std::size_t n_places_ = 0;
   std::size_t n_lanes_ = 0;
   std::vector<Group> groups_;
