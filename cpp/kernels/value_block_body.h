@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "drawn_columns.h"
 #include "hornbeam/criterion/counts.h"
 #include "hornbeam/sampler.h"
 #include "hornbeam/value_block.h"
@@ -334,7 +335,8 @@ struct LaneNode {
 
 class BlockGrower {
  public:
-  explicit BlockGrower(BlockGrowth& growth) : growth_(growth), n_nodes_(growth.n_nodes) {}
+  explicit BlockGrower(BlockGrowth& growth)
+      : growth_(growth), draw_(growth.draw), n_nodes_(growth.n_nodes) {}
 
   void grow() {
     std::size_t n_waiting = 0;
@@ -357,67 +359,21 @@ class BlockGrower {
 
   bool is_open(const CountedNode& node, std::int32_t depth) const {
     const bool pure = node.ones == 0 || node.ones == node.rows;
-    const bool ends = node.rows < growth_.tests.min_samples_split ||
-                      (growth_.tests.max_depth > 0 && depth >= growth_.tests.max_depth);
+    const bool ends = node.rows < growth_.rules.min_samples_split ||
+                      (growth_.rules.max_depth > 0 && depth >= growth_.rules.max_depth);
     return !pure & !ends;
   }
 
   // ---- the features to try
 
-  // Draws as Grower::draw_features does.
-  std::size_t draw(Stream& stream, std::size_t n_drawn, std::size_t wanted) {
-    const std::size_t n_features = growth_.n_features;
-    const std::size_t end = std::min(n_drawn + wanted, n_features);
-    std::uint32_t* order = growth_.order;
-    for (std::size_t i = n_drawn; i < end; ++i) {
-      std::size_t other = i;
-      if (wanted < n_features) other += stream.below(static_cast<std::uint32_t>(n_features - i));
-      growth_.swapped[i] = static_cast<std::uint32_t>(other);
-      const std::uint32_t column = order[other];
-      order[other] = order[i];
-      order[i] = column;
-      growth_.drawn_words[column / 64] |= std::uint64_t{1} << (column % 64);
-    }
-    return end - n_drawn;
-  }
-
-  void restore_order(std::size_t n_drawn) {
-    for (std::size_t i = 0; i < n_drawn; ++i) {
-      growth_.order[i] = static_cast<std::uint32_t>(i);
-      growth_.order[growth_.swapped[i]] = growth_.swapped[i];
-    }
-  }
-
-  // Lists the drawn columns in ascending order; the last is repeated until there are four times some.
-  void list_drawn(std::size_t n) {
-    std::size_t word = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      while (growth_.drawn_words[word] == 0) ++word;
-      std::uint64_t& bits = growth_.drawn_words[word];
-      growth_.drawn[i] =
-          static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits));
-      bits &= bits - 1;
-    }
-    for (std::size_t i = n; i % kFour != 0; ++i) growth_.drawn[i] = growth_.drawn[n - 1];
-  }
-
-  // At least one feature that is not constant here is looked at, even if it takes more than max_features
-  // draws.
   template <class TryFour>
   void try_columns(std::uint64_t path, const TryFour& try_four) {
-    const std::size_t n_features = growth_.n_features;
-    Stream stream(growth_.features_key, path);
-    std::size_t n_drawn = 0;
-    bool informative = false;
-    while (n_drawn < n_features && !informative) {
-      const std::size_t wanted = n_drawn == 0 ? growth_.tests.max_features : 1;
-      const std::size_t n = draw(stream, n_drawn, wanted);
-      n_drawn += n;
-      list_drawn(n);
+    draw_.until_informative(path, [&](const std::uint32_t* drawn, std::size_t n) {
+      bool informative = false;
       for (std::size_t first = 0; first < n; first += kFour)
-        informative |= try_four(growth_.drawn + first, std::min(kFour, n - first));
-    }
-    restore_order(n_drawn);
+        informative |= try_four(drawn + first, std::min(kFour, n - first));
+      return informative;
+    });
   }
 
   // Of a column that is not constant.
@@ -463,8 +419,8 @@ class BlockGrower {
     CountedNode& node = growth_.nodes[id];
     node.first_child = kNoChild;
     if (!best.found()) return -1;
-    const double gain = std::max(0.0, (best.score - score) * growth_.tests.weight_unit);
-    if (growth_.tests.least_gain.is_more_than(gain)) return -1;
+    const double gain = std::max(0.0, (best.score - score) * growth_.rules.weight_unit);
+    if (growth_.rules.least_gain.is_more_than(gain)) return -1;
     const auto first = static_cast<std::int32_t>(n_nodes_);
     n_nodes_ += 2;
     node.first_child = first;
@@ -472,9 +428,9 @@ class BlockGrower {
     node.threshold = best.threshold;
     node.gain = gain;
     CountedNode* children = growth_.nodes + first;
-    children[0].rows = best.left_rows;
+    children[0].samples = children[0].rows = best.left_rows;
     children[0].ones = best.left_ones;
-    children[1].rows = node.rows - best.left_rows;
+    children[1].samples = children[1].rows = node.rows - best.left_rows;
     children[1].ones = node.ones - best.left_ones;
     children[0].first_child = children[1].first_child = kNoChild;
     return first;
@@ -714,6 +670,7 @@ class BlockGrower {
   }
 
   BlockGrowth& growth_;
+  DrawnColumns draw_;
   std::size_t n_nodes_;
   Waiting waiting_[kMostWaiting];
   std::int32_t in_fetched_[kFour];  // which columns

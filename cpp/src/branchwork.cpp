@@ -157,7 +157,7 @@ class Assembly {
     const double zeros = (node.rows - node.ones) * counted.row_weight();
     const double ones = node.ones * counted.row_weight();
     const NodeFacts facts = gini_facts(zeros, ones, &tree_.value[2 * i]);
-    tree_.n_samples[i] = node.rows;
+    tree_.n_samples[i] = node.samples;
     tree_.weight[i] = facts.weight;
     tree_.impurity[i] = facts.impurity;
     if (node.first_child == kNoChild) return;

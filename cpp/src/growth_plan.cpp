@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "hornbeam/rank_block.h"
 #include "hornbeam/subtree.h"
 
 namespace hornbeam {
@@ -20,13 +21,17 @@ std::int64_t min_weight_in_units(double min_weight, double unit) {
   return static_cast<std::int64_t>(std::ceil(min_weight / unit * (1 - 0x1p-40)));
 }
 
+Code most_codes(const GrowTask& task) {
+  Code most = 0;
+  for (const FeatureId feature : task.params.features)
+    most = std::max(most, task.data.column(feature).n_codes);
+  return most;
+}
+
 // Where all features have few codes, larger nodes count their rows into cells and need no order.
 std::size_t rows_worth_ordering(const GrowTask& task, int cell_size) {
   constexpr std::size_t kAlways = 4096;
-  Code most_codes = 0;
-  for (const FeatureId feature : task.params.features)
-    most_codes = std::max(most_codes, task.data.column(feature).n_codes);
-  return std::max(kAlways, 2 * std::size_t{most_codes} * static_cast<std::size_t>(cell_size));
+  return std::max(kAlways, 2 * std::size_t{most_codes(task)} * static_cast<std::size_t>(cell_size));
 }
 
 std::size_t rows_of_subtrees(const GrowTask& task, int cell_size, bool by_values) {
@@ -59,6 +64,10 @@ std::size_t rows_of_blocks(const GrowParams& params) {
 
 bool each_row_once(std::span<const Entry> entries) {
   return std::ranges::all_of(entries, [](const Entry& entry) { return (entry.payload & 0xff) == 1; });
+}
+
+bool each_row_at_most(std::uint32_t times, std::span<const Entry> entries) {
+  return std::ranges::all_of(entries, [=](const Entry& entry) { return (entry.payload & 0xff) <= times; });
 }
 
 bool draws_few_features(const GrowParams& params) {
@@ -131,6 +140,10 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
                       plan.values->records() != nullptr && plan.growth == Growth::kDepthFirst &&
                       no_limit_binds && each_row_once(entries);
   if (plan.grows_blocks) plan.subtree_rows = rows_of_blocks(params);
+  plan.most_codes = most_codes(task);
+  plan.grows_ranks = criterion.counts_by_gini && params.grows_blocks && rank_kernels() != nullptr &&
+                     plan.records != nullptr && plan.growth == Growth::kDepthFirst && plan.subtree_rows > 0 &&
+                     each_row_at_most(RankGrowth::kMostTimes, entries);
   plan.keeps_order = !params.random_splits &&
                      params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
   const bool by_numbers =

@@ -8,6 +8,7 @@
 #include "hornbeam/distances.h"
 #include "hornbeam/platform.h"
 #include "hornbeam/predict/kernels.h"
+#include "hornbeam/rank_block.h"
 #include "hornbeam/value_block.h"
 
 namespace hornbeam {
@@ -33,6 +34,7 @@ extern const BlockKernels block_table;
 extern const BoostKernels boost_table;
 extern const DistanceKernels distance_table;
 extern const predict::PredictKernels predict_table;
+extern const RankKernels rank_table;
 }  // namespace avx512
 #endif
 
@@ -73,6 +75,16 @@ const Kernels& kernels() {
 const BlockKernels& block_kernels() {
   static const BlockKernels& form = chosen(HORNBEAM_FORMS(block_table));
   return form;
+}
+
+const RankKernels* rank_kernels() {
+#if defined(HORNBEAM_X86)
+  static const RankKernels none{};
+  static const RankKernels& form = chosen(none, none, avx512::rank_table);
+  return form.grow == nullptr ? nullptr : &form;
+#else
+  return nullptr;
+#endif
 }
 
 const BoostKernels& boost_kernels() {

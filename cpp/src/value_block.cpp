@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "hornbeam/sampler.h"
 
@@ -35,7 +34,7 @@ TwoSides two_sides(float* room, std::size_t n_columns, std::size_t n_rows) {
 }  // namespace
 
 void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
-                       const RandomTests& tests) {
+                       const TreeRules& rules) {
   features_.assign(features.begin(), features.end());
   columns_.clear();
   by_row_.clear();
@@ -43,14 +42,9 @@ void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<c
   for (const FeatureId feature : features) {
     columns_.push_back(&data.column(feature));
     by_row_.push_back(values.narrow(feature));
-    const std::uint64_t key = combine(tests.key, static_cast<std::uint64_t>(feature));
+    const std::uint64_t key = combine(rules.key, static_cast<std::uint64_t>(feature));
     threshold_keys_.push_back(Stream::key_for(key, Purpose::kThreshold));
   }
-  order_.resize(features.size());
-  std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-  swapped_.resize(features.size());
-  drawn_.resize(features.size() + BlockGrowth::kFour);
-  drawn_words_.assign(features.size() / 64 + 1, 0);
   growth_.columns = columns_.data();
   growth_.by_row = by_row_.data();
   growth_.records = values.records();
@@ -59,13 +53,9 @@ void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<c
   growth_.features = features_.data();
   growth_.n_features = features.size();
   growth_.held_rows = most_held_rows(features.size());
-  growth_.tests = tests;
+  growth_.rules = rules;
+  growth_.draw = draw_room_.start(features.size(), rules);
   growth_.threshold_keys = threshold_keys_.data();
-  growth_.features_key = Stream::key_for(tests.key, Purpose::kFeatures);
-  growth_.order = order_.data();
-  growth_.swapped = swapped_.data();
-  growth_.drawn = drawn_.data();
-  growth_.drawn_words = drawn_words_.data();
   growth_.poll = [](void* poller, std::size_t work) { static_cast<CancelPoller*>(poller)->poll(work); };
 }
 
@@ -76,7 +66,7 @@ std::int32_t ValueBlock::grow(std::span<const Entry> entries, std::uint64_t path
   list_rows(entries);
   const auto root = static_cast<std::int32_t>(grown.size());
   CountedNode& copy = *grown.room_for(2 * n_rows);
-  copy.rows = static_cast<std::uint32_t>(n_rows);
+  copy.samples = copy.rows = static_cast<std::uint32_t>(n_rows);
   copy.ones = 0;
   for (const Entry& entry : entries) copy.ones += entry.payload >> 8;
   growth_.root = {0, n_rows, path, root, depth, 0};

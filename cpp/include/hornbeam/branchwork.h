@@ -38,15 +38,16 @@ struct NodeRecord {
   double gain = 0.0;
 };
 
-// A grown node of two classes and of rows that weigh the same, in few bytes: the rest follows from the
-// counts.
+// A grown node of two classes and of rows that weigh the same each time they were drawn, in few bytes: the
+// rest follows from the counts.
 struct CountedNode {
   double threshold;
   double gain;
   NodeId first_child;  // of two, among the counted nodes; kNoChild at leaves, which have no test
   FeatureId feature;
-  std::uint32_t rows;
-  std::uint32_t ones;  // rows of class 1
+  std::uint32_t samples;  // rows, each once;
+  std::uint32_t rows;     // as often as they were drawn,
+  std::uint32_t ones;     // and those of class 1
 };
 
 // A list of them that grows without touching what it has room for.

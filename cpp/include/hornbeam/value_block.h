@@ -24,6 +24,7 @@
 
 #include "hornbeam/branchwork.h"
 #include "hornbeam/cancel.h"
+#include "hornbeam/column_draw.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/platform.h"
 #include "hornbeam/row_values.h"
@@ -31,16 +32,6 @@
 #include "hornbeam/types.h"
 
 namespace hornbeam {
-
-// How the tests of a tree are drawn, and when growth ends.
-struct RandomTests {
-  std::uint64_t key = 0;         // of the tree
-  std::size_t max_features = 0;  // tried per node
-  std::int32_t max_depth = 0;    // 0 for none
-  std::int64_t min_samples_split = 2;
-  LeastGain least_gain;
-  double weight_unit = 1.0;  // what a row weighs
-};
 
 // Columns of 32 bits per row, twice. The last one has what each row counts: 1 and, from kOnes on, its class.
 struct TwoSides {
@@ -57,7 +48,7 @@ struct TwoSides {
 struct BlockGrowth {
   static constexpr int kOnes = 16;
   static constexpr std::size_t kLanes = 16;  // columns have room for so many values more
-  static constexpr std::size_t kFour = 4;    // columns are tried so many at a time
+  static constexpr std::size_t kFour = ColumnDraw::kFour;
 
   // A node that waits for its test.
   struct Waiting {
@@ -81,19 +72,15 @@ struct BlockGrowth {
 
   TwoSides list;   // of rows
   TwoSides block;  // of values
-  RandomTests tests;
+  TreeRules rules;
+  ColumnDraw draw;
   const std::uint64_t* threshold_keys;  // by feature: of the stream of its thresholds
-  std::uint64_t features_key;           // of the stream of features
   Waiting root;
   CountedNode* nodes;   // those that are grown: first the root, whose counts are known; children in pairs
   std::size_t n_nodes;  // so far
 
   // Room for the kernel.
-  float* fetched[kFour];       // values of listed rows
-  std::uint32_t* order;        // of features: 0, 1, 2, ..., and so it is left behind
-  std::uint32_t* swapped;      // per feature
-  std::uint32_t* drawn;        // per feature, and kFour more
-  std::uint64_t* drawn_words;  // a bit per feature; zeros, and so they are left behind
+  float* fetched[kFour];  // values of listed rows
 
   void (*poll)(void* poller, std::size_t work);
   void* poller;
@@ -109,9 +96,9 @@ class ValueBlock {
   explicit ValueBlock(Region* region) : room_(region) {}
 
   bool started() const { return !features_.empty(); }
-  // The features and tests of a tree; all features of the data have float32 values. The data must outlive it.
+  // The features and rules of a tree; all features of the data have float32 values. The data must outlive it.
   void start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
-             const RandomTests& tests);
+             const TreeRules& rules);
   // Grows what is below a node of class counts (entries as CountStats has them, each row once); returns the
   // place of its copy among `grown`.
   std::int32_t grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
@@ -127,10 +114,7 @@ class ValueBlock {
   std::vector<std::uint64_t> threshold_keys_;
   BlockGrowth growth_{};
   Buffer<float> room_;
-  std::vector<std::uint32_t> order_;
-  std::vector<std::uint32_t> swapped_;
-  std::vector<std::uint32_t> drawn_;
-  std::vector<std::uint64_t> drawn_words_;
+  ColumnDrawRoom draw_room_;
 };
 
 }  // namespace hornbeam

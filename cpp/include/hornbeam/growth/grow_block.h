@@ -1,25 +1,44 @@
-// Grows all that is below a node as one block (value_block.h).
+// Grows all that is below a node as one block: of values (value_block.h) or of ranks (rank_block.h).
 #pragma once
 
 #include "hornbeam/branchwork.h"
+#include "hornbeam/growth/find_test.h"
 #include "hornbeam/growth/tree_fit.h"
+#include "hornbeam/rank_block.h"
 #include "hornbeam/value_block.h"
 
 namespace hornbeam {
 
 template <Scorer S>
-void grow_block(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
+TreeRules rules_of(const TreeFit<S>& fit) {
   const GrowParams& params = fit.params;
+  return {params.key,
+          static_cast<std::size_t>(params.max_features),
+          params.max_depth,
+          params.min_samples_split,
+          fit.least_gain(),
+          fit.prototype.stats().weight_unit()};
+}
+
+template <Scorer S>
+void grow_block(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
   ValueBlock& block = worker.block;
-  const double row_weight = fit.prototype.stats().weight_unit();
-  part.counted.start(row_weight, worker.region);
-  if (!block.started()) {
-    block.start(fit.data, *fit.plan.values, params.features,
-                {params.key, static_cast<std::size_t>(params.max_features), params.max_depth,
-                 params.min_samples_split, fit.least_gain(), row_weight});
-  }
+  part.counted.start(fit.prototype.stats().weight_unit(), worker.region);
+  if (!block.started()) block.start(fit.data, *fit.plan.values, fit.params.features, rules_of(fit));
   part.nodes[static_cast<std::size_t>(root.id)].counted =
       block.grow(fit.rows_of(root), root.path, root.depth, part.counted, worker.poller);
+}
+
+template <Scorer S>
+void grow_ranks(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
+  RankBlock& block = worker.ranks;
+  part.counted.start(fit.prototype.stats().weight_unit(), worker.region);
+  if (!block.started()) block.start(fit.data, *fit.plan.records, fit.params.features, rules_of(fit));
+  with_records(fit, root, worker, [&](const auto& records) {
+    part.nodes[static_cast<std::size_t>(root.id)].counted =
+        block.grow(fit.rows_of(root), records, root.path, root.depth, part.counted, worker.poller);
+    return true;
+  });
 }
 
 }  // namespace hornbeam

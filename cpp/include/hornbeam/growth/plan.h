@@ -40,7 +40,9 @@ struct GrowthPlan {
   std::size_t subtree_rows = 0;  // nodes of at most so many rows are grown as subtrees (subtree.h),
   bool keeps_order = false;      // with their features in order,
   bool grows_thickets = false;   // and small ones below them as thickets (thicket.h);
-  bool grows_blocks = false;     // or else as blocks, to the end (value_block.h)
+  bool grows_blocks = false;     // or else as blocks, to the end (value_block.h);
+  bool grows_ranks = false;      // nodes that are worth it grow as blocks of ranks (rank_block.h),
+  Code most_codes = 0;           // which depends on how many codes a feature has
   std::vector<FeatureId> stand_ins;     // what surrogates may ask for
   const RowValues* values = nullptr;    // random tests compare values by row; null: codes
   const RowRecords* records = nullptr;  // best tests are found by groups of values (coarse.h); null: by code

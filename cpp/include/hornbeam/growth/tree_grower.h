@@ -55,6 +55,8 @@ class TreeGrower {
       if (!has_room_for(2)) break;
       if (node->is_tested()) {
         if (has_room_for(node->split.n_branches)) expand(part, frontier, *node, worker);
+      } else if (starts_ranks(part, *node)) {
+        if constexpr (kCountsByGini<S>) grow_ranks(fit_, part, *node, worker);
       } else if (starts_thicket(*node, worker)) {
         if (!grow_thicket(fit_, part, *node, worker)) reopen(part, frontier, *node, worker);
       } else {
@@ -153,7 +155,7 @@ class TreeGrower {
     if (is_leaf(node)) return;
     if (&part == &parts_[0] && becomes_piece(node)) {
       pieces_.push_back(node);
-    } else if (starts_thicket(node, worker) || (!worker.subtree.started() && starts_subtree(node))) {
+    } else if (starts_ranks(part, node) || starts_thicket(node, worker) || (!worker.subtree.started() && starts_subtree(node))) {
       frontier.push(std::move(node));
     } else {
       open(part, frontier, node, worker, cell);
@@ -230,6 +232,14 @@ class TreeGrower {
 
   bool starts_thicket(const OpenNode& node, const Worker<S>& worker) const {
     return fit_.plan.grows_thickets && worker.subtree.started() && node.n_rows() <= Thicket<S>::kMostRows;
+  }
+
+  // From there on, rows and what they count have few bits.
+  bool starts_ranks(const Branchwork& part, const OpenNode& node) const {
+    return fit_.plan.grows_ranks && node.n_rows() <= fit_.plan.subtree_rows &&
+           RankBlock::is_worth(node.n_rows(), fit_.plan.most_codes) &&
+           part.nodes[static_cast<std::size_t>(node.id)].weight <=
+               RankGrowth::kMostWeight * fit_.prototype.stats().weight_unit();
   }
 
   // ---- pieces on several threads

@@ -11,6 +11,7 @@
 #include "hornbeam/growth/feature_draw.h"
 #include "hornbeam/growth/plan.h"
 #include "hornbeam/platform.h"
+#include "hornbeam/rank_block.h"
 #include "hornbeam/split.h"
 #include "hornbeam/subtree.h"
 #include "hornbeam/surrogates.h"
@@ -40,6 +41,7 @@ struct Worker {
         surrogate_finder(&region),
         subtree(&region),
         block(&region),
+        ranks(&region),
         poller(cancel, on_calling_thread) {}
   Region* region;
   TestFinder<S> finder;
@@ -61,6 +63,7 @@ struct Worker {
   Thicket<S> thicket;
   std::vector<Sprout> sprouts;
   ValueBlock block;
+  RankBlock ranks;
   CancelPoller poller;
 };
 
