@@ -1,5 +1,5 @@
-// Draws the columns that a node of a block tries (column_draw.h), as growth/feature_draw.h does; included inside
-// the namespace that HORNBEAM_KERNELS names.
+// Draws the columns that a node of a block tries (column_draw.h), as growth/feature_draw.h does; included
+// inside the namespace that HORNBEAM_KERNELS names.
 #pragma once
 
 #include <algorithm>

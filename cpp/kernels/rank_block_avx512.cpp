@@ -249,8 +249,7 @@ class RankGrower {
       const __m512i right_rows = _mm512_sub_epi32(node_rows, left_rows);
       const __m512 difference = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, by_node));
       const __m512 product = _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
-      const __m512 rough =
-          _mm512_mul_ps(_mm512_mul_ps(difference, difference), _mm512_rcp14_ps(product));
+      const __m512 rough = _mm512_mul_ps(_mm512_mul_ps(difference, difference), _mm512_rcp14_ps(product));
       const auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
       const __m512 admitted = _mm512_mask_mov_ps(_mm512_set1_ps(-1.0f), wanted, rough);
       largest = _mm512_max_ps(largest, admitted);
@@ -417,8 +416,8 @@ class RankGrower {
     const __m512i bound = _mm512_set1_epi16(static_cast<short>(first_right));
     for (std::size_t i = 0; i < node.n_rows; i += Parting::kRows) {
       const std::size_t n = std::min(Parting::kRows, node.n_rows - i);
-      const std::uint32_t goes_left = _mm512_mask_cmplt_epu16_mask(
-          static_cast<__mmask32>(first_bits(n)), _mm512_loadu_si512(tested + i), bound);
+      const std::uint32_t goes_left = _mm512_mask_cmplt_epu16_mask(static_cast<__mmask32>(first_bits(n)),
+                                                                   _mm512_loadu_si512(tested + i), bound);
       const Parting parting(goes_left, n);
       for (std::size_t c = 0, at = 0; c <= growth_.n_columns; ++c, at += growth_.stride)
         parting.move(from + i + at, left + at, right + at);
@@ -464,14 +463,14 @@ class RankGrower {
       bool informative = false;
       for (std::size_t i = 0; i < n; ++i) {
         const Look& look = ordered(drawn[i]);
-        const __m512i bytes = _mm512_maskz_permutexvar_epi8(first_bits(thicket_rows_),
-                                                            _mm512_load_si512(look.row_at), counts);
+        const __m512i bytes =
+            _mm512_maskz_permutexvar_epi8(first_bits(thicket_rows_), _mm512_load_si512(look.row_at), counts);
         const Bits places = _mm512_test_epi8_mask(bytes, bytes);
         const Bits repeated = Repetition{}.in(places, look.repeats);
         const Bits cuts = _pext_u64(~repeated, places) & ~Bits{1};
         _mm512_storeu_si512(counts_, _mm512_maskz_compress_epi8(places, bytes));
-        informative |= offer_cuts(static_cast<std::int32_t>(drawn[i]), counted.samples, &cuts, counted, places,
-                                  best);
+        informative |=
+            offer_cuts(static_cast<std::int32_t>(drawn[i]), counted.samples, &cuts, counted, places, best);
       }
       return informative;
     });

@@ -335,8 +335,7 @@ struct LaneNode {
 
 class BlockGrower {
  public:
-  explicit BlockGrower(BlockGrowth& growth)
-      : growth_(growth), draw_(growth.draw), n_nodes_(growth.n_nodes) {}
+  explicit BlockGrower(BlockGrowth& growth) : growth_(growth), draw_(growth.draw), n_nodes_(growth.n_nodes) {}
 
   void grow() {
     std::size_t n_waiting = 0;

@@ -51,7 +51,6 @@ void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<c
   growth_.record_size = values.n_features();
   growth_.table_rows = data.n_rows();
   growth_.features = features_.data();
-  growth_.n_features = features.size();
   growth_.held_rows = most_held_rows(features.size());
   growth_.rules = rules;
   growth_.draw = draw_room_.start(features.size(), rules);

@@ -363,6 +363,7 @@ def test_looking_at_groups_of_values_changes_nothing(table, key, subtree_rows, m
             key=key,
             subtree_rows=subtree_rows,
             looks_at_groups=looks_at_groups,
+            grows_blocks=False,
             n_threads=n_threads,
         )
 
@@ -383,6 +384,63 @@ def test_looking_at_groups_of_values_on_two_threads_changes_nothing():
     for n_threads in (1, 2):
         by_group = grow(data, y, n_classes=2, max_features=3, key=5, max_depth=9, n_threads=n_threads)
         assert same_bits(by_group, value_by_value)
+
+
+@settings(max_examples=200)
+@given(
+    wide_tables(),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from([1, 3, 127, 128, 255]),
+    st.sampled_from([100, 65536]),
+    st.sampled_from([0, 4]),
+    st.sampled_from([2, 6]),
+    st.sampled_from([0.0, 0.01]),
+)
+def test_growing_blocks_of_ranks_changes_nothing(
+    table, key, most_times, subtree_rows, max_depth, min_samples_split, min_impurity_decrease
+):
+    """Blocks hold rows that are drawn up to 127 times, and nodes of a limited weight."""
+    columns, y, times, max_features = table
+    data = encode(columns)
+    if times is not None:
+        times = np.minimum(times ** (7 if most_times > 3 else 1), most_times)
+    weights = None if key % 2 else np.full(len(y), 0.3)
+
+    def grown(grows_blocks: bool):
+        return grow(
+            data,
+            y,
+            weights,
+            n_classes=2,
+            multiplicity=times,
+            max_features=max_features,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_impurity_decrease=min_impurity_decrease,
+            key=key,
+            subtree_rows=subtree_rows,
+            grows_blocks=grows_blocks,
+        )
+
+    assert same_bits(grown(True), grown(False))
+
+
+@pytest.mark.parametrize("digits", [1, 3, 9])
+def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits):
+    """More rows than a block holds; values that repeat a lot, here and there, or never."""
+    rng = np.random.default_rng(13)
+    n = 30_000
+    numbers = np.round(rng.normal(size=(n, 12)), digits)
+    y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
+    data = encode(list(numbers.T))
+    times = 1 + rng.poisson(0.6, size=n)
+
+    def grown(**more: object):
+        return grow(data, y, n_classes=2, multiplicity=times, max_features=3, key=7, **more)
+
+    node_by_node = grown(grows_blocks=False)
+    assert same_bits(grown(), node_by_node)
+    assert same_bits(grown(n_threads=2), node_by_node)
 
 
 @st.composite

@@ -1,6 +1,6 @@
-// What blocks (value_block.h, rank_block.h) know of a tree besides its rows: when growth ends, and room to draw
-// the columns that a node tries. The draws are those of growth/feature_draw.h; kernels/drawn_columns.h makes
-// them.
+// What blocks (value_block.h, rank_block.h) know of a tree besides its rows: when growth ends, and room to
+// draw the columns that a node tries. The draws are those of growth/feature_draw.h; kernels/drawn_columns.h
+// makes them.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ class ColumnDrawRoom {
     swapped_.resize(n_columns);
     drawn_.resize(n_columns + ColumnDraw::kFour);
     drawn_words_.assign(n_columns / 64 + 1, 0);
-    return {n_columns,    rules.max_features, Stream::key_for(rules.key, Purpose::kFeatures),
-            order_.data(), swapped_.data(),    drawn_.data(),
+    return {n_columns,          rules.max_features, Stream::key_for(rules.key, Purpose::kFeatures),
+            order_.data(),      swapped_.data(),    drawn_.data(),
             drawn_words_.data()};
   }
 

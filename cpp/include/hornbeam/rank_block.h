@@ -4,7 +4,8 @@
 //
 // When a block starts, the rows get a number for each feature, 0, 1, 2, ... in the order of its values; rows
 // with the same value get neighbouring ones. A node is looked at in one of two ways.
-//   held     Its rows lie side by side in every column of numbers. To put them in the order of a feature, what
+//   held     Its rows lie side by side in every column of numbers. To put them in the order of a feature,
+//   what
 //            each counts is written into a table at its number, and what is there is read from end to end:
 //            nothing is compared. Parting the rows moves them to the other side of the block, in all columns.
 //   thicket  At most 64 rows. Nothing moves any more: sets of rows are one word, and each feature's order is
@@ -46,11 +47,11 @@ struct RankGrowth {
   std::size_t n_rows;
   std::size_t n_columns;
   std::size_t stride;
-  const Code* codes;     // by row
-  const Code* n_codes;   // of the columns
-  Rank* sides[2];        // by row; behind the columns, one with what each row counts
-  Code* code_at;         // by rank
-  std::uint64_t* repeats;  // by column, kWords apart: bits of ranks whose value is that of the rank before
+  const Code* codes;          // by row
+  const Code* n_codes;        // of the columns
+  Rank* sides[2];             // by row; behind the columns, one with what each row counts
+  Code* code_at;              // by rank
+  std::uint64_t* repeats;     // by column, kWords apart: bits of ranks whose value is that of the rank before
   std::uint8_t* has_repeats;  // by column
 
   Rank* column(std::int32_t side, std::size_t column, std::size_t row) const {

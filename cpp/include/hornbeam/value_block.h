@@ -67,7 +67,6 @@ struct BlockGrowth {
   std::size_t record_size;
   std::size_t table_rows;
   const FeatureId* features;
-  std::size_t n_features;
   std::size_t held_rows;  // nodes with more rows are listed
 
   TwoSides list;   // of rows

@@ -12,12 +12,9 @@ namespace hornbeam {
 template <Scorer S>
 TreeRules rules_of(const TreeFit<S>& fit) {
   const GrowParams& params = fit.params;
-  return {params.key,
-          static_cast<std::size_t>(params.max_features),
-          params.max_depth,
-          params.min_samples_split,
-          fit.least_gain(),
-          fit.prototype.stats().weight_unit()};
+  return {params.key,       static_cast<std::size_t>(params.max_features),
+          params.max_depth, params.min_samples_split,
+          fit.least_gain(), fit.prototype.stats().weight_unit()};
 }
 
 template <Scorer S>

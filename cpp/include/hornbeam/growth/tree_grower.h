@@ -155,7 +155,8 @@ class TreeGrower {
     if (is_leaf(node)) return;
     if (&part == &parts_[0] && becomes_piece(node)) {
       pieces_.push_back(node);
-    } else if (starts_ranks(part, node) || starts_thicket(node, worker) || (!worker.subtree.started() && starts_subtree(node))) {
+    } else if (starts_ranks(part, node) || starts_thicket(node, worker) ||
+               (!worker.subtree.started() && starts_subtree(node))) {
       frontier.push(std::move(node));
     } else {
       open(part, frontier, node, worker, cell);
