@@ -6,7 +6,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <span>
+#include <type_traits>
 
 #include "drawn_columns.h"
 #include "hornbeam/criterion/counts.h"
@@ -21,6 +22,7 @@ using Rank = RankGrowth::Rank;
 using Bits = std::uint64_t;  // a set of rows, or of ranks
 
 constexpr std::size_t kThicketRows = 64;
+constexpr std::size_t kTables = RankGrowth::kTables;
 constexpr std::size_t kMostColumns = RowRecords::kMostFeatures;
 
 constexpr Bits first_bits(std::size_t n) {
@@ -51,8 +53,11 @@ struct Repetition {
   bool reaches_end = false;  // of the word before
 
   Bits in(Bits occupied, Bits repeats) {
-    const Bits seeds = (occupied << 1 | static_cast<Bits>(reaches_end)) & repeats;
-    const Bits reached = repeats & (~(repeats + seeds) | seeds);
+    Bits reached = 0;
+    if (repeats != 0) {
+      const Bits seeds = (occupied << 1 | static_cast<Bits>(reaches_end)) & repeats;
+      reached = repeats & (~(repeats + seeds) | seeds);
+    }
     reaches_end = ((occupied | reached) >> 63) != 0;
     return occupied & reached;
   }
@@ -343,8 +348,9 @@ class RankGrower {
     draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
       bool informative = false;
       for (std::size_t i = 0; i < n; ++i) {
+        if (i % kTables == 0) fill_tables({drawn + i, std::min(kTables, n - i)}, ranks, counts, node.n_rows);
         const auto column = static_cast<std::int32_t>(drawn[i]);
-        order_rows(drawn[i], ranks + drawn[i] * growth_.stride, counts, node.n_rows, own);
+        order_rows(drawn[i], growth_.tables + i % kTables * RankGrowth::kMostRows, node.n_rows, own);
         informative |= offer_cuts(column, node.n_rows, cuts_, counted, 0, best);
         if (best.column == column) std::swap(kept, own);
       }
@@ -357,30 +363,58 @@ class RankGrower {
     open_children(node, first, static_cast<std::size_t>(best.column), first_right, n_waiting);
   }
 
-  // Writes what the rows count into counts_, in the order of their ranks, and the places of cuts into cuts_.
-  // `occupied` gets the ranks there are.
-  void order_rows(std::size_t column, const Rank* ranks, const Rank* counts, std::size_t n, Bits* occupied) {
-    std::uint8_t* table = growth_.table;
-    for (std::size_t i = 0; i < n; ++i) table[ranks[i]] = static_cast<std::uint8_t>(counts[i]);
+  // Writes what the rows count into a table each for up to four columns: by the time that the first is read,
+  // it has been written.
+  void fill_tables(std::span<const std::uint32_t> columns, const Rank* ranks, const Rank* counts,
+                   std::size_t n) const {
+    const auto fill = [&](auto n_columns) {  // known to the compiler
+      const Rank* of[kTables];
+      for (std::size_t k = 0; k < n_columns; ++k) of[k] = ranks + columns[k] * growth_.stride;
+      std::uint8_t* tables = growth_.tables;
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto count = static_cast<std::uint8_t>(counts[i]);
+        for (std::size_t k = 0; k < n_columns; ++k) tables[k * RankGrowth::kMostRows + of[k][i]] = count;
+      }
+    };
+    static_assert(kTables == 4);
+    switch (columns.size()) {
+      case 1:
+        return fill(std::integral_constant<std::size_t, 1>{});
+      case 2:
+        return fill(std::integral_constant<std::size_t, 2>{});
+      case 3:
+        return fill(std::integral_constant<std::size_t, 3>{});
+      default:
+        return fill(std::integral_constant<std::size_t, 4>{});
+    }
+  }
+
+  // Moves what a table has, in its order, into counts_, and writes the places of cuts into cuts_. `occupied`
+  // gets the ranks there are.
+  void order_rows(std::size_t column, std::uint8_t* table, std::size_t n, Bits* occupied) {
     const Bits* repeats = growth_.repeats + column * RankGrowth::kWords;
+    std::fill_n(cuts_, n / 64, ~Bits{0});
+    cuts_[n / 64] = first_bits(n % 64);
     Repetition repetition;
     std::size_t n_found = 0;
-    cuts_[0] = 0;
     for (std::size_t w = 0; w < n_words_; ++w) {
       const __m512i bytes = _mm512_loadu_si512(table + 64 * w);
       const Bits here = _mm512_test_epi8_mask(bytes, bytes);
       occupied[w] = here;
-      const Bits repeated = repetition.in(here, repeats[w]);
-      if (here == 0) continue;
+      if (const Bits repeated = repetition.in(here, repeats[w]); repeated != 0)
+        leave_out(n_found, _pext_u64(repeated, here));
       _mm512_storeu_si512(table + 64 * w, _mm512_setzero_si512());
       _mm512_storeu_si512(counts_ + n_found, _mm512_maskz_compress_epi8(here, bytes));
-      const Bits cuts = _pext_u64(~repeated, here);
-      const std::size_t shift = n_found % 64;
-      cuts_[n_found / 64] |= cuts << shift;
-      cuts_[n_found / 64 + 1] = shift == 0 ? 0 : cuts >> (64 - shift);
       n_found += static_cast<std::size_t>(std::popcount(here));
     }
     cuts_[0] &= ~Bits{1};
+  }
+
+  // Of the places from `first` on, these are no cuts.
+  void leave_out(std::size_t first, Bits places) {
+    const std::size_t shift = first % 64;
+    cuts_[first / 64] &= ~(places << shift);
+    if (shift != 0) cuts_[first / 64 + 1] &= ~(places >> (64 - shift));
   }
 
   static Rank rank_at(const Bits* occupied, std::size_t n) {

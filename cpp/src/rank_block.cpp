@@ -33,7 +33,7 @@ void RankBlock::start(const Dataset& data, const RowRecords& records, std::span<
   std::fill_n(marks_.data(), n_words, std::uint64_t{0});
   repeats_.resize(features.size() * RankGrowth::kWords);
   has_repeats_.resize(features.size());
-  table_.assign(RankGrowth::kMostRows, 0);
+  tables_.assign(RankGrowth::kTables * RankGrowth::kMostRows, 0);
   growth_.n_columns = features.size();
   growth_.n_codes = n_codes_.data();
   growth_.repeats = repeats_.data();
@@ -43,7 +43,7 @@ void RankBlock::start(const Dataset& data, const RowRecords& records, std::span<
   growth_.draw = draw_room_.start(features.size(), rules);
   growth_.marks = marks_.data();
   growth_.marks_before = reinterpret_cast<std::uint16_t*>(marks_.data() + n_words);
-  growth_.table = table_.data();
+  growth_.tables = tables_.data();
   growth_.poll = [](void* poller, std::size_t work) { static_cast<CancelPoller*>(poller)->poll(work); };
 }
 

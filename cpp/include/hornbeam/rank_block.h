@@ -37,6 +37,7 @@ struct RankGrowth {
   using Rank = std::uint16_t;
   static constexpr std::size_t kMostRows = 4096;
   static constexpr std::size_t kWords = kMostRows / 64;
+  static constexpr std::size_t kTables = ColumnDraw::kFour;
   static constexpr std::size_t kLanes = 64;             // columns have room for so many rows more
   static constexpr std::uint32_t kMostWeight = 0x7fff;  // of all rows: counts are signed numbers of 16 bits
   // What a row counts, in a byte: how often it was drawn and, in the highest bit, its class.
@@ -70,7 +71,7 @@ struct RankGrowth {
   // Room for the kernel.
   std::uint64_t* marks;  // a bit per code; zeros, and so they are left behind
   std::uint16_t* marks_before;
-  std::uint8_t* table;  // a byte per rank; zeros, and so they are left behind
+  std::uint8_t* tables;  // kTables of a byte per rank; zeros, and so they are left behind
 
   void (*poll)(void* poller, std::size_t work);
   void* poller;
@@ -135,7 +136,7 @@ class RankBlock {
   Buffer<std::uint64_t> marks_;
   std::vector<std::uint64_t> repeats_;
   std::vector<std::uint8_t> has_repeats_;
-  std::vector<std::uint8_t> table_;
+  std::vector<std::uint8_t> tables_;
 };
 
 }  // namespace hornbeam
