@@ -353,23 +353,27 @@ double score_wide(const WideCell* cells, std::size_t n, const WideCell& start, c
 BoostKernels::Spread spread(const float* __restrict values, std::size_t n) {
   constexpr std::size_t kLanes = 64;
   double largest[kLanes] = {};
+  double smallest[kLanes];
   double sums[kLanes] = {};
+  for (double& least : smallest) least = kInfinity;
   for (std::size_t i = 0; i + kLanes <= n; i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const double size = std::abs(static_cast<double>(values[i + lane]));
       largest[lane] = largest[lane] < size ? size : largest[lane];
+      smallest[lane] = smallest[lane] > size ? size : smallest[lane];
       sums[lane] += size;
     }
   }
   BoostKernels::Spread all;
-  const auto take = [&](double most, double sum) {
+  const auto take = [&](double most, double least, double sum) {
     all.largest = std::max(all.largest, most);
+    all.smallest = std::min(all.smallest, least);
     all.sum += sum;
   };
-  for (std::size_t lane = 0; lane < kLanes; ++lane) take(largest[lane], sums[lane]);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) take(largest[lane], smallest[lane], sums[lane]);
   for (std::size_t i = n - n % kLanes; i < n; ++i) {
     const double size = std::abs(static_cast<double>(values[i]));
-    take(size, size);
+    take(size, size, size);
   }
   return all;
 }

@@ -37,6 +37,7 @@ Spread spread_of(std::span<const float> values, std::span<const RowId> rows, std
   for (std::size_t i = begin; i < end; ++i) {
     const double size = std::abs(static_cast<double>(values[rows[i]]));
     spread.largest = std::max(spread.largest, size);
+    spread.smallest = std::min(spread.smallest, size);
     spread.sum += size;
   }
   return spread;
@@ -53,6 +54,7 @@ Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows,
   Spread all;
   for (const Spread& piece : pieces) {
     all.largest = std::max(all.largest, piece.largest);
+    all.smallest = std::min(all.smallest, piece.smallest);
     all.sum += piece.sum;
   }
   return all;
@@ -67,7 +69,7 @@ BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
   Scale scale;
   scale.packed = !derivatives.weighted && gradients.largest <= kMostSpread * gradients.sum / n;
   scale.constant_hessian = derivatives.hessians.empty();
-  Spread hessians{1.0, n};
+  Spread hessians{1.0, 1.0, n};
   if (!scale.constant_hessian) {
     hessians = spread_of_all(derivatives.hessians, rows, kRowsPerTask, params_.n_threads);
     scale.packed = scale.packed && hessians.largest <= kMostSpread * hessians.sum / n;
@@ -75,6 +77,7 @@ BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
   scale.gradient = scale_for(gradients.largest, scale.packed ? kPackedGradientBits : kWideBits);
   if (!scale.constant_hessian) {
     scale.hessian = scale_for(hessians.largest, scale.packed ? kPackedHessianBits : kWideBits);
+    scale.all_rows_count = hessians.smallest * scale.hessian > 0.5;
     scale.largest_hessian = static_cast<std::int64_t>(std::nearbyint(hessians.largest * scale.hessian));
   }
   return scale;

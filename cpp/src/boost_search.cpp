@@ -165,7 +165,7 @@ void BoostGrower::name_all_codes(const NodeState& node, Split& split, Worker& wo
   const Column& column = data_.column(split.feature);
   const bool is_categorical = column.kind == ColumnKind::kCategorical;
   const bool missing_is_open = split.missing_branch < 0 && column.has_missing;
-  if (scale_.constant_hessian || !(is_categorical || missing_is_open)) return;
+  if (scale_.all_rows_count || !(is_categorical || missing_is_open)) return;
   count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
   if (missing_is_open && worker.rows_by_code[column.missing_code()] > 0) split.missing_branch = 1;
   if (!is_categorical) return;

@@ -171,12 +171,14 @@ bool thread_was_refused() {
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
                   Cancel* cancel) {
   if (n_tasks == 0) return;
-  const bool nested = inside_task;
-  Batch batch{n_tasks, task};
-  const int useful = static_cast<int>(std::min<std::size_t>(n_tasks, std::max(1, n_threads)));
-  if (nested || useful == 1 || !pool().try_run(batch, useful, cancel)) batch.run(0);
-  inside_task = nested;
-  if (batch.error) std::rethrow_exception(batch.error);
+  if (inside_task) {  // this thread has been set up for tasks already
+    for (std::size_t i = 0; i < n_tasks; ++i) task(i, 0);
+  } else {
+    Batch batch{n_tasks, task};
+    const int useful = static_cast<int>(std::min<std::size_t>(n_tasks, std::max(1, n_threads)));
+    if (useful == 1 || !pool().try_run(batch, useful, cancel)) batch.run(0);
+    if (batch.error) std::rethrow_exception(batch.error);
+  }
   if (cancel != nullptr && cancel->requested()) throw Cancelled();
 }
 

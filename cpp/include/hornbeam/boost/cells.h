@@ -30,6 +30,7 @@ struct WideCell {
     hessian -= other.hessian;
     return *this;
   }
+  friend WideCell operator+(WideCell a, const WideCell& b) { return a += b; }
   friend bool operator==(const WideCell&, const WideCell&) = default;
 };
 

@@ -69,6 +69,7 @@ class BoostGrower {
     double gradient = 1.0;  // fixed point = real * scale
     double hessian = 1.0;
     std::int64_t largest_hessian = 1;  // of one row, in fixed point
+    bool all_rows_count = true;        // no row's hessian rounds to nothing
   };
   // Where a tree begins; without a histogram its rows are counted when it grows.
   struct Root {
