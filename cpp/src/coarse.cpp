@@ -36,26 +36,28 @@ bool RowRecords::can_hold(const Dataset& data) {
 }
 
 RowRecords::RowRecords(const Dataset& data, CancelPoller& poller)
-    : first_codes_(static_cast<std::size_t>(data.n_features())) {
+    : n_rows_(data.n_rows()), first_codes_(static_cast<std::size_t>(data.n_features())) {
   const std::size_t n_features = first_codes_.size();
   fine_begin_ = (n_features + 1) / 2 * 2;
   size_ = (fine_begin_ + 2 * n_features + 7) / 8 * 8;
-  records_ = Buffer<std::uint8_t>(size_ * data.n_rows());
+  records_ = Buffer<std::uint8_t>(size_ * n_rows_);
+  groups_ = Buffer<std::uint8_t>(n_features * n_rows_);
   for (FeatureId feature = 0; feature < data.n_features(); ++feature) {
-    poller.poll(4 * data.n_rows());
+    poller.poll(4 * n_rows_);
     const Column& column = data.column(feature);
     const Place to = place(feature);
     std::array<Code, kGroups>& first_code = first_codes_[static_cast<std::size_t>(feature)];
     std::visit(
         [&](const auto& codes) {
-          const std::vector<std::uint8_t> group = group_codes(codes, data.n_rows(), column.n_codes);
+          const std::vector<std::uint8_t> group = group_codes(codes, n_rows_, column.n_codes);
           for (Code code = column.n_codes; code > 0; --code) first_code[group[code - 1]] = code - 1;
           std::uint8_t* record = records_.data();
-          for (std::size_t row = 0; row < data.n_rows(); ++row, record += size_) {
+          std::uint8_t* groups = groups_.data() + to.coarse * n_rows_;
+          for (std::size_t row = 0; row < n_rows_; ++row, record += size_) {
             const Code code = codes[row];
             const std::uint8_t coarse = group[code];
             const auto fine = static_cast<std::uint16_t>(code - first_code[coarse]);
-            record[to.coarse] = coarse;
+            record[to.coarse] = groups[row] = coarse;
             std::memcpy(record + to.fine, &fine, sizeof(fine));
           }
         },

@@ -70,6 +70,14 @@ bool each_row_at_most(std::uint32_t times, std::span<const Entry> entries) {
   return std::ranges::all_of(entries, [=](const Entry& entry) { return (entry.payload & 0xff) <= times; });
 }
 
+// Where larger nodes count by columns of groups and smaller ones become blocks, subtrees are for what is
+// left: nodes too sparse for columns, of which a cache line would have less than two rows, or too few rows
+// for a block.
+std::size_t rows_beside_ranks(const GrowTask& task, const GrowthPlan& plan) {
+  constexpr std::size_t kSparse = 32;
+  return std::max(task.data.n_rows() / kSparse, std::size_t{plan.most_codes} / RankBlock::kCodesPerRow);
+}
+
 bool draws_few_features(const GrowParams& params) {
   return params.features.size() >= kFeaturesPerTry * static_cast<std::size_t>(params.max_features);
 }
@@ -144,6 +152,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.grows_ranks = criterion.counts_by_gini && params.grows_blocks && rank_kernels() != nullptr &&
                      plan.records != nullptr && plan.growth == Growth::kDepthFirst && plan.subtree_rows > 0 &&
                      each_row_at_most(RankGrowth::kMostTimes, entries);
+  if (plan.grows_ranks) plan.subtree_rows = std::min(plan.subtree_rows, rows_beside_ranks(task, plan));
   plan.keeps_order = !params.random_splits &&
                      params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
   const bool by_numbers =

@@ -62,16 +62,21 @@ class RowRecords {
     return {byte, fine_begin_ + 2 * byte};
   }
 
+  // The coarse codes once more, by row in a column of their own.
+  const std::uint8_t* groups(Place place) const { return groups_.data() + place.coarse * n_rows_; }
+
   Code code(FeatureId feature, GroupedCode grouped) const {
     return first_codes_[static_cast<std::size_t>(feature)][grouped >> kFineBits] +
            static_cast<std::uint16_t>(grouped);
   }
 
  private:
+  std::size_t n_rows_ = 0;
   std::size_t size_ = 0;
   std::size_t fine_begin_ = 0;
   std::vector<std::array<Code, kGroups>> first_codes_;  // per feature and group
   Buffer<std::uint8_t> records_;
+  Buffer<std::uint8_t> groups_;
 };
 
 }  // namespace hornbeam

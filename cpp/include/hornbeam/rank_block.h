@@ -92,9 +92,10 @@ class RankBlock {
  public:
   explicit RankBlock(Region* region) : room_(region), codes_(region), marks_(region) {}
 
+  static constexpr std::size_t kCodesPerRow = 1024;
   // Whether a node of so many rows is worth a block: ranking them looks at a bit for every code there is.
   static bool is_worth(std::size_t n_rows, Code most_codes) {
-    return n_rows <= RankGrowth::kMostRows && n_rows * 1024 >= most_codes;
+    return n_rows <= RankGrowth::kMostRows && n_rows * kCodesPerRow >= most_codes;
   }
 
   bool started() const { return !features_.empty(); }
@@ -111,6 +112,9 @@ class RankBlock {
     Code* codes = codes_.data();
     const std::size_t n_columns = features_.size();
     for (std::size_t i = 0; i < entries.size(); ++i) {
+      // Reading a record takes so many instructions that the processor would not see the next one coming.
+      constexpr std::size_t kAhead = 8;
+      if (i + kAhead < entries.size()) prefetch(records[i + kAhead]);
       const std::uint8_t* record = records[i];
       for (std::size_t c = 0; c < n_columns; ++c)
         codes[c * growth_.stride + i] = all_->code(features_[c], places_[c].grouped(record));

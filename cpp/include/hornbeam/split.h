@@ -117,12 +117,21 @@ struct KeptRecords {
   const std::uint8_t* first;
   std::size_t size;
   const std::uint8_t* operator[](std::size_t i) const { return first + i * size; }
+  // The groups of one feature.
+  auto groups(RowRecords::Place place) const {
+    return [byte = first + place.coarse, size = size](std::size_t i) { return byte[i * size]; };
+  }
 };
-// or by row.
+// or by row. Then a node has a good part of the table's rows: of a column of groups, a cache line has
+// several.
 struct RecordsByRow {
   const RowRecords& records;
   const Entry* entries;
   const std::uint8_t* operator[](std::size_t i) const { return records.of_row(entries[i].row); }
+  auto groups(RowRecords::Place place) const {
+    return
+        [column = records.groups(place), entries = entries](std::size_t i) { return column[entries[i].row]; };
+  }
 };
 
 // A threshold that nobody has looked up yet. (Any number can be one, the mark that trees have for "none"

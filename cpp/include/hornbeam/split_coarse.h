@@ -7,6 +7,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "hornbeam/split.h"
 
@@ -23,12 +25,12 @@ void TestFinder<S>::count_groups(const Records& records, std::span<const RowReco
   const std::size_t n = entries_.size();
   const Step* steps = steps_.data();
   const auto count = [&](auto n_places) {  // known to the compiler
-    std::array<std::size_t, kCountedAtOnce> byte{};
-    for (std::size_t k = 0; k < n_places; ++k) byte[k] = places[k].coarse;
+    const auto group = [&]<std::size_t... k>(std::index_sequence<k...>) {
+      return std::array{records.groups(places[k])...};
+    }(std::make_index_sequence<decltype(n_places)::value>{});
     for (std::size_t i = 0; i < n; ++i) {
-      const std::uint8_t* record = records[i];
       const Step step = steps[i];
-      for (std::size_t k = 0; k < n_places; ++k) group_sums_[k][record[byte[k]]] += step;
+      for (std::size_t k = 0; k < n_places; ++k) group_sums_[k][group[k](i)] += step;
     }
   };
   static_assert(kCountedAtOnce == 4);
@@ -72,9 +74,10 @@ void TestFinder<S>::sort_hopeful_rows(const Records& records, RowRecords::Place 
   key_scratch_.grow_to(n);
   Code* rows = codes_.data();
   std::size_t n_rows = 0;
+  const auto group = records.groups(place);
   for (std::size_t i = 0; i < n; ++i) {
     rows[n_rows] = static_cast<Code>(i);
-    n_rows += is_hopeful_[place.group(records[i])];
+    n_rows += is_hopeful_[group(i)];
   }
   GroupedCode lowest = ~GroupedCode{0};
   GroupedCode highest = 0;
@@ -170,8 +173,9 @@ void TestFinder<S>::finish(const Column& column, const RowRecords& all, const Re
   const std::uint8_t group_right = split.group_right;
   GroupedCode low = 0;
   GroupedCode high = ~GroupedCode{0};
+  const auto group_of = records.groups(place);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const std::uint8_t group = place.group(records[i]);
+    const std::uint8_t group = group_of(i);
     if (group != group_left && group != group_right) continue;
     const GroupedCode code = place.grouped(records[i]);
     if (code <= split.last_left_grouped) {

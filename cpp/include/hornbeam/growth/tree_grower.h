@@ -237,7 +237,7 @@ class TreeGrower {
 
   // From there on, rows and what they count have few bits.
   bool starts_ranks(const Branchwork& part, const OpenNode& node) const {
-    return fit_.plan.grows_ranks && node.n_rows() <= fit_.plan.subtree_rows &&
+    return fit_.plan.grows_ranks && node.n_rows() <= fit_.params.subtree_rows &&
            RankBlock::is_worth(node.n_rows(), fit_.plan.most_codes) &&
            part.nodes[static_cast<std::size_t>(node.id)].weight <=
                RankGrowth::kMostWeight * fit_.prototype.stats().weight_unit();
