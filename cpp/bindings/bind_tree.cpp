@@ -15,19 +15,19 @@ namespace {
 template <class T>
 using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 
-template <class T>
-View<T> view(nb::handle self, const std::vector<T>& values) {
+template <class T, class Memory>
+View<T> view(nb::handle self, const std::vector<T, Memory>& values) {
   return View<T>(values.data(), {values.size()}, self);
 }
 
 template <class T>
-std::vector<T> copy(const Array1<T>& array) {
+TreeArray<T> copy(const Array1<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
 template <class T>
 std::vector<T> copy(const std::optional<Array1<T>>& array) {
-  return array ? copy(*array) : std::vector<T>{};
+  return array ? std::vector<T>(array->data(), array->data() + array->size()) : std::vector<T>{};
 }
 
 constexpr std::array kGaps = {std::pair{"branch", Gaps::kBranch}, std::pair{"fractional", Gaps::kFractional},
@@ -45,7 +45,7 @@ std::vector<NodeId> children(const Tree& tree, std::int32_t branch) {
     if (n > 2)
       throw nb::attribute_error("a tree with multiway tests has no left and right children; use first_child");
   }
-  std::vector<NodeId> child(tree.first_child);
+  std::vector<NodeId> child(tree.first_child.begin(), tree.first_child.end());
   for (NodeId& c : child) c = c == kNoChild ? kNoChild : c + branch;
   return child;
 }

@@ -21,6 +21,12 @@ class DrawnColumns {
   // constant. Behind the list, the last column is repeated until there are four times some.
   template <class TryDrawn>
   void until_informative(std::uint64_t path, const TryDrawn& try_drawn) {
+    std::size_t n_tried = 0;
+    if (draw_.max_features == kFour && draw_.n_columns > kFour && draw_.n_columns <= kMostAtOnce) {
+      draw_four(path);
+      if (try_drawn(draw_.drawn, kFour)) return;
+      n_tried = kFour;
+    }
     Stream stream(draw_.key, path);
     std::size_t n_drawn = 0;
     bool informative = false;
@@ -28,12 +34,36 @@ class DrawnColumns {
       const std::size_t n = draw(stream, n_drawn, n_drawn == 0 ? draw_.max_features : 1);
       n_drawn += n;
       list(n);
-      informative = try_drawn(draw_.drawn, n);
+      if (n_drawn > n_tried) informative = try_drawn(draw_.drawn, n);
     }
     restore(n_drawn);
   }
 
  private:
+  static constexpr std::size_t kFour = ColumnDraw::kFour;
+  static constexpr std::size_t kMostAtOnce = 64;
+
+  // What draw and list would find for the first four of up to 64 columns, in registers: draw i takes what is
+  // at a place from i on, and leaves there what was at i.
+  void draw_four(std::uint64_t path) {
+    Stream stream(draw_.key, path);
+    std::uint32_t place[kFour];
+    std::uint32_t left_there[kFour];
+    std::uint64_t columns = 0;
+    for (std::uint32_t i = 0; i < kFour; ++i) {
+      place[i] = i + stream.below(static_cast<std::uint32_t>(draw_.n_columns) - i);
+      left_there[i] = i;
+      std::uint32_t column = place[i];
+      for (std::uint32_t before = 0; before < i; ++before) {
+        column = place[before] == place[i] ? left_there[before] : column;
+        left_there[i] = place[before] == i ? left_there[before] : left_there[i];
+      }
+      columns |= std::uint64_t{1} << column;
+    }
+    for (std::size_t i = 0; i < kFour; ++i, columns &= columns - 1)
+      draw_.drawn[i] = static_cast<std::uint32_t>(std::countr_zero(columns));
+  }
+
   std::size_t draw(Stream& stream, std::size_t n_drawn, std::size_t wanted) {
     const std::size_t n_columns = draw_.n_columns;
     const std::size_t end = std::min(n_drawn + wanted, n_columns);
@@ -66,7 +96,7 @@ class DrawnColumns {
           static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits));
       bits &= bits - 1;
     }
-    for (std::size_t i = n; i % ColumnDraw::kFour != 0; ++i) draw_.drawn[i] = draw_.drawn[n - 1];
+    for (std::size_t i = n; i % kFour != 0; ++i) draw_.drawn[i] = draw_.drawn[n - 1];
   }
 
   ColumnDraw draw_;

@@ -1,295 +1,23 @@
 // The growth of value_block.h; included once per instruction set, inside a namespace that HORNBEAM_KERNELS
-// names. Columns are looked at four at a time, rows sixteen at a time; what depends on the registers there
-// are comes first.
+// names. The loops over rows are those of value_block_registers.h, the random draws those of
+// value_block_draws.h.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
-#include "drawn_columns.h"
 #include "hornbeam/criterion/counts.h"
 #include "hornbeam/sampler.h"
 #include "hornbeam/value_block.h"
+#include "value_block_draws.h"
+#include "value_block_registers.h"
 
 namespace hornbeam::HORNBEAM_KERNELS {
 
 namespace {
 
-constexpr std::size_t kLanes = BlockGrowth::kLanes;
-constexpr std::size_t kFour = BlockGrowth::kFour;
 constexpr std::size_t kSparse = 4;  // of so many rows of the table, a sparse node has less than one
-using Lanes = std::uint32_t;        // a bit per lane
-
-constexpr Lanes first_lanes(std::size_t n) {
-  return (Lanes{1} << n) - 1;
-}
-
-// Where the values of four columns begin; of a node, or of its first lanes.
-struct FourColumns {
-  const float* at[kFour];
-};
-
-struct FourExtremes {
-  alignas(16) float least[kFour];
-  alignas(16) float largest[kFour];
-};
-
-// Tests of four columns. A value is not larger than the threshold where it is not larger than the bound, the
-// largest float32 up to there.
-struct FourTests {
-  alignas(32) double threshold[kFour];
-  alignas(16) float bound[kFour];
-  Lanes informative;  // a bit per column: set unless it is constant
-};
-
-struct FourCounts {
-  std::uint32_t rows[kFour] = {};
-  std::uint32_t ones[kFour] = {};
-};
-
-// What a row, or several, count.
-constexpr std::uint32_t rows_in(std::uint32_t counts) {
-  return counts & ((1u << BlockGrowth::kOnes) - 1);
-}
-constexpr std::uint32_t ones_in(std::uint32_t counts) {
-  return counts >> BlockGrowth::kOnes;
-}
-constexpr std::size_t kMostCounted = (std::size_t{1} << BlockGrowth::kOnes) - kLanes;
-
-#if defined(__AVX512F__)
-
-// Puts together the lanes of four registers, each by itself.
-template <class Join>
-__m128 join_lanes(__m512 a, __m512 b, __m512 c, __m512 d, Join join) {
-  const __m512 ab = join(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-  const __m512 cd = join(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
-  const __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-  const __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-  const __m512 four = join(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
-  const __m512 two = join(four, _mm512_shuffle_f32x4(four, four, 0b01001110));
-  return _mm512_castps512_ps128(join(two, _mm512_shuffle_f32x4(two, two, 0b10110001)));
-}
-
-struct Smaller {
-  __m512 operator()(__m512 a, __m512 b) const { return _mm512_min_ps(a, b); }
-};
-struct Larger {
-  __m512 operator()(__m512 a, __m512 b) const { return _mm512_max_ps(a, b); }
-};
-struct Sum {
-  __m512 operator()(__m512 a, __m512 b) const {
-    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b)));
-  }
-};
-
-FourExtremes extremes(const FourColumns& columns, Lanes rows) {
-  const auto mask = static_cast<__mmask16>(rows);
-  const __m512 highest = _mm512_set1_ps(std::numeric_limits<float>::infinity());
-  const __m512 lowest = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
-  const auto low = [&](std::size_t c) { return _mm512_mask_loadu_ps(highest, mask, columns.at[c]); };
-  const auto high = [&](std::size_t c) { return _mm512_mask_loadu_ps(lowest, mask, columns.at[c]); };
-  FourExtremes found;
-  _mm_store_ps(found.least, join_lanes(low(0), low(1), low(2), low(3), Smaller{}));
-  _mm_store_ps(found.largest, join_lanes(high(0), high(1), high(2), high(3), Larger{}));
-  return found;
-}
-
-FourExtremes extremes_of_stretch(const FourColumns& columns, std::size_t n) {
-  const __m512 highest = _mm512_set1_ps(std::numeric_limits<float>::infinity());
-  const __m512 lowest = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
-  __m512 least[kFour] = {highest, highest, highest, highest};
-  __m512 largest[kFour] = {lowest, lowest, lowest, lowest};
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::size_t c = 0; c < kFour; ++c) {
-      const __m512 values = _mm512_loadu_ps(columns.at[c] + i);
-      least[c] = _mm512_min_ps(least[c], values);
-      largest[c] = _mm512_max_ps(largest[c], values);
-    }
-  }
-  const auto rest = static_cast<__mmask16>(first_lanes(n - i));
-  for (std::size_t c = 0; c < kFour; ++c) {
-    least[c] = _mm512_min_ps(least[c], _mm512_mask_loadu_ps(highest, rest, columns.at[c] + i));
-    largest[c] = _mm512_max_ps(largest[c], _mm512_mask_loadu_ps(lowest, rest, columns.at[c] + i));
-  }
-  FourExtremes found;
-  _mm_store_ps(found.least, join_lanes(least[0], least[1], least[2], least[3], Smaller{}));
-  _mm_store_ps(found.largest, join_lanes(largest[0], largest[1], largest[2], largest[3], Larger{}));
-  return found;
-}
-
-Lanes lanes_up_to(const float* values, float bound, Lanes rows) {
-  return _mm512_mask_cmp_ps_mask(static_cast<__mmask16>(rows), _mm512_loadu_ps(values), _mm512_set1_ps(bound),
-                                 _CMP_LE_OQ);
-}
-
-Lanes lanes_of_class_1(const float* counts) {
-  return _mm512_test_epi32_mask(_mm512_loadu_si512(counts), _mm512_set1_epi32(1 << BlockGrowth::kOnes));
-}
-
-// Adds up what goes left of at most kMostCounted rows.
-void count_stretch(const FourColumns& columns, const float* counts, std::size_t n, const float* bounds,
-                   FourCounts& found) {
-  __m512 bound[kFour];
-  __m512i sum[kFour];
-  for (std::size_t c = 0; c < kFour; ++c) {
-    bound[c] = _mm512_set1_ps(bounds[c]);
-    sum[c] = _mm512_setzero_si512();
-  }
-  for (std::size_t i = 0; i < n; i += kLanes) {
-    const auto here = static_cast<__mmask16>(first_lanes(std::min(kLanes, n - i)));
-    const __m512i count = _mm512_loadu_si512(counts + i);
-    for (std::size_t c = 0; c < kFour; ++c) {
-      const __mmask16 left =
-          _mm512_mask_cmp_ps_mask(here, _mm512_loadu_ps(columns.at[c] + i), bound[c], _CMP_LE_OQ);
-      sum[c] = _mm512_mask_add_epi32(sum[c], left, sum[c], count);
-    }
-  }
-  const __m128 joined = join_lanes(_mm512_castsi512_ps(sum[0]), _mm512_castsi512_ps(sum[1]),
-                                   _mm512_castsi512_ps(sum[2]), _mm512_castsi512_ps(sum[3]), Sum{});
-  alignas(16) std::uint32_t left[kFour];
-  _mm_store_si128(reinterpret_cast<__m128i*>(left), _mm_castps_si128(joined));
-  for (std::size_t c = 0; c < kFour; ++c) {
-    found.rows[c] += rows_in(left[c]);
-    found.ones[c] += ones_in(left[c]);
-  }
-}
-
-// Of a chunk of rows, those that go left move to the first places of a register, the others behind them.
-class Parting {
- public:
-  Parting(Lanes left, Lanes rows) : n_left_(static_cast<std::size_t>(std::popcount(left))) {
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const std::size_t n = static_cast<std::size_t>(std::popcount(rows));
-    const __m512i lefts = _mm512_maskz_compress_epi32(static_cast<__mmask16>(left), lanes);
-    const __m512i rights = _mm512_maskz_compress_epi32(static_cast<__mmask16>(rows & ~left), lanes);
-    // From lane n_left on, the rights: lane i gets what is at i - n_left of them.
-    const __m512i back = _mm512_sub_epi32(lanes, _mm512_set1_epi32(static_cast<int>(n_left_)));
-    to_left_ = static_cast<__mmask16>(first_lanes(n_left_));
-    to_right_ = static_cast<__mmask16>(first_lanes(n) & ~first_lanes(n_left_));
-    from_ = _mm512_mask_permutexvar_epi32(lefts, to_right_, back, rights);
-  }
-  std::size_t n_left() const { return n_left_; }
-  void move(const float* from, float* left, float* right) const {
-    const __m512 parted = _mm512_permutexvar_ps(from_, _mm512_loadu_ps(from));
-    _mm512_mask_storeu_ps(left, to_left_, parted);
-    _mm512_mask_storeu_ps(right - n_left_, to_right_, parted);
-  }
-
- private:
-  std::size_t n_left_;
-  __mmask16 to_left_;
-  __mmask16 to_right_;
-  __m512i from_;
-};
-
-#else
-
-FourExtremes extremes(const FourColumns& columns, Lanes rows) {
-  FourExtremes found;
-  for (std::size_t c = 0; c < kFour; ++c) {
-    float least = std::numeric_limits<float>::infinity();
-    float largest = -std::numeric_limits<float>::infinity();
-    for (Lanes left = rows; left != 0; left &= left - 1) {
-      const float value = columns.at[c][std::countr_zero(left)];
-      least = value < least ? value : least;
-      largest = value > largest ? value : largest;
-    }
-    found.least[c] = least;
-    found.largest[c] = largest;
-  }
-  return found;
-}
-
-FourExtremes extremes_of_stretch(const FourColumns& columns, std::size_t n) {
-  constexpr std::size_t kAtOnce = 8;
-  FourExtremes found;
-  for (std::size_t c = 0; c < kFour; ++c) {
-    const float* values = columns.at[c];
-    float least[kAtOnce];
-    float largest[kAtOnce];
-    for (std::size_t j = 0; j < kAtOnce; ++j) least[j] = largest[j] = values[0];
-    std::size_t i = 0;
-    for (; i + kAtOnce <= n; i += kAtOnce) {
-      for (std::size_t j = 0; j < kAtOnce; ++j) {
-        least[j] = values[i + j] < least[j] ? values[i + j] : least[j];
-        largest[j] = values[i + j] > largest[j] ? values[i + j] : largest[j];
-      }
-    }
-    for (; i < n; ++i) {
-      least[0] = values[i] < least[0] ? values[i] : least[0];
-      largest[0] = values[i] > largest[0] ? values[i] : largest[0];
-    }
-    found.least[c] = *std::min_element(least, least + kAtOnce);
-    found.largest[c] = *std::max_element(largest, largest + kAtOnce);
-  }
-  return found;
-}
-
-Lanes lanes_up_to(const float* values, float bound, Lanes rows) {
-  Lanes up_to = 0;
-  for (std::size_t lane = 0; lane < kLanes; ++lane)
-    up_to |= static_cast<Lanes>(values[lane] <= bound) << lane;
-  return up_to & rows;
-}
-
-std::uint32_t count_at(const float* counts, std::size_t i) {
-  std::uint32_t count;
-  std::memcpy(&count, counts + i, sizeof(count));
-  return count;
-}
-
-Lanes lanes_of_class_1(const float* counts) {
-  Lanes ones = 0;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) ones |= (ones_in(count_at(counts, lane)) & 1) << lane;
-  return ones;
-}
-
-void count_stretch(const FourColumns& columns, const float* counts, std::size_t n, const float* bounds,
-                   FourCounts& found) {
-  for (std::size_t c = 0; c < kFour; ++c) {
-    const float* values = columns.at[c];
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += values[i] <= bounds[c] ? count_at(counts, i) : 0;
-    found.rows[c] += rows_in(sum);
-    found.ones[c] += ones_in(sum);
-  }
-}
-
-class Parting {
- public:
-  Parting(Lanes left, Lanes rows) : n_left_(static_cast<std::size_t>(std::popcount(left))) {
-    for (Lanes rest = left; rest != 0; rest &= rest - 1) from_[n_++] = lowest(rest);
-    for (Lanes rest = rows & ~left; rest != 0; rest &= rest - 1) from_[n_++] = lowest(rest);
-  }
-  std::size_t n_left() const { return n_left_; }
-  void move(const float* from, float* left, float* right) const {
-    for (std::size_t i = 0; i < n_left_; ++i) left[i] = from[from_[i]];
-    for (std::size_t i = n_left_; i < n_; ++i) right[i - n_left_] = from[from_[i]];
-  }
-
- private:
-  static std::uint8_t lowest(Lanes lanes) { return static_cast<std::uint8_t>(std::countr_zero(lanes)); }
-
-  std::size_t n_left_;
-  std::size_t n_ = 0;
-  std::uint8_t from_[kLanes];
-};
-
-#endif
-
-// The largest float32 that is not larger.
-float bound_of(double threshold) {
-  const auto nearest = static_cast<float>(threshold);
-  const auto bits = std::bit_cast<std::uint32_t>(nearest);
-  constexpr std::uint32_t kSign = 0x80000000u;
-  const std::uint32_t next = nearest > 0 ? bits - 1 : (bits | kSign) + 1;  // below either zero comes the same
-  return std::bit_cast<float>(static_cast<double>(nearest) > threshold ? next : bits);
-}
 
 // Scores of a branch of few rows, by its rows and those of class 1.
 struct FewScores {
@@ -335,7 +63,7 @@ struct LaneNode {
 
 class BlockGrower {
  public:
-  explicit BlockGrower(BlockGrowth& growth) : growth_(growth), draw_(growth.draw), n_nodes_(growth.n_nodes) {}
+  explicit BlockGrower(BlockGrowth& growth) : growth_(growth), draws_(growth), n_nodes_(growth.n_nodes) {}
 
   void grow() {
     std::size_t n_waiting = 0;
@@ -363,60 +91,36 @@ class BlockGrower {
     return !pure & !ends;
   }
 
-  // ---- the features to try
+  // ---- tests
 
-  template <class TryFour>
-  void try_columns(std::uint64_t path, const TryFour& try_four) {
-    draw_.until_informative(path, [&](const std::uint32_t* drawn, std::size_t n) {
-      bool informative = false;
-      for (std::size_t first = 0; first < n; first += kFour)
-        informative |= try_four(drawn + first, std::min(kFour, n - first));
-      return informative;
-    });
-  }
-
-  // Of a column that is not constant.
-  double draw_threshold(std::uint32_t column, std::uint64_t path, float least, float largest) const {
-    Stream stream(growth_.threshold_keys[column], path);
-    return random_threshold(*growth_.columns[column], least, largest, stream.unit());
-  }
-
-  FourTests draw_tests(const std::uint32_t* drawn, std::uint64_t path, const FourExtremes& extremes) const {
-    FourTests tests;
-    tests.informative = 0;
-    for (std::size_t c = 0; c < kFour; ++c) {
-      const bool informative = extremes.least[c] != extremes.largest[c];
-      tests.informative |= static_cast<Lanes>(informative) << c;
-      tests.threshold[c] = extremes.least[c];
-      if (informative)
-        tests.threshold[c] = draw_threshold(drawn[c], path, extremes.least[c], extremes.largest[c]);
-      tests.bound[c] = bound_of(tests.threshold[c]);
-    }
-    return tests;
-  }
-
-  // Offers a test of the node, by what goes left.
+  // Offers tests of four columns, by what goes left. Which one wins is a matter of chance, so nothing
+  // branches on it. (A column that is there twice does not win a second time.)
   template <class Score>
-  static void offer(const Score& score, const CountedNode& node, std::uint32_t rows, std::uint32_t ones,
-                    Lanes lanes, std::uint32_t column, std::size_t c, const FourTests& tests,
-                    BestTest& best) {
-    if ((tests.informative >> c & 1) == 0) return;
-    const double here = score(rows, ones) + score(node.rows - rows, node.ones - ones);
-    if (here > best.score + tie_slack(best.score, 0.0)) {
-      best.column = static_cast<std::int32_t>(column);
-      best.threshold = tests.threshold[c];
-      best.bound = tests.bound[c];
-      best.left_rows = rows;
-      best.left_ones = ones;
-      best.left_lanes = lanes;
+  static void offer(const Score& score, const CountedNode& node, const std::uint32_t* drawn,
+                    const FourTests& tests, const FourCounts& left, const Lanes* left_lanes, BestTest& best) {
+    double here[kFour];
+    for (std::size_t c = 0; c < kFour; ++c) {
+      const double both =
+          score(left.rows[c], left.ones[c]) + score(node.rows - left.rows[c], node.ones - left.ones[c]);
+      here[c] = (tests.informative >> c & 1) != 0 ? both : -1.0;
     }
-    best.score = std::max(best.score, here);
+    std::size_t winner = kFour;
+    for (std::size_t c = 0; c < kFour; ++c) {
+      winner = here[c] > best.score + tie_slack(best.score, 0.0) ? c : winner;
+      best.score = std::max(best.score, here[c]);
+    }
+    if (winner == kFour) return;
+    best.column = static_cast<std::int32_t>(drawn[winner]);
+    best.threshold = tests.threshold[winner];
+    best.bound = tests.bound[winner];
+    best.left_rows = left.rows[winner];
+    best.left_ones = left.ones[winner];
+    best.left_lanes = left_lanes[winner];
   }
 
   // Writes down a node's test and its children; returns the first of them, or -1 if the test is not worth it.
   std::int32_t split(std::int32_t id, double score, const BestTest& best) {
     CountedNode& node = growth_.nodes[id];
-    node.first_child = kNoChild;
     if (!best.found()) return -1;
     const double gain = std::max(0.0, (best.score - score) * growth_.rules.weight_unit);
     if (growth_.rules.least_gain.is_more_than(gain)) return -1;
@@ -437,35 +141,52 @@ class BlockGrower {
 
   // ---- nodes whose rows move
 
-  // Finds the test of a node, given where the values of four columns are.
-  template <class Columns>
-  BestTest find_test(const Waiting& node, const float* counts, const Columns& columns_of) {
+  // Finds the test of a node and carries it out. `look_at` says where the values of four columns are, those
+  // of the node's rows one after the other, and their extremes.
+  template <class LookAt>
+  void grow_node(const Waiting& node, std::size_t& n_waiting, const LookAt& look_at) {
     const CountedNode& counted = growth_.nodes[node.node];
+    const ListedRow* rows = growth_.list[node.side] + node.begin;
+    const Lanes no_lanes[kFour] = {};
     BestTest best;
-    try_columns(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
-      const FourColumns columns = columns_of(drawn);
-      const FourTests tests = draw_tests(drawn, node.path, extremes_of_stretch(columns, node.n_rows));
-      const FourCounts left = count(columns, counts, node.n_rows, tests);
-      for (std::size_t c = 0; c < n; ++c)
-        offer(AnyScore{}, counted, left.rows[c], left.ones[c], 0, drawn[c], c, tests, best);
+    const float* tested = nullptr;
+    std::size_t n_looks = 0;
+    std::size_t winning_look = 0;
+    draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
+      FourColumns columns;
+      const FourTests tests = draws_.tests(drawn, node.path, look_at(drawn, columns));
+      const std::int32_t before = best.column;
+      offer(AnyScore{}, counted, drawn, tests, count(columns, rows, node.n_rows, tests), no_lanes, best);
+      ++n_looks;
+      if (best.column != before) {
+        winning_look = n_looks;
+        tested = columns.at[std::find(drawn, drawn + kFour, static_cast<std::uint32_t>(best.column)) - drawn];
+      }
       return tests.informative != 0;
     });
-    return best;
+    if (!best.found()) return;
+    if (winning_look != n_looks) {  // others lie where its values were
+      std::uint32_t again[kFour];
+      std::fill_n(again, kFour, static_cast<std::uint32_t>(best.column));
+      FourColumns columns;
+      look_at(again, columns);
+      tested = columns.at[0];
+    }
+    split_rows(node, best, tested, n_waiting);
   }
 
-  static FourCounts count(FourColumns columns, const float* counts, std::size_t n, const FourTests& tests) {
+  static FourCounts count(FourColumns columns, const ListedRow* rows, std::size_t n, const FourTests& tests) {
     FourCounts found;
-    for (; n > kMostCounted; n -= kMostCounted, counts += kMostCounted) {
-      count_stretch(columns, counts, kMostCounted, tests.bound, found);
+    for (; n > kMostCounted; n -= kMostCounted, rows += kMostCounted) {
+      count_stretch(columns, rows, kMostCounted, tests.bound, found);
       for (const float*& at : columns.at) at += kMostCounted;
     }
-    count_stretch(columns, counts, n, tests.bound, found);
+    count_stretch(columns, rows, n, tests.bound, found);
     return found;
   }
 
   // Carries out the test: `tested` are the values it looks at.
-  void split_rows(const Waiting& node, const BestTest& best, const TwoSides& rows, const float* tested,
-                  std::size_t& n_waiting) {
+  void split_rows(const Waiting& node, const BestTest& best, const float* tested, std::size_t& n_waiting) {
     const CountedNode& counted = growth_.nodes[node.node];
     const std::int32_t first = split(node.node, AnyScore{}(counted.rows, counted.ones), best);
     if (first < 0) return;
@@ -473,7 +194,9 @@ class BlockGrower {
     const std::int32_t depth = node.depth + 1;
     const bool opens[2] = {is_open(children[0], depth), is_open(children[1], depth)};
     if (!opens[0] && !opens[1]) return;
-    part_rows(node, rows, tested, best.bound, best.left_rows);
+    ListedRow* left = growth_.list[1 - node.side] + node.begin;
+    part_rows(growth_.list[node.side] + node.begin, tested, node.n_rows, best.bound, left,
+              left + best.left_rows);
     // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
     const std::size_t begin[2] = {node.begin, node.begin + best.left_rows};
     const std::int32_t larger = children[1].rows > children[0].rows ? 1 : 0;
@@ -485,158 +208,126 @@ class BlockGrower {
     }
   }
 
-  static void part_rows(const Waiting& node, const TwoSides& rows, const float* tested, float bound,
-                        std::size_t n_left) {
-    const float* from = rows.column(node.side, 0, node.begin);
-    float* left = rows.column(1 - node.side, 0, node.begin);
-    float* right = left + n_left;
-    for (std::size_t i = 0; i < node.n_rows; i += kLanes) {
-      const std::size_t n = std::min(kLanes, node.n_rows - i);
-      const Parting parting(lanes_up_to(tested + i, bound, first_lanes(n)), first_lanes(n));
-      for (std::size_t c = 0, at = 0; c <= rows.n_columns; ++c, at += rows.stride)
-        parting.move(from + i + at, left + at, right + at);
-      left += parting.n_left();
-      right += n - parting.n_left();
-    }
-  }
-
-  // ---- listed rows
+  // ---- rows of the table
 
   void grow_listed(const Waiting& node, std::size_t& n_waiting) {
-    const TwoSides& list = growth_.list;
-    const float* rows = list.column(node.side, 0, node.begin);
-    std::fill_n(in_fetched_, kFour, -1);
-    const BestTest best =
-        find_test(node, list.column(node.side, 1, node.begin), [&](const std::uint32_t* drawn) {
-          FourColumns columns;
-          for (std::size_t c = 0; c < kFour; ++c) {
-            columns.at[c] = growth_.fetched[c];
-            in_fetched_[c] = static_cast<std::int32_t>(drawn[c]);
-          }
-          fetch_four(drawn, rows, node.n_rows);
-          return columns;
-        });
-    std::size_t c = 0;
-    if (!best.found()) return;
-    while (c < kFour && in_fetched_[c] != best.column) ++c;
-    if (c == kFour) fetch(growth_.by_row[best.column], rows, node.n_rows, growth_.fetched[c = 0]);
-    split_rows(node, best, list, growth_.fetched[c], n_waiting);
+    const ListedRow* rows = growth_.list[node.side] + node.begin;
+    grow_node(node, n_waiting, [&](const std::uint32_t* drawn, FourColumns& columns) {
+      for (std::size_t c = 0; c < kFour; ++c) {
+        const bool as_they_are = growth_.whole_table && node.n_rows == growth_.table_rows;
+        columns.at[c] = as_they_are ? growth_.by_row[drawn[c]] : growth_.fetched[c];
+        if (!as_they_are && node.n_rows * kSparse >= growth_.table_rows)
+          fetch(growth_.by_row[drawn[c]], rows, node.n_rows, growth_.fetched[c]);
+      }
+      if (node.n_rows * kSparse < growth_.table_rows) fetch_sparse(drawn, rows, node.n_rows);
+      return extremes_of(columns, node.n_rows);
+    });
   }
 
-  static std::uint32_t row_at(const float* rows, std::size_t i) {
-    std::uint32_t row;
-    std::memcpy(&row, rows + i, sizeof(row));
-    return row;
-  }
-
-  const float* record_at(const float* rows, std::size_t i) const {
-    return growth_.records + row_at(rows, i) * growth_.record_size;
-  }
+  const float* record_of(ListedRow row) const { return growth_.records + (row >> 1) * growth_.record_size; }
 
   // Where most of a column's cache lines hold a row of the node, columns are read; else records, of which
   // fewer lines are needed.
-  void fetch_four(const std::uint32_t* drawn, const float* rows, std::size_t n) const {
-    if (n * kSparse >= growth_.table_rows) {
-      for (std::size_t c = 0; c < kFour; ++c) fetch(growth_.by_row[drawn[c]], rows, n, growth_.fetched[c]);
-      return;
-    }
+  void fetch_sparse(const std::uint32_t* drawn, const ListedRow* rows, std::size_t n) const {
     std::size_t feature[kFour];
     for (std::size_t c = 0; c < kFour; ++c) feature[c] = static_cast<std::size_t>(growth_.features[drawn[c]]);
     for (std::size_t i = 0; i < n; ++i) {
-      const float* record = record_at(rows, i);
-      const float* later = record_at(rows, std::min(i + kLanes, n - 1));
+      const float* record = record_of(rows[i]);
+      const float* later = record_of(rows[std::min(i + kLanes, n - 1)]);
       for (std::size_t c = 0; c < kFour; ++c) prefetch(later + feature[c]);
       for (std::size_t c = 0; c < kFour; ++c) growth_.fetched[c][i] = record[feature[c]];
     }
   }
 
-  static void fetch(const float* by_row, const float* rows, std::size_t n, float* to) {
-    for (std::size_t i = 0; i < n; ++i) to[i] = by_row[row_at(rows, i)];
+  static void fetch(const float* by_row, const ListedRow* rows, std::size_t n, float* to) {
+    for (std::size_t i = 0; i < n; ++i) to[i] = by_row[rows[i] >> 1];
   }
 
-  // ---- rows in the block
+  // ---- rows of the block
 
   void grow_held(const Waiting& listed, std::size_t n_listed) {
     hold(listed);
     std::size_t n_waiting = n_listed;
-    waiting_[n_waiting++] = {0, listed.n_rows, listed.path, listed.node, listed.depth, 0};
+    waiting_[n_waiting++] = listed;
     while (n_waiting > n_listed) {
       const Waiting node = waiting_[--n_waiting];
       if (node.n_rows <= kLanes) {
         grow_lanes(node);
         continue;
       }
-      const TwoSides& block = growth_.block;
-      const float* values = block.column(node.side, 0, node.begin);
-      const BestTest best =
-          find_test(node, values + block.n_columns * block.stride, [&](const std::uint32_t* drawn) {
-            FourColumns columns;
-            for (std::size_t c = 0; c < kFour; ++c) columns.at[c] = values + drawn[c] * block.stride;
-            return columns;
-          });
-      const auto tested = static_cast<std::size_t>(std::max(best.column, 0));
-      split_rows(node, best, block, values + tested * block.stride, n_waiting);
+      const ListedRow* rows = growth_.list[node.side] + node.begin;
+      grow_node(node, n_waiting, [&](const std::uint32_t* drawn, FourColumns& columns) {
+        columns = {growth_.fetched[0], growth_.fetched[1], growth_.fetched[2], growth_.fetched[3]};
+        return fetch_four(columns_of_block(drawn), rows, node.n_rows, growth_.fetched);
+      });
     }
   }
 
-  // Copies a node's rows into the block.
+  FourColumns columns_of_block(const std::uint32_t* drawn) const {
+    const float* block = growth_.block;
+    return {block + drawn[0], block + drawn[1], block + drawn[2], block + drawn[3]};
+  }
+
+  // Copies the records of a node's rows into the block; from then on its rows are listed by where they are
+  // there.
   void hold(const Waiting& node) const {
-    const TwoSides& list = growth_.list;
-    const TwoSides& block = growth_.block;
-    const float* rows = list.column(node.side, 0, node.begin);
-    std::memcpy(block.column(0, block.n_columns, 0), list.column(node.side, 1, node.begin),
-                node.n_rows * sizeof(float));
-    float* to = block.column(0, 0, 0);
-    for (std::size_t first = 0; first < node.n_rows; first += kLanes) {
-      const float* records[kLanes];
-      for (std::size_t i = 0; i < kLanes; ++i) {
-        records[i] = record_at(rows, std::min(first + i, node.n_rows - 1));
-        const float* later = record_at(rows, std::min(first + i + kLanes, node.n_rows - 1));
-        for (std::size_t c = 0; c < growth_.record_size; c += kLanes) prefetch(later + c);
-      }
-      for (std::size_t c = 0; c < block.n_columns; ++c) {
-        const auto feature = static_cast<std::size_t>(growth_.features[c]);
-        for (std::size_t i = 0; i < kLanes; ++i) to[c * block.stride + first + i] = records[i][feature];
+    const std::size_t size = growth_.draw.n_columns;
+    ListedRow* rows = growth_.list[node.side] + node.begin;
+    float* to = growth_.block;
+    for (std::size_t i = 0; i < node.n_rows; ++i, to += size) {
+      const float* record = record_of(rows[i]);
+      const float* later = record_of(rows[std::min(i + kLanes, node.n_rows - 1)]);
+      for (std::size_t c = 0; c < growth_.record_size; c += kLanes) prefetch(later + c);
+      if (growth_.whole_records) {
+        std::memcpy(to, record, size * sizeof(float));
+      } else {
+        for (std::size_t c = 0; c < size; ++c) to[c] = record[growth_.features[c]];
       }
     }
+    for (std::size_t i = 0; i < node.n_rows; ++i)
+      rows[i] = static_cast<ListedRow>(i * size) << 1 | (rows[i] & 1);
   }
 
   // ---- lanes
 
-  BestTest find_test_of_lanes(const LaneNode& node, const float* base, Lanes ones, const FewScores& score) {
+  BestTest find_test_of_lanes(const LaneNode& node, const RowsInLanes& rows, const FewScores& score) {
     const CountedNode& counted = growth_.nodes[node.node];
     BestTest best;
-    try_columns(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
-      FourColumns columns;
-      for (std::size_t c = 0; c < kFour; ++c) columns.at[c] = base + drawn[c] * growth_.block.stride;
-      const FourTests tests = draw_tests(drawn, node.path, extremes(columns, node.rows));
-      for (std::size_t c = 0; c < n; ++c) {
-        const Lanes left = lanes_up_to(columns.at[c], tests.bound[c], node.rows);
-        offer(score, counted, static_cast<std::uint32_t>(std::popcount(left)),
-              static_cast<std::uint32_t>(std::popcount(left & ones)), left, drawn[c], c, tests, best);
+    draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
+      const RowsInLanes::Values values = rows.values(columns_of_block(drawn), node.rows);
+      const FourTests tests = draws_.tests(drawn, node.path, values.extremes());
+      FourCounts left;
+      Lanes lanes[kFour];
+      for (std::size_t c = 0; c < kFour; ++c) {
+        lanes[c] = values.up_to(c, tests.bound[c]);
+        left.rows[c] = static_cast<std::uint32_t>(std::popcount(lanes[c]));
+        left.ones[c] = static_cast<std::uint32_t>(std::popcount(lanes[c] & rows.ones()));
       }
+      offer(score, counted, drawn, tests, left, lanes, best);
       return tests.informative != 0;
     });
     return best;
   }
 
   // Of two rows, every test that parts them is as good as any other: the first one stays.
-  BestTest find_test_of_two(const LaneNode& node, const float* base, Lanes ones, const FewScores& score) {
-    const auto one = static_cast<std::size_t>(std::countr_zero(node.rows));
-    const auto other = static_cast<std::size_t>(std::bit_width(node.rows)) - 1;
+  BestTest find_test_of_two(const LaneNode& node, const ListedRow* rows, const FewScores& score) {
+    const ListedRow one = rows[std::countr_zero(node.rows)];
+    const ListedRow other = rows[std::bit_width(node.rows) - 1];
     BestTest best;
-    try_columns(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
-      for (std::size_t c = 0; c < n && !best.found(); ++c) {
-        const float* values = base + drawn[c] * growth_.block.stride;
-        if (values[one] == values[other]) continue;
-        const bool one_is_less = values[one] < values[other];
-        best.threshold = draw_threshold(drawn[c], node.path, values[one_is_less ? one : other],
-                                        values[one_is_less ? other : one]);
+    draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
+      for (std::size_t c = 0; c < kFour && !best.found(); ++c) {
+        const float value = growth_.block[(one >> 1) + drawn[c]];
+        const float other_value = growth_.block[(other >> 1) + drawn[c]];
+        if (value == other_value) continue;
+        const bool less = value < other_value;
+        best.threshold =
+            draws_.threshold(drawn[c], node.path, less ? value : other_value, less ? other_value : value);
         best.column = static_cast<std::int32_t>(drawn[c]);
-        best.left_lanes = Lanes{1} << (one_is_less ? one : other);
+        const Lanes first = node.rows & (~node.rows + 1);
+        best.left_lanes = less ? first : node.rows ^ first;
         best.left_rows = 1;
-        best.left_ones = (best.left_lanes & ones) != 0 ? 1 : 0;
-        best.score = score(1, best.left_ones) + score(1, 1 - best.left_ones);
+        best.left_ones = (less ? one : other) & 1;
+        best.score = score(1, 0) + score(1, 1);
       }
       return best.found();
     });
@@ -645,9 +336,8 @@ class BlockGrower {
 
   void grow_lanes(const Waiting& root) {
     static const FewScores score;
-    const TwoSides& block = growth_.block;
-    const float* base = block.column(root.side, 0, root.begin);
-    const Lanes ones = lanes_of_class_1(base + block.n_columns * block.stride);
+    const ListedRow* listed = growth_.list[root.side] + root.begin;
+    const RowsInLanes in_lanes(listed);
     // First come, first served: neighbours in the list do not wait for each other.
     LaneNode nodes[2 * kLanes];
     std::size_t n_nodes = 0;
@@ -655,8 +345,8 @@ class BlockGrower {
     for (std::size_t i = 0; i < n_nodes; ++i) {
       const LaneNode node = nodes[i];
       const CountedNode& counted = growth_.nodes[node.node];
-      const BestTest best = counted.rows == 2 ? find_test_of_two(node, base, ones, score)
-                                              : find_test_of_lanes(node, base, ones, score);
+      const BestTest best = counted.rows == 2 ? find_test_of_two(node, listed, score)
+                                              : find_test_of_lanes(node, in_lanes, score);
       const std::int32_t first = split(node.node, score(counted.rows, counted.ones), best);
       if (first < 0) continue;
       const Lanes rows[2] = {best.left_lanes, node.rows ^ best.left_lanes};
@@ -669,10 +359,9 @@ class BlockGrower {
   }
 
   BlockGrowth& growth_;
-  DrawnColumns draw_;
+  NodeDraws draws_;
   std::size_t n_nodes_;
   Waiting waiting_[kMostWaiting];
-  std::int32_t in_fetched_[kFour];  // which columns
 };
 
 void grow(BlockGrowth& growth) {

@@ -53,15 +53,19 @@ struct NodePlace {
 
 class Assembly {
  public:
-  Assembly(const Dataset& data, const std::vector<Branchwork>& parts, const CategoryPlan& plan, Tree& tree)
-      : data_(data), parts_(parts), plan_(plan), tree_(tree), value_size_(tree.value_size()) {}
+  Assembly(const Dataset& data, const std::vector<Branchwork>& parts, const CategoryPlan& plan,
+           Region* region, Tree& tree)
+      : data_(data),
+        parts_(parts),
+        plan_(plan),
+        tree_(tree),
+        value_size_(tree.value_size()),
+        order_(count_nodes(), region) {}
 
   void run() {
-    const std::size_t n_nodes = count_nodes();
-    make_room(n_nodes);
-    order_.reserve(n_nodes);
-    order_.push_back(resolve({0, 0, false}));
-    for (std::size_t i = 0; i < order_.size(); ++i) {
+    make_room(order_.size());
+    add(resolve({0, 0, false}));
+    for (std::size_t i = 0; i < n_ordered_; ++i) {
       const NodePlace place = order_[i];
       if (place.counted) {
         prefetch_counted(i + kAhead);
@@ -79,6 +83,8 @@ class Assembly {
 
  private:
   static constexpr std::size_t kAhead = 16;  // nodes between asking for one and reading it
+
+  void add(NodePlace place) { order_[n_ordered_++] = place; }
 
   const Branchwork& part_of(NodePlace place) const { return parts_[static_cast<std::size_t>(place.part)]; }
   const NodeRecord& record(NodePlace place) const {
@@ -102,12 +108,13 @@ class Assembly {
     return n;
   }
 
+  // What is in it is set node by node.
   void make_room(std::size_t n_nodes) {
-    tree_.first_child.assign(n_nodes, kNoChild);
-    tree_.n_branches.assign(n_nodes, 0);
-    tree_.feature.assign(n_nodes, kNoFeature);
-    tree_.threshold.assign(n_nodes, kNoThreshold);
-    tree_.category_begin.assign(n_nodes, kNoTable);
+    tree_.first_child.resize(n_nodes);
+    tree_.n_branches.resize(n_nodes);
+    tree_.feature.resize(n_nodes);
+    tree_.threshold.resize(n_nodes);
+    tree_.category_begin.resize(n_nodes);
     tree_.missing_branch.resize(n_nodes);
     tree_.n_samples.resize(n_nodes);
     tree_.weight.resize(n_nodes);
@@ -134,21 +141,28 @@ class Assembly {
     tree_.missing_branch[i] = node.missing_branch;
     TreeSurrogates& surrogates = tree_.surrogates;
     if (!surrogates.begin.empty()) surrogates.begin[i] = static_cast<std::int64_t>(surrogates.feature.size());
-    if (node.split < 0) return;
+    if (node.split < 0) return write_no_test(i);
     const Split& split = part.splits[static_cast<std::size_t>(node.split)];
     const Column& column = data_.column(split.feature);
-    tree_.first_child[i] = static_cast<NodeId>(order_.size());
+    tree_.first_child[i] = static_cast<NodeId>(n_ordered_);
     tree_.n_branches[i] = split.n_branches;
     tree_.feature[i] = split.feature;
-    if (column.kind == ColumnKind::kCategorical) {
-      tree_.category_begin[i] = add_table(tree_, plan_, column, split, node.missing_branch);
-    } else {
-      tree_.threshold[i] = split.threshold;
-    }
+    const bool by_table = column.kind == ColumnKind::kCategorical;
+    tree_.threshold[i] = by_table ? kNoThreshold : split.threshold;
+    tree_.category_begin[i] =
+        by_table ? add_table(tree_, plan_, column, split, node.missing_branch) : kNoTable;
     for (std::int32_t b = 0; b < split.n_branches; ++b)
-      order_.push_back(resolve({place.part, node.first_child + b, false}));
+      add(resolve({place.part, node.first_child + b, false}));
     for (const Surrogate& surrogate : split.surrogates)
       add_surrogate(surrogate, data_.column(surrogate.feature), node.missing_branch, surrogates);
+  }
+
+  void write_no_test(std::size_t i) {
+    tree_.first_child[i] = kNoChild;
+    tree_.n_branches[i] = 0;
+    tree_.feature[i] = kNoFeature;
+    tree_.threshold[i] = kNoThreshold;
+    tree_.category_begin[i] = kNoTable;
   }
 
   void write_counted(std::size_t i, NodePlace place) {
@@ -160,18 +174,23 @@ class Assembly {
     tree_.n_samples[i] = node.samples;
     tree_.weight[i] = facts.weight;
     tree_.impurity[i] = facts.impurity;
-    if (node.first_child == kNoChild) return;
+    if (node.first_child == kNoChild) {
+      tree_.gain[i] = 0.0;
+      tree_.missing_branch[i] = 0;
+      return write_no_test(i);
+    }
     tree_.gain[i] = node.gain;
-    tree_.first_child[i] = static_cast<NodeId>(order_.size());
+    tree_.first_child[i] = static_cast<NodeId>(n_ordered_);
     tree_.n_branches[i] = 2;
     tree_.feature[i] = node.feature;
     tree_.threshold[i] = node.threshold;
+    tree_.category_begin[i] = kNoTable;
     const CountedNode& left = counted[static_cast<std::size_t>(node.first_child)];
     const CountedNode& right = counted[static_cast<std::size_t>(node.first_child) + 1];
     tree_.missing_branch[i] =
         weight_of(right, counted.row_weight()) > weight_of(left, counted.row_weight()) ? 1 : 0;
-    order_.push_back({place.part, node.first_child, true});
-    order_.push_back({place.part, node.first_child + 1, true});
+    add({place.part, node.first_child, true});
+    add({place.part, node.first_child + 1, true});
   }
 
   static double weight_of(const CountedNode& node, double row_weight) {
@@ -179,7 +198,7 @@ class Assembly {
   }
 
   void prefetch_counted(std::size_t i) const {
-    if (i >= order_.size() || !order_[i].counted) return;
+    if (i >= n_ordered_ || !order_[i].counted) return;
     const NodePlace place = order_[i];
     prefetch(&part_of(place).counted[static_cast<std::size_t>(place.id)]);
   }
@@ -189,7 +208,8 @@ class Assembly {
   const CategoryPlan& plan_;
   Tree& tree_;
   std::size_t value_size_;
-  std::vector<NodePlace> order_;  // of the tree's nodes
+  Buffer<NodePlace> order_;    // of the tree's nodes,
+  std::size_t n_ordered_ = 0;  // as far as it is known
 };
 
 }  // namespace
@@ -204,11 +224,11 @@ void set_thresholds(const Dataset& data, Branchwork& part) {
 }
 
 Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
-              const CategoryPlan& plan) {
+              const CategoryPlan& plan, Region* region) {
   Tree tree;
   tree.n_outputs = n_outputs;
   tree.n_values = n_values;
-  Assembly(data, parts, plan, tree).run();
+  Assembly(data, parts, plan, region, tree).run();
   return tree;
 }
 

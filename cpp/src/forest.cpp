@@ -66,10 +66,24 @@ double total_weight(const Target& target, const Sample& sample) {
   return total;
 }
 
+// Whether every member draws all units, once each: then none differs from another.
+bool draws_all(const Draws& draws) {
+  if (draws.with_replacement || !draws.unit_weights.empty()) return false;
+  for (std::size_t stratum = 0; stratum < draws.draws_per_stratum.size(); ++stratum) {
+    if (draws.draws_per_stratum[stratum] < draws.stratum_begin[stratum + 1] - draws.stratum_begin[stratum])
+      return false;
+  }
+  return true;
+}
+
+// `all_rows` if every member draws them.
 GrownTree grow_member(const Dataset& data, const Target& target, const Draws& draws,
-                      const ForestParams& params, std::size_t position, GrowParams growth, Cancel& cancel) {
+                      const DrawnRows& all_rows, const ForestParams& params, std::size_t position,
+                      GrowParams growth, Cancel& cancel) {
   const std::uint64_t member = params.first_member + position;
-  const DrawnRows drawn = draw_rows(draws, member);
+  const bool as_all = !all_rows.rows.empty();
+  const DrawnRows own_rows = as_all ? DrawnRows{} : draw_rows(draws, member);
+  const DrawnRows& drawn = as_all ? all_rows : own_rows;
   const Sample sample{drawn.rows, drawn.multiplicity};
   growth.key = params.member_keys[position];
   if (params.features_per_member > 0) {
@@ -166,12 +180,13 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Target& target, co
     CancelPoller poller(cancel, growth.on_calling_thread);
     growth.records = &records.emplace(data, poller);
   }
+  const DrawnRows all_rows = draws_all(draws) ? draw_rows(draws, params.first_member) : DrawnRows{};
   Arena arena(static_cast<std::size_t>(std::max(1, growth.n_threads)));
   growth.regions = arena.regions();
   // One tree per core; where there are fewer trees than cores, the cores share each tree.
   if (n_members < static_cast<std::size_t>(std::max(1, growth.n_threads))) {
     for (std::size_t i = 0; i < n_members; ++i)
-      grown[i] = grow_member(data, target, draws, params, i, growth, cancel);
+      grown[i] = grow_member(data, target, draws, all_rows, params, i, growth, cancel);
     return grown;
   }
   growth.n_threads = 1;
@@ -181,7 +196,7 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Target& target, co
         GrowParams alone = growth;
         alone.on_calling_thread = worker == 0;
         alone.regions = arena.regions().subspan(static_cast<std::size_t>(worker), 1);
-        grown[i] = grow_member(data, target, draws, params, i, std::move(alone), cancel);
+        grown[i] = grow_member(data, target, draws, all_rows, params, i, std::move(alone), cancel);
       },
       &cancel);
   return grown;

@@ -132,9 +132,13 @@ int distant_exponent(std::span<const double> numbers) {
   return largest > 0 && std::abs(exponent) > kNear ? exponent : 0;
 }
 
+void scale(std::span<double> numbers, int exponent) {
+  for (double& number : numbers) number = std::ldexp(number, exponent);
+}
+
 std::vector<double> scaled(std::span<const double> numbers, int exponent) {
   std::vector<double> result(numbers.begin(), numbers.end());
-  for (double& number : result) number = std::ldexp(number, exponent);
+  scale(result, exponent);
   return result;
 }
 
@@ -157,10 +161,10 @@ GrownTree grow_near(const GrowTask& task) {
   near_params.min_impurity_decrease = std::ldexp(params.min_impurity_decrease, -impurity_exponent);
   GrownTree grown = grow_by_kind({data, near, sample, near_params, cancel});
   Tree& tree = grown.tree;
-  tree.weight = scaled(tree.weight, weight_exponent);
-  tree.impurity = scaled(tree.impurity, impurity_exponent);
-  tree.gain = scaled(tree.gain, weight_exponent + impurity_exponent);
-  if (!target.is_classification()) tree.value = scaled(tree.value, real_exponent);
+  scale(tree.weight, weight_exponent);
+  scale(tree.impurity, impurity_exponent);
+  scale(tree.gain, weight_exponent + impurity_exponent);
+  if (!target.is_classification()) scale(tree.value, real_exponent);
   return grown;
 }
 

@@ -1,5 +1,6 @@
 #include "hornbeam/platform.h"
 
+#include <cstdint>
 #include <cstdlib>
 
 #if defined(__linux__)
@@ -26,6 +27,18 @@ void* allocate_aligned(std::size_t bytes) {
   if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish; failure changes nothing
 #endif
   return memory;
+}
+
+void make_present(void* memory, std::size_t bytes) noexcept {
+#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
+  constexpr std::uintptr_t kPage = 4096;
+  const auto first = reinterpret_cast<std::uintptr_t>(memory) / kPage * kPage;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(memory) + bytes;
+  madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE);  // a wish, as above
+#else
+  (void)memory;
+  (void)bytes;
+#endif
 }
 
 void release_aligned(void* memory) noexcept {

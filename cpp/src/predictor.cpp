@@ -29,8 +29,9 @@ using predict::SlicedWork;
 std::vector<FeatureId> tested_features(std::span<const Tree* const> trees) {
   std::vector<bool> is_tested;
   for (const Tree* tree : trees) {
-    for (const auto* features : {&tree->feature, &tree->surrogates.feature}) {
-      for (const FeatureId feature : *features) {
+    using Features = std::span<const FeatureId>;
+    for (const Features features : {Features(tree->feature), Features(tree->surrogates.feature)}) {
+      for (const FeatureId feature : features) {
         if (feature < 0) continue;
         if (static_cast<std::size_t>(feature) >= is_tested.size())
           is_tested.resize(static_cast<std::size_t>(feature) + 1);

@@ -45,7 +45,8 @@ bool equal_on_paper(const Measured& a, const Measured& b) {
 // The arrays of a smaller tree, filled node by node in breadth-first order.
 class TreeCopy {
  public:
-  TreeCopy(const Tree& source, std::size_t n_nodes) : source_(source), table_begins_(source.category_begin) {
+  TreeCopy(const Tree& source, std::size_t n_nodes)
+      : source_(source), table_begins_(source.category_begin.begin(), source.category_begin.end()) {
     copy_.n_outputs = source.n_outputs;
     copy_.n_values = source.n_values;
     copy_.gaps = source.gaps;

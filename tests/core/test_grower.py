@@ -495,17 +495,18 @@ def test_growing_blocks_changes_nothing(
     assert same_bits(grown(True), grown(False))
 
 
-@pytest.mark.parametrize(("n", "n_features"), [(70_000, 3), (20_000, 70)])
-def test_growing_blocks_of_many_rows_changes_nothing(n, n_features):
+@pytest.mark.parametrize(("n", "n_features", "max_features"), [(70_000, 5, 4), (20_000, 70, 6), (20_000, 40, 4)])
+def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features):
     """More rows than a block holds, and more than its counts of a stretch of them."""
     rng = np.random.default_rng(12)
     numbers = rng.normal(size=(n, n_features)).astype(np.float32)
     numbers[:, 1] = np.round(numbers[:, 1], 1)
     y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
+    numbers[:, 3 : n_features // 2] = 0  # a node may draw nothing else at first
     data = encode(list(numbers.T))
 
     def grown(**more: object):
-        return grow(data, y, n_classes=2, random_splits=True, max_features=2, key=7, **more)
+        return grow(data, y, n_classes=2, random_splits=True, max_features=max_features, key=7, **more)
 
     row_by_row = grown(grows_blocks=False)
     assert same_bits(grown(), row_by_row)

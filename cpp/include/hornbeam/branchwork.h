@@ -99,7 +99,8 @@ struct Branchwork {
 void set_thresholds(const Dataset& data, Branchwork& part);
 
 // Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
+// Works in the memory of a region, if there is one.
 Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
-              const CategoryPlan& plan = CategoryPlan::subsets());
+              const CategoryPlan& plan = CategoryPlan::subsets(), Region* region = nullptr);
 
 }  // namespace hornbeam

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "hornbeam/tree_memory.h"
 #include "hornbeam/types.h"
 
 namespace hornbeam {
@@ -53,20 +54,20 @@ struct Tree {
   int n_outputs = 1;
   int n_values = 1;  // per output: classes, padded to the largest output; 1 for real targets
 
-  std::vector<NodeId> first_child;           // kNoChild at leaves
-  std::vector<std::int32_t> n_branches;      // 0 at leaves
-  std::vector<FeatureId> feature;            // kNoFeature at leaves
-  std::vector<double> threshold;             // kNoThreshold where there is none
-  std::vector<std::int64_t> category_begin;  // first word of the test's table, or kNoTable
-  std::vector<std::int32_t> missing_branch;  // 0 at leaves
-  std::vector<std::int64_t> n_samples;       // rows
-  std::vector<double> weight;                // their weight
-  std::vector<double> impurity;
+  TreeArray<NodeId> first_child;           // kNoChild at leaves
+  TreeArray<std::int32_t> n_branches;      // 0 at leaves
+  TreeArray<FeatureId> feature;            // kNoFeature at leaves
+  TreeArray<double> threshold;             // kNoThreshold where there is none
+  TreeArray<std::int64_t> category_begin;  // first word of the test's table, or kNoTable
+  TreeArray<std::int32_t> missing_branch;  // 0 at leaves
+  TreeArray<std::int64_t> n_samples;       // rows
+  TreeArray<double> weight;                // their weight
+  TreeArray<double> impurity;
   // Weight * impurity minus the same over the children; 0 at leaves. Rows that lack the test's feature do not
   // count, unless the test has learned where to send them.
-  std::vector<double> gain;
-  std::vector<double> value;  // [node, output, class]: class shares, or the mean
-  std::vector<std::uint32_t> category_words;
+  TreeArray<double> gain;
+  TreeArray<double> value;  // [node, output, class]: class shares, or the mean
+  TreeArray<std::uint32_t> category_words;
   TreeSurrogates surrogates{};
   Gaps gaps = Gaps::kBranch;
 

@@ -1,17 +1,15 @@
 // Random tests of two classes (extra trees): a node and all that grows below it, grown as one piece of work.
 //
-// A node is looked at in one of three ways.
-//   listed   More rows than a core's own cache has room for: the node is a stretch of a list of rows, and the
-//            values of the features that it tries are fetched from their columns.
-//   held     At most a few thousand rows: the values of all features are copied once into a block, column by
-//            column, and the rows of a node lie side by side in every column. What a node looks at are a few
-//            stretches of memory without gaps, which wide registers read, compare and part sixteen rows at a
-//            time.
-//   lanes    At most sixteen rows: one register holds a column of all of them. Nothing moves any more; the
-//   nodes
-//            below are sets of its lanes.
-// Lists and blocks have two sides: a node's rows lie on one of them, and parting the node writes those of its
-// children to the other, at the same places.
+// The rows of a node are a stretch of a list. A node is looked at in one of three ways.
+//   listed   More rows than a core's own cache has room for: the values of the features that the node tries
+//   are
+//            fetched, from the table's columns or from its records, in which those of a row lie side by side.
+//   held     Some thousand rows: their records are copied once into a block, and all nodes below fetch from
+//            there. Nothing moves but the list.
+//   lanes    At most sixteen rows: one register holds a column of all of them. Not even the list changes any
+//            more; the nodes below are sets of its lanes.
+// The list has two sides: a node's rows lie on one of them, and parting the node writes those of its children
+// to the other, at the same places.
 //
 // The loops are those of kernels/value_block_body.h. The finder of split.h finds the same tests wherever both
 // can look.
@@ -33,26 +31,17 @@
 
 namespace hornbeam {
 
-// Columns of 32 bits per row, twice. The last one has what each row counts: 1 and, from kOnes on, its class.
-struct TwoSides {
-  float* sides[2];
-  std::size_t stride;     // from column to column
-  std::size_t n_columns;  // without the last
-
-  float* column(std::int32_t side, std::size_t column, std::size_t row) const {
-    return sides[side] + column * stride + row;
-  }
-};
-
 // What a kernel gets to grow.
 struct BlockGrowth {
-  static constexpr int kOnes = 16;
-  static constexpr std::size_t kLanes = 16;  // columns have room for so many values more
+  static constexpr std::size_t kLanes = 16;  // lists have room for so many more
   static constexpr std::size_t kFour = ColumnDraw::kFour;
+
+  // Twice where the row is, plus its class: in the table, its number; in the block, where its record begins.
+  using ListedRow = std::uint32_t;
 
   // A node that waits for its test.
   struct Waiting {
-    std::size_t begin;  // its rows in every column
+    std::size_t begin;  // its rows in the list
     std::size_t n_rows;
     std::uint64_t path;
     std::int32_t node;
@@ -67,10 +56,12 @@ struct BlockGrowth {
   std::size_t record_size;
   std::size_t table_rows;
   const FeatureId* features;
-  std::size_t held_rows;  // nodes with more rows are listed
+  bool whole_records;     // whether the features are all of those in a record, in its order
+  std::size_t held_rows;  // the block has room for
+  bool whole_table;       // whether the list begins as that of all rows, in order
 
-  TwoSides list;   // of rows
-  TwoSides block;  // of values
+  ListedRow* list[2];
+  float* block;  // records of draw.n_columns values
   TreeRules rules;
   ColumnDraw draw;
   const std::uint64_t* threshold_keys;  // by feature: of the stream of its thresholds
@@ -79,7 +70,7 @@ struct BlockGrowth {
   std::size_t n_nodes;  // so far
 
   // Room for the kernel.
-  float* fetched[kFour];  // values of listed rows
+  float* fetched[kFour];  // values of a node's rows
 
   void (*poll)(void* poller, std::size_t work);
   void* poller;
@@ -92,7 +83,7 @@ const BlockKernels& block_kernels();
 
 class ValueBlock {
  public:
-  explicit ValueBlock(Region* region) : room_(region) {}
+  explicit ValueBlock(Region* region) : values_(region), lists_(region) {}
 
   bool started() const { return !features_.empty(); }
   // The features and rules of a tree; all features of the data have float32 values. The data must outlive it.
@@ -112,7 +103,8 @@ class ValueBlock {
   std::vector<const float*> by_row_;
   std::vector<std::uint64_t> threshold_keys_;
   BlockGrowth growth_{};
-  Buffer<float> room_;
+  Buffer<float> values_;
+  Buffer<BlockGrowth::ListedRow> lists_;
   ColumnDrawRoom draw_room_;
 };
 

@@ -41,7 +41,7 @@ class TreeGrower {
     grow_all(parts_[0], frontier, worker);
     grow_pieces();
     for (Branchwork& part : parts_) set_thresholds(fit_.data, part);
-    return assemble(fit_.data, parts_, fit_.target.n_outputs, fit_.n_values, fit_.categories);
+    return assemble(fit_.data, parts_, fit_.target.n_outputs, fit_.n_values, fit_.categories, worker.region);
   }
 
  private:
