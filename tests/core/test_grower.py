@@ -495,7 +495,9 @@ def test_growing_blocks_changes_nothing(
     assert same_bits(grown(True), grown(False))
 
 
-@pytest.mark.parametrize(("n", "n_features", "max_features"), [(70_000, 5, 4), (20_000, 70, 6), (20_000, 40, 4)])
+@pytest.mark.parametrize(
+    ("n", "n_features", "max_features"), [(70_000, 5, 4), (20_000, 70, 6), (20_000, 40, 4)]
+)
 def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features):
     """More rows than a block holds, and more than its counts of a stretch of them."""
     rng = np.random.default_rng(12)
