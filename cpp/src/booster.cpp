@@ -10,6 +10,7 @@ namespace hornbeam {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 1 << 14;
+constexpr std::size_t kManyRows = 100'000;
 constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
 
 // The rows of all leaves in pieces: blocks of neighbouring rows, in which what is looked up by row stays in
@@ -77,7 +78,9 @@ Booster::Booster(const Dataset& data, const BoostParams& params, double learning
       grower_(data, tiles_, params),
       scores_(data.n_rows() * static_cast<std::size_t>(n_scores)),
       gradients_(data.n_rows() * static_cast<std::size_t>(n_scores)),
-      hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {}
+      hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {
+  if (data.n_rows() >= kManyRows) return_unused_memory();  // of reading and binning; the peak is yet to come
+}
 
 void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
   const std::size_t n = data_.n_rows();

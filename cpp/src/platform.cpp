@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <cstdlib>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #if defined(__linux__)
 #include <pthread.h>
 #include <sys/mman.h>
@@ -43,6 +46,12 @@ void make_present(void* memory, std::size_t bytes) noexcept {
 
 void release_aligned(void* memory) noexcept {
   std::free(memory);
+}
+
+void return_unused_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
 }
 
 void on_fork_in_child(void (*handler)()) {

@@ -19,6 +19,8 @@ void release_aligned(void* memory) noexcept;
 // Asks the system for all pages of some memory at once, which takes less time than asking at the first touch
 // of each.
 void make_present(void* memory, std::size_t bytes) noexcept;
+// Gives the system what has been freed but is kept for later, where the allocator keeps much.
+void return_unused_memory();
 
 // Asks for a cache line that will be needed soon; changes nothing but time.
 inline void prefetch(const void* address) {

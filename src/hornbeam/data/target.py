@@ -59,6 +59,15 @@ class ClassTarget:
         labels: AnyArray = self.classes[output][self.codes[:, output]]
         return labels
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    def numbers(self) -> FloatArray:
+        """Return the codes of the only output as losses take them."""
+        return self.codes[:, 0].astype(np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class RegressionTarget:
@@ -71,6 +80,16 @@ class RegressionTarget:
     def n_outputs(self) -> int:
         """Number of targets per row."""
         return int(self.values.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.values)
+
+    def numbers(self) -> FloatArray:
+        """Return the numbers of the only output."""
+        numbers: FloatArray = self.values[:, 0]
+        return numbers
 
 
 def read_classes(

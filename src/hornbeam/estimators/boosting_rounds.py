@@ -82,7 +82,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingScores):
         encoded = encode(grown_on.table, max_bins=self.max_bins, n_threads=n_threads)
         settings = self._settings(encoded, grown_on.target)
         baseline = self._baseline if self._continues() else None
-        target = BoostTarget.of(loss, grown_on.y, grown_on.weights, grown_on.offset, baseline)
+        target = BoostTarget.of(loss, grown_on.target, grown_on.weights, grown_on.offset, baseline)
         draws = self._draws(encoded, settings, key)
         if self.feature_sampling == "tree":
             settings = replace(settings, max_features=0)
@@ -273,7 +273,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingScores):
     ) -> Callable[[Sequence[_core.Tree]], float]:
         """Return a function that adds new trees to the scores of the rows and judges these."""
         judge = self._judge(target.loss, rows)
-        start = BoostTarget(target.loss, rows.y, None, target.baseline, rows.offset).start
+        start = BoostTarget(target.loss, rows.target, None, target.baseline, rows.offset).start
         scores = np.array(start, order="C")[:, np.newaxis, :]
 
         def judge_with(new: Sequence[_core.Tree]) -> float:

@@ -10,7 +10,7 @@ from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.recipes.holdout import taken
 
-__all__ = ["BoostingRows", "Target", "labels_of", "numbers_of"]
+__all__ = ["BoostingRows", "Target", "labels_of"]
 
 FloatArray = npt.NDArray[np.float64]
 Target = ClassTarget | RegressionTarget
@@ -29,7 +29,7 @@ class BoostingRows:
     @property
     def y(self) -> FloatArray:
         """The targets as losses take them: numbers, or the codes of classes."""
-        return numbers_of(self.target)
+        return self.target.numbers()
 
     def take(self, chosen: npt.NDArray[np.uint32]) -> "BoostingRows":
         """Keep some rows, in ascending order."""
@@ -44,12 +44,6 @@ class BoostingRows:
             offset=None if self.offset is None else self.offset[rows],
             X=_safe_indexing(self.X, rows if table.row_numbers is None else table.row_numbers),
         )
-
-
-def numbers_of(target: Target) -> FloatArray:
-    """Return one number per row: the target, or the code of the class."""
-    values: npt.NDArray[Any] = target.codes if isinstance(target, ClassTarget) else target.values
-    return values[:, 0].astype(np.float64)
 
 
 def labels_of(target: Target) -> npt.NDArray[Any]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
+from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.losses import Loss, OwnLoss
@@ -92,7 +93,7 @@ class BoostTarget:
     """
 
     loss: Loss
-    y: FloatArray
+    given: ClassTarget | RegressionTarget
     weights: FloatArray | None
     baseline: FloatArray
     offset: FloatArray | None
@@ -102,22 +103,28 @@ class BoostTarget:
     def of(
         cls,
         loss: Loss,
-        y: FloatArray,
+        given: ClassTarget | RegressionTarget,
         weights: FloatArray | None,
         offset: FloatArray | None,
         baseline: FloatArray | None = None,
     ) -> "BoostTarget":
         """Find the constant that scores start from, unless there is one already, and the unit."""
+        y = given.numbers()
         unit = _power_of_two(np.abs(y).max(), _USUAL_TARGETS) if loss.is_of_differences else 1.0
         if baseline is None:
             scaled = None if offset is None else offset / unit
-            baseline = loss.baseline(y / unit, weights, scaled) * unit
-        return cls(loss, y, weights, baseline, offset, unit)
+            baseline = loss.baseline(y if unit == 1.0 else y / unit, weights, scaled) * unit
+        return cls(loss, given, weights, baseline, offset, unit)
+
+    @property
+    def y(self) -> FloatArray:
+        """The targets as losses take them: numbers, or the codes of classes; not kept, for rows are many."""
+        return self.given.numbers()
 
     @property
     def start(self) -> FloatArray:
         """The scores before the first round: rows x scores."""
-        constant: FloatArray = np.broadcast_to(self.baseline, (len(self.y), len(self.baseline)))
+        constant: FloatArray = np.broadcast_to(self.baseline, (self.given.n_rows, len(self.baseline)))
         return constant if self.offset is None else constant + self.offset
 
     @property
@@ -177,7 +184,7 @@ class Boosting:
             n_threads=n_threads,
             **asdict(settings.in_units(target.unit)),
         )
-        self._booster.scores()[:] = self._scores_of_former().T
+        self._start_scores()
 
     def run(self, rounds: range, watch: Watch) -> None:
         """Add trees, round by round, until there are enough or somebody says so."""
@@ -231,20 +238,27 @@ class Boosting:
         counted = self._booster.scores().T[rows] * self.target.unit
         return counted + (shift if isinstance(shift, float) else shift[rows])
 
+    def _start_scores(self) -> None:
+        """Give every row the score before the next round; in place, for there may be many classes."""
+        target, scores = self.target, self._booster.scores()
+        if self.trees:
+            scores[:] = self._scores_of_former().T
+        elif target.loss.is_of_differences:
+            scores[:] = 0.0
+        else:
+            np.divide(target.start.T, target.unit, out=scores)
+
     def _scores_of_former(self) -> FloatArray:
         """Give every row what the trees of an earlier fit say, added in the same order as then."""
         target = self.target
         start = np.array(target.start, order="C")
         if target.loss.is_of_differences:
             start[:] = 0.0
-        if self.trees:
-            model = Ensemble(
-                tuple(self.trees),
-                self._encoded.schema,
-                adds_to=turns(len(self.trees), target.loss.n_scores),
-            )
-            rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
-            model.total(rows, n_threads=self._n_threads, onto=start[:, np.newaxis, :])
+        model = Ensemble(
+            tuple(self.trees), self._encoded.schema, adds_to=turns(len(self.trees), target.loss.n_scores)
+        )
+        rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
+        model.total(rows, n_threads=self._n_threads, onto=start[:, np.newaxis, :])
         return start / target.unit
 
 
