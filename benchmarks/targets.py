@@ -68,6 +68,19 @@ def at_most_times_slower(contestant: str, reference: str, ratio: float) -> Targe
     return Target(f"{contestant} <= {ratio:g}x the time of {reference}", check)
 
 
+def at_most_times_slower_per_score(contestant: str, reference: str, ratio: float, unit: str) -> Target:
+    """The same for the time per unit, where the score counts what a contestant has made."""
+
+    def check(result: CaseResult) -> tuple[str, bool] | None:
+        slow, fast = result.finished(contestant), result.finished(reference)
+        if slow is None or fast is None or not slow.score or not fast.score:
+            return None
+        measured = (slow.best / slow.score) / (fast.best / fast.score)
+        return f"{measured:.2f}x", measured <= ratio
+
+    return Target(f"{contestant} <= {ratio:g}x the time of {reference} per {unit}", check)
+
+
 def score_near(peer: str, tolerance: float) -> Target:
     """hornbeam's score is no worse than the peer's by more than the tolerance."""
 
