@@ -34,7 +34,7 @@ def reference() -> str:
     parts = [
         "# Every parameter",
         "",
-        "Made from the declarations in `src/hornbeam/params.py`: the same that check values, make flags for "
+        "Made from the declarations in `src/hornbeam/params`: the same that check values, make flags for "
         "the command line and fill the docstrings.",
         "",
     ]

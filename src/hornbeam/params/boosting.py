@@ -1,0 +1,172 @@
+"""Members one after the other, each mending what the others leave: gradient boosting and AdaBoost."""
+
+from typing import Annotated, Literal
+
+from hornbeam.declare import Bounds, option
+from hornbeam.params.fitting import ClassWeightOptions, ColumnOptions, RunOptions, ValidationOptions
+from hornbeam.params.values import (
+    Count,
+    CountFromTwo,
+    InteractionGroups,
+    Learner,
+    NonNegative,
+    OwnLoss,
+    ProperShare,
+    Scorer,
+    Share,
+)
+
+
+class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
+    """What gradient boosting takes, whatever it predicts."""
+
+    missing: Literal["learn", "error"] = option(
+        default="learn",
+        help="Missing values: 'learn' sends them where the split gains most, 'error' refuses them.",
+    )
+    n_estimators: Annotated[int, Bounds(low=1, high=2**31 - 1)] = option(
+        default=100, help="Most rounds; each adds a tree, or a tree per class.", kw_only=False
+    )
+    learning_rate: Annotated[float, Bounds(low=0, low_open=True)] = option(
+        default=0.1, help="Factor on the step that each tree takes."
+    )
+    max_leaf_nodes: CountFromTwo | None = option(
+        default=31, help="Most leaves of a tree; None sets no limit."
+    )
+    max_depth: Count | None = option(
+        default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
+    )
+    growth: Literal["best_first", "level"] = option(
+        default="best_first",
+        help="Split the node that gains most first, or level by level; it matters under max_leaf_nodes only.",
+    )
+    min_samples_leaf: Count = option(default=20, help="Fewest rows a split may leave in a child.")
+    min_hessian_leaf: NonNegative = option(
+        default=1e-3, help="Smallest sum of second derivatives of the loss that a split may leave in a child."
+    )
+    l1_regularization: NonNegative = option(
+        default=0.0, help="Taken off the size of a leaf's gradient before its value is found."
+    )
+    l2_regularization: NonNegative = option(
+        default=0.0, help="Added to a leaf's hessian before its value is found."
+    )
+    min_split_gain: NonNegative = option(
+        default=0.0, help="A split must lower the loss, to second order, by more than this."
+    )
+    subsample: Share = option(
+        default=1.0, help="Share of the rows that each round is grown on, drawn without replacement."
+    )
+    max_features: Count | Share | Literal["sqrt", "log2"] | None = option(
+        default=1.0,
+        help="Features drawn for each split: a number, a share, the square root or the binary logarithm of "
+        "all; None takes all.",
+    )
+    feature_sampling: Literal["node", "tree"] = option(
+        default="node", help="Draw max_features anew for each split, or once for each round."
+    )
+    interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = option(
+        default=None,
+        help="Groups of columns that may be tested on one path together, columns not named being one more "
+        "group; 'pairwise' allows any two, 'no_interactions' a single one, None all.",
+    )
+    categorical_split: Literal["subset", "one_vs_rest"] = option(
+        default="subset",
+        help="How categories are split: 'subset' sends one set of them left, the others right; 'one_vs_rest' "
+        "singles one out, as one-hot columns would.",
+    )
+    categorical_smoothing: NonNegative = option(
+        default=10.0,
+        help="Hessian added to each category's when categories are put in order, which keeps rare ones from "
+        "the ends.",
+    )
+    max_bins: Annotated[int, Bounds(low=2, high=255)] = option(
+        default=255, help="Most bins per numeric column; columns with fewer distinct values keep them all."
+    )
+    early_stopping: bool = option(
+        default=False,
+        help="Stop when the score of validation rows no longer rises, and predict with the best round.",
+    )
+    validation_fraction: ProperShare = option(default=0.1)
+    n_iter_no_change: Count = option(
+        default=10, help="Rounds without progress after which early stopping ends the fit."
+    )
+    tol: NonNegative = option(
+        default=1e-7, help="A validation score must rise by more than this to count as progress."
+    )
+    scoring: Scorer = option(
+        default="loss", help="What early stopping goes by: minus the loss, or a scorer; higher is better."
+    )
+    warm_start: bool = option(
+        default=False, help="Keep the rounds there are and add more, up to n_estimators."
+    )
+    verbose: Annotated[int, Bounds(low=0)] = option(
+        default=0, help="1 shows a progress bar with remaining time and score; 0 prints nothing."
+    )
+
+
+class ClassifierBoostingOptions(BoostingOptions, ClassWeightOptions):
+    """What `GradientBoostingClassifier` takes."""
+
+    loss: Literal["log_loss", "exponential"] | OwnLoss = option(
+        default="log_loss",
+        help="'log_loss' for any number of classes, 'exponential' (AdaBoost's) for two, or one of your own.",
+    )
+
+
+class RegressorBoostingOptions(BoostingOptions):
+    """What `GradientBoostingRegressor` takes."""
+
+    loss: (
+        Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
+        | OwnLoss
+    ) = option(
+        default="squared_error",
+        help="What the rounds lower; 'poisson', 'gamma' and 'tweedie' predict e^score. Or one of your own.",
+    )
+    alpha: ProperShare = option(
+        default=0.9,
+        help="The quantile that 'quantile' predicts; for 'huber' the share of rows that count squared.",
+    )
+    tweedie_power: Annotated[float, Bounds(low=1, high=2, low_open=True, high_open=True)] = option(
+        default=1.5, help="Power of the variance of 'tweedie': near 1 like Poisson, near 2 like gamma."
+    )
+
+
+class AdaBoostOptions(RunOptions):
+    """How members are boosted."""
+
+    estimator: Learner | None = option(
+        default=None,
+        help="What is boosted: any estimator whose fit takes sample_weight, or any at all with "
+        "resample=True; None is a decision tree.",
+        kw_only=False,
+    )
+    n_estimators: Count = option(
+        default=50,
+        help="Most rounds; boosting stops earlier at a member without error or no better than chance.",
+        kw_only=False,
+    )
+    learning_rate: Annotated[float, Bounds(low=0, low_open=True)] = option(
+        default=1.0, help="Factor on the weight of each member; smaller ones need more rounds."
+    )
+    resample: bool = option(
+        default=False, help="Fit members to rows drawn by the weights, in place of weighted rows."
+    )
+    keep_weights: bool = option(
+        default=False, help="Keep the weights of all rows in every round, as sample_weights_."
+    )
+    verbose: Annotated[int, Bounds(low=0)] = option(
+        default=0, help="1 shows a progress bar with the remaining time; 0 prints nothing."
+    )
+
+
+class AdaBoostClassifierOptions(AdaBoostOptions):
+    """What `AdaBoostClassifier` takes."""
+
+
+class AdaBoostRegressorOptions(AdaBoostOptions):
+    """What `AdaBoostRegressor` takes."""
+
+    loss: Literal["linear", "square", "exponential"] = option(
+        default="linear", help="How the distance from the target, beside the largest, counts as an error."
+    )

@@ -1,0 +1,82 @@
+"""What any fit is told: which columns hold what, how much rows count, what is set aside, seed and threads."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from hornbeam.declare import Bounds, Declared, option
+from hornbeam.params.values import (
+    ClassWeights,
+    Columns,
+    MonotonicDirections,
+    ProperShare,
+    Seed,
+    Threads,
+)
+
+
+class CategoryOptions(Declared):
+    """Which columns hold categories."""
+
+    categorical_features: Columns | Literal["from_dtype"] | None = option(
+        default="from_dtype",
+        help="Columns that hold categories; 'from_dtype' goes by the types of the columns, None means none.",
+    )
+
+
+class ColumnOptions(CategoryOptions):
+    """How the columns of the table are read: order, categories, gaps, bins."""
+
+    monotonic_cst: MonotonicDirections | None = option(
+        default=None,
+        help="Per feature: 1 if predictions may never fall as it grows, -1 if never rise, 0 if free.",
+    )
+    missing: Literal["learn", "surrogate", "fractional", "majority", "available", "error"] = option(
+        default="learn",
+        help="Rows without a split's feature go where it gains most ('learn'), by other splits "
+        "('surrogate'), in parts ('fractional'), to the 'majority' or nowhere, or raise.",
+    )
+    unseen: Literal["missing", "majority", "error"] = option(
+        default="missing",
+        help="Categories first met in prediction go as missing values do, go to the larger child, or raise.",
+    )
+    max_bins: Annotated[int, Bounds(low=2, high=65535)] | None = option(
+        default=None,
+        help="Most bins per numeric column; None keeps all distinct values, so splits are exact.",
+    )
+
+
+class ThreadOptions(Declared):
+    """How many threads may work; the answer never depends on it."""
+
+    n_jobs: Threads | None = option(
+        default=None,
+        help="Threads to use: -1 all usable cores, -2 all but one; None goes by HORNBEAM_NUM_THREADS, else "
+        "by OMP_NUM_THREADS, else all usable cores.",
+    )
+
+
+class RunOptions(ThreadOptions):
+    """What a run needs besides the data: a seed, which shapes the model, and threads, which never do."""
+
+    random_state: Seed | np.random.RandomState | None = option(
+        default=None, help="Seed of every random draw; the same whole number gives the same model again."
+    )
+
+
+class ClassWeightOptions(Declared):
+    """How much each class counts."""
+
+    class_weight: ClassWeights | Literal["balanced"] | None = option(
+        default=None,
+        help="Factor on the weight of each class's rows; 'balanced' gives all classes equal totals.",
+    )
+
+
+class ValidationOptions(Declared):
+    """Rows of the training data that are set aside to judge a model by."""
+
+    validation_fraction: ProperShare = option(
+        default=0.25,
+        help="Share of the rows kept out of the fit to judge it by, if that is needed and there is no X_val.",
+    )

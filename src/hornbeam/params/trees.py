@@ -1,0 +1,162 @@
+"""How a tree is grown and cut back; single trees, and trees of densities."""
+
+from typing import Annotated, Literal
+
+from hornbeam.declare import Bounds, Declared, option
+from hornbeam.params.fitting import ClassWeightOptions, ColumnOptions, RunOptions, ValidationOptions
+from hornbeam.params.values import Count, CountFromTwo, NonNegative, OwnCriterion, ProperShare, Share, Splits
+
+
+class GrowthOptions(Declared):
+    """How far a tree grows, and how far it is cut back."""
+
+    max_depth: Count | None = option(
+        default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
+    )
+    min_samples_split: CountFromTwo | Share = option(
+        default=2, help="A node with fewer rows stays a leaf; a fraction is of the training rows, rounded up."
+    )
+    min_samples_leaf: Count | ProperShare = option(
+        default=1,
+        help="Fewest rows a split may leave in a child; a fraction is of the training rows, rounded up.",
+    )
+    min_weight_fraction_leaf: Annotated[float, Bounds(low=0, high=0.5)] = option(
+        default=0.0, help="Smallest share of the total sample weight that a split may leave in a child."
+    )
+    max_features: Count | Share | Literal["sqrt", "log2"] | None = option(
+        default=None,
+        help="Features drawn for each split: a number, a share, the square root or the binary logarithm of "
+        "all; None takes all.",
+    )
+    max_leaf_nodes: CountFromTwo | None = option(
+        default=None,
+        help="Most leaves; under a limit the node that gains most is split first. None sets no limit.",
+    )
+    max_nodes: Count | None = option(
+        default=None, help="Most nodes, inner nodes and leaves together; None sets no limit."
+    )
+    min_impurity_decrease: NonNegative = option(
+        default=0.0, help="A split must lower the impurity, times the node's share of all rows, by this much."
+    )
+    min_significance: Share | None = option(
+        default=None,
+        help="With 'chi2' or 'f_test': a node stays a leaf if the p-value of its best split, adjusted for "
+        "the number of tests tried, is larger; None sets no limit.",
+    )
+    max_surrogates: Annotated[int, Bounds(low=0, high=2**31 - 1)] = option(
+        default=5, help="Most surrogate splits per node with missing='surrogate'."
+    )
+    ccp_alpha: NonNegative = option(
+        default=0.0, help="Cost of a leaf in minimal cost-complexity pruning after growth; 0 prunes nothing."
+    )
+    categorical_split: Literal[
+        "subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"
+    ] = option(
+        default="subset",
+        help="How categories are split: by sets, one against the rest, a branch each, a branch for those "
+        "that do not differ, by order of mean targets, by order, or by digits.",
+    )
+    merge_level: ProperShare = option(
+        default=0.05,
+        help="Largest p-value at which categories differ; others share a branch under "
+        "categorical_split='merge'.",
+    )
+
+
+class ClassCriterionOptions(Declared):
+    """What the splits of a classifier lower."""
+
+    criterion: Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2"] | OwnCriterion = option(
+        default="gini",
+        help="What splits are chosen by: Gini index, entropy or error of the branches, entropy gained per "
+        "bit of split information, p-value of a chi-square test; or your own.",
+    )
+
+
+class NumberCriterionOptions(Declared):
+    """What the splits of a regressor lower."""
+
+    criterion: Literal["squared_error", "poisson", "f_test"] | OwnCriterion = option(
+        default="squared_error",
+        help="What splits are chosen by: variance or half the Poisson deviance of the branches, the p-value "
+        "of the F test of equal means, or a criterion of your own.",
+    )
+
+
+class NumberLeafOptions(Declared):
+    """What the leaves of a regressor predict."""
+
+    leaf_value: Literal["mean", "median"] = option(
+        default="mean",
+        help="What a node predicts: the weighted mean of its targets, or their weighted median, which few "
+        "far targets cannot move.",
+    )
+
+
+class PruningOptions(ValidationOptions):
+    """How a grown tree is cut back, and on what evidence."""
+
+    prune: Literal["reduced_error", "cost_complexity", "pessimistic"] | None = option(
+        default=None,
+        help="Cut the grown tree back: 'reduced_error' while validation error falls, 'cost_complexity' to "
+        "the best nested tree, 'pessimistic' by C4.5's estimate.",
+    )
+    prune_select: Literal["cv", "cv_1se", "validation"] = option(
+        default="cv",
+        help="Which nested tree 'cost_complexity' takes: that of least cross-validated error, the smallest "
+        "within one standard error, or that of least validation error.",
+    )
+    prune_cost: Literal["impurity", "error"] = option(
+        default="impurity",
+        help="What a leaf costs in 'cost_complexity': its impurity, or its share of wrong training rows.",
+    )
+    prune_confidence: Annotated[float, Bounds(low=0, high=1, low_open=True, high_open=True)] = option(
+        default=0.25, help="Confidence factor of 'pessimistic': the smaller, the more is cut."
+    )
+    cv: CountFromTwo | Splits = option(
+        default=10,
+        help="Folds of cross-validation: a number of random ones, a splitter of scikit-learn, or pairs of "
+        "row positions.",
+    )
+
+
+class DensityOptions(RunOptions):
+    """What `DensityTree` takes."""
+
+    max_depth: Count | None = option(
+        default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
+    )
+    min_samples_split: CountFromTwo | Share = option(
+        default=10,
+        help="A node with fewer rows stays a leaf; a fraction is of the training rows, rounded up.",
+    )
+    min_samples_leaf: Count | ProperShare = option(
+        default=5,
+        help="Fewest rows a split may leave in a child; a fraction is of the training rows, rounded up.",
+    )
+    prune: Literal["cost_complexity"] | None = option(
+        default="cost_complexity",
+        help="'cost_complexity' takes the nested tree of least cross-validated error; None keeps all.",
+    )
+    cv: CountFromTwo | Splits = option(
+        default=10,
+        help="Folds of cross-validation: a number of random ones, a splitter of scikit-learn, or pairs of "
+        "row positions.",
+    )
+
+
+class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
+    """What every single decision tree takes."""
+
+    splitter: Literal["best", "random"] = option(
+        default="best",
+        help="'best' examines every threshold of a feature, 'random' one drawn from its range.",
+    )
+
+
+class ClassifierTreeOptions(TreeOptions, ClassWeightOptions, ClassCriterionOptions):
+    """What `DecisionTreeClassifier` takes."""
+
+
+class RegressorTreeOptions(TreeOptions, NumberCriterionOptions, NumberLeafOptions):
+    """What `DecisionTreeRegressor` takes."""
