@@ -59,7 +59,7 @@ def test_sets_equal_their_slow_twin() -> None:
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_coverage(kind: str) -> None:
     held = []
-    for seed in range(60):
+    for seed in range(200):
         X, y = (numbers if kind == "numbers" else classes)(180, seed)
         make = hb.RandomForestRegressor if kind == "numbers" else hb.RandomForestClassifier
         forest = make(40, random_state=seed, keep="oob", n_jobs=1, min_samples_leaf=2).fit(X[:120], y[:120])
