@@ -27,7 +27,8 @@ void* allocate_aligned(std::size_t bytes) {
   void* memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish; failure changes nothing
+  // A wish; failure changes nothing. Not for what does not fill a page: it would be there whole.
+  if (alignment == kHugePage) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
   return memory;
 }
