@@ -1,6 +1,6 @@
 // What a node of value_block.h draws: the columns that it tries, and a threshold for each. Pure functions of
-// the node's path, the same as those of the finder (split_random.h). Included once per instruction set, inside
-// a namespace that HORNBEAM_KERNELS names.
+// the node's path, the same as those of the finder (split_random.h). Included once per instruction set,
+// inside a namespace that HORNBEAM_KERNELS names.
 #pragma once
 
 #include <bit>
