@@ -386,6 +386,13 @@ def test_looking_at_groups_of_values_on_two_threads_changes_nothing():
         assert same_bits(by_group, value_by_value)
 
 
+def blocks_change_nothing(data, y, weights, **options):
+    with_blocks, without = (
+        grow(data, y, weights, n_classes=2, grows_blocks=grows, **options) for grows in (True, False)
+    )
+    return same_bits(with_blocks, without)
+
+
 @settings(max_examples=200)
 @given(
     wide_tables(),
@@ -406,23 +413,18 @@ def test_growing_blocks_of_ranks_changes_nothing(
         times = np.minimum(times ** (7 if most_times > 3 else 1), most_times)
     weights = None if key % 2 else np.full(len(y), 0.3)
 
-    def grown(grows_blocks: bool):
-        return grow(
-            data,
-            y,
-            weights,
-            n_classes=2,
-            multiplicity=times,
-            max_features=max_features,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_impurity_decrease=min_impurity_decrease,
-            key=key,
-            subtree_rows=subtree_rows,
-            grows_blocks=grows_blocks,
-        )
-
-    assert same_bits(grown(True), grown(False))
+    assert blocks_change_nothing(
+        data,
+        y,
+        weights,
+        multiplicity=times,
+        max_features=max_features,
+        max_depth=max_depth,
+        min_samples_split=min_samples_split,
+        min_impurity_decrease=min_impurity_decrease,
+        key=key,
+        subtree_rows=subtree_rows,
+    )
 
 
 @pytest.mark.parametrize("digits", [1, 3, 9])
@@ -476,23 +478,18 @@ def test_growing_blocks_changes_nothing(
     columns, y, weights, max_features = table
     data = encode(columns)
 
-    def grown(grows_blocks: bool):
-        return grow(
-            data,
-            y,
-            weights,
-            n_classes=2,
-            random_splits=True,
-            max_features=max_features,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_impurity_decrease=min_impurity_decrease,
-            key=key,
-            subtree_rows=subtree_rows,
-            grows_blocks=grows_blocks,
-        )
-
-    assert same_bits(grown(True), grown(False))
+    assert blocks_change_nothing(
+        data,
+        y,
+        weights,
+        random_splits=True,
+        max_features=max_features,
+        max_depth=max_depth,
+        min_samples_split=min_samples_split,
+        min_impurity_decrease=min_impurity_decrease,
+        key=key,
+        subtree_rows=subtree_rows,
+    )
 
 
 @pytest.mark.parametrize(

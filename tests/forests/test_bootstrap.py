@@ -97,14 +97,16 @@ def test_squared_error_is_bias_and_variance() -> None:
     bagged = parts(hb.BaggingRegressor(hb.DecisionTreeRegressor(), 20))
     forest = parts(hb.RandomForestRegressor(20, max_features=3))
     stump = parts(hb.DecisionTreeRegressor(max_depth=1))
-    for found in (tree, bagged, forest, stump):
+    boosted = parts(hb.GradientBoostingRegressor(n_estimators=100, max_depth=1))
+    for found in (tree, bagged, forest, stump, boosted):
         assert found.error == pytest.approx(found.bias + found.variance)
         assert found.variance_effect == pytest.approx(found.variance)
-    # Bagging lowers variance and not bias; a stump is all bias.
+    # Bagging lowers variance and not bias; a stump is all bias, which boosting lowers.
     assert bagged.variance < 0.5 * tree.variance
     assert forest.variance < 0.5 * tree.variance
     assert bagged.bias == pytest.approx(tree.bias, rel=0.25)
     assert stump.bias > 2 * tree.bias > tree.variance > stump.variance
+    assert boosted.bias < 0.5 * stump.bias
     line = parts(LinearRegression())
     assert line.variance < 0.2 * line.bias
 
