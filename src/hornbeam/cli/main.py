@@ -87,7 +87,18 @@ def main() -> None:
         code = CLOSED_PIPE
     if code == CLOSED_PIPE:  # nothing more can be said; the interpreter must not try when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+    if code != 0:
+        _leave_at_once(code)
+
+
+def _leave_at_once(code: int) -> None:
+    """End the process without tearing the interpreter down.
+
+    A command that broke off may have left a thread of Arrow's in the middle of a read. Python would end that
+    thread when it next asks for the interpreter, which C++ takes for a crash: the process aborts.
+    """
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _end_in_good_order(*_: Any) -> None:
