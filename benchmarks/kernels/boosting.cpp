@@ -74,6 +74,17 @@ void measure_parting(std::mt19937_64& generator) {
                    k.send(entries.data(), kRows, marks.data(), sent.data(), n_left, sent.data() + n_left);
                  }),
          kRows, "row");
+  std::uint8_t is_left[256] = {};
+  std::fill_n(is_left, 128, 1);
+  std::vector<std::uint64_t> members(kRows / 64);
+  std::vector<std::uint64_t> left(kRows / 64);
+  report("test all rows of a column as a set, three in four being members",
+         fastest([&] { std::ranges::generate(members, [&] { return generator() | generator(); }); },
+                 [&] {
+                   (void)k.divide_set(column.data(), is_left, kRows / 64, members.data(), left.data(),
+                                      marks.data());
+                 }),
+         kRows, "row of the table");
 }
 
 void measure_cuts(std::mt19937_64& generator) {

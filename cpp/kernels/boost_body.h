@@ -5,11 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <utility>
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 #include "hornbeam/boost/kernels.h"
+#include "hornbeam/boost/row_sets.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/math.h"
 #include "hornbeam/platform.h"
@@ -85,6 +86,53 @@ void add_wide(const std::uint8_t* codes, std::size_t row_bytes, int n_slots, con
   add_some<WideCell>(TileSizes{}, n_slots, codes, row_bytes, entries, n, n_known, pairs, cells);
 }
 
+// As many sums as one row adds to one slot's cells, side by side.
+template <int kLanes>
+struct Lanes {
+  PackedCell sums[kLanes];
+
+  static Lanes load(const PackedCell* from) {
+    Lanes lanes;
+    std::memcpy(lanes.sums, from, sizeof(lanes.sums));
+    return lanes;
+  }
+  void add_to(PackedCell* cells) const {
+    for (int lane = 0; lane < kLanes; ++lane) cells[lane] += sums[lane];
+  }
+};
+
+#if defined(__AVX512F__)
+
+// Compilers take the loop above apart into single additions.
+template <>
+struct Lanes<8> {
+  __m512i sums;
+
+  static Lanes load(const PackedCell* from) { return {_mm512_loadu_si512(from)}; }
+  void add_to(PackedCell* cells) const {
+    _mm512_storeu_si512(cells, _mm512_add_epi64(_mm512_loadu_si512(cells), sums));
+  }
+};
+
+#endif
+
+#if defined(__AVX2__)
+
+template <>
+struct Lanes<4> {
+  __m256i sums;
+
+  static Lanes load(const PackedCell* from) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};
+  }
+  void add_to(PackedCell* cells) const {
+    auto* place = reinterpret_cast<__m256i*>(cells);
+    _mm256_storeu_si256(place, _mm256_add_epi64(_mm256_loadu_si256(place), sums));
+  }
+};
+
+#endif
+
 // A row's additions stay in registers while they go to one slot after the other.
 template <int kLanes>
 void add_lanes(const std::uint8_t* __restrict codes, std::size_t row_bytes, int n_slots,
@@ -92,12 +140,8 @@ void add_lanes(const std::uint8_t* __restrict codes, std::size_t row_bytes, int 
                const PackedCell* __restrict additions, std::size_t n, PackedCell* __restrict cells) {
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint8_t* row = codes + std::size_t{rows[i]} * row_bytes;
-    PackedCell addition[kLanes];
-    std::memcpy(addition, additions + i * kLanes, sizeof(addition));
-    for (int j = 0; j < n_slots; ++j) {
-      PackedCell* cell = cells + (std::size_t{first[j]} + row[j]) * kLanes;
-      for (int lane = 0; lane < kLanes; ++lane) cell[lane] += addition[lane];
-    }
+    const auto addition = Lanes<kLanes>::load(additions + i * kLanes);
+    for (int j = 0; j < n_slots; ++j) addition.add_to(cells + (std::size_t{first[j]} + row[j]) * kLanes);
   }
 }
 
@@ -192,6 +236,78 @@ void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, 
 }
 
 #endif
+
+constexpr std::size_t kWordsAhead = 24;  // of a set, whose rows' codes are asked for
+
+// A row per bit of a word: which go to branch 0, and the same without gaps between the rows.
+struct Divided {
+  std::uint64_t left = 0;
+  std::uint64_t marks = 0;
+};
+
+#if defined(__AVX512F__)
+
+// The test as a table: a byte for each of 256 codes, with its highest bit set for branch 0.
+class CodeTest {
+ public:
+  explicit CodeTest(const std::uint8_t* is_left) {
+    for (int part = 0; part < 4; ++part) {
+      table_[part] = _mm512_slli_epi16(_mm512_loadu_si512(is_left + 64 * part), 7);
+    }
+  }
+  Divided operator()(const std::uint8_t* codes, std::uint64_t members) const {
+    const __m512i sixty_four = _mm512_maskz_loadu_epi8(members, codes);
+    const __m512i lower = _mm512_permutex2var_epi8(table_[0], sixty_four, table_[1]);
+    const __m512i upper = _mm512_permutex2var_epi8(table_[2], sixty_four, table_[3]);
+    const __mmask64 is_upper = _mm512_movepi8_mask(sixty_four);
+    const std::uint64_t left = _mm512_movepi8_mask(_mm512_mask_blend_epi8(is_upper, lower, upper)) & members;
+    return {left, _pext_u64(left, members)};
+  }
+
+ private:
+  __m512i table_[4];
+};
+
+#else
+
+class CodeTest {
+ public:
+  explicit CodeTest(const std::uint8_t* is_left) : is_left_(is_left) {}
+  Divided operator()(const std::uint8_t* codes, std::uint64_t members) const {
+    Divided divided;
+    for (int n = 0; members != 0; members &= members - 1, ++n) {
+      const int row = std::countr_zero(members);
+      const std::uint64_t goes_left = is_left_[codes[row]];
+      divided.left |= goes_left << row;
+      divided.marks |= goes_left << n;
+    }
+    return divided;
+  }
+
+ private:
+  const std::uint8_t* is_left_;
+};
+
+#endif
+
+SetCounts divide_set(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
+                     std::uint64_t* members, std::uint64_t* left, std::uint64_t* marks) {
+  const CodeTest test(is_left);
+  MarkStream stream(marks);
+  SetCounts counts;
+  for (std::size_t w = 0; w < n_words; ++w) {
+    prefetch(codes + 64 * (w + kWordsAhead));
+    const Divided divided = test(codes + 64 * w, members[w]);
+    const int n = std::popcount(members[w]);
+    stream.add(divided.marks, n);
+    left[w] = divided.left;
+    members[w] &= ~divided.left;
+    counts.n_rows += static_cast<std::size_t>(n);
+    counts.n_left += static_cast<std::size_t>(std::popcount(divided.left));
+  }
+  stream.end();
+  return counts;
+}
 
 // ---- scores of cuts
 
@@ -447,8 +563,8 @@ void softmax(const double* scores, const float* y, std::size_t n, std::size_t n_
 }  // namespace
 
 extern const BoostKernels boost_table;
-const BoostKernels boost_table = {add_packed, add_wide,     add_lanes<4>, add_lanes<8>,   mark_left,
-                                  send,       score_packed, score_wide,   first_at_least, spread,
-                                  pack_rows,  log_loss,     softmax};
+const BoostKernels boost_table = {add_packed, add_wide,   add_lanes<4>, add_lanes<8>, mark_left,
+                                  send,       divide_set, score_packed, score_wide,   first_at_least,
+                                  spread,     pack_rows,  log_loss,     softmax};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

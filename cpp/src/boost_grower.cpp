@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hornbeam/boost/kernels.h"
 #include "hornbeam/boost/marks.h"
 #include "hornbeam/parallel.h"
 #include "hornbeam/sampler.h"
@@ -11,8 +10,6 @@
 namespace hornbeam {
 
 namespace {
-
-constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over them is not shared out
 
 // The categories that occur in a column; none if it holds numbers.
 std::vector<Code> categories_in(const Column& column) {
@@ -39,6 +36,7 @@ BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostPar
       builder_(tiles, params.n_threads),
       shared_pass_(tiles, params.n_threads),
       pool_(tiles.n_slots()),
+      row_sets_(data.n_rows()),
       workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
   for (int slot = 0; slot < tiles.n_slots(); ++slot) {
     const auto features = tiles.features_in(slot);
@@ -70,50 +68,13 @@ void BoostGrower::describe(NodeId id) {
   record.weight = static_cast<double>(record.n_samples);
 }
 
-// Moves the node's rows into the other list, those of branch 0 first; returns how many those are.
-std::size_t BoostGrower::partition(const NodeState& node, const Split& split, Team team) {
-  const std::span<const BoostEntry> rows = entries_of(node);
-  const std::size_t pieces = n_tasks(rows.size());
-  const int n_threads = rows.size() < kParallelRows ? 1 : team.size;
-  std::vector<std::uint64_t>& marks = first_of(team).marks;
-  marks.resize((rows.size() + 63) / 64);
-  std::vector<std::size_t> n_left(pieces + 1, 0);
-  const auto piece = [&](std::size_t task) {
-    return rows.subspan(task * kRowsPerTask, std::min(kRowsPerTask, rows.size() - task * kRowsPerTask));
-  };
-  const RowMarker marker(data_.column(split.feature), split);
-  parallel_for(
-      pieces, n_threads,
-      [&](std::size_t task, int) {
-        n_left[task + 1] = marker.mark(piece(task), marks.data() + task * kRowsPerTask / 64);
-      },
-      cancel_);
-  for (std::size_t task = 0; task < pieces; ++task) n_left[task + 1] += n_left[task];
-  BoostEntry* out = entries_[1 - node.side].data() + node.begin;
-  parallel_for(
-      pieces, n_threads,
-      [&](std::size_t task, int) {
-        const auto part = piece(task);
-        BoostEntry* left = out + n_left[task];
-        BoostEntry* right = out + n_left[pieces] + (task * kRowsPerTask - n_left[task]);
-        boost_kernels().send(part.data(), part.size(), marks.data() + task * kRowsPerTask / 64, left,
-                             n_left[task + 1] - n_left[task], right);
-      },
-      cancel_);
-  return n_left[pieces];
-}
-
 // Carries out a node's test on its rows and finds the tests of its children, unless it is the last node that
 // may be split. What that yields does not depend on when it is done.
 void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bool is_last) {
-  const std::size_t n_left = partition(parent, node.split, team);
   parent.prepared = std::make_unique<Prepared>();
   Prepared& out = *parent.prepared;
-  for (int b = 0; b < 2; ++b) {
-    NodeState& child = out.children[b];
-    child.begin = b == 0 ? parent.begin : parent.begin + n_left;
-    child.end = b == 0 ? parent.begin + n_left : parent.end;
-    child.side = 1 - parent.side;
+  partition(parent, node.split, out.children, team);
+  for (NodeState& child : out.children) {
     child.lower = parent.lower;
     child.upper = parent.upper;
     child.groups = groups_with(node.split.feature, parent.groups);
@@ -122,7 +83,7 @@ void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bo
   out.children[1].total = parent.total;
   out.children[1].total -= out.children[0].total;
   if (!params_.monotonic.empty()) bound_children(node.split.feature, out.children);
-  const int smaller = 2 * n_left <= parent.n_rows() ? 0 : 1;
+  const int smaller = out.children[0].n_rows() <= out.children[1].n_rows() ? 0 : 1;
   if (!is_last && may_split(out.children[1 - smaller], node.depth + 1)) {
     find_tests(node, parent, smaller, team, out);
   } else {
@@ -209,7 +170,7 @@ void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeSta
     return;
   }
   Histogram& histogram = *parent.histogram;
-  const std::vector<char> is_left = left_codes(data_.column(split.feature), split);
+  const std::vector<std::uint8_t> is_left = left_codes(data_.column(split.feature), split);
   for (std::size_t joint = 0; joint < digit.n_joint; ++joint) {
     if (!is_left[joint / digit.step % digit.n_codes]) continue;
     left.total +=
@@ -237,6 +198,11 @@ double BoostGrower::value_of(const NodeState& node) const {
   return std::clamp(gradient > 0 ? -value : value, node.lower, node.upper);
 }
 
+void BoostGrower::release(NodeState& node) {
+  pool_.give_back(std::exchange(node.histogram, nullptr));
+  row_sets_.give_back(std::exchange(node.members, nullptr));
+}
+
 void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
                        std::span<const char> features, std::uint64_t key, Cancel& cancel) {
   cancel_ = &cancel;
@@ -258,13 +224,12 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
     }
   }
   for (NodeState& node : states_) {
-    if (node.prepared) {  // its turn never came; the children have its histogram
-      for (NodeState& child : node.prepared->children) pool_.give_back(child.histogram);
+    if (node.prepared) {  // its turn never came; the children have what it had
+      for (NodeState& child : node.prepared->children) release(child);
       node.prepared.reset();
     } else {
-      pool_.give_back(node.histogram);
+      release(node);
     }
-    node.histogram = nullptr;
   }
   for (std::size_t id = 0; id < states_.size(); ++id) {
     if (work_.nodes[id].split < 0) leaves_.push_back({static_cast<NodeId>(id), entries_of(states_[id])});

@@ -155,6 +155,11 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   });
   NodeState root;
   root.end = n;
+  if (rows.empty()) {
+    root.members = row_sets_.take();
+    std::ranges::fill(root.members->span(), ~std::uint64_t{0});
+    if (n % 64 != 0) (*root.members)[n / 64] = (std::uint64_t{1} << n % 64) - 1;
+  }
   for (const WideCell& sum : sums) root.total += sum;
   root.groups.resize(params_.interactions.size());
   std::iota(root.groups.begin(), root.groups.end(), std::size_t{0});

@@ -31,6 +31,20 @@ void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entrie
   }
 }
 
+// Whether a test sends so many rows to each branch. Mostly a short branch has more than enough, and a look at
+// some of the rows tells.
+bool has_rows_in_both(const RowMarker& marker, std::span<const BoostEntry> rows, std::int64_t enough) {
+  constexpr std::size_t kRowsPerLook = 1024;
+  std::uint64_t marks[kRowsPerLook / 64];
+  std::int64_t n_left = 0;
+  for (std::size_t begin = 0; begin < rows.size(); begin += kRowsPerLook) {
+    const std::size_t end = std::min(begin + kRowsPerLook, rows.size());
+    n_left += static_cast<std::int64_t>(marker.mark(rows.subspan(begin, end - begin), marks));
+    if (n_left >= enough && static_cast<std::int64_t>(end) - n_left >= enough) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void BoostGrower::for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task) {
@@ -146,12 +160,12 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
   const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
   const double left = worker.cuts.left_hessian(column, histogram, digit, cut, limits);
   if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
-  const Split split = worker.cuts.to_split(column, histogram, digit, cut, limits);
-  worker.marks.resize((node.n_rows() + 63) / 64);
-  const auto n_left =
-      static_cast<std::int64_t>(RowMarker(column, split).mark(entries_of(node), worker.marks.data()));
-  const auto n_right = static_cast<std::int64_t>(node.n_rows()) - n_left;
-  if (std::min(n_left, n_right) >= params_.min_samples_leaf) return true;
+  const double hessian_per_row = static_cast<double>(node.total.hessian) / static_cast<double>(node.n_rows());
+  const double few = static_cast<double>(params_.min_samples_leaf) * hessian_per_row;
+  if (left >= few && static_cast<double>(node.total.hessian) - left >= few) {  // probably enough
+    const RowMarker marker(column, worker.cuts.to_split(column, histogram, digit, cut, limits));
+    if (has_rows_in_both(marker, entries_of(node), params_.min_samples_leaf)) return true;
+  }
   count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
   const Cut counted = worker.cuts.find(column, histogram, digit, terms_of(node), limits, worker.rows_by_code);
   const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;

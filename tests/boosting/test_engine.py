@@ -212,14 +212,47 @@ def test_constrained_trees_never_go_the_wrong_way(problem, data):
         assert (steps >= -1e-7).all()
 
 
+def assert_equal_trees(one, other):
+    for name in ("feature", "threshold", "value", "gain", "n_node_samples", "first_child", "missing_branch"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@given(problems(), st.booleans())
+def test_rows_divided_as_sets_and_as_lists_give_the_same_tree(problem, wide):
+    """All rows of a table are a set while they are many; rows that are given are listed from the start."""
+    rows = np.arange(len(problem.frame), dtype=np.uint32)
+    (as_sets, leaves), (as_lists, same_leaves) = grown(problem, wide=wide), grown(problem, wide=wide, rows=rows)
+    assert_equal_trees(as_sets, as_lists)
+    np.testing.assert_array_equal(leaves, same_leaves)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_large_nodes_divided_as_sets_and_as_lists_are_the_same(n_threads):
+    rng = np.random.default_rng(1)
+    n_rows = 50_021  # a set whose last word is not full
+    frame = pd.DataFrame(
+        {
+            "number0": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows)),
+            "kind1": pd.Categorical(rng.integers(0, 9, n_rows).astype(str)),
+            "kind2": pd.Categorical(rng.integers(0, 900, n_rows).astype(str)),  # codes of two bytes
+            "number3": (rng.random(n_rows) < 0.02).astype(np.float64),  # most rows go to one branch
+        }
+    )
+    gradients = rng.normal(size=n_rows) + frame["kind2"].cat.codes % 7 - 2 * frame["number3"]
+    problem = Problem(frame, gradients.to_numpy(), rng.uniform(0.1, 1, n_rows), Terms(min_samples_leaf=20))
+    rows = np.arange(n_rows, dtype=np.uint32)
+    trees = [grown(problem, max_leaf_nodes=63, n_threads=n_threads, rows=r)[0] for r in (None, rows)]
+    assert {0, 1, 2, 3} <= set(trees[0].feature)
+    assert_equal_trees(*trees)
+
+
 def test_large_nodes_are_the_same_with_any_number_of_threads():
     rng = np.random.default_rng(0)
     n_rows = 200_000
     frame = pd.DataFrame({f"number{j}": rng.normal(size=n_rows).round(2) for j in range(5)})
     problem = Problem(frame, rng.normal(size=n_rows), rng.uniform(0.1, 1, n_rows), Terms(min_samples_leaf=20))
     arrays = [grown(problem, max_leaf_nodes=31, n_threads=n)[0] for n in (1, 2)]
-    for name in ("feature", "threshold", "value", "gain", "n_node_samples"):
-        np.testing.assert_array_equal(getattr(arrays[0], name), getattr(arrays[1], name))
+    assert_equal_trees(*arrays)
 
 
 def test_bad_arguments_are_refused():

@@ -15,7 +15,9 @@
 #include "hornbeam/boost/cells.h"
 #include "hornbeam/boost/cuts.h"
 #include "hornbeam/boost/histogram.h"
+#include "hornbeam/boost/kernels.h"
 #include "hornbeam/boost/many_categories.h"
+#include "hornbeam/boost/row_sets.h"
 #include "hornbeam/boost/shared_pass.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/branchwork.h"
@@ -103,6 +105,7 @@ class BoostGrower {
  private:
   // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of marks.
   static constexpr std::size_t kRowsPerTask = 1 << 12;
+  static constexpr std::size_t kSparsest = 8;
   static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }
 
   friend class SideBySide;  // prepares nodes while others are carried out
@@ -114,7 +117,8 @@ class BoostGrower {
   struct NodeState {
     std::size_t begin = 0;
     std::size_t end = 0;
-    int side = 0;  // which of the two entry lists holds its rows
+    int side = 0;               // which of the two entry lists holds its rows
+    RowSet* members = nullptr;  // the same rows as a set, while they are many
     Histogram* histogram = nullptr;
     WideCell total{};
     double lower = -kInfinity;
@@ -144,7 +148,21 @@ class BoostGrower {
   void prepare(const OpenNode& node, NodeState& state, Team team, bool is_last);
   void find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team, Prepared& out);
   void carry_out(Frontier& frontier, OpenNode& node);
-  std::size_t partition(const NodeState& node, const Split& split, Team team);
+  // Some of a node's rows: a bit for each, set for branch 0.
+  struct Piece {
+    const std::uint64_t* marks;
+    SetCounts counts;
+  };
+  std::vector<Piece> mark_listed(const NodeState& node, const Split& split, Team team);
+  std::vector<Piece> mark_members(const Split& split, RowSet& members, RowSet& left, int n_threads,
+                                  Team team);
+  void send(const NodeState& node, std::span<const Piece> pieces, std::size_t n_left, Team team);
+  void partition(NodeState& node, const Split& split, NodeState* children, Team team);
+  static int n_threads_for(const NodeState& node, Team team);
+  std::uint64_t* marks_of(Team team, std::size_t n_rows);
+  // Whether a set of rows has so few of the table's that a list is the better way to go through them.
+  bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
+  void release(NodeState& node);
   bool may_split(const NodeState& node, std::int32_t depth) const;
   void sum_child(const NodeState& parent, const Split& split, NodeState& left) const;
   void bound_children(FeatureId feature, NodeState* children) const;
@@ -203,6 +221,7 @@ class BoostGrower {
   HistogramBuilder builder_;
   SharedPass shared_pass_;
   HistogramPool pool_;
+  RowSetPool row_sets_;
   std::vector<Worker> workers_;
   Buffer<BoostEntry> entries_[2];
   Buffer<FixedPair> pairs_;

@@ -19,6 +19,12 @@ struct CutTerms {
   double min_hessian = 0.0;  // of a branch, in units of hessian
 };
 
+// Rows of a set, and those of them that go to branch 0.
+struct SetCounts {
+  std::size_t n_rows = 0;
+  std::size_t n_left = 0;
+};
+
 struct BoostKernels {
   // Adds n rows to the cells of a tile. `codes` is the tile's place in row 0 of its slab; `n_known` >= n
   // entries are known, so that codes needed soon can be asked for.
@@ -41,6 +47,10 @@ struct BoostKernels {
   // Sends marked entries to `left`, the others to `right`, in order; writes nothing beyond them.
   void (*send)(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
                std::size_t n_left, BoostEntry* right);
+  // Divides a set of rows, 64 to a word: those whose code `is_left` (256 ones and zeros) go from `members` to
+  // `left`. `marks` gets a bit per row of the set, without gaps.
+  SetCounts (*divide_set)(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
+                          std::uint64_t* members, std::uint64_t* left, std::uint64_t* marks);
 
   // scores[i] for the cut after cell i, i < n; `start` is what lies left of the first cell already. Returns
   // the largest.

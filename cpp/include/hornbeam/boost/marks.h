@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "hornbeam/boost/cells.h"
+#include "hornbeam/boost/kernels.h"
 #include "hornbeam/dataset.h"
 #include "hornbeam/split.h"
 
 namespace hornbeam {
 
 // Which codes go to branch 0.
-std::vector<char> left_codes(const Column& column, const Split& split);
+std::vector<std::uint8_t> left_codes(const Column& column, const Split& split);
 
 inline const std::uint8_t* byte_codes(const Column& column) {
   return std::get<Buffer<std::uint8_t>>(column.codes).data();
@@ -24,12 +25,16 @@ class RowMarker {
 
   // One bit per row into `words`; returns how many are set.
   std::size_t mark(std::span<const BoostEntry> rows, std::uint64_t* words) const;
+  // The same for n_words words of a set of rows, the first of them row 64 * first_word: `members` keeps those
+  // of branch 1, `left` gets the others.
+  SetCounts divide(std::size_t first_word, std::size_t n_words, std::uint64_t* members, std::uint64_t* left,
+                   std::uint64_t* marks) const;
 
  private:
   const Column& column_;
   Code first_right_;
   unsigned extra_ = 256;  // a code beside those below first_right; 256 is none
-  std::vector<char> is_left_;
+  std::vector<std::uint8_t> is_left_;
 };
 
 }  // namespace hornbeam
