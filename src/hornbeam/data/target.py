@@ -6,7 +6,7 @@ refused with the first row that holds one. Targets have one column per output, a
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
 
 import narwhals as nw
@@ -67,6 +67,12 @@ class ClassTarget:
     def numbers(self) -> FloatArray:
         """Return the codes of the only output as losses take them."""
         return self.codes[:, 0].astype(np.float64)
+
+    def in_few_bytes(self) -> "ClassTarget":
+        """Return the same with codes that take as little memory as they can, for fits that only keep them."""
+        most = max(map(len, self.classes)) - 1
+        narrow: Any = self.codes.astype(np.min_scalar_type(most))
+        return replace(self, codes=narrow)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
             rows=training.rows,
             multi_output=False,
             estimator_name=type(self).__name__,
-        )
+        ).in_few_bytes()
         factors = class_weights(self.class_weight, target, training.weights)
         weights = training.weights
         if factors is not None:
