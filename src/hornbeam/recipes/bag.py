@@ -59,7 +59,7 @@ class BagPlan:
     draws_per_stratum: OffsetArray
     unit_weights: npt.NDArray[np.float64] | None = None
 
-    @property
+    @cached_property
     def n_draws(self) -> int:
         """Number of units drawn for each member, repetitions counted."""
         return int(self.draws_per_stratum.sum())
@@ -69,7 +69,7 @@ class BagPlan:
         """Number of units to draw from."""
         return int(self.stratum_begin[-1])
 
-    @property
+    @cached_property
     def leaves_rows_out(self) -> bool:
         """Whether samples lack rows, as a rule."""
         return self.with_replacement or self.n_draws < self.n_units

@@ -216,20 +216,18 @@ class Boosting:
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
         trees = self._booster.grow(rows, features, keys)
-        with np.errstate(over="ignore"):
-            finite = all(np.isfinite(tree.value * self.target.unit).all() for tree in trees)
-        if not finite:
+        if not all(np.isfinite(tree.value).all() for tree in trees):
             _refuse_runaway_scores()
-        return [self._in_units_of_y(tree) for tree in trees]
+        return trees if self.target.unit == 1.0 else [self._in_units_of_y(tree) for tree in trees]
 
     def _in_units_of_y(self, tree: _core.Tree) -> _core.Tree:
         unit = self.target.unit
-        if unit == 1.0:
-            return tree
         arrays = tree_to_arrays(tree)
-        arrays["value"] = arrays["value"] * unit
         with np.errstate(over="ignore"):  # gains are squares
+            arrays["value"] = arrays["value"] * unit
             arrays["gain"] = np.minimum(arrays["gain"] * unit * unit, np.finfo(np.float64).max)
+        if not np.isfinite(arrays["value"]).all():
+            _refuse_runaway_scores()
         return tree_from_arrays(arrays, self._encoded.schema)
 
     def scores(self, rows: slice = slice(None)) -> FloatArray:

@@ -102,7 +102,7 @@ class Watch:
                 self.train_scores.append(self.score_training())
             if self.score_validation is not None:
                 self.validation_scores.append(self.score_validation(trees[self._n_trees_seen :]))
-        self._trees, self._n_trees_seen, self.n_done = list(trees), len(trees), number + 1
+        self._trees, self._n_trees_seen, self.n_done = trees, len(trees), number + 1
         self._note_progress()
         self.listener.done(self.n_done, self._score_in_words())
         return self._any_says_stop("after_round", number) or self._has_stalled()
