@@ -29,13 +29,15 @@ std::vector<Code> categories_in(const Column& column) {
 
 }  // namespace
 
-BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params)
+BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params,
+                         HistogramPool& pool, bool on_calling_thread)
     : data_(data),
       params_(params),
+      on_calling_thread_(on_calling_thread),
       tiles_(tiles),
       builder_(tiles, params.n_threads),
       shared_pass_(tiles, params.n_threads),
-      pool_(tiles.n_slots()),
+      pool_(pool),
       row_sets_(data.n_rows()),
       workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
   for (int slot = 0; slot < tiles.n_slots(); ++slot) {
@@ -214,11 +216,13 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
   load_root(derivatives, rows);
   Frontier frontier(params_.growth);
   open_root(frontier, root.histogram);
+  CancelPoller poller(cancel, on_calling_thread_);
   while (n_splits_left() > 0 && frontier.size() > 0) {
     if (!takes_everyone(frontier)) {
       grow_side_by_side(frontier);
     } else {
       std::optional<OpenNode> node = frontier.next();
+      poller.poll(state_of(node->id).n_rows() * lots_.size());
       prepare(*node, state_of(node->id), everyone(), n_splits_left() == 1);
       carry_out(frontier, *node);
     }

@@ -47,20 +47,37 @@ void softmax(int n_scores, const LossRows& rows, float* gradients, float* hessia
   }
 }
 
+// How far the score of a leaf's rows is from their minimum of log loss, were they all alike: from the logit
+// of their probability p, of which p (1 - p) is their mean hessian, to that of p + |mean gradient|, the share
+// of rows that are of the class. If all of them are, the minimum is nowhere; 1 - p / 2 is certain enough.
+double distance_to_share(const LeafSums& leaf) {
+  const double hessian = std::min(0.25, leaf.hessian / leaf.weight);
+  const double p = 2 * hessian / (1 + std::sqrt(1 - 4 * hessian));  // the smaller root, without cancellation
+  const double share = std::min(1 - p / 2, p + std::abs(leaf.gradient) / leaf.weight);
+  return ln_of(share / (1 - share)) - ln_of(p / (1 - p));
+}
+
 double sign(double x) {
   return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
 }
 
 }  // namespace
 
-// Towards the exponential side of poisson and gamma, Newton's step v goes far beyond the minimum, which lies
-// at log(1 + v): without l1 and l2, that is where the leaf's mean is met. Towards the other side it stops
-// short.
-double Loss::shortened(double step) const {
-  const bool too_far = (kind == LossKind::kPoisson && step > 0) || (kind == LossKind::kGamma && step < 0);
+// Newton's step ends where a parabola has its minimum. Where the loss flattens out towards its minimum, that
+// is too far: rows of a class that seemed next to impossible have next to no curvature, and the step of their
+// leaf would be endless.
+//
+// Poisson, gamma: the step v overshoots on the exponential side, where the leaf's mean is met at log(1 + v)
+// (without l1 and l2). On the other side it stops short.
+// Log loss: at most twice the way to the minimum. Beyond that a step does more harm than good; within it,
+// where Newton's step is the usual one, it stays as it is.
+double Loss::shortened(double step, const LeafSums& leaf) const {
   const double size = std::abs(step);
-  if (!too_far || size < 0x1p-26) return step;  // so small a step is the logarithm
-  return std::copysign(ln_of(1.0 + size), step);
+  if (size < 0x1p-26) return step;  // so small a step is the logarithm
+  if (kind == LossKind::kLogLoss || kind == LossKind::kSoftmax)
+    return std::copysign(std::min(size, 2 * distance_to_share(leaf)), step);
+  const bool too_far = (kind == LossKind::kPoisson && step > 0) || (kind == LossKind::kGamma && step < 0);
+  return too_far ? std::copysign(ln_of(1.0 + size), step) : step;
 }
 
 void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,

@@ -16,7 +16,7 @@ constexpr int kPackedGradientBits = 15;
 constexpr int kPackedHessianBits = 15;
 constexpr int kWideBits = 30;
 // Packed gradients must not drown: the largest may be at most this many times the mean.
-constexpr double kMostSpread = 128.0;
+constexpr double kMostSpread = 2048.0;
 
 // The largest power of two that keeps `largest` within so many bits.
 double scale_for(double largest, int bits) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kRowsPerTask = 1 << 14;
 constexpr std::size_t kManyRows = 100'000;
+constexpr std::size_t kVeryManyRows = 600'000;
 constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
 
 // The rows of all leaves in pieces: blocks of neighbouring rows, in which what is looked up by row stays in
@@ -75,7 +76,8 @@ Booster::Booster(const Dataset& data, const BoostParams& params, double learning
       y_(y),
       weights_(weights),
       tiles_(data, params.n_threads, cancel),
-      grower_(data, tiles_, params),
+      histograms_(tiles_.n_slots()),
+      grower_(data, tiles_, params, histograms_),
       scores_(data.n_rows() * static_cast<std::size_t>(n_scores)),
       gradients_(data.n_rows() * static_cast<std::size_t>(n_scores)),
       hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {
@@ -107,14 +109,15 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
 
 // The unquantised sums of each leaf, block by block in a fixed order: the same bits for any number of
 // threads.
-std::vector<Booster::LeafSums> Booster::sum_leaves(int score, bool hessian_is_one, Cancel& cancel) {
-  const std::vector<LeafRows>& leaves = grower_.leaves();
+std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, int score, bool hessian_is_one,
+                                          Cancel& cancel) {
+  const std::vector<LeafRows>& leaves = grower.leaves();
   const LeafPieces pieces(leaves, data_.n_rows());
   std::vector<LeafSums> partial(pieces.n_blocks() * leaves.size());
   const float* gradients = this->gradients(score).data();
   const float* hessians = this->hessians(score).data();
   parallel_for(
-      pieces.n_pieces(), params_.n_threads,
+      pieces.n_pieces(), grower.n_threads(),
       [&](std::size_t piece, int) {
         pieces.visit(piece, [&](std::size_t block, std::size_t leaf, std::span<const BoostEntry> entries) {
           // Four sums side by side: one would wait for itself at every row.
@@ -146,16 +149,16 @@ std::vector<Booster::LeafSums> Booster::sum_leaves(int score, bool hessian_is_on
 }
 
 // A leaf whose loss has no curvature left gives Newton's step no length: it says nothing.
-double Booster::newton_value(const LeafSums& sums, NodeId node, const std::optional<Loss>& loss) const {
+double Booster::newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
+                             const std::optional<Loss>& loss) const {
   const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1);
   const double curvature = sums.hessian + params_.l2;
   const double length = size == 0 || !(curvature > 0) ? 0.0 : size / curvature;
   const double step = sums.gradient > 0 ? -length : length;
-  const auto bounds = grower_.bounds_of(node);
-  return std::clamp(loss ? loss->shortened(step) : step, bounds.lower, bounds.upper);
+  return std::clamp(loss ? loss->shortened(step, sums) : step, bounds.lower, bounds.upper);
 }
 
-double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, int score) {
+double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score) {
   const double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
   std::vector<double> residuals;
   std::vector<double> weights;
@@ -164,19 +167,18 @@ double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, int score) {
     residuals.push_back(static_cast<double>(y_[row]) - scores[row]);
     if (!weights_.empty()) weights.push_back(static_cast<double>(weights_[row]));
   }
-  const auto bounds = grower_.bounds_of(leaf.node);
   return std::clamp(refitted_value(loss, huber_delta_, residuals, weights), bounds.lower, bounds.upper);
 }
 
-void Booster::add_to_scores(int score, std::span<const RowId> rows, Cancel& cancel) {
+void Booster::add_to_scores(BoostGrower& grower, int score, std::span<const RowId> rows, Cancel& cancel) {
   double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
-  const std::vector<double>& values = grower_.nodes().values;
-  const LeafPieces pieces(grower_.leaves(), data_.n_rows());
+  const std::vector<double>& values = grower.nodes().values;
+  const LeafPieces pieces(grower.leaves(), data_.n_rows());
   parallel_for(
-      pieces.n_pieces(), params_.n_threads,
+      pieces.n_pieces(), grower.n_threads(),
       [&](std::size_t piece, int) {
         pieces.visit(piece, [&](std::size_t, std::size_t leaf, std::span<const BoostEntry> entries) {
-          const double value = values[static_cast<std::size_t>(grower_.leaves()[leaf].node)];
+          const double value = values[static_cast<std::size_t>(grower.leaves()[leaf].node)];
           for (const BoostEntry entry : entries) scores[row_of(entry)] += value;
         });
       },
@@ -184,7 +186,7 @@ void Booster::add_to_scores(int score, std::span<const RowId> rows, Cancel& canc
   if (rows.empty()) return;
   // Rows that were left out walk down the tree.
   const std::size_t n = data_.n_rows();
-  parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, params_.n_threads,
+  parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, grower.n_threads(),
                [&](std::size_t task, int) {
                  const auto begin = static_cast<RowId>(task * kRowsPerTask);
                  const auto end = static_cast<RowId>(std::min((task + 1) * kRowsPerTask, n));
@@ -193,7 +195,7 @@ void Booster::add_to_scores(int score, std::span<const RowId> rows, Cancel& canc
                    if (next != rows.end() && *next == row) {
                      ++next;
                    } else {
-                     scores[row] += values[static_cast<std::size_t>(grower_.leaf_of(row))];
+                     scores[row] += values[static_cast<std::size_t>(grower.leaf_of(row))];
                    }
                  }
                },
@@ -202,8 +204,7 @@ void Booster::add_to_scores(int score, std::span<const RowId> rows, Cancel& canc
 
 // An inner node says what its rows get on average; children come after their parents, so the walk is
 // backwards.
-void Booster::describe_inner_nodes() {
-  Branchwork& work = grower_.nodes();
+void Booster::describe_inner_nodes(Branchwork& work) {
   for (std::size_t id = work.nodes.size(); id-- > 0;) {
     NodeRecord& node = work.nodes[id];
     if (node.split < 0) continue;
@@ -219,45 +220,66 @@ void Booster::describe_inner_nodes() {
 std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const char> features,
                                 std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
                                 Cancel& cancel) {
-  // Trees whose roots are counted together; more of them at once would only take more memory.
-  constexpr int kTogether = static_cast<int>(SharedPass::kMostTrees);
   const bool constant = loss && loss->hessian_is_one() && weights_.empty();
-  std::vector<Tree> trees;
-  for (int first = 0; first < n_scores_; first += kTogether) {
-    std::vector<Derivatives> together;
-    for (int score = first; score < std::min(first + kTogether, n_scores_); ++score) {
-      together.push_back(
-          {gradients(score), constant ? std::span<const float>() : hessians(score), !weights_.empty()});
-    }
+  std::vector<Derivatives> derivatives;
+  for (int score = 0; score < n_scores_; ++score) {
+    derivatives.push_back(
+        {gradients(score), constant ? std::span<const float>() : hessians(score), !weights_.empty()});
+  }
+  // Trees whose roots are counted together; more of them at once would only take more memory.
+  const std::size_t most = std::max(SharedPass::kMostTrees, static_cast<std::size_t>(params_.n_threads));
+  std::vector<Tree> trees(derivatives.size());
+  for (std::size_t first = 0; first < trees.size(); first += most) {
+    const auto together = std::span(derivatives).subspan(first, std::min(most, trees.size() - first));
     const std::vector<BoostGrower::Root> roots = grower_.plan_roots(together, rows, cancel);
-    for (std::size_t i = 0; i < together.size(); ++i) {
-      const int score = first + static_cast<int>(i);
-      grower_.grow(together[i], roots[i], rows, features, keys[static_cast<std::size_t>(score)], cancel);
-      trees.push_back(finish_tree(score, rows, constant, loss, cancel));
-    }
+    const auto grow_tree = [&](BoostGrower& grower, std::size_t i) {
+      grower.grow(together[i], roots[i], rows, features, keys[first + i], cancel);
+      trees[first + i] = finish_tree(grower, static_cast<int>(first + i), rows, constant, loss, cancel);
+    };
+    const std::size_t n_alone = n_with_own_grower(together.size());
+    parallel_for(
+        n_alone, params_.n_threads,
+        [&](std::size_t i, int worker) { grow_tree(own_growers_[static_cast<std::size_t>(worker)], i); },
+        &cancel);
+    for (std::size_t i = n_alone; i < together.size(); ++i) grow_tree(grower_, i);
   }
   return trees;
 }
 
+// A thread with a tree of its own never waits for another, so trees grow side by side while there is one for
+// every thread. Not on very many rows: each tree takes a list of them, and one tree alone keeps all threads
+// busy.
+std::size_t Booster::n_with_own_grower(std::size_t n_trees) {
+  const auto n_threads = static_cast<std::size_t>(params_.n_threads);
+  if (n_threads < 2 || n_trees < n_threads || data_.n_rows() > kVeryManyRows) return 0;
+  BoostParams alone = params_;
+  alone.n_threads = 1;
+  for (std::size_t worker = own_growers_.size(); worker < n_threads; ++worker) {
+    own_growers_.emplace_back(data_, tiles_, alone, histograms_, worker == 0);
+  }
+  return n_trees - n_trees % n_threads;
+}
+
 // Gives the leaves of the tree that has grown their values, and the rows their new scores.
-Tree Booster::finish_tree(int score, std::span<const RowId> rows, bool hessian_is_one,
+Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
                           const std::optional<Loss>& loss, Cancel& cancel) {
   const bool refits = loss && loss->refits_leaves();
-  Branchwork& work = grower_.nodes();
-  const std::vector<LeafSums> sums = sum_leaves(score, hessian_is_one, cancel);
+  Branchwork& work = grower.nodes();
+  const std::vector<LeafSums> sums = sum_leaves(grower, score, hessian_is_one, cancel);
   parallel_for(
-      sums.size(), refits ? params_.n_threads : 1,
+      sums.size(), refits ? grower.n_threads() : 1,
       [&](std::size_t leaf, int) {
-        const LeafRows& leaf_rows = grower_.leaves()[leaf];
+        const LeafRows& leaf_rows = grower.leaves()[leaf];
+        const BoostGrower::Bounds bounds = grower.bounds_of(leaf_rows.node);
         const double value =
-            refits ? refit_leaf(*loss, leaf_rows, score) : newton_value(sums[leaf], leaf_rows.node, loss);
+            refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(sums[leaf], bounds, loss);
         const auto node = static_cast<std::size_t>(leaf_rows.node);
         work.values[node] = rounded(learning_rate_ * value);
         work.nodes[node].weight = sums[leaf].weight;
       },
       &cancel);
-  describe_inner_nodes();
-  add_to_scores(score, rows, cancel);
+  describe_inner_nodes(work);
+  add_to_scores(grower, score, rows, cancel);
   std::vector<Branchwork> parts;
   parts.push_back(std::move(work));
   return assemble(data_, parts, 1, 1);

@@ -165,6 +165,24 @@ def test_the_same_bits_for_any_number_of_threads(cls, options):
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
 
 
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.5, "max_features": 2}, {"growth": "level"}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_of_classes_grow_side_by_side_with_the_same_bits(options, weighted, monkeypatch):
+    """With two threads the last of eleven trees is shared out, with four the last three, with twelve all."""
+    monkeypatch.setattr("hornbeam.threads.usable_cores", lambda: 12)
+    cls = hb.GradientBoostingClassifier
+    X, score = problem(3000)
+    y = np.searchsorted(np.quantile(score, np.linspace(0, 1, 12)[1:-1]), score)
+    weights = np.arange(3000) % 5 + 0.5 if weighted else None
+    models = [
+        fitted(cls, X, y, weights, random_state=3, **{"n_estimators": 3, **options, "n_jobs": n})
+        for n in (1, 2, 4, 12)
+    ]
+    for other in models[1:]:
+        assert same_trees(models[0], other)
+        np.testing.assert_array_equal(models[0].predict_proba(X), other.predict_proba(X))
+
+
 @pytest.mark.parametrize("cls", BOTH)
 def test_rows_without_weight_are_as_if_they_were_not_there(cls):
     X, score = problem()

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import logit
 
+import hornbeam as hb
 from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.table import read_table
@@ -138,3 +140,39 @@ def test_weighted_quantiles_count_weights_as_rows(alpha):
             repeated, None, alpha
         )
     assert weighted_quantile(np.array([3.0, 1.0, 2.0, 4.0]), None, 0.5) == 2.5
+
+
+def longest_step(gradient, hessian):
+    """Twice the way from p to the share of a class, for rows that all have the mean derivatives."""
+    p = min(np.roots([1.0, -1.0, min(hessian, 0.25)]).real)
+    share = min(p + abs(gradient), 1 - p / 2)
+    return 2 * (logit(share) - logit(p))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_of_rare_classes_end_near_their_minimum(n_classes, weighted):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(4000, 3))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=4000), [2.6, 3.0][: n_classes - 1])
+    weights = rng.uniform(0.5, 2.0, 4000) if weighted else np.ones(4000)
+    model = hb.GradientBoostingClassifier(20, learning_rate=0.5, max_leaf_nodes=8)
+    model.fit(X, y, weights if weighted else None)
+    one_score = n_classes == 2
+    scores = [s.reshape(4000, -1) for s in model.staged_decision_function(X)]
+    chances = [s[:, 1:] if one_score else s for s in model.staged_predict_proba(X)]
+    n_shortened = 0
+    for before, after, p in zip(scores, scores[1:], chances, strict=False):
+        for k in range(before.shape[1]):
+            truth = y == (1 if one_score else k)
+            # rows of one leaf have the same step
+            steps, leaf_of = np.unique(np.round(after[:, k] - before[:, k], 9), return_inverse=True)
+            for leaf, step in enumerate(steps):
+                rows = leaf_of == leaf
+                w = weights[rows] / weights[rows].sum()
+                gradient = w @ (p[rows, k] - truth[rows])
+                hessian = w @ (p[rows, k] * (1 - p[rows, k]))
+                newton, longest = abs(gradient / hessian), longest_step(gradient, hessian)
+                n_shortened += newton > 1.01 * longest
+                assert step == pytest.approx(-np.sign(gradient) * 0.5 * min(newton, longest), rel=1e-3)
+    assert n_shortened >= 3

@@ -5,8 +5,8 @@ The twins are scikit-learn's boosting and, where it is installed, LightGBM, at t
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.metrics import mean_poisson_deviance
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import log_loss, mean_poisson_deviance, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 import hornbeam as hb
@@ -74,3 +74,18 @@ def test_gamma_of_very_small_targets_stays_in_range():
     ratio = np.log(model.predict(X[N_TRAINING:]) / y[N_TRAINING:])
     assert np.isfinite(ratio).all()
     assert np.abs(ratio).max() < 20
+
+
+def test_one_row_in_a_thousand_is_of_the_class():
+    """Newton's steps run away where a class seems next to impossible, as scikit-learn's do."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 5)).astype(np.float32)
+    score = 1.5 * (X[:, 0] * X[:, 1] + X[:, 2] + np.sin(3 * X[:, 3])) - 9.5
+    y = rng.random(len(X)) < 1 / (1 + np.exp(-score))
+    training, new = slice(0, 40_000), slice(40_000, None)
+    chances = hb.GradientBoostingClassifier().fit(X[training], y[training]).predict_proba(X[new])
+    with threadpool_limits(1):
+        twin = HistGradientBoostingClassifier(early_stopping=False).fit(X[training], y[training])
+    assert y.mean() < 0.0025
+    assert roc_auc_score(y[new], chances[:, 1]) > 0.9
+    assert log_loss(y[new], chances) < log_loss(y[new], twin.predict_proba(X[new])) / 3

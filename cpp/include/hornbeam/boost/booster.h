@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,18 +40,15 @@ class Booster {
   std::span<T> row_of_scores(Buffer<T>& buffer, int score) {
     return buffer.span().subspan(static_cast<std::size_t>(score) * data_.n_rows(), data_.n_rows());
   }
-  struct LeafSums {
-    double gradient = 0.0;
-    double hessian = 0.0;
-    double weight = 0.0;
-  };
-  Tree finish_tree(int score, std::span<const RowId> rows, bool hessian_is_one,
+  std::size_t n_with_own_grower(std::size_t n_trees);
+  Tree finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
                    const std::optional<Loss>& loss, Cancel& cancel);
-  std::vector<LeafSums> sum_leaves(int score, bool hessian_is_one, Cancel& cancel);
-  double newton_value(const LeafSums& sums, NodeId node, const std::optional<Loss>& loss) const;
-  double refit_leaf(const Loss& loss, const LeafRows& leaf, int score);
-  void add_to_scores(int score, std::span<const RowId> rows, Cancel& cancel);
-  void describe_inner_nodes();
+  std::vector<LeafSums> sum_leaves(const BoostGrower& grower, int score, bool hessian_is_one, Cancel& cancel);
+  double newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
+                      const std::optional<Loss>& loss) const;
+  double refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score);
+  void add_to_scores(BoostGrower& grower, int score, std::span<const RowId> rows, Cancel& cancel);
+  static void describe_inner_nodes(Branchwork& work);
 
   const Dataset& data_;
   BoostParams params_;
@@ -59,7 +57,9 @@ class Booster {
   std::span<const float> y_;
   std::span<const float> weights_;
   Tiles tiles_;
-  BoostGrower grower_;
+  HistogramPool histograms_;
+  BoostGrower grower_;                   // all threads work on its tree
+  std::deque<BoostGrower> own_growers_;  // a grower per thread, each with a tree of its own
   Buffer<double> scores_;
   Buffer<float> gradients_;
   Buffer<float> hessians_;

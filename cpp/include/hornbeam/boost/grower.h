@@ -62,7 +62,11 @@ struct LeafRows {
 class BoostGrower {
  public:
   // Features without a slot in `tiles` are categorical.
-  BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params);
+  // Several growers may share a pool. Only one on the thread that called in from Python may ask it for
+  // signals.
+  BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params, HistogramPool& pool,
+              bool on_calling_thread = true);
+  int n_threads() const { return params_.n_threads; }
 
   // How a tree turns derivatives into fixed point.
   struct Scale {
@@ -213,6 +217,7 @@ class BoostGrower {
 
   const Dataset& data_;
   BoostParams params_;
+  bool on_calling_thread_;
   Cancel* cancel_ = nullptr;
   const Tiles& tiles_;
   std::vector<Lot> lots_;
@@ -220,7 +225,7 @@ class BoostGrower {
   std::vector<std::vector<Code>> categories_;
   HistogramBuilder builder_;
   SharedPass shared_pass_;
-  HistogramPool pool_;
+  HistogramPool& pool_;
   RowSetPool row_sets_;
   std::vector<Worker> workers_;
   Buffer<BoostEntry> entries_[2];

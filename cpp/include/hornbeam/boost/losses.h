@@ -3,9 +3,12 @@
 // With y the target and s the score of a row (for log-link losses the prediction is e^s):
 //   squared_error   (s - y)^2 / 2
 //   absolute_error  |s - y|                              leaf: median of y - s
-//   huber           (s - y)^2 / 2 up to delta, then linear; delta is a quantile of |s - y|, found anew each
-//   round quantile        pinball loss at alpha                leaf: alpha-quantile of y - s poisson e^s - y
-//   s gamma           s + y e^-s tweedie         e^((2-p)s) / (2-p) - y e^((1-p)s) / (1-p),   1 < p < 2
+//   huber           (s - y)^2 / 2 up to delta, then linear
+//                   (delta is a quantile of |s - y|, found anew each round)
+//   quantile        pinball loss at alpha                leaf: alpha-quantile of y - s
+//   poisson         e^s - y s
+//   gamma           s + y e^-s
+//   tweedie         e^((2-p)s) / (2-p) - y e^((1-p)s) / (1-p),   1 < p < 2
 //   log_loss        log(1 + e^s) - y s,                  y in {0, 1}
 //   exponential     e^(-s) for y = 1, e^s for y = 0
 //   softmax         -s_y + log(sum_k e^(s_k)),           y in {0, ..., K - 1}, one score per class
@@ -32,6 +35,13 @@ enum class LossKind : std::uint8_t {
   kSoftmax,
 };
 
+// The derivatives of a leaf's rows, added up as they are, not in fixed point.
+struct LeafSums {
+  double gradient = 0.0;
+  double hessian = 0.0;
+  double weight = 0.0;
+};
+
 struct Loss {
   LossKind kind = LossKind::kSquaredError;
   double parameter = 0.0;  // huber: the quantile that delta is; quantile: alpha; tweedie: the power p
@@ -45,7 +55,7 @@ struct Loss {
     return kind == LossKind::kAbsoluteError || kind == LossKind::kHuber || kind == LossKind::kQuantile;
   }
   // Newton's step for a leaf, not beyond the leaf's minimum.
-  double shortened(double step) const;
+  double shortened(double step, const LeafSums& leaf) const;
 };
 
 // A stretch of rows; arrays of scores and derivatives are [score][row], `n_rows` apart.
