@@ -469,27 +469,23 @@ double score_wide(const WideCell* cells, std::size_t n, const WideCell& start, c
 BoostKernels::Spread spread(const float* __restrict values, std::size_t n) {
   constexpr std::size_t kLanes = 64;
   double largest[kLanes] = {};
-  double smallest[kLanes];
   double sums[kLanes] = {};
-  for (double& least : smallest) least = kInfinity;
   for (std::size_t i = 0; i + kLanes <= n; i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const double size = std::abs(static_cast<double>(values[i + lane]));
       largest[lane] = largest[lane] < size ? size : largest[lane];
-      smallest[lane] = smallest[lane] > size ? size : smallest[lane];
       sums[lane] += size;
     }
   }
   BoostKernels::Spread all;
-  const auto take = [&](double most, double least, double sum) {
+  const auto take = [&](double most, double sum) {
     all.largest = std::max(all.largest, most);
-    all.smallest = std::min(all.smallest, least);
     all.sum += sum;
   };
-  for (std::size_t lane = 0; lane < kLanes; ++lane) take(largest[lane], smallest[lane], sums[lane]);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) take(largest[lane], sums[lane]);
   for (std::size_t i = n - n % kLanes; i < n; ++i) {
     const double size = std::abs(static_cast<double>(values[i]));
-    take(size, size, size);
+    take(size, size);
   }
   return all;
 }
@@ -502,7 +498,7 @@ WideCell pack_some(const float* __restrict gradients, const float* __restrict he
   std::int64_t hessian_sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const std::int32_t gradient = fixed_point(gradients[i], gradient_scale);
-    const std::int32_t hessian = kOnes ? 1 : fixed_point(hessians[i], hessian_scale);
+    const std::int32_t hessian = kOnes ? 1 : fixed_hessian(hessians[i], hessian_scale);
     gradient_sum += gradient;
     hessian_sum += hessian;
     entries[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(gradient)) << 48 |

@@ -37,7 +37,6 @@ Spread spread_of(std::span<const float> values, std::span<const RowId> rows, std
   for (std::size_t i = begin; i < end; ++i) {
     const double size = std::abs(static_cast<double>(values[rows[i]]));
     spread.largest = std::max(spread.largest, size);
-    spread.smallest = std::min(spread.smallest, size);
     spread.sum += size;
   }
   return spread;
@@ -54,7 +53,6 @@ Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows,
   Spread all;
   for (const Spread& piece : pieces) {
     all.largest = std::max(all.largest, piece.largest);
-    all.smallest = std::min(all.smallest, piece.smallest);
     all.sum += piece.sum;
   }
   return all;
@@ -69,7 +67,7 @@ BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
   Scale scale;
   scale.packed = !derivatives.weighted && gradients.largest <= kMostSpread * gradients.sum / n;
   scale.constant_hessian = derivatives.hessians.empty();
-  Spread hessians{1.0, 1.0, n};
+  Spread hessians{1.0, n};
   if (!scale.constant_hessian) {
     hessians = spread_of_all(derivatives.hessians, rows, kRowsPerTask, params_.n_threads);
     scale.packed = scale.packed && hessians.largest <= kMostSpread * hessians.sum / n;
@@ -77,7 +75,7 @@ BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
   scale.gradient = scale_for(gradients.largest, scale.packed ? kPackedGradientBits : kWideBits);
   if (!scale.constant_hessian) {
     scale.hessian = scale_for(hessians.largest, scale.packed ? kPackedHessianBits : kWideBits);
-    scale.all_rows_count = hessians.smallest * scale.hessian > 0.5;
+    scale.has_hessian = hessians.largest > 0;
     scale.largest_hessian = static_cast<std::int64_t>(std::nearbyint(hessians.largest * scale.hessian));
   }
   return scale;
@@ -139,7 +137,7 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   const auto all = [](std::size_t i) { return static_cast<RowId>(i); };
   const auto listed = [&](std::size_t i) { return rows[i]; };
   const auto one = [](RowId) { return 1; };
-  const auto given = [&](RowId row) { return fixed_point(hessians[row], scale_.hessian); };
+  const auto given = [&](RowId row) { return fixed_hessian(hessians[row], scale_.hessian); };
   parallel_for(sums.size(), params_.n_threads, [&](std::size_t task, int) {
     if (rows.empty() && scale_.packed) {
       const std::size_t begin = task * kRowsPerTask;
@@ -172,8 +170,8 @@ void BoostGrower::open_root(Frontier& frontier, Histogram* counted) {
   work_.add(1);
   describe(0);
   NodeState& root = states_[0];
-  if (!may_split(root, 0)) return;
   root.histogram = counted;
+  if (!may_split(root, 0) || !scale_.has_hessian) return;
   if (counted == nullptr) {
     root.histogram = pool_.take(needs_wide(root));
     builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);

@@ -173,25 +173,6 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
   return same;
 }
 
-// Rows whose derivatives all round to nothing leave no trace in the cells, but they are in the node and go
-// somewhere: to branch 1, like every code that a test does not name. The test must say so.
-void BoostGrower::name_all_codes(const NodeState& node, Split& split, Worker& worker) const {
-  const Column& column = data_.column(split.feature);
-  const bool is_categorical = column.kind == ColumnKind::kCategorical;
-  const bool missing_is_open = split.missing_branch < 0 && column.has_missing;
-  if (scale_.all_rows_count || !(is_categorical || missing_is_open)) return;
-  count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
-  if (missing_is_open && worker.rows_by_code[column.missing_code()] > 0) split.missing_branch = 1;
-  if (!is_categorical) return;
-  std::vector<char> named(column.n_codes, 0);
-  for (const Code code : split.left_categories) named[code] = 1;
-  for (const Code code : split.right_categories) named[code] = 1;
-  for (Code code = 0; code < column.n_codes; ++code) {
-    if (!named[code] && worker.rows_by_code[code] > 0) split.right_categories.push_back(code);
-  }
-  std::sort(split.right_categories.begin(), split.right_categories.end());
-}
-
 // The rest are all other categories of the table, in the node or not: it is a column of its own that is
 // tested.
 void BoostGrower::name_rest(Split& split) const {
@@ -207,7 +188,6 @@ Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, 
   Split split = digit.has_slot() ? worker.cuts.to_split(column, *node.histogram, digit, cut, limits)
                                  : worker.many.to_split(column, feature, rows_of(node), cut, limits);
   split.feature = feature;
-  if (digit.has_slot()) name_all_codes(node, split, worker);
   name_rest(split);
   return split;
 }

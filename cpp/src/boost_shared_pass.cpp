@@ -84,7 +84,7 @@ void SharedPass::load_chunk(std::span<const SharedTree> trees, std::span<const R
       for (std::size_t i = 0; i < n; ++i) {
         const RowId row = worker.rows[i];
         entries[i] = make_entry(row, fixed_point(tree.gradients[row], tree.gradient_scale),
-                                ones ? 1 : fixed_point(tree.hessians[row], tree.hessian_scale));
+                                ones ? 1 : fixed_hessian(tree.hessians[row], tree.hessian_scale));
       }
     }
     for (std::size_t i = 0; i < n; ++i) worker.additions[i * n_lanes_ + lane] = cell_of(entries[i]);

@@ -62,6 +62,10 @@ def problems(draw, gaps=GAPS, spread=SPREADS):
             frame[f"kind{j}"] = pd.Categorical(np.where(absent, None, texts))
     gradients = rng.normal(size=n_rows) * np.exp(draw(spread) * rng.normal(size=n_rows))
     hessians = rng.uniform(0.05, 1.0, n_rows)
+    certain = (rng.random(n_rows) < 0.3) & draw(st.booleans())  # rows whose derivatives are next to nothing
+    certain[0] = False
+    gradients[certain] *= 1e-9
+    hessians[certain] *= 1e-9
     terms = Terms(
         l1=draw(st.sampled_from([0.0, 0.5])),
         l2=draw(st.sampled_from([0.0, 1.0])),

@@ -52,19 +52,20 @@ class Precision:
         return cls(_step(np.abs(gradients).max(), bits), _step(hessians.max(), bits))
 
     def rounded(self, gradients, hessians):
-        """Derivatives as the core adds them up."""
-        return np.rint(gradients / self.gradient) * self.gradient, np.rint(
-            hessians / self.hessian
-        ) * self.hessian
+        """Derivatives as the core adds them up: a hessian is one step at least."""
+        return (
+            np.rint(gradients / self.gradient) * self.gradient,
+            np.maximum(np.rint(hessians / self.hessian), 1) * self.hessian,
+        )
 
     def bound(self, gradients, hessians, left, terms):
-        """Bound the error of a gain: each part's sums are off by at most half a step per row."""
+        """Bound the error of a gain: sums are off by at most half a step per row, of hessians a whole one."""
         error = 0.0
         for part in (left, ~left, np.ones_like(left)):
             n = np.count_nonzero(part)
             gradient, hessian = abs(gradients[part].sum()), hessians[part].sum()
-            off_gradient, off_hessian = n * self.gradient / 2, n * self.hessian / 2
-            most = (gradient + off_gradient) ** 2 / max(hessian - off_hessian + terms.l2, 1e-300)
+            off_gradient, off_hessian = n * self.gradient / 2, n * self.hessian
+            most = (gradient + off_gradient) ** 2 / max(hessian - off_hessian + terms.l2, 1e-200)
             least = max(0.0, gradient - off_gradient) ** 2 / (hessian + off_hessian + terms.l2)
             error += most - least
         return error / 2 + 1e-9

@@ -75,7 +75,7 @@ class BoostGrower {
     double gradient = 1.0;  // fixed point = real * scale
     double hessian = 1.0;
     std::int64_t largest_hessian = 1;  // of one row, in fixed point
-    bool all_rows_count = true;        // no row's hessian rounds to nothing
+    bool has_hessian = true;           // without any, nothing can be gained
   };
   // Where a tree begins; without a histogram its rows are counted when it grows.
   struct Root {
@@ -202,7 +202,6 @@ class BoostGrower {
   std::optional<OpenNode> settle(Search& search, Worker& worker);
   bool verify_rows(Search& search, int feature, Worker& worker);
   Split split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const;
-  void name_all_codes(const NodeState& node, Split& split, Worker& worker) const;
   void name_rest(Split& split) const;
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;

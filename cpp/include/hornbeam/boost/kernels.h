@@ -61,10 +61,9 @@ struct BoostKernels {
   // The first score that is no less than `floor`; there is one.
   std::size_t (*first_at_least)(const double* scores, std::size_t n, double floor);
 
-  // The largest and the smallest size, and the sum of sizes.
+  // The largest size, and the sum of sizes.
   struct Spread {
     double largest = 0.0;
-    double smallest = kInfinity;
     double sum = 0.0;
   };
   Spread (*spread)(const float* values, std::size_t n);
