@@ -19,6 +19,7 @@ from rich.table import Table
 from benchmarks.measure import CaseResult, Outcome
 
 OUR_COLOUR, PEER_COLOUR = "#2b6f3e", "#9aa5ad"
+MOST_IN_USE = 0.15  # of the cores; above, a run is said to be uncertain
 LONGEST_REASON = 100  # in tables; JSON has the whole text
 HEADINGS = ("contestant", "best", "median", "vs fastest peer", "score", "peak memory", "versions", "note")
 
@@ -32,15 +33,15 @@ class Machine:
     cores: int
     system: str
     python: str
-    load: float | None
+    busy: float | None  # the share of its cores that somebody used just before, other tenants included
 
     def sentence(self) -> str:
-        load = "" if self.load is None else f", load before the run {self.load:.1f}"
-        return f"{self.date}, {self.cpu}, {self.cores} cores, {self.system}, Python {self.python}{load}"
+        busy = "" if self.busy is None else f", {self.busy:.0%} in use before the run"
+        return f"{self.date}, {self.cpu}, {self.cores} cores, {self.system}, Python {self.python}{busy}"
 
     @property
     def is_busy(self) -> bool:
-        return self.load is not None and self.load > 0.3 * self.cores
+        return self.busy is not None and self.busy > MOST_IN_USE
 
 
 def this_machine() -> Machine:
@@ -51,8 +52,17 @@ def this_machine() -> Machine:
         cores=cores,
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
-        load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        busy=_share_in_use(),
     )
+
+
+def _share_in_use(seconds: float = 1.0) -> float | None:
+    """Look at the processor while this process sleeps: the load average still remembers what has ended."""
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return float(psutil.cpu_percent(interval=seconds)) / 100
 
 
 def _cpu_name() -> str:
