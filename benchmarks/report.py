@@ -19,7 +19,7 @@ from rich.table import Table
 from benchmarks.measure import CaseResult, Outcome
 
 OUR_COLOUR, PEER_COLOUR = "#2b6f3e", "#9aa5ad"
-MOST_IN_USE = 0.15  # of the cores; above, a run is said to be uncertain
+MOST_IN_USE, MOST_STOLEN = 0.15, 0.05  # of the cores; above, a run is said to be uncertain
 LONGEST_REASON = 100  # in tables; JSON has the whole text
 HEADINGS = ("contestant", "best", "median", "vs fastest peer", "score", "peak memory", "versions", "note")
 
@@ -33,15 +33,17 @@ class Machine:
     cores: int
     system: str
     python: str
-    busy: float | None  # the share of its cores that somebody used just before, other tenants included
+    busy: float | None  # the share of its cores that somebody used just before the run
+    stolen: float | None = None  # the share that other tenants of a virtual machine took during it
 
     def sentence(self) -> str:
         busy = "" if self.busy is None else f", {self.busy:.0%} in use before the run"
-        return f"{self.date}, {self.cpu}, {self.cores} cores, {self.system}, Python {self.python}{busy}"
+        stolen = "" if self.stolen is None else f", {self.stolen:.0%} taken by other tenants during it"
+        return f"{self.date}, {self.cpu}, {self.cores} cores, {self.system}, Python {self.python}{busy}{stolen}"
 
     @property
     def is_busy(self) -> bool:
-        return self.busy is not None and self.busy > MOST_IN_USE
+        return (self.busy or 0.0) > MOST_IN_USE or (self.stolen or 0.0) > MOST_STOLEN
 
 
 def this_machine() -> Machine:
@@ -63,6 +65,30 @@ def _share_in_use(seconds: float = 1.0) -> float | None:
     except ImportError:
         return None
     return float(psutil.cpu_percent(interval=seconds)) / 100
+
+
+class StolenTime:
+    """How much of the processor a hypervisor gives to others, from the making of this object on."""
+
+    def __init__(self) -> None:
+        self._before = self._times()
+
+    def share(self) -> float | None:
+        """The share so far; None where the system does not tell."""
+        after = self._times()
+        if self._before is None or after is None:
+            return None
+        stolen, total = (now - then for now, then in zip(after, self._before, strict=True))
+        return stolen / total if total > 0 else None
+
+    @staticmethod
+    def _times() -> tuple[float, float] | None:
+        try:
+            import psutil
+        except ImportError:
+            return None
+        times = psutil.cpu_times()
+        return (times.steal, sum(times)) if hasattr(times, "steal") else None
 
 
 def _cpu_name() -> str:

@@ -7,6 +7,7 @@ sections of RESULTS.md. Exit code 0 also when a contestant is absent; 1 when one
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 from collections.abc import Sequence
@@ -97,13 +98,14 @@ def run_and_show(
     console.rule(job.title)
     repeats = chosen.repeats or (QUICK_REPEATS if chosen.quick else USUAL_REPEATS)
     results = []
+    stolen = report.StolenTime()
     for result in run_job(job, setting_for(job, chosen), repeats, only=chosen.only, limit=chosen.limit):
         report.print_result(console, result)
         results.append(result)
     if job.notes:
         console.print(job.notes + "\n")
     if chosen.write_results and results:
-        report.write_section(RESULTS, machine, results)
+        report.write_section(RESULTS, dataclasses.replace(machine, stolen=stolen.share()), results)
     return results
 
 

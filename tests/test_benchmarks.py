@@ -5,6 +5,7 @@ Nothing here looks at how long anything took. Peers are not needed; public table
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import shutil
@@ -251,6 +252,17 @@ def test_sections_of_results_are_replaced_alone():
     assert report.replace_section(replaced, "a", "new") == replaced
     with pytest.raises(ValueError, match="no section for 'c'"):
         report.replace_section(text, "c", "new")
+
+
+def test_a_run_says_what_others_took_from_it():
+    quiet = dataclasses.replace(report.this_machine(), busy=0.01, stolen=None)
+    assert not quiet.is_busy
+    assert "1% in use before the run" in quiet.sentence()
+    robbed = dataclasses.replace(quiet, stolen=0.14)
+    assert robbed.is_busy
+    assert robbed.sentence().endswith("14% taken by other tenants during it")
+    share = report.StolenTime().share()
+    assert share is None or 0 <= share <= 1
 
 
 def test_files_hold_every_contestant_and_every_run(tmp_path):

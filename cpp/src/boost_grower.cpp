@@ -38,7 +38,6 @@ BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostPar
       builder_(tiles, params.n_threads),
       shared_pass_(tiles, params.n_threads),
       pool_(pool),
-      row_sets_(data.n_rows()),
       workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
   for (int slot = 0; slot < tiles.n_slots(); ++slot) {
     const auto features = tiles.features_in(slot);
@@ -175,8 +174,7 @@ void BoostGrower::sum_child(const NodeState& parent, const Split& split, NodeSta
   const std::vector<std::uint8_t> is_left = left_codes(data_.column(split.feature), split);
   for (std::size_t joint = 0; joint < digit.n_joint; ++joint) {
     if (!is_left[joint / digit.step % digit.n_codes]) continue;
-    left.total +=
-        histogram.is_wide() ? histogram.wide(digit.slot)[joint] : widen(histogram.packed(digit.slot)[joint]);
+    left.total += histogram.cell(digit.slot, joint);
   }
 }
 

@@ -49,7 +49,7 @@ std::vector<BoostGrower::Piece> BoostGrower::mark_listed(const NodeState& node, 
 // `left` gets the others.
 std::vector<BoostGrower::Piece> BoostGrower::mark_members(const Split& split, RowSet& members, RowSet& left,
                                                           int n_threads, Team team) {
-  const std::size_t n_words = row_sets_.n_words();
+  const std::size_t n_words = words_of_set(data_.n_rows());
   const std::size_t words_per_task = std::clamp<std::size_t>(n_words / 8, 64, kWordsPerTask);
   std::uint64_t* marks = marks_of(team, data_.n_rows());
   std::vector<Piece> pieces((n_words + words_per_task - 1) / words_per_task);
@@ -89,7 +89,7 @@ void BoostGrower::send(const NodeState& node, std::span<const Piece> pieces, std
 // Gives the children the node's rows.
 void BoostGrower::partition(NodeState& node, const Split& split, NodeState* children, Team team) {
   if (node.members != nullptr) {
-    children[0].members = row_sets_.take();
+    children[0].members = row_sets_.take(words_of_set(data_.n_rows()));
     children[1].members = std::exchange(node.members, nullptr);
   }
   const std::vector<Piece> pieces =

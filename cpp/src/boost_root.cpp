@@ -154,7 +154,7 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   NodeState root;
   root.end = n;
   if (rows.empty()) {
-    root.members = row_sets_.take();
+    root.members = row_sets_.take(words_of_set(data_.n_rows()));
     std::ranges::fill(root.members->span(), ~std::uint64_t{0});
     if (n % 64 != 0) (*root.members)[n / 64] = (std::uint64_t{1} << n % 64) - 1;
   }

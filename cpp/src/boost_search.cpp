@@ -99,6 +99,7 @@ double BoostGrower::score_of(const NodeState& node) const {
 BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const {
   Search search;
   search.node = &node;
+  search.terms = terms_of(node);
   search.open.depth = depth;
   search.open.path = path;
   if (!may_split(node, depth)) return search;  // no cuts: it stays a leaf
@@ -132,17 +133,26 @@ BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t dept
 
 void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
   const auto f = static_cast<std::size_t>(feature);
-  if (search.cuts.empty() || (!search.allowed.empty() && !search.allowed[f])) return;
+  if (!search.allowed.empty() && !search.allowed[f]) return;
   const NodeState& node = *search.node;
   const Column& column = data_.column(feature);
-  const CutTerms terms = terms_of(node);
   const BranchLimits limits = limits_of(node, feature);
   const Digit& digit = tiles_.digit_of(feature);
-  search.cuts[f] = digit.has_slot() ? worker.cuts.find(column, *node.histogram, digit, terms, limits)
-                                    : worker.many.find(column, rows_of(node), terms, limits);
+  search.cuts[f] = digit.has_slot() ? worker.cuts.find(column, *node.histogram, digit, search.terms, limits)
+                                    : worker.many.find(column, rows_of(node), search.terms, limits);
+}
+
+// Whether a test on a feature of the slot could leave enough in both branches. All rows of one code go the
+// same way, so those of other codes must be enough for a branch by themselves; every row has some hessian.
+// In sparse tables this settles most features by a look at one cell.
+bool BoostGrower::may_cut(const Search& search, int slot) const {
+  const WideCell common = search.node->histogram->cell(slot, tiles_.common_code(slot));
+  const auto others = static_cast<double>(search.node->total.hessian - common.hessian);
+  return others >= std::max(search.terms.min_hessian, static_cast<double>(params_.min_samples_leaf));
 }
 
 void BoostGrower::search_lot(Search& search, const Lot& lot, Worker& worker) {
+  if (search.cuts.empty() || (lot.slot != Digit::kNoSlot && !may_cut(search, lot.slot))) return;
   for (const FeatureId feature : lot.features) search_feature(search, feature, worker);
 }
 
@@ -167,7 +177,7 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
     if (has_rows_in_both(marker, entries_of(node), params_.min_samples_leaf)) return true;
   }
   count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
-  const Cut counted = worker.cuts.find(column, histogram, digit, terms_of(node), limits, worker.rows_by_code);
+  const Cut counted = worker.cuts.find(column, histogram, digit, search.terms, limits, worker.rows_by_code);
   const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
   cut = counted;
   return same;

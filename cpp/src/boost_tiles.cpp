@@ -111,6 +111,20 @@ void Tiles::share_out(const Dataset& data) {
   }
 }
 
+void Tiles::find_common_codes(std::size_t n_rows) {
+  constexpr std::size_t kEnoughRows = 1024;
+  for (const Slab& slab : slabs_) {
+    for (const Tile& tile : slab.tiles) {
+      for (int j = 0; j < tile.n_slots; ++j) {
+        std::uint32_t counts[kCellsPerSlot] = {};
+        for (std::size_t row = 0; row < std::min(n_rows, kEnoughRows); ++row)
+          ++counts[slab.row(row)[tile.offset + static_cast<std::size_t>(j)]];
+        common_codes_.push_back(static_cast<std::uint8_t>(std::ranges::max_element(counts) - counts));
+      }
+    }
+  }
+}
+
 Tiles::Tiles(const Dataset& data, int n_threads, Cancel& cancel) {
   share_out(data);
   slabs_ = lay_out(n_slots());
@@ -126,6 +140,7 @@ Tiles::Tiles(const Dataset& data, int n_threads, Cancel& cancel) {
         fill_rows(data, *this, slabs_[task / n_chunks], begin, std::min(begin + kRowsPerTask, data.n_rows()));
       },
       &cancel);
+  find_common_codes(data.n_rows());
 }
 
 }  // namespace hornbeam

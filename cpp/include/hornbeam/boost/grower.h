@@ -19,6 +19,7 @@
 #include "hornbeam/boost/many_categories.h"
 #include "hornbeam/boost/row_sets.h"
 #include "hornbeam/boost/shared_pass.h"
+#include "hornbeam/boost/stock.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/branchwork.h"
 #include "hornbeam/cancel.h"
@@ -193,6 +194,7 @@ class BoostGrower {
   // The search for a node's test, once its histogram is at hand.
   struct Search {
     NodeState* node;
+    CutTerms terms;
     OpenNode open;
     std::vector<char> allowed;  // per feature; empty for all
     std::vector<Cut> cuts;      // per feature; empty if the node must stay a leaf
@@ -213,6 +215,7 @@ class BoostGrower {
   };
   void for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task);
   void search_lot(Search& search, const Lot& lot, Worker& worker);
+  bool may_cut(const Search& search, int slot) const;
 
   const Dataset& data_;
   BoostParams params_;
@@ -225,7 +228,7 @@ class BoostGrower {
   HistogramBuilder builder_;
   SharedPass shared_pass_;
   HistogramPool& pool_;
-  RowSetPool row_sets_;
+  Stock<RowSet> row_sets_;
   std::vector<Worker> workers_;
   Buffer<BoostEntry> entries_[2];
   Buffer<FixedPair> pairs_;

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "hornbeam/boost/cells.h"
+#include "hornbeam/boost/stock.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/cancel.h"
-#include "hornbeam/parallel.h"
 #include "hornbeam/platform.h"
 
 namespace hornbeam {
@@ -27,6 +25,9 @@ class Histogram {
   bool is_wide() const { return is_wide_; }
   PackedCell* packed(int slot) { return packed_.data() + static_cast<std::size_t>(slot) * kCellsPerSlot; }
   WideCell* wide(int slot) { return wide_.data() + static_cast<std::size_t>(slot) * kCellsPerSlot; }
+  WideCell cell(int slot, std::size_t code) {
+    return is_wide_ ? wide(slot)[code] : widen(packed(slot)[code]);
+  }
 
  private:
   bool is_wide_;
@@ -56,32 +57,19 @@ void add_up_digit(const Cell* joint, const Digit& digit, Cell* out) {
   }
 }
 
-// Histograms that are no longer needed are used again. Several threads may take and give back.
 class HistogramPool {
  public:
   explicit HistogramPool(int n_slots) : n_slots_(n_slots) {}
-
-  Histogram* take(bool wide) {
-    const std::lock_guard lock(lock_);
-    auto& free = wide ? free_wide_ : free_packed_;
-    if (free.empty()) return &all_.emplace_back(n_slots_, wide);
-    Histogram* histogram = free.back();
-    free.pop_back();
-    return histogram;
-  }
+  Histogram* take(bool wide) { return (wide ? wide_ : packed_).take(n_slots_, wide); }
   // Takes nullptr for "none".
   void give_back(Histogram* histogram) {
-    if (histogram == nullptr) return;
-    const std::lock_guard lock(lock_);
-    (histogram->is_wide() ? free_wide_ : free_packed_).push_back(histogram);
+    if (histogram != nullptr) (histogram->is_wide() ? wide_ : packed_).give_back(histogram);
   }
 
  private:
   int n_slots_;
-  SpinLock lock_;
-  std::deque<Histogram> all_;  // its members never move
-  std::vector<Histogram*> free_packed_;
-  std::vector<Histogram*> free_wide_;
+  Stock<Histogram> packed_;
+  Stock<Histogram> wide_;
 };
 
 // The threads that work on one node together: workers [first, first + size). Nodes worked on side by side

@@ -2,17 +2,17 @@
 // of neighbouring rows are tested together, where a list must look them up one by one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <mutex>
-#include <vector>
 
-#include "hornbeam/parallel.h"
 #include "hornbeam/platform.h"
 
 namespace hornbeam {
 
 using RowSet = Buffer<std::uint64_t>;
+inline std::size_t words_of_set(std::size_t n_rows) {
+  return (n_rows + 63) / 64;
+}
 
 // Bits without gaps, some at a time.
 class MarkStream {
@@ -38,33 +38,6 @@ class MarkStream {
   std::uint64_t* out_;
   std::uint64_t word_ = 0;
   int n_bits_ = 0;
-};
-
-// Sets that are no longer needed are used again. Several threads may take and give back.
-class RowSetPool {
- public:
-  explicit RowSetPool(std::size_t n_rows) : n_words_((n_rows + 63) / 64) {}
-  std::size_t n_words() const { return n_words_; }
-
-  RowSet* take() {
-    const std::lock_guard lock(lock_);
-    if (free_.empty()) return &all_.emplace_back(n_words_);
-    RowSet* set = free_.back();
-    free_.pop_back();
-    return set;
-  }
-  // Takes nullptr for "none".
-  void give_back(RowSet* set) {
-    if (set == nullptr) return;
-    const std::lock_guard lock(lock_);
-    free_.push_back(set);
-  }
-
- private:
-  std::size_t n_words_;
-  SpinLock lock_;
-  std::deque<RowSet> all_;  // its members never move
-  std::vector<RowSet*> free_;
 };
 
 }  // namespace hornbeam

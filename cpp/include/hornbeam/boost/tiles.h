@@ -60,14 +60,18 @@ class Tiles {
   std::span<const Code> n_codes() const { return n_codes_; }
   const Digit& digit_of(FeatureId feature) const { return digits_[static_cast<std::size_t>(feature)]; }
   const std::vector<Slab>& slabs() const { return slabs_; }
+  // The joint code that most rows of a slot have, as far as some of them tell.
+  std::uint8_t common_code(int slot) const { return common_codes_[static_cast<std::size_t>(slot)]; }
 
  private:
   void share_out(const Dataset& data);
+  void find_common_codes(std::size_t n_rows);
 
   std::vector<std::vector<FeatureId>> features_;  // per slot
   std::vector<Code> n_codes_;                     // per slot
   std::vector<Digit> digits_;                     // per feature of the data set
   std::vector<Slab> slabs_;
+  std::vector<std::uint8_t> common_codes_;  // per slot
 };
 
 }  // namespace hornbeam
