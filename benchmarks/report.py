@@ -39,7 +39,9 @@ class Machine:
     def sentence(self) -> str:
         busy = "" if self.busy is None else f", {self.busy:.0%} in use before the run"
         stolen = "" if self.stolen is None else f", {self.stolen:.0%} taken by other tenants during it"
-        return f"{self.date}, {self.cpu}, {self.cores} cores, {self.system}, Python {self.python}{busy}{stolen}"
+        return (
+            f"{self.date}, {self.cpu}, {self.cores} cores, {self.system}, Python {self.python}{busy}{stolen}"
+        )
 
     @property
     def is_busy(self) -> bool:

@@ -51,10 +51,11 @@ void softmax(int n_scores, const LossRows& rows, float* gradients, float* hessia
 // of their probability p, of which p (1 - p) is their mean hessian, to that of p + |mean gradient|, the share
 // of rows that are of the class. If all of them are, the minimum is nowhere; 1 - p / 2 is certain enough.
 double distance_to_share(const LeafSums& leaf) {
-  const double hessian = std::min(0.25, leaf.hessian / leaf.weight);
+  constexpr double kLeastHessian = 0x1p-100;  // of rows whose p is 0 or 1 in floating point
+  const double hessian = std::clamp(leaf.hessian / leaf.weight, kLeastHessian, 0.25);
   const double p = 2 * hessian / (1 + std::sqrt(1 - 4 * hessian));  // the smaller root, without cancellation
-  const double share = std::min(1 - p / 2, p + std::abs(leaf.gradient) / leaf.weight);
-  return ln_of(share / (1 - share)) - ln_of(p / (1 - p));
+  const double others = std::max(p / 2, 1 - p - std::abs(leaf.gradient) / leaf.weight);
+  return ln_of((1 - others) / others) - ln_of(p / (1 - p));
 }
 
 double sign(double x) {

@@ -735,3 +735,18 @@ def test_a_leaf_without_curvature_adds_nothing():
     added = np.array([member.predict(X[:1])[0] for member in model.estimators_[:, 0]])
     assert np.isfinite(added).all()
     assert 0 < np.count_nonzero(added == 0) < 12
+
+
+def test_rows_that_are_wrong_beyond_doubt_move_by_finite_steps():
+    """Probabilities of 0 and 1 have no hessian; l2 alone keeps Newton's step from infinity."""
+    X = np.arange(400.0).reshape(-1, 1)
+    y = (X[:, 0] >= 200).astype(int)
+    doubt = X[:, 0] % 200 < 100
+    offset = np.where(doubt, 0.0, np.where(y == 1, -800.0, 800.0))
+    options = {"l2_regularization": 1.0, "min_hessian_leaf": 0.0, "learning_rate": 1.0}
+    model = hb.GradientBoostingClassifier(20, **options).fit(X, y, offset=offset)
+    scores = model.decision_function(X, offset=offset)
+    assert np.isfinite(scores).all()
+    wrong = ~doubt
+    assert (scores[wrong & (y == 1)] > -800).all()
+    assert (scores[wrong & (y == 0)] < 800).all()
