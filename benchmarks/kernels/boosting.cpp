@@ -66,16 +66,16 @@ void measure_parting(std::mt19937_64& generator) {
   }
   std::vector<std::uint64_t> marks(kRows / 64);
   std::vector<BoostEntry> sent(kRows);
+  std::uint8_t is_left[256] = {};
+  std::fill_n(is_left, 128, 1);
   const BoostKernels& k = boost_kernels();
   report("part rows of boosting, one in two goes right",
          fastest([] {},
                  [&] {
-                   k.mark_left(column.data(), entries.data(), kRows, 128, 256, marks.data());
+                   k.mark_left(column.data(), entries.data(), kRows, is_left, marks.data());
                    k.send(entries.data(), kRows, marks.data(), sent.data(), n_left, sent.data() + n_left);
                  }),
          kRows, "row");
-  std::uint8_t is_left[256] = {};
-  std::fill_n(is_left, 128, 1);
   std::vector<std::uint64_t> members(kRows / 64);
   std::vector<std::uint64_t> left(kRows / 64);
   report("test all rows of a column as a set, three in four being members",

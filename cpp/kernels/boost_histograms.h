@@ -17,8 +17,10 @@ namespace hornbeam::HORNBEAM_KERNELS {
 
 namespace {
 
-// A row's codes are asked for this many rows ahead; a tile in the middle of a line finds it already there.
-constexpr std::size_t kRowsAhead = 48;
+// A row's codes are asked for twice: from memory long before they are needed, and from the second-level cache
+// shortly before. Asked for once, they are late or push the cells out of the first level.
+constexpr std::size_t kRowsFarAhead = 128;
+constexpr std::size_t kRowsAhead = 16;
 
 template <class Cell>
 struct RowCell;
@@ -49,10 +51,19 @@ void add_rows(const std::uint8_t* codes, std::size_t row_bytes, const BoostEntry
       ((cells[J * kCellsPerSlot + static_cast<std::uint8_t>(words[J / 8] >> (8 * (J % 8)))] += cell), ...);
     }(std::make_index_sequence<N>{});
   };
+  const auto codes_of = [&](std::size_t i) { return codes + std::size_t{row_of(entries[i])} * row_bytes; };
+  // Of the rows below n, those that have a row so far ahead.
+  const auto rows_before = [&](std::size_t ahead) {
+    return n_known > ahead ? std::min(n, n_known - ahead) : 0;
+  };
   std::size_t i = 0;
-  const std::size_t n_asking = n_known > kRowsAhead ? std::min(n, n_known - kRowsAhead) : 0;
-  for (; i < n_asking; ++i) {
-    prefetch(codes + std::size_t{row_of(entries[i + kRowsAhead])} * row_bytes);
+  for (const std::size_t end = rows_before(kRowsFarAhead); i < end; ++i) {
+    prefetch_far(codes_of(i + kRowsFarAhead));
+    prefetch(codes_of(i + kRowsAhead));
+    add_row(entries[i]);
+  }
+  for (const std::size_t end = rows_before(kRowsAhead); i < end; ++i) {
+    prefetch(codes_of(i + kRowsAhead));
     add_row(entries[i]);
   }
   for (; i < n; ++i) add_row(entries[i]);

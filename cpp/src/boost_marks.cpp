@@ -9,6 +9,7 @@ namespace hornbeam {
 
 namespace {
 
+// What the kernels do for codes of one byte.
 template <class CodeType>
 void mark_listed(const CodeType* column, std::span<const BoostEntry> entries,
                  const std::vector<std::uint8_t>& is_left, std::uint64_t* marks) {
@@ -20,7 +21,6 @@ void mark_listed(const CodeType* column, std::span<const BoostEntry> entries,
   }
 }
 
-// What the kernel does for codes of one byte.
 template <class CodeType>
 SetCounts divide_listed(const CodeType* column, const std::vector<std::uint8_t>& is_left, std::size_t n_words,
                         std::uint64_t* members, std::uint64_t* left, std::uint64_t* marks) {
@@ -55,16 +55,19 @@ std::vector<std::uint8_t> left_codes(const Column& column, const Split& split) {
 }
 
 RowMarker::RowMarker(const Column& column, const Split& split)
-    : column_(column), first_right_(split.first_right), is_left_(left_codes(column, split)) {
-  if (split.missing_branch == 0) extra_ = column.missing_code();
-}
+    : column_(column), is_left_(left_codes(column, split)) {}
 
 std::size_t RowMarker::mark(std::span<const BoostEntry> rows, std::uint64_t* words) const {
-  if (column_.kind == ColumnKind::kCategorical) {
-    std::visit([&](const auto& codes) { mark_listed(codes.data(), rows, is_left_, words); }, column_.codes);
-  } else {
-    boost_kernels().mark_left(byte_codes(column_), rows.data(), rows.size(), first_right_, extra_, words);
-  }
+  std::visit(
+      [&](const auto& codes) {
+        const auto* column = codes.data();
+        if constexpr (std::is_same_v<decltype(column), const std::uint8_t*>) {
+          boost_kernels().mark_left(column, rows.data(), rows.size(), is_left_.data(), words);
+        } else {
+          mark_listed(column, rows, is_left_, words);
+        }
+      },
+      column_.codes);
   std::size_t count = 0;
   for (std::size_t w = 0; w < (rows.size() + 63) / 64; ++w) count += std::popcount(words[w]);
   return count;

@@ -10,10 +10,10 @@ namespace hornbeam {
 
 namespace {
 
-// Rows whose codes and derivatives stay in the second-level cache while group after group is added: enough
-// of them that fetching a group's cells costs little beside them.
-constexpr std::size_t kRowsPerChunk = 4096;
-constexpr std::size_t kGroupBytes = 32 * 1024;
+// Rows whose derivatives stay near while group after group is added, and cells that stay in the second-level
+// cache: groups that fit the first would make every row's derivatives be read once per two slots.
+constexpr std::size_t kRowsPerChunk = 1024;
+constexpr std::size_t kGroupBytes = 128 * 1024;
 // Many columns of few rows would need more memory for sums than for themselves.
 constexpr std::size_t kFewestRows = 512;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;

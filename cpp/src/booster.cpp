@@ -14,52 +14,6 @@ constexpr std::size_t kManyRows = 100'000;
 constexpr std::size_t kVeryManyRows = 600'000;
 constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
 
-// The rows of all leaves in pieces: blocks of neighbouring rows, in which what is looked up by row stays in
-// the cache and threads do not write to the same lines of it, and where there are many leaves, groups of
-// them.
-class LeafPieces {
- public:
-  LeafPieces(const std::vector<LeafRows>& leaves, std::size_t n_rows) : leaves_(leaves) {
-    const std::size_t most_blocks = std::max<std::size_t>(1, kMostPairs / leaves.size());
-    const std::size_t wanted = std::max(n_rows / kMostRows, std::min(kFewBlocks, n_rows / kFewestRows));
-    n_blocks_ = std::clamp<std::size_t>(wanted, 1, most_blocks);
-    rows_per_block_ = (n_rows + n_blocks_ - 1) / n_blocks_;
-    n_groups_ = std::min(leaves.size(), n_blocks_ < kFewBlocks ? kFewBlocks / n_blocks_ : 1);
-  }
-  std::size_t n_blocks() const { return n_blocks_; }
-  std::size_t n_pieces() const { return n_blocks_ * n_groups_; }
-
-  // Calls task(block, leaf, entries) for the leaves of a piece.
-  template <class Task>
-  void visit(std::size_t piece, Task task) const {
-    const std::size_t block = piece / n_groups_;
-    const std::size_t group = piece % n_groups_;
-    const std::size_t end = leaves_.size() * (group + 1) / n_groups_;
-    for (std::size_t leaf = leaves_.size() * group / n_groups_; leaf < end; ++leaf)
-      task(block, leaf, in_block(leaves_[leaf].entries, block));
-  }
-
- private:
-  static constexpr std::size_t kMostRows = 1 << 15;    // whose scores stay in the second-level cache
-  static constexpr std::size_t kFewestRows = 1 << 12;  // worth the search for where they begin
-  static constexpr std::size_t kMostPairs = 1 << 18;   // of a leaf and a block, each of which keeps sums
-  static constexpr std::size_t kFewBlocks = 8;
-
-  std::span<const BoostEntry> in_block(std::span<const BoostEntry> entries, std::size_t block) const {
-    const auto first_from = [&](std::size_t row) {
-      return std::partition_point(entries.begin(), entries.end(),
-                                  [row](BoostEntry entry) { return row_of(entry) < row; });
-    };
-    const std::size_t begin = block * rows_per_block_;
-    return {first_from(begin), first_from(begin + rows_per_block_)};
-  }
-
-  const std::vector<LeafRows>& leaves_;
-  std::size_t n_blocks_;
-  std::size_t rows_per_block_;
-  std::size_t n_groups_;
-};
-
 // Values are rounded once, here, so that every way to predict adds the same numbers (docs/decisions).
 double rounded(double value) {
   return static_cast<double>(static_cast<float>(value));
@@ -109,41 +63,31 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
 
 // The unquantised sums of each leaf, block by block in a fixed order: the same bits for any number of
 // threads.
-std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, int score, bool hessian_is_one,
-                                          Cancel& cancel) {
-  const std::vector<LeafRows>& leaves = grower.leaves();
-  const LeafPieces pieces(leaves, data_.n_rows());
-  std::vector<LeafSums> partial(pieces.n_blocks() * leaves.size());
-  const float* gradients = this->gradients(score).data();
-  const float* hessians = this->hessians(score).data();
+std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& row_leaves, int score,
+                                          bool hessian_is_one, Cancel& cancel) {
+  struct Block {
+    std::vector<RowLeaves::Sums> derivatives;
+    std::vector<RowLeaves::Sums> weights;
+  };
+  std::vector<Block> blocks(row_leaves.n_blocks());
+  const float* hessians = hessian_is_one ? nullptr : this->hessians(score).data();
   parallel_for(
-      pieces.n_pieces(), grower.n_threads(),
-      [&](std::size_t piece, int) {
-        pieces.visit(piece, [&](std::size_t block, std::size_t leaf, std::span<const BoostEntry> entries) {
-          // Four sums side by side: one would wait for itself at every row.
-          double gradient[4] = {};
-          double hessian[4] = {};
-          double weight = 0.0;
-          for (std::size_t i = 0; i < entries.size(); ++i) {
-            const RowId row = row_of(entries[i]);
-            gradient[i % 4] += static_cast<double>(gradients[row]);
-            if (!hessian_is_one) hessian[i % 4] += static_cast<double>(hessians[row]);
-            if (!weights_.empty()) weight += static_cast<double>(weights_[row]);
-          }
-          const auto n = static_cast<double>(entries.size());
-          partial[block * leaves.size() + leaf] = {
-              (gradient[0] + gradient[1]) + (gradient[2] + gradient[3]),
-              hessian_is_one ? n : (hessian[0] + hessian[1]) + (hessian[2] + hessian[3]),
-              weights_.empty() ? n : weight};
-        });
+      blocks.size(), grower.n_threads(),
+      [&](std::size_t block, int) {
+        row_leaves.note(block);
+        blocks[block].derivatives = row_leaves.sum(block, gradients(score).data(), hessians);
+        if (!weights_.empty()) blocks[block].weights = row_leaves.sum(block, weights_.data(), nullptr);
       },
       &cancel);
-  std::vector<LeafSums> sums(leaves.size());
-  for (std::size_t i = 0; i < partial.size(); ++i) {
-    LeafSums& sum = sums[i % leaves.size()];
-    sum.gradient += partial[i].gradient;
-    sum.hessian += partial[i].hessian;
-    sum.weight += partial[i].weight;
+  std::vector<LeafSums> sums(grower.leaves().size());
+  for (std::size_t leaf = 0; leaf < sums.size(); ++leaf) {
+    const auto n = static_cast<double>(grower.leaves()[leaf].entries.size());
+    sums[leaf] = {0.0, hessian_is_one ? n : 0.0, weights_.empty() ? n : 0.0};
+    for (const Block& block : blocks) {
+      sums[leaf].gradient += block.derivatives[leaf].first;
+      sums[leaf].hessian += block.derivatives[leaf].second;
+      if (!weights_.empty()) sums[leaf].weight += block.weights[leaf].first;
+    }
   }
   return sums;
 }
@@ -170,19 +114,15 @@ double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::
   return std::clamp(refitted_value(loss, huber_delta_, residuals, weights), bounds.lower, bounds.upper);
 }
 
-void Booster::add_to_scores(BoostGrower& grower, int score, std::span<const RowId> rows, Cancel& cancel) {
+void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score,
+                            std::span<const RowId> rows, Cancel& cancel) {
   double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
   const std::vector<double>& values = grower.nodes().values;
-  const LeafPieces pieces(grower.leaves(), data_.n_rows());
+  std::vector<double> by_leaf;
+  for (const LeafRows& leaf : grower.leaves()) by_leaf.push_back(values[static_cast<std::size_t>(leaf.node)]);
   parallel_for(
-      pieces.n_pieces(), grower.n_threads(),
-      [&](std::size_t piece, int) {
-        pieces.visit(piece, [&](std::size_t, std::size_t leaf, std::span<const BoostEntry> entries) {
-          const double value = values[static_cast<std::size_t>(grower.leaves()[leaf].node)];
-          for (const BoostEntry entry : entries) scores[row_of(entry)] += value;
-        });
-      },
-      &cancel);
+      row_leaves.n_blocks(), grower.n_threads(),
+      [&](std::size_t block, int) { row_leaves.add(block, by_leaf, scores); }, &cancel);
   if (rows.empty()) return;
   // Rows that were left out walk down the tree.
   const std::size_t n = data_.n_rows();
@@ -265,7 +205,9 @@ Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId>
                           const std::optional<Loss>& loss, Cancel& cancel) {
   const bool refits = loss && loss->refits_leaves();
   Branchwork& work = grower.nodes();
-  const std::vector<LeafSums> sums = sum_leaves(grower, score, hessian_is_one, cancel);
+  Buffer<std::uint8_t>* room = rooms_.take();
+  RowLeaves row_leaves(grower.leaves(), data_.n_rows(), rows.empty(), *room);
+  const std::vector<LeafSums> sums = sum_leaves(grower, row_leaves, score, hessian_is_one, cancel);
   parallel_for(
       sums.size(), refits ? grower.n_threads() : 1,
       [&](std::size_t leaf, int) {
@@ -279,7 +221,8 @@ Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId>
       },
       &cancel);
   describe_inner_nodes(work);
-  add_to_scores(grower, score, rows, cancel);
+  add_to_scores(grower, row_leaves, score, rows, cancel);
+  rooms_.give_back(room);
   std::vector<Branchwork> parts;
   parts.push_back(std::move(work));
   return assemble(data_, parts, 1, 1);

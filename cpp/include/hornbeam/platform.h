@@ -31,6 +31,16 @@ inline void prefetch(const void* address) {
 #endif
 }
 
+// Asks for it farther ahead, into the second-level cache only: many more of such requests can be on their way
+// at once, and they push nothing out of the first level.
+inline void prefetch_far(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address, 0, 2);
+#else
+  (void)address;
+#endif
+}
+
 // Tells the processor that this thread is only waiting.
 inline void relax_processor() {
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))

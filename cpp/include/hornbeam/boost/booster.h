@@ -11,6 +11,8 @@
 
 #include "hornbeam/boost/grower.h"
 #include "hornbeam/boost/losses.h"
+#include "hornbeam/boost/row_leaves.h"
+#include "hornbeam/boost/stock.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/tree.h"
 
@@ -43,11 +45,13 @@ class Booster {
   std::size_t n_with_own_grower(std::size_t n_trees);
   Tree finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
                    const std::optional<Loss>& loss, Cancel& cancel);
-  std::vector<LeafSums> sum_leaves(const BoostGrower& grower, int score, bool hessian_is_one, Cancel& cancel);
+  std::vector<LeafSums> sum_leaves(const BoostGrower& grower, RowLeaves& row_leaves, int score,
+                                   bool hessian_is_one, Cancel& cancel);
   double newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
                       const std::optional<Loss>& loss) const;
   double refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score);
-  void add_to_scores(BoostGrower& grower, int score, std::span<const RowId> rows, Cancel& cancel);
+  void add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score, std::span<const RowId> rows,
+                     Cancel& cancel);
   static void describe_inner_nodes(Branchwork& work);
 
   const Dataset& data_;
@@ -60,6 +64,7 @@ class Booster {
   HistogramPool histograms_;
   BoostGrower grower_;                   // all threads work on its tree
   std::deque<BoostGrower> own_growers_;  // a grower per thread, each with a tree of its own
+  Stock<Buffer<std::uint8_t>> rooms_;    // for RowLeaves, one per tree that is being finished
   Buffer<double> scores_;
   Buffer<float> gradients_;
   Buffer<float> hessians_;

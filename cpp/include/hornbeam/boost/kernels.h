@@ -41,13 +41,13 @@ struct BoostKernels {
   AddLanes* add_four;
   AddLanes* add_eight;
 
-  // One bit per entry, 64 to a word: its code is below `first_right`, or is `extra` (256 for none).
+  // One bit per entry, 64 to a word: whether its code `is_left` (256 ones and zeros).
   void (*mark_left)(const std::uint8_t* column, const BoostEntry* entries, std::size_t n,
-                    unsigned first_right, unsigned extra, std::uint64_t* marks);
+                    const std::uint8_t* is_left, std::uint64_t* marks);
   // Sends marked entries to `left`, the others to `right`, in order; writes nothing beyond them.
   void (*send)(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
                std::size_t n_left, BoostEntry* right);
-  // Divides a set of rows, 64 to a word: those whose code `is_left` (256 ones and zeros) go from `members` to
+  // Divides a set of rows, 64 to a word: those whose code `is_left` go from `members` to
   // `left`. `marks` gets a bit per row of the set, without gaps.
   SetCounts (*divide_set)(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
                           std::uint64_t* members, std::uint64_t* left, std::uint64_t* marks);

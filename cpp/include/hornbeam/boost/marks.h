@@ -32,8 +32,6 @@ class RowMarker {
 
  private:
   const Column& column_;
-  Code first_right_;
-  unsigned extra_ = 256;  // a code beside those below first_right; 256 is none
   std::vector<std::uint8_t> is_left_;
 };
 

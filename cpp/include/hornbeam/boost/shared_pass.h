@@ -41,7 +41,7 @@ class SharedPass {
                 Cancel& cancel);
 
  private:
-  // Slots of a tile whose cells fit the first-level cache together.
+  // Slots of a tile whose cells stay in the cache together.
   struct Group {
     const Slab* slab;
     std::size_t offset;  // of the first slot's code within a row of the slab
