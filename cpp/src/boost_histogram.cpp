@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kRowsPerBlock = 512;
 // Updates below which waking another thread costs more than it saves.
 constexpr std::size_t kParallelUpdates = 40'000;
-constexpr std::size_t kRowsPerTask = 8192;
+constexpr std::size_t kRowsPerTask = 4096;
 
 }  // namespace
 
@@ -124,7 +124,7 @@ void HistogramBuilder::add_rows(const NodeRows& rows, Histogram& out, Team team,
   const std::size_t n = rows.entries.size();
   const std::size_t n_slabs = tiles_.slabs().size();
   const bool alone = team.size == 1 || n * static_cast<std::size_t>(tiles_.n_slots()) < kParallelUpdates;
-  if (alone || n_slabs >= 2 * workers.size()) {
+  if (alone || parts_columns(team)) {
     parallel_for(
         n_slabs, alone ? 1 : team.size,
         [&](std::size_t s, int w) {

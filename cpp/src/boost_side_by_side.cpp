@@ -13,8 +13,10 @@ namespace hornbeam {
 
 namespace {
 
-// Updates of histograms above which all threads work on one node.
+// Updates of histograms above which all threads work on one node: few where threads take different columns of
+// it, many where each has sums of its own to be put together and reads rows that another has moved.
 constexpr std::size_t kTeamUpdates = 500'000;
+constexpr std::size_t kTeamUpdatesByRows = 4'000'000;
 // How far ahead to look for a node that nobody has taken.
 constexpr std::size_t kNodesAhead = 16;
 
@@ -108,7 +110,8 @@ void BoostGrower::grow_side_by_side(Frontier& frontier) {
 }
 
 bool BoostGrower::is_large(const OpenNode& node) const {
-  return state_of(node.id).n_rows() * lots_.size() > kTeamUpdates;
+  const std::size_t most = builder_.parts_columns(everyone()) ? kTeamUpdates : kTeamUpdatesByRows;
+  return state_of(node.id).n_rows() * lots_.size() > most;
 }
 
 bool BoostGrower::takes_everyone(const Frontier& frontier) const {

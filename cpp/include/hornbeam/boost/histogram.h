@@ -90,6 +90,10 @@ class HistogramBuilder {
  public:
   HistogramBuilder(const Tiles& tiles, int n_threads);
 
+  // Whether the threads of a team take different columns of a node; else they take different rows.
+  bool parts_columns(Team team) const {
+    return tiles_.slabs().size() >= 2 * static_cast<std::size_t>(team.size);
+  }
   // Sums the rows into `out`, except that `finish_slot` must be called for every slot before it is read:
   // threads have sums of their own, which are put together slot by slot while something is done with them.
   void add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
