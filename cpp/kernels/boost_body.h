@@ -10,6 +10,6 @@ namespace hornbeam::HORNBEAM_KERNELS {
 extern const BoostKernels boost_table;
 const BoostKernels boost_table = {add_packed, add_wide,   add_lanes<4>, add_lanes<8>, mark_left,
                                   send,       divide_set, score_packed, score_wide,   first_at_least,
-                                  spread,     pack_rows,  log_loss,     softmax};
+                                  rank_keys,  spread,     pack_rows,    log_loss,     softmax};
 
 }  // namespace hornbeam::HORNBEAM_KERNELS

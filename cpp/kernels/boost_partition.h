@@ -97,46 +97,55 @@ void mark_left(const std::uint8_t* column, const BoostEntry* entries, std::size_
   *marks = word;
 }
 
-void send_few(const BoostEntry* entries, std::size_t n, std::uint64_t word, BoostEntry*& left,
-              BoostEntry*& right) {
-  for (std::size_t j = 0; j < n; ++j) {
-    const bool goes_left = (word >> j & 1) != 0;
-    *(goes_left ? left : right) = entries[j];
-    left += goes_left;
-    right += !goes_left;
-  }
-}
-
 #if defined(__AVX512F__)
+
+// Writes the marked ones of eight entries side by side; returns where the next ones go.
+template <bool kSurplus>
+BoostEntry* store_marked(__m512i eight, unsigned marked, BoostEntry* to) {
+  const __m512i together = _mm512_maskz_compress_epi64(static_cast<__mmask8>(marked), eight);
+  const int n = std::popcount(marked);
+  if constexpr (kSurplus) {
+    _mm512_storeu_si512(to, together);
+  } else {
+    _mm512_mask_storeu_epi64(to, static_cast<__mmask8>((1u << n) - 1), together);
+  }
+  return to + n;
+}
 
 void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
           std::size_t n_left, BoostEntry* right) {
-  // Whole registers are stored and the surplus overwritten by the next store; near the end of either side,
-  // where the surplus would belong to someone else, entries go one by one.
+  // Whole registers are stored and the surplus overwritten by the next store, except near the end of either
+  // side, where the surplus would belong to someone else.
   const BoostEntry* const left_end = left + n_left;
   const BoostEntry* const right_end = right + (n - n_left);
   std::size_t i = 0;
   for (; i + 64 <= n && left_end - left >= 72 && right_end - right >= 72; i += 64) {
     const std::uint64_t word = marks[i / 64];
-    for (int part = 0; part < 8; ++part) {
-      const auto mask = static_cast<__mmask8>(word >> (8 * part));
-      const __m512i eight = _mm512_loadu_si512(entries + i + 8 * static_cast<std::size_t>(part));
-      const int n_here = std::popcount(static_cast<unsigned>(mask));
-      _mm512_storeu_si512(left, _mm512_maskz_compress_epi64(mask, eight));
-      _mm512_storeu_si512(right, _mm512_maskz_compress_epi64(static_cast<__mmask8>(~mask), eight));
-      left += n_here;
-      right += 8 - n_here;
+    for (std::size_t part = 0; part < 64; part += 8) {
+      const __m512i eight = _mm512_loadu_si512(entries + i + part);
+      const unsigned marked = word >> part & 0xff;
+      left = store_marked<true>(eight, marked, left);
+      right = store_marked<true>(eight, marked ^ 0xff, right);
     }
   }
-  for (; i < n; i += 64) send_few(entries + i, std::min<std::size_t>(64, n - i), marks[i / 64], left, right);
+  for (; i < n; i += 8) {
+    const unsigned inside = n - i >= 8 ? 0xff : (1u << (n - i)) - 1;
+    const __m512i eight = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(inside), entries + i);
+    const unsigned marked = marks[i / 64] >> (i % 64) & inside;
+    left = store_marked<false>(eight, marked, left);
+    right = store_marked<false>(eight, marked ^ inside, right);
+  }
 }
 
 #else
 
 void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left, std::size_t,
           BoostEntry* right) {
-  for (std::size_t i = 0; i < n; i += 64) {
-    send_few(entries + i, n - i < 64 ? n - i : 64, marks[i / 64], left, right);
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool goes_left = (marks[i / 64] >> (i % 64) & 1) != 0;
+    *(goes_left ? left : right) = entries[i];
+    left += goes_left;
+    right += !goes_left;
   }
 }
 

@@ -61,6 +61,30 @@ double score_cuts(const Number* __restrict left_gradients, const Number* __restr
   return largest_of(scores, n);
 }
 
+// Every key is compared with every other: of few keys, faster than sorting, whose branches nobody can
+// foresee.
+void rank_keys(const double* keys, std::size_t n, std::uint32_t* places) {
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t place = 0;
+#if defined(__AVX512F__)
+    const __m512d key = _mm512_set1_pd(keys[i]);
+    for (std::size_t j = 0; j < n; j += 8) {
+      const auto first = [j](std::size_t end) {  // of eight from j, those before `end`
+        return static_cast<__mmask8>(end >= j + 8 ? 0xff : end <= j ? 0 : (1u << (end - j)) - 1);
+      };
+      const __m512d eight = _mm512_maskz_loadu_pd(first(n), keys + j);
+      const unsigned less = _mm512_mask_cmp_pd_mask(first(n), eight, key, _CMP_LT_OQ);
+      const unsigned equal = _mm512_mask_cmp_pd_mask(first(i), eight, key, _CMP_EQ_OQ);
+      place += static_cast<std::uint64_t>(std::popcount(less | equal));
+    }
+#else
+    for (std::size_t j = 0; j < i; ++j) place += keys[j] <= keys[i];
+    for (std::size_t j = i + 1; j < n; ++j) place += keys[j] < keys[i];
+#endif
+    places[i] = static_cast<std::uint32_t>(place);
+  }
+}
+
 #if defined(__AVX512F__)
 
 std::size_t first_at_least(const double* scores, std::size_t n, double floor) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "hornbeam/notes.h"
 
@@ -30,29 +31,38 @@ void write_categories(std::span<const Code> present, const Cut& cut, const Branc
 // it (Fisher 1958); the smoothing keeps a rare category near the middle, where chance cannot make it an
 // extreme.
 void CutFinder::order_categories(double smoothing) {
-  const auto cell = [&](Code code) { return wide_ ? wide_cells_[code] : widen(packed_[code]); };
-  order_.clear();
-  keys_.resize(n_cells_);
+  constexpr std::size_t kFew = 64;
+  present_.clear();
+  keys_.clear();
   for (Code code = 0; code < n_cells_; ++code) {
-    const WideCell sums = cell(code);
+    const WideCell sums = wide_ ? wide_cells_[code] : widen(packed_[code]);
     if (sums == WideCell{}) continue;
-    order_.push_back(code);
-    keys_[code] = static_cast<double>(sums.gradient) / (static_cast<double>(sums.hessian) + smoothing);
+    present_.push_back(code);
+    keys_.push_back(static_cast<double>(sums.gradient) / (static_cast<double>(sums.hessian) + smoothing));
   }
-  std::sort(order_.begin(), order_.end(),
-            [&](Code a, Code b) { return keys_[a] != keys_[b] ? keys_[a] < keys_[b] : a < b; });
-  ordered_packed_.clear();
-  ordered_wide_.clear();
-  for (const Code code : order_) {
-    if (wide_) {
-      ordered_wide_.push_back(wide_cells_[code]);
-    } else {
-      ordered_packed_.push_back(packed_[code]);
-    }
+  const std::size_t n = present_.size();
+  order_.resize(n);
+  if (n <= kFew) {
+    std::uint32_t places[kFew];
+    boost_kernels().rank_keys(keys_.data(), n, places);
+    for (std::size_t i = 0; i < n; ++i) order_[places[i]] = present_[i];
+  } else {
+    std::vector<std::uint32_t> by_key(n);
+    std::iota(by_key.begin(), by_key.end(), 0u);
+    std::stable_sort(by_key.begin(), by_key.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return keys_[a] < keys_[b]; });
+    for (std::size_t i = 0; i < n; ++i) order_[i] = present_[by_key[i]];
   }
-  packed_ = ordered_packed_.data();
-  wide_cells_ = ordered_wide_.data();
-  n_cells_ = order_.size();
+  if (wide_) {
+    ordered_wide_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) ordered_wide_[i] = wide_cells_[order_[i]];
+    wide_cells_ = ordered_wide_.data();
+  } else {
+    ordered_packed_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) ordered_packed_[i] = packed_[order_[i]];
+    packed_ = ordered_packed_.data();
+  }
+  n_cells_ = n;
 }
 
 // Every category by itself. The cells become steps from one category to the next: running sums, which is what

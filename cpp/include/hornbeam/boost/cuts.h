@@ -71,9 +71,9 @@ class CutFinder {
   WideCell own_wide_[kCellsPerSlot];
   WideCell missing_{};
   bool has_missing_ = false;
-  std::vector<Code>
-      order_;  // categorical: present categories, in the order of their mean gradient or by code
-  std::vector<double> keys_;  // of categories: what they are put in order by
+  std::vector<Code> present_;  // categories in the node
+  std::vector<double> keys_;   // what they are put in order by
+  std::vector<Code> order_;    // the same categories in the order of their mean gradient, or by code
   std::vector<PackedCell> ordered_packed_;
   std::vector<WideCell> ordered_wide_;
   double scores_[kCellsPerSlot];

@@ -60,6 +60,8 @@ struct BoostKernels {
                        double* scores);
   // The first score that is no less than `floor`; there is one.
   std::size_t (*first_at_least)(const double* scores, std::size_t n, double floor);
+  // The place of each of a few keys among them, in ascending order; equal keys stay in theirs.
+  void (*rank_keys)(const double* keys, std::size_t n, std::uint32_t* places);
 
   // The largest size, and the sum of sizes.
   struct Spread {
