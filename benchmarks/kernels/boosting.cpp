@@ -54,6 +54,25 @@ void measure_accumulate(std::size_t n_rows, const std::string& where, std::mt199
          static_cast<double>(n_rows) * kFeatures * repeats, "update");
 }
 
+// Nodes deep in a tree have rows here and there: a table's rows shared out among sixteen nodes, each of which is
+// then far from what the cache holds.
+void measure_scattered(std::size_t n_rows, const std::string& where, std::mt19937_64& generator) {
+  constexpr std::size_t kNodes = 16;
+  const BinnedTable table(n_rows, generator);
+  std::vector<std::vector<BoostEntry>> nodes(kNodes);
+  for (const BoostEntry entry : table.entries) nodes[generator() % kNodes].push_back(entry);
+  Cancel cancel;
+  const Tiles tiles(table.data, 1, cancel);
+  HistogramBuilder builder(tiles, 1);
+  Histogram histogram(kFeatures, n_rows / kNodes > kMostPackedRows / 2);
+  report("add rows to 28 histograms of 255 bins, " + where,
+         fastest([] {},
+                 [&] {
+                   for (const auto& node : nodes) builder.add_rows({node, nullptr}, histogram, {}, cancel);
+                 }),
+         static_cast<double>(n_rows) * kFeatures, "update");
+}
+
 void measure_parting(std::mt19937_64& generator) {
   constexpr std::size_t kRows = 1 << 20;
   std::vector<std::uint8_t> column(kRows);
@@ -126,6 +145,7 @@ void measure_cuts(std::mt19937_64& generator) {
 void measure_boosting(std::mt19937_64& generator) {
   measure_accumulate(20'000, "20,000 rows, in cache", generator);
   measure_accumulate(2'000'000, "2,000,000 rows, from memory", generator);
+  measure_scattered(2'000'000, "one row in sixteen of 2,000,000", generator);
   measure_parting(generator);
   measure_cuts(generator);
 }

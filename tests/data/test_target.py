@@ -132,6 +132,32 @@ def test_large_labels_are_not_merged() -> None:
         read_labels(np.array([10**30, 1], dtype=object))
 
 
+@given(
+    st.sampled_from(["bool", "i1", "u1", "<i2", ">i2", "u4", "i8", "u8"]).flatmap(
+        lambda kind: st.tuples(
+            st.just(kind),
+            st.lists(
+                st.booleans()
+                if kind == "bool"
+                else st.integers(np.iinfo(kind).min, np.iinfo(kind).max) | st.integers(0, 9),
+                min_size=1,
+            ),
+        )
+    )
+)
+def test_whole_numbers_are_numbered_in_their_order(labels: tuple[str, list[int]]) -> None:
+    """Near one another they are counted, far apart sorted; either way they are what NumPy says."""
+    kind, values = labels
+    y = np.array(values, dtype=kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of nearly as many classes as rows
+        target = read_labels(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    assert target.classes[0].tolist() == classes.tolist()
+    assert target.classes[0].dtype == classes.dtype.newbyteorder("=")
+    assert target.codes[:, 0].tolist() == codes.tolist()
+
+
 def test_as_many_classes_as_rows() -> None:
     y = np.random.default_rng(0).permutation(100_000)
     with warnings.catch_warnings(record=True) as caught:

@@ -40,6 +40,8 @@ FloatArray = npt.NDArray[np.float64]
 CodeArray = npt.NDArray[np.int32]
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | Sequence[Mapping[Any, float]]
 
+_MOST_COUNTED = 1 << 16  # different whole numbers that labels are counted by instead of sorted
+
 
 @dataclass(frozen=True, eq=False)
 class ClassTarget:
@@ -376,10 +378,24 @@ def _read_labels(values: AnyArray, what: str, *, few: bool = True) -> tuple[AnyA
         raise ValueError(f"Unknown label type: {what} has dtype {values.dtype}. Use texts or whole numbers.")
     if kind == "f":
         _refuse_not_finite(values, what)
-    classes, codes = np.unique(values.astype(values.dtype.newbyteorder("="), copy=False), return_inverse=True)
+    classes, codes = _number_labels(values.astype(values.dtype.newbyteorder("="), copy=False))
     # Only floats can be continuous; of the others scikit-learn only asks whether there are too many classes.
-    if few:
+    if few and (kind == "f" or 2 * len(classes) >= len(values)):
         _check_discrete(values if kind == "f" else codes, what)
+    return classes, codes
+
+
+def _number_labels(values: AnyArray) -> tuple[AnyArray, CodeArray]:
+    """Return the sorted distinct values and the place of each row's among them."""
+    if values.dtype.kind in "biu" and len(values) > 0:
+        least, most = int(values.min()), int(values.max())
+        if most - least < _MOST_COUNTED and most < 2**62:  # counting takes a fifth of the time of sorting
+            steps = values.astype(np.int64) - least
+            present = np.flatnonzero(np.bincount(steps))
+            places = np.zeros(most - least + 1, dtype=np.int32)
+            places[present] = np.arange(len(present))
+            return (present + least).astype(values.dtype), places[steps]
+    classes, codes = np.unique(values, return_inverse=True)
     return classes, codes.astype(np.int32)
 
 
