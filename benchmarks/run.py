@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rich.console import Console
 
-from benchmarks import report
+from benchmarks import report, results_chart
 from benchmarks.data import REPOSITORY
 from benchmarks.harness import Job, Setting, job_names, load_job
 from benchmarks.measure import SECONDS_PER_TURN, CaseResult, run_job
@@ -88,6 +88,8 @@ def main(given: Sequence[str] | None = None) -> int:
         results += run_and_show(console, load_job(name), chosen, machine)
         report.write_json(chosen.json, machine, results)  # after each job, so that a long run can be stopped
     report.write_chart(chosen.chart, machine, results)
+    if chosen.write_results:
+        results_chart.draw()
     console.print(f"wrote {chosen.json} and {chosen.chart}")
     return 1 if any(o.status == "failed" for result in results for o in result.outcomes) else 0
 

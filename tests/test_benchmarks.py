@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import data, inner_loops, jobs, report, run, scaling, sweeps
+from benchmarks import data, inner_loops, jobs, report, results_chart, run, scaling, sweeps
 from benchmarks.data import REPOSITORY, DataAbsentError, Dataset
 from benchmarks.growth import fit_growth
 from benchmarks.harness import AbsentError, Case, Contestant, Setting, job_names, load_case, load_job, require
@@ -252,6 +252,27 @@ def test_sections_of_results_are_replaced_alone():
     assert report.replace_section(replaced, "a", "new") == replaced
     with pytest.raises(ValueError, match="no section for 'c'"):
         report.replace_section(text, "c", "new")
+
+
+def test_the_picture_shows_what_the_tables_say(tmp_path):
+    result = result_with_times(hornbeam=1.0, quick=0.0305, slow=12.0)
+    section = report.as_markdown(report.this_machine(), [result])
+    text = f"<!-- job: forest -->\n{section}\n<!-- end: forest -->\n"
+    (panel,) = results_chart.read_panels(text)
+    assert panel[:2] == ("forest", "fit")
+    assert {bar.contestant: (bar.seconds, bar.time) for bar in panel.bars} == {
+        "quick": (0.0305, "30.50 ms"),
+        "hornbeam": (1.0, "1.000 s"),
+        "slow": (12.0, "12.000 s"),
+    }
+    (tmp_path / "results.md").write_text(text)
+    results_chart.draw(tmp_path / "results.md", tmp_path / "results.png")
+    assert (tmp_path / "results.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_job_in_the_picture_has_a_table():
+    text = (run.REPOSITORY / "benchmarks" / "RESULTS.md").read_text()
+    assert {panel.job for panel in results_chart.read_panels(text)} == set(results_chart.JOBS)
 
 
 def test_a_run_says_what_others_took_from_it():
