@@ -57,7 +57,9 @@ def problems(draw, gaps=GAPS, spread=SPREADS):
             values = rng.integers(0, draw(st.integers(1, 12)), n_rows).astype(np.float64)
             frame[f"number{j}"] = np.where(rng.random(n_rows) < 0.2, np.nan, values) if draw(gaps) else values
         else:
-            texts = np.array(list("abcdefghijkl"))[rng.integers(0, draw(st.integers(1, 12)), n_rows)]
+            # A hundred categories are put in order in another way than a few.
+            n_kinds = draw(st.integers(1, 12) | st.just(110))
+            texts = np.array([f"kind {k:03}" for k in range(n_kinds)])[rng.integers(0, n_kinds, n_rows)]
             absent = (rng.random(n_rows) < 0.2) & draw(gaps)
             frame[f"kind{j}"] = pd.Categorical(np.where(absent, None, texts))
     gradients = rng.normal(size=n_rows) * np.exp(draw(spread) * rng.normal(size=n_rows))
@@ -251,11 +253,43 @@ def test_large_nodes_divided_as_sets_and_as_lists_are_the_same(n_threads):
     assert_equal_trees(*trees)
 
 
+@pytest.mark.parametrize("n_leaves", [255, 256, 2_000])  # leaves are numbered by a byte, or by more
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_each_of_many_leaves_answers_for_its_rows(n_leaves, share):
+    rng = np.random.default_rng(2)
+    n_rows = 9_001
+    frame = pd.DataFrame({f"number{j}": rng.normal(size=n_rows) for j in range(3)})
+    gradients, hessians = (
+        rng.normal(size=n_rows).astype(np.float32),
+        rng.uniform(0.1, 1, n_rows).astype(np.float32),
+    )
+    problem = Problem(
+        frame, gradients.astype(np.float64), hessians.astype(np.float64), Terms(min_samples_leaf=1)
+    )
+    rows = None if share == 1 else np.flatnonzero(rng.random(n_rows) < share).astype(np.uint32)
+    tree, leaves = grown(problem, rows=rows, max_leaf_nodes=n_leaves, n_threads=2)
+    inside = np.arange(n_rows) if rows is None else rows
+    sums = (
+        pd.DataFrame({"g": problem.gradients[inside], "h": problem.hessians[inside]})
+        .groupby(leaves[inside])
+        .sum()
+    )
+    assert len(sums) == n_leaves
+    np.testing.assert_allclose(
+        tree.value[sums.index, 0, 0], -RATE * sums["g"] / sums["h"], rtol=1e-6, atol=1e-9
+    )
+
+
 def test_large_nodes_are_the_same_with_any_number_of_threads():
     rng = np.random.default_rng(0)
-    n_rows = 200_000
-    frame = pd.DataFrame({f"number{j}": rng.normal(size=n_rows).round(2) for j in range(5)})
-    problem = Problem(frame, rng.normal(size=n_rows), rng.uniform(0.1, 1, n_rows), Terms(min_samples_leaf=20))
+    n_rows = 400_000  # of 20 columns: threads work together on nodes of more than 200,000 rows
+    frame = pd.DataFrame({f"number{j}": rng.normal(size=n_rows).round(2) for j in range(20)})
+    problem = Problem(
+        frame,
+        rng.normal(size=n_rows) + (frame["number0"] > 1).to_numpy(),
+        rng.uniform(0.1, 1, n_rows),
+        Terms(min_samples_leaf=20),
+    )
     arrays = [grown(problem, max_leaf_nodes=31, n_threads=n)[0] for n in (1, 2)]
     assert_equal_trees(*arrays)
 
