@@ -54,8 +54,8 @@ void measure_accumulate(std::size_t n_rows, const std::string& where, std::mt199
          static_cast<double>(n_rows) * kFeatures * repeats, "update");
 }
 
-// Nodes deep in a tree have rows here and there: a table's rows shared out among sixteen nodes, each of which is
-// then far from what the cache holds.
+// Nodes deep in a tree have rows here and there: a table's rows shared out among sixteen nodes, each of which
+// is then far from what the cache holds.
 void measure_scattered(std::size_t n_rows, const std::string& where, std::mt19937_64& generator) {
   constexpr std::size_t kNodes = 16;
   const BinnedTable table(n_rows, generator);
