@@ -14,9 +14,10 @@ namespace hornbeam {
 namespace {
 
 // Updates of histograms above which all threads work on one node: few where threads take different columns of
-// it, many where each has sums of its own to be put together and reads rows that another has moved.
+// it, many where each has sums of its own to be put together and reads rows that another has moved. The more
+// threads, the more of them would wait for a large node.
 constexpr std::size_t kTeamUpdates = 500'000;
-constexpr std::size_t kTeamUpdatesByRows = 4'000'000;
+constexpr std::size_t kTeamUpdatesByRows = 32'000'000;  // divided by the number of threads
 // How far ahead to look for a node that nobody has taken.
 constexpr std::size_t kNodesAhead = 16;
 
@@ -110,7 +111,8 @@ void BoostGrower::grow_side_by_side(Frontier& frontier) {
 }
 
 bool BoostGrower::is_large(const OpenNode& node) const {
-  const std::size_t most = builder_.parts_columns(everyone()) ? kTeamUpdates : kTeamUpdatesByRows;
+  const std::size_t most =
+      builder_.parts_columns(everyone()) ? kTeamUpdates : kTeamUpdatesByRows / workers_.size();
   return state_of(node.id).n_rows() * lots_.size() > most;
 }
 
