@@ -12,30 +12,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.harness import job_names
 from benchmarks.report import OUR_COLOUR, PEER_COLOUR
 
 FOLDER = Path(__file__).parent
-# Those that have a peer and a place in the picture; the others are for reading.
-JOBS = (
-    "tree",
-    "forest",
-    "extra_trees",
-    "bagging",
-    "adaboost",
-    "boosting_1m",
-    "boosting_50k",
-    "boosting_wide",
-    "boosting_covertype",
-    "boosting_adult",
-    "predict_boosting",
-    "predict_one_row",
-    "predict_forest",
-    "load_forest",
-    "knn",
-    "knn_3d",
-    "knn_128d",
-    "stacking",
-)
+# Of many small tables, without a peer, or not about time: for reading.
+NOT_DRAWN = {
+    "tree_criteria",
+    "tree_pruning",
+    "boosting_shapes",
+    "boosting_public",
+    "memory_boosting",
+    "import_time",
+}
+JOBS = tuple(job for job in job_names() if job not in NOT_DRAWN)
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 MOST_TIMES_OURS = 12  # a bar that is longer ends there, with a mark
 
