@@ -1,4 +1,4 @@
-"""What every test may use: the hypothesis profiles and the shared data sets.
+"""What every test may use: the hypothesis profiles, the shared data sets, smaller instruction sets.
 
 `shared_data("iris")` reads one of the real tables that are kept beside the repository, not in it. They are
 looked for in the folder named by HORNBEAM_SHARED_DATA, else in `../shared/data` as seen from the repository.
@@ -7,6 +7,8 @@ a misspelt name cannot hide a test.
 """
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,3 +56,20 @@ def shared_data() -> Callable[..., pd.DataFrame]:
         return read_shared_table(folder, name, **options)
 
     return read
+
+
+@pytest.fixture
+def run_with_instructions() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python with the kernels of a smaller instruction set: they are chosen once per process."""
+
+    def run(instructions: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env={**os.environ, "HORNBEAM_INSTRUCTIONS": instructions},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run

@@ -1,9 +1,6 @@
 """Boosting says the same, bit for bit, whatever instructions its inner loops are made of."""
 
 import hashlib
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -56,16 +53,8 @@ def digests():
 
 
 @pytest.mark.parametrize("instructions", ["baseline", "avx2"])
-def test_smaller_instruction_sets_grow_the_same_trees(instructions):
-    """The kernels are chosen once per process, so another process fits again."""
-    run = subprocess.run(
-        [sys.executable, __file__],
-        env={**os.environ, "HORNBEAM_INSTRUCTIONS": instructions},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+def test_smaller_instruction_sets_grow_the_same_trees(instructions, run_with_instructions):
+    run = run_with_instructions(instructions, __file__)
     assert run.returncode == 0, run.stderr[-2000:]
     assert run.stdout.splitlines() == digests()
 

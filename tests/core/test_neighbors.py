@@ -1,8 +1,5 @@
 """Every way of searching finds the neighbours of the slow way, whatever the numbers are like."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -135,27 +132,10 @@ def test_threads_and_batches_do_not_matter(structure):
 
 
 @pytest.mark.parametrize("instructions", ["baseline", "avx2"])
-def test_smaller_instruction_sets_find_the_same(instructions):
-    """The kernels are chosen once per process, so another process runs the adversaries again."""
+def test_smaller_instruction_sets_find_the_same(instructions, run_with_instructions):
     script = Path(__file__).parent / "test_neighbors.py"
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-k",
-            "slow_way or gower",
-            str(script),
-        ],
-        env={**os.environ, "HORNBEAM_INSTRUCTIONS": instructions},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    options = ["-q", "-p", "no:cacheprovider", "-k", "slow_way or gower"]
+    run = run_with_instructions(instructions, "-m", "pytest", *options, str(script))
     assert run.returncode == 0, run.stdout[-2000:]
     assert "2 passed" in run.stdout
 
