@@ -1,23 +1,24 @@
 """How good, not how fast: cross-validated errors of boosting and forests beside the peers.
 
-``python -m benchmarks.accuracy boosting`` and ``... forests`` print the tables of docs/boosting.md and
-docs/forests.md. Text columns become whole-number codes for everybody, so that all read the same numbers;
-settings are the plan of the speed jobs. A difference is the mean over rows of the difference between the
-errors of two libraries on the same row (0 or 1 for classes; squared for numbers, in units of the target's
+``python -m benchmarks.accuracy boosting``, ``... categories`` and ``... forests`` print the tables of
+docs/boosting.md and docs/forests.md. Text columns become whole-number codes for everybody, so that all read
+the same numbers; in the table of categories everybody is told which columns they are. Settings are the plan
+of the speed jobs. A difference is the mean over rows of the difference between the errors of two libraries
+on the same row (0 or 1 for classes, or their log loss; squared for numbers, in units of the target's
 variance), with its standard error.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import Dataset, Task, shared_folder
+from benchmarks.data import Dataset, Task, shared_folder, with_categories
 from benchmarks.harness import Setting
 from benchmarks.learners.base import Learner
 from benchmarks.learners.boosting import CatBoost, LightGBM, Plan, XGBoost, our_boosting
@@ -44,6 +45,7 @@ BOOSTED = {
     "kin8nm": "y",
     "wine_quality": "quality",
 }
+CATEGORIES = ("adult", "bank_marketing", "german_credit", "telco_churn", "nursery", "tic_tac_toe", "diamonds")
 FORESTS = (
     "adult",
     "german_credit",
@@ -56,18 +58,18 @@ FORESTS = (
     "bank_marketing",
     "electricity",
 )
-TARGETS = {**BOOSTED, "electricity": "class"}
+TARGETS = {**BOOSTED, "electricity": "class", "nursery": "class", "tic_tac_toe": "class"}
 NUMBERS = ("abalone", "california_housing", "concrete", "diamonds", "kin8nm", "wine_quality")
 IDENTIFIERS = ("customerID",)
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A data set as numbers: X, and y as class codes or values."""
+    """A data set: X as numbers or as a frame with categories, y as class codes or values."""
 
     name: str
     task: Task
-    X: NDArray[np.float32]
+    X: Any
     y: NDArray[np.float64]
 
     @property
@@ -82,19 +84,21 @@ class Sheet:
         )
 
 
-def read(name: str) -> Sheet:
+def read(name: str, *, most_rows: int = MOST_ROWS, as_categories: bool = False) -> Sheet:
     """Read a data set, shuffled with a fixed seed; many files are ordered by class."""
     import pandas as pd
 
     path = next(path for path in shared_folder().glob(f"{name}.csv*"))
     table = pd.read_csv(path, keep_default_na=False, na_values=[""])
-    table = table.sample(min(len(table), MOST_ROWS), random_state=0)
+    table = table.sample(min(len(table), most_rows), random_state=0)
     target = table.pop(TARGETS[name])
     is_regression = name in NUMBERS
     table = table.drop(columns=[column for column in IDENTIFIERS if column in table])
-    X = table.apply(lambda column: column if column.dtype.kind in "iufb" else coded(column))
     y = target.to_numpy(np.float64) if is_regression else coded(target).to_numpy(np.float64)
     task: Task = "regression" if is_regression else "binary" if y.max() == 1 else "multiclass"
+    if as_categories:
+        return Sheet(name, task, with_categories(table), y)
+    X = table.apply(lambda column: column if column.dtype.kind in "iufb" else coded(column))
     return Sheet(name, task, X.to_numpy(np.float32), y)
 
 
@@ -106,7 +110,24 @@ def coded(column: Any) -> Any:
     return pd.Series(np.where(codes < 0, np.nan, codes), index=column.index)
 
 
-def errors(learner: Learner, sheet: Sheet, setting: Setting) -> NDArray[np.float64]:
+ErrorOfClass = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+
+
+def wrong_class(predictions: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    return chosen_class(predictions) != y
+
+
+def log_loss(predictions: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """Minus the logarithm of the true class's probability; two classes may have one column."""
+    table = predictions.reshape(len(y), -1)
+    if table.shape[1] == 1:
+        table = np.hstack([1 - table, table])
+    return -np.log(np.maximum(table[np.arange(len(y)), y], 1e-15))
+
+
+def errors(
+    learner: Learner, sheet: Sheet, setting: Setting, *, of_class: ErrorOfClass = wrong_class
+) -> NDArray[np.float64]:
     """The error of each row when its fold is predicted by a model of the others."""
     found = np.empty(len(sheet.y))
     for number in range(FOLDS):
@@ -116,7 +137,7 @@ def errors(learner: Learner, sheet: Sheet, setting: Setting) -> NDArray[np.float
         if sheet.task == "regression":
             found[held] = (predictions.reshape(-1) - data.y_test) ** 2 / np.var(sheet.y)
         else:
-            found[held] = chosen_class(predictions) != data.y_test
+            found[held] = of_class(predictions, data.y_test)
     return found
 
 
@@ -140,11 +161,24 @@ def boosting(setting: Setting) -> None:
         sheet = read(name)
         plan = Plan(task=sheet.task, classes=max(2, sheet.classes), leaves=31, depth=5)
         ours = errors(our_boosting(plan), sheet, setting)
-        peers = (LightGBM(plan), XGBoost(plan, growth="leaves"), CatBoost(plan))
+        peers = (LightGBM(plan), XGBoost(plan, growth="leaves"), CatBoost(plan, growth="leaves"))
         gaps = [difference(ours, errors(peer, sheet, setting)) for peer in peers]
         rows[name] = [f"{len(sheet.y):,} x {sheet.X.shape[1]}", f"{ours.mean():.4f}", *gaps]
         print(name, rows[name], file=sys.stderr)
     show("Boosting", rows, ["data", "size", "error", "less LightGBM's", "less XGBoost's", "less CatBoost's"])
+
+
+def categories(setting: Setting) -> None:
+    rows: dict[str, list[str]] = {}
+    for name in CATEGORIES:
+        sheet = read(name, most_rows=50_000, as_categories=True)
+        plan = Plan(task=sheet.task, classes=max(2, sheet.classes), leaves=31, depth=5)
+        ours = errors(our_boosting(plan), sheet, setting, of_class=log_loss)
+        peers = (LightGBM(plan), XGBoost(plan, growth="leaves"), CatBoost(plan, growth="leaves"))
+        gaps = [difference(ours, errors(peer, sheet, setting, of_class=log_loss)) for peer in peers]
+        rows[name] = [f"{len(sheet.y):,} x {sheet.X.shape[1]}", f"{ours.mean():.4f}", *gaps]
+        print(name, rows[name], file=sys.stderr)
+    show("Categories", rows, ["data", "size", "loss", "less LightGBM's", "less XGBoost's", "less CatBoost's"])
 
 
 def forests(setting: Setting) -> None:
@@ -178,6 +212,6 @@ def forests(setting: Setting) -> None:
 
 
 if __name__ == "__main__":
-    TABLES = {"boosting": boosting, "forests": forests}
+    TABLES = {"boosting": boosting, "categories": categories, "forests": forests}
     for wanted in sys.argv[1:] or TABLES:
         TABLES[wanted](Setting(rows=MOST_ROWS, threads=1))

@@ -295,14 +295,14 @@ def mnist_20k(rows: int | None = None) -> Dataset:
 
 def california_housing(rows: int | None = None) -> Dataset:
     """20,640 x 9, regression of the logarithm of the price; one category, some missing values."""
-    table = _with_categories(_read("california_housing"))
+    table = with_categories(_read("california_housing"))
     y = np.log(table.pop("median_house_value").to_numpy(np.float64))
     return _shuffled("california_housing", table, y, rows, task="regression")
 
 
 def adult(rows: int | None = None) -> Dataset:
     """48,842 x 14, two classes, eight categories, missing values: the customary split after row 32,561."""
-    table = _with_categories(_read("adult"))
+    table = with_categories(_read("adult"))
     y = (table.pop("income") == ">50K").to_numpy(np.int64)
     return _at_row("adult", table, y, 32_561, rows)
 
@@ -316,7 +316,7 @@ def nycflights13(rows: int | None = None) -> Dataset:
     table = _read("nycflights13").dropna(subset=["arr_delay"])
     y = (table["arr_delay"] > 15).to_numpy(np.int64)
     known = ["month", "day", "sched_dep_time", "sched_arr_time", "distance", "carrier", "origin", "dest"]
-    return _shuffled("nycflights13", _with_categories(table[known].copy()), y, rows)
+    return _shuffled("nycflights13", with_categories(table[known].copy()), y, rows)
 
 
 def shared_folder() -> Path:
@@ -335,7 +335,7 @@ def _read(name: str) -> Any:
     return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
-def _with_categories(table: Any) -> Any:
+def with_categories(table: Any) -> Any:
     """Text columns become categories, numbers float32: a frame that every peer with categories can read."""
     for name in table.columns:
         is_number = table[name].dtype.kind in "iuf"

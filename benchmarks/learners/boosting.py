@@ -129,12 +129,17 @@ class XGBoost(Learner):
 
 
 class CatBoost(Learner):
-    """CatBoost with its own tree (one test per level) and the settings its manual names for speed."""
+    """CatBoost with the settings its manual names for speed, and its own tree (one test per level).
+
+    With ``growth="leaves"`` its trees are everybody's: best first to a number of leaves, tests chosen by the
+    usual gain, without the noise that CatBoost adds to it otherwise.
+    """
 
     needs = ("catboost",)
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, growth: Literal["levels", "leaves"] = "levels") -> None:
         self.plan = plan
+        self.growth = growth
 
     def fit(self, data: Dataset, setting: Setting) -> Any:
         import catboost
@@ -142,9 +147,19 @@ class CatBoost(Learner):
         plan = self.plan
         table = self._pool(data.X, data.y)
         kind = catboost.CatBoostRegressor if plan.task == "regression" else catboost.CatBoostClassifier
+        shape: dict[str, Any] = {"depth": plan.depth}
+        if self.growth == "leaves":
+            shape = {
+                "grow_policy": "Lossguide",
+                "max_leaves": plan.leaves,
+                "depth": 16,
+                "min_data_in_leaf": plan.least_leaf,
+                "score_function": "L2",
+                "random_strength": 0,
+            }
         model = kind(
             iterations=setting.tree_count(plan.trees),
-            depth=plan.depth,
+            **shape,
             learning_rate=plan.learning_rate,
             l2_leaf_reg=plan.l2,
             border_count=plan.bins - 1,

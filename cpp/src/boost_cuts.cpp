@@ -125,7 +125,7 @@ void CutFinder::refuse_wrong_direction(std::size_t n, const CutTerms& terms, con
   for (std::size_t i = 0; i < n; ++i) {
     left += wide_ ? wide_cells_[i] : widen(packed_[i]);
     const auto value = [&](double gradient, double hessian) {
-      return -gradient / (hessian * terms.hessian_unit + terms.l2);
+      return -gradient / (hessian * terms.hessian_unit + limits.l2);
     };
     const double left_value = value(static_cast<double>(left.gradient), static_cast<double>(left.hessian));
     const double right_value = value(terms.gradient - static_cast<double>(left.gradient),

@@ -19,6 +19,12 @@ constexpr std::size_t kParallelCells = 1 << 12;
 // follows the rows, not the number of leaves.
 constexpr std::size_t kKeepRows = 512;
 
+// Twice what the node as a leaf lowers the loss by, in squared units of gradient.
+double score_of_node(const CutTerms& terms) {
+  const double size = std::max(0.0, std::abs(terms.gradient) - terms.l1);
+  return size * size / (terms.hessian * terms.hessian_unit + terms.l2);
+}
+
 // Four counts side by side: where most rows have the same code, one would wait for itself.
 void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entries,
                    std::vector<std::uint32_t>& counts) {
@@ -85,15 +91,24 @@ BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
     limits.lower = node.lower * scale_.gradient;
     limits.upper = node.upper * scale_.gradient;
   }
+  limits.l2 = params_.l2;
   limits.category_smoothing = params_.category_smoothing * scale_.hessian;
   limits.one_category = params_.one_vs_rest;
   return limits;
 }
 
-double BoostGrower::score_of(const NodeState& node) const {
-  const double gradient = static_cast<double>(node.total.gradient);
-  const double size = std::max(0.0, std::abs(gradient) - params_.l1 * scale_.gradient);
-  return size * size / (static_cast<double>(node.total.hessian) / scale_.hessian + params_.l2);
+// A set of categories is chosen by the gradients that it is judged by: among many categories some look good
+// by chance. Gains of such sets are therefore counted with more l2, and so for smaller values than the leaves
+// will have. A share of the node's own hessian limits it, so that sets stay in the race where all weights are
+// small.
+CutTerms BoostGrower::terms_for(const Column& column, CutTerms terms) const {
+  constexpr Code kFewCategories = 4;
+  constexpr double kLargestShare = 0.3;
+  const bool is_set = column.kind == ColumnKind::kCategorical && !params_.one_vs_rest;
+  if (is_set && column.n_codes > kFewCategories) {
+    terms.l2 += std::min(params_.category_smoothing, kLargestShare * terms.hessian * terms.hessian_unit);
+  }
+  return terms;
 }
 
 BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const {
@@ -131,15 +146,25 @@ BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t dept
   return search;
 }
 
-void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
-  const auto f = static_cast<std::size_t>(feature);
-  if (!search.allowed.empty() && !search.allowed[f]) return;
+// The best cut of a feature; its score stands above the node's by its gain, by whatever terms that is
+// counted.
+Cut BoostGrower::find_cut(const Search& search, int feature, Worker& worker,
+                          std::span<const std::uint32_t> rows_by_code) {
   const NodeState& node = *search.node;
   const Column& column = data_.column(feature);
   const BranchLimits limits = limits_of(node, feature);
+  const CutTerms terms = terms_for(column, search.terms);
   const Digit& digit = tiles_.digit_of(feature);
-  search.cuts[f] = digit.has_slot() ? worker.cuts.find(column, *node.histogram, digit, search.terms, limits)
-                                    : worker.many.find(column, rows_of(node), search.terms, limits);
+  Cut cut = digit.has_slot() ? worker.cuts.find(column, *node.histogram, digit, terms, limits, rows_by_code)
+                             : worker.many.find(column, rows_of(node), terms, limits);
+  if (terms.l2 != search.terms.l2) cut.score += score_of_node(search.terms) - score_of_node(terms);
+  return cut;
+}
+
+void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
+  const auto f = static_cast<std::size_t>(feature);
+  if (!search.allowed.empty() && !search.allowed[f]) return;
+  search.cuts[f] = find_cut(search, feature, worker);
 }
 
 // Whether a test on a feature of the slot could leave enough in both branches. All rows of one code go the
@@ -177,7 +202,7 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
     if (has_rows_in_both(marker, entries_of(node), params_.min_samples_leaf)) return true;
   }
   count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
-  const Cut counted = worker.cuts.find(column, histogram, digit, search.terms, limits, worker.rows_by_code);
+  const Cut counted = find_cut(search, feature, worker, worker.rows_by_code);
   const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
   cut = counted;
   return same;
@@ -224,7 +249,7 @@ std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
     }
     const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
     const double unit = 0.5 / (scale_.gradient * scale_.gradient);
-    const double node_score = score_of(node);
+    const double node_score = score_of_node(search.terms);
     const double gain = (cut.score - node_score) * unit;
     if (!(gain > params_.min_split_gain) || !(cut.score - node_score > tie_slack(node_score, 0.0)))
       return drop_histogram();

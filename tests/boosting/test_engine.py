@@ -32,14 +32,15 @@ class Problem:
     terms: Terms
 
     @property
-    def is_category(self):
-        return [name.startswith("kind") for name in self.frame.columns]
+    def kinds(self):
+        """How many categories each column has, None for numbers."""
+        return [column.nunique() if name.startswith("kind") else None for name, column in self.frame.items()]
 
     @property
     def columns(self):
         return [
-            (column.cat.codes if categorical else column).to_numpy(np.float64)
-            for (_, column), categorical in zip(self.frame.items(), self.is_category, strict=True)
+            (column if n_kinds is None else column.cat.codes).to_numpy(np.float64)
+            for (_, column), n_kinds in zip(self.frame.items(), self.kinds, strict=True)
         ]
 
 
@@ -121,11 +122,11 @@ def check(problem, tree, leaves, *, bits, may_stop=False):
         rows = paths[:, node]
         assert tree.n_node_samples[node] == np.count_nonzero(rows)
         splits = allowed_splits(
-            [c[rows] for c in problem.columns], problem.is_category, g[rows], h[rows], terms, precision
+            [c[rows] for c in problem.columns], problem.kinds, g[rows], h[rows], terms, precision
         )
         gains = [
-            (terms.gain(g[rows], h[rows], left), precision.bound(g[rows], h[rows], left, terms))
-            for left in splits
+            (its.gain(g[rows], h[rows], left), precision.bound(g[rows], h[rows], left, its))
+            for left, its in splits
         ]
         if tree.first_child[node] < 0 or tree.n_branches[node] == 0:
             step = terms.value(g[rows], h[rows])
@@ -136,8 +137,12 @@ def check(problem, tree, leaves, *, bits, may_stop=False):
             continue
         left = paths[rows, tree.first_child[node]]
         assert min(np.count_nonzero(left), np.count_nonzero(~left)) >= terms.min_samples_leaf
-        own = terms.gain(g[rows], h[rows], left)
-        slack = precision.bound(g[rows], h[rows], left, terms)
+        n_kinds = problem.kinds[tree.feature[node]]
+        its = (
+            terms if n_kinds is None else terms.of_sets(n_kinds, precision.rounded(g[rows], h[rows])[1].sum())
+        )
+        own = its.gain(g[rows], h[rows], left)
+        slack = precision.bound(g[rows], h[rows], left, its)
         assert abs(tree.gain[node] - own) <= slack
         assert all(own >= gain - (slack + bound) for gain, bound in gains)
 
@@ -245,7 +250,8 @@ def test_large_nodes_divided_as_sets_and_as_lists_are_the_same(n_threads):
             "number3": (rng.random(n_rows) < 0.02).astype(np.float64),  # most rows go to one branch
         }
     )
-    gradients = rng.normal(size=n_rows) + frame["kind2"].cat.codes % 7 - 2 * frame["number3"]
+    gradients = rng.normal(size=n_rows) + frame["kind1"].cat.codes % 3 + frame["kind2"].cat.codes % 7
+    gradients -= 2 * frame["number3"]
     problem = Problem(frame, gradients.to_numpy(), rng.uniform(0.1, 1, n_rows), Terms(min_samples_leaf=20))
     rows = np.arange(n_rows, dtype=np.uint32)
     trees = [grown(problem, max_leaf_nodes=63, n_threads=n_threads, rows=r)[0] for r in (None, rows)]

@@ -5,7 +5,7 @@ demand the best split up to it and nothing less.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,12 @@ class Terms:
     min_hessian_leaf: float = 0.0
     smoothing: float = 10.0
     one_vs_rest: bool = False
+
+    def of_sets(self, n_categories, hessian):
+        """Terms for sets from so many categories of a column: their gains are counted with more l2."""
+        if n_categories <= 4 or self.one_vs_rest:
+            return self
+        return replace(self, l2=self.l2 + min(self.smoothing, 0.3 * hessian))
 
     def value(self, gradients, hessians):
         """The Newton step of a leaf."""
@@ -110,22 +116,26 @@ def singled_out(codes) -> Iterator[np.ndarray]:
             yield left | missing
 
 
-def allowed_splits(columns, is_category, gradients, hessians, terms, precision) -> Iterator[np.ndarray]:
-    """Every split of some rows, over all columns, that leaves enough rows and hessian on both sides.
+def allowed_splits(
+    columns, kinds, gradients, hessians, terms, precision
+) -> Iterator[tuple[np.ndarray, Terms]]:
+    """Every split of some rows that leaves enough rows and hessian on both sides, with the terms of its gain.
 
-    Categories are put in order as the core does it: of two that rounding makes equal, either may be first,
-    and the sets between them differ by more than rounding.
+    `kinds` says how many categories a column has in the whole table, None for numbers. Categories are put in
+    order as the core does it: of two that rounding makes equal, either may be first, and the sets between
+    them differ by more than rounding.
     """
     rounded = precision.rounded(gradients, hessians)
-    for values, categorical in zip(columns, is_category, strict=True):
-        if categorical and terms.one_vs_rest:
-            candidates = singled_out(values.astype(int))
-        elif categorical:
-            candidates = splits_of_categories(values.astype(int), *rounded, terms.smoothing)
-        else:
+    for values, n_kinds in zip(columns, kinds, strict=True):
+        own_terms = terms if n_kinds is None else terms.of_sets(n_kinds, rounded[1].sum())
+        if n_kinds is None:
             candidates = splits_of_numbers(values)
+        elif terms.one_vs_rest:
+            candidates = singled_out(values.astype(int))
+        else:
+            candidates = splits_of_categories(values.astype(int), *rounded, terms.smoothing)
         for left in candidates:
             n_left, n = np.count_nonzero(left), len(left)
             enough_rows = min(n_left, n - n_left) >= terms.min_samples_leaf
             if enough_rows and min(hessians[left].sum(), hessians[~left].sum()) > terms.min_hessian_leaf:
-                yield left
+                yield left, own_terms

@@ -77,7 +77,7 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     categorical_smoothing: NonNegative = option(
         default=10.0,
         help="Hessian added to each category's when categories are put in order, which keeps rare ones from "
-        "the ends.",
+        "the ends, and to both branches when sets of more than four are judged.",
     )
     max_bins: Annotated[int, Bounds(low=2, high=255)] = option(
         default=255, help="Most bins per numeric column; columns with fewer distinct values keep them all."

@@ -28,6 +28,7 @@ struct BranchLimits {
   int direction = 0;          // monotonic constraint of the feature
   double lower = -kInfinity;  // bounds on a branch's value, in units of gradient per hessian
   double upper = kInfinity;
+  double l2 = 0.0;                  // in such a value
   double category_smoothing = 0.0;  // in units of hessian
   bool one_category = false;        // a test on categories has a single one on the left
 };

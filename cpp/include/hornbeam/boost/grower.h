@@ -42,8 +42,9 @@ struct BoostParams {
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   // Groups of features that may occur on one path together; empty for all.
   std::vector<std::vector<FeatureId>> interactions;
-  double category_smoothing = 10.0;  // hessian added to every category's when they are put in order
-  bool one_vs_rest = false;          // tests on categories single one out, as if each had a column
+  // Hessian added to every category's when they are put in order, and to branches when sets are judged.
+  double category_smoothing = 10.0;
+  bool one_vs_rest = false;  // tests on categories single one out, as if each had a column
   int n_threads = 1;
 };
 
@@ -200,6 +201,8 @@ class BoostGrower {
     std::vector<Cut> cuts;      // per feature; empty if the node must stay a leaf
   };
   Search start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const;
+  Cut find_cut(const Search& search, int feature, Worker& worker,
+               std::span<const std::uint32_t> rows_by_code = {});
   void search_feature(Search& search, int feature, Worker& worker);
   std::optional<OpenNode> settle(Search& search, Worker& worker);
   bool verify_rows(Search& search, int feature, Worker& worker);
@@ -207,7 +210,7 @@ class BoostGrower {
   void name_rest(Split& split) const;
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;
-  double score_of(const NodeState& node) const;
+  CutTerms terms_for(const Column& column, CutTerms terms) const;
   // Features whose sums are read together: those of a slot, or one without.
   struct Lot {
     int slot = Digit::kNoSlot;
