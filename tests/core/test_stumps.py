@@ -85,7 +85,7 @@ def test_rows_that_do_not_count_are_as_if_they_were_not_there(table: Table, data
     weights = weights_of(table)
     weights[weights == 0] = 1.0
     # A weight of 0 and one that is lost beside the others are the same.
-    weights[~kept] = data.draw(st.sampled_from([0.0, weights.sum() * 2.0**-60]))
+    weights[~kept] = data.draw(st.sampled_from([0.0, weights[kept].sum() * 2.0**-60]))
     tree, _, n_weightless = search_of(table.columns, table.y, table.n_classes).best(weights, 1)
     some = [column[kept] for column in table.columns]
     codes = [int(c.max()) + 1 if np.issubdtype(c.dtype, np.integer) else 0 for c in table.columns]

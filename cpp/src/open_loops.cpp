@@ -1,0 +1,54 @@
+#include "hornbeam/open_loops.h"
+
+#include <mutex>
+#include <thread>
+
+namespace hornbeam {
+
+void OpenLoops::Loop::work(int worker) {
+  try {
+    for (;;) {
+      const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
+      if (index >= n_tasks) return;
+      task(index, worker);
+    }
+  } catch (...) {
+    next.store(n_tasks, std::memory_order_relaxed);
+    if (!failed.exchange(true)) error = std::current_exception();
+  }
+}
+
+void OpenLoops::run(std::size_t n_tasks, int worker, const Task& task) {
+  Loop loop(n_tasks, task);
+  {
+    const std::lock_guard lock(lock_);
+    open_.push_back(&loop);
+  }
+  opened_();
+  loop.work(worker);
+  {
+    const std::lock_guard lock(lock_);
+    std::erase(open_, &loop);
+  }
+  const auto is_left_alone = [&] { return loop.n_joined.load(std::memory_order_acquire) == 0; };
+  wait_a_little(is_left_alone);  // the others are about to finish their last task
+  while (!is_left_alone()) std::this_thread::yield();
+  if (loop.error) std::rethrow_exception(loop.error);
+}
+
+bool OpenLoops::join(int worker) {
+  Loop* joined = nullptr;
+  {
+    const std::lock_guard lock(lock_);
+    for (Loop* loop : open_) {
+      if (joined == nullptr && loop->has_tasks()) joined = loop;
+    }
+    if (joined == nullptr) return false;
+    joined->n_joined.fetch_add(1, std::memory_order_relaxed);
+  }
+  joined->work(worker);
+  joined->n_joined.fetch_sub(1, std::memory_order_release);  // from here on it may be gone
+  return true;
+}
+
+}  // namespace hornbeam
