@@ -100,13 +100,13 @@ void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int 
   Search searches[2] = {start_search(out.children[0], node.depth + 1, child_path(node.path, 0)),
                         start_search(out.children[1], node.depth + 1, child_path(node.path, 1))};
   small.histogram = pool_.take(needs_wide(small));
-  builder_.add_rows(rows_of(small), *small.histogram, team, *cancel_);
+  HistogramBuilder::Parts parts = builder_.add_rows(rows_of(small), *small.histogram, team, *cancel_);
   if (parent.histogram != nullptr) {
     const bool same_kind = parent.histogram->is_wide() == needs_wide(large);
     large.histogram = same_kind ? parent.histogram : pool_.take(needs_wide(large));
     for_lots(team, [&](const Lot& lot, Worker& worker) {
       if (lot.slot != Digit::kNoSlot) {
-        builder_.finish_slot(lot.slot, *small.histogram, team);
+        builder_.finish_slot(lot.slot, *small.histogram, parts);
         builder_.subtract(lot.slot, *parent.histogram, *small.histogram, *large.histogram);
       }
       for (Search& search : searches) search_lot(search, lot, worker);
@@ -114,16 +114,18 @@ void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int 
     if (!same_kind) pool_.give_back(parent.histogram);
   } else {
     for_lots(team, [&](const Lot& lot, Worker& worker) {
-      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *small.histogram, team);
+      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *small.histogram, parts);
       search_lot(searches[smaller], lot, worker);
     });
+    builder_.give_back(parts);
     large.histogram = pool_.take(needs_wide(large));
-    builder_.add_rows(rows_of(large), *large.histogram, team, *cancel_);
+    parts = builder_.add_rows(rows_of(large), *large.histogram, team, *cancel_);
     for_lots(team, [&](const Lot& lot, Worker& worker) {
-      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *large.histogram, team);
+      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *large.histogram, parts);
       search_lot(searches[1 - smaller], lot, worker);
     });
   }
+  builder_.give_back(parts);
   for (int b = 0; b < 2; ++b) out.open[b] = settle(searches[b], first_of(team));
 }
 

@@ -2,7 +2,6 @@
 
 #include "hornbeam/boost/histogram.h"
 #include "hornbeam/boost/kernels.h"
-#include "hornbeam/parallel.h"
 
 namespace hornbeam {
 
@@ -12,12 +11,11 @@ namespace {
 constexpr std::size_t kRowsPerBlock = 512;
 // Updates below which waking another thread costs more than it saves.
 constexpr std::size_t kParallelUpdates = 40'000;
+// Updates from which a thread alone lets others join.
+constexpr std::size_t kOpenUpdates = 200'000;
 constexpr std::size_t kRowsPerTask = 4096;
 
 }  // namespace
-
-HistogramBuilder::HistogramBuilder(const Tiles& tiles, int n_threads)
-    : tiles_(tiles), workers_(static_cast<std::size_t>(std::max(1, n_threads))) {}
 
 template <class Cell>
 void HistogramBuilder::clear(Cell* cells, int first_slot, int n_slots) const {
@@ -46,52 +44,54 @@ void HistogramBuilder::add_block(const Slab& slab, const NodeRows& rows, std::si
   }
 }
 
-void HistogramBuilder::widen_sums(Worker& worker) const {
-  worker.wide.grow_to(n_cells());
-  const bool first = !worker.widened;
+void HistogramBuilder::widen_sums(PartialSums& sums) const {
+  sums.wide.grow_to(n_cells());
+  const bool first = !sums.widened;
   for (int slot = 0; slot < tiles_.n_slots(); ++slot) {
     const std::size_t begin = static_cast<std::size_t>(slot) * kCellsPerSlot;
     for (std::size_t i = begin; i < begin + codes_of(slot); ++i) {
-      const WideCell cell = widen(worker.packed[i]);
+      const WideCell cell = widen(sums.packed[i]);
       if (first) {
-        worker.wide[i] = cell;
+        sums.wide[i] = cell;
       } else {
-        worker.wide[i] += cell;
+        sums.wide[i] += cell;
       }
     }
   }
-  worker.widened = true;
+  sums.widened = true;
 }
 
-// Rows [begin, end) of all slots, into the worker's own sums.
-void HistogramBuilder::add_chunk(const NodeRows& rows, std::size_t begin, std::size_t end, Worker& worker) {
+PartialSums* HistogramBuilder::empty_sums(bool packed) {
+  PartialSums* sums = stock_.take();
+  if (packed) {
+    sums->packed.grow_to(n_cells());
+    clear(sums->packed.data(), 0, tiles_.n_slots());
+  } else {
+    sums->wide.grow_to(n_cells());
+    clear(sums->wide.data(), 0, tiles_.n_slots());
+  }
+  sums->packed_rows = 0;
+  sums->widened = !packed;
+  return sums;
+}
+
+// Rows [begin, end) of all slots.
+void HistogramBuilder::add_chunk(const NodeRows& rows, std::size_t begin, std::size_t end,
+                                 PartialSums& sums) const {
   const std::size_t n = end - begin;
   const bool packed = rows.pairs == nullptr;
-  if (packed && worker.used && worker.packed_rows + n > kMostPackedRows) {
-    widen_sums(worker);
-    clear(worker.packed.data(), 0, tiles_.n_slots());
-    worker.packed_rows = 0;
-  }
-  if (!worker.used) {
-    if (packed) {
-      worker.packed.grow_to(n_cells());
-      clear(worker.packed.data(), 0, tiles_.n_slots());
-    } else {
-      worker.wide.grow_to(n_cells());
-      clear(worker.wide.data(), 0, tiles_.n_slots());
-    }
-    worker.packed_rows = 0;
-    worker.widened = !packed;
-    worker.used = true;
+  if (packed && sums.packed_rows + n > kMostPackedRows) {
+    widen_sums(sums);
+    clear(sums.packed.data(), 0, tiles_.n_slots());
+    sums.packed_rows = 0;
   }
   for (const Slab& slab : tiles_.slabs())
-    add_block(slab, rows, begin, end, worker.packed.data(), worker.wide.data());
-  if (packed) worker.packed_rows += n;
+    add_block(slab, rows, begin, end, sums.packed.data(), sums.wide.data());
+  if (packed) sums.packed_rows += n;
 }
 
 // All rows for the slots of one slab, straight into the histogram where it can hold the sums.
-void HistogramBuilder::add_slab_alone(const Slab& slab, const NodeRows& rows, Worker& worker,
-                                      Histogram& out) {
+void HistogramBuilder::add_slab_alone(const Slab& slab, const NodeRows& rows, Histogram& out) {
   const int first = slab.tiles.front().first_slot;
   const int n_slots = slab.tiles.back().first_slot + slab.tiles.back().n_slots - first;
   const std::size_t n = rows.entries.size();
@@ -105,63 +105,67 @@ void HistogramBuilder::add_slab_alone(const Slab& slab, const NodeRows& rows, Wo
     add_block(slab, rows, 0, n, nullptr, out.wide(0));
     return;
   }
-  worker.packed.grow_to(n_cells());
+  PartialSums* sums = stock_.take();
+  sums->packed.grow_to(n_cells());
   for (std::size_t begin = 0; begin < n; begin += kMostPackedRows) {
-    PackedCell* cells = worker.packed.data() + static_cast<std::size_t>(first) * kCellsPerSlot;
+    PackedCell* cells = sums->packed.data() + static_cast<std::size_t>(first) * kCellsPerSlot;
     clear(cells, first, n_slots);
-    add_block(slab, rows, begin, std::min(begin + kMostPackedRows, n), worker.packed.data(), nullptr);
+    add_block(slab, rows, begin, std::min(begin + kMostPackedRows, n), sums->packed.data(), nullptr);
     for (int j = 0; j < n_slots; ++j) {
       const PackedCell* from = cells + static_cast<std::size_t>(j) * kCellsPerSlot;
       WideCell* to = out.wide(first + j);
       for (std::size_t code = 0; code < codes_of(first + j); ++code) to[code] += widen(from[code]);
     }
   }
+  stock_.give_back(sums);
 }
 
-void HistogramBuilder::add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel) {
-  const std::span<Worker> workers = members(team);
-  for (Worker& worker : workers) worker.used = false;
+HistogramBuilder::Parts HistogramBuilder::add_rows(const NodeRows& rows, Histogram& out, Team team,
+                                                   Cancel& cancel) {
   const std::size_t n = rows.entries.size();
-  const std::size_t n_slabs = tiles_.slabs().size();
-  const bool alone = team.size == 1 || n * static_cast<std::size_t>(tiles_.n_slots()) < kParallelUpdates;
+  const std::size_t n_updates = n * static_cast<std::size_t>(tiles_.n_slots());
+  const bool alone = n_updates < (team.size > 1 ? kParallelUpdates : kOpenUpdates) || n_threads_ == 1;
   if (alone || parts_columns(team)) {
-    parallel_for(
-        n_slabs, alone ? 1 : team.size,
-        [&](std::size_t s, int w) {
-          add_slab_alone(tiles_.slabs()[s], rows, workers[static_cast<std::size_t>(w)], out);
-        },
-        &cancel);
-    return;
+    const std::vector<Slab>& slabs = tiles_.slabs();
+    (alone ? team.alone() : team)
+        .run(slabs.size(), [&](std::size_t s, int) { add_slab_alone(slabs[s], rows, out); }, cancel);
+    return {};
   }
   // As few pieces as threads while they are small, so that each thread's own sums are put together once.
-  const std::size_t share =
-      std::clamp((n + workers.size() - 1) / workers.size(), std::size_t{512}, kRowsPerTask);
-  parallel_for((n + share - 1) / share, team.size,
-               [&](std::size_t task, int w) {
-                 add_chunk(rows, task * share, std::min((task + 1) * share, n),
-                           workers[static_cast<std::size_t>(w)]);
-               },
-               &cancel);
+  const std::size_t share = std::clamp((n + n_threads_ - 1) / n_threads_, std::size_t{512}, kRowsPerTask);
+  Parts parts(n_threads_, nullptr);
+  team.run((n + share - 1) / share,
+           [&](std::size_t task, int worker) {
+             PartialSums*& own = parts[static_cast<std::size_t>(worker)];
+             if (own == nullptr) own = empty_sums(rows.pairs == nullptr);
+             add_chunk(rows, task * share, std::min((task + 1) * share, n), *own);
+           },
+           cancel);
+  std::erase(parts, nullptr);
+  return parts;
 }
 
-void HistogramBuilder::finish_slot(int slot, Histogram& out, Team team) {
+void HistogramBuilder::give_back(const Parts& parts) {
+  for (PartialSums* sums : parts) stock_.give_back(sums);
+}
+
+void HistogramBuilder::finish_slot(int slot, Histogram& out, const Parts& parts) const {
   const std::size_t place = static_cast<std::size_t>(slot) * kCellsPerSlot;
   const std::size_t n = codes_of(slot);
   bool first = true;
-  for (const Worker& worker : members(team)) {
-    if (!worker.used) continue;
+  for (const PartialSums* sums : parts) {
     if (!out.is_wide()) {
-      const PackedCell* from = worker.packed.data() + place;
+      const PackedCell* from = sums->packed.data() + place;
       PackedCell* to = out.packed(slot);
       for (std::size_t i = 0; i < n; ++i) to[i] = first ? from[i] : to[i] + from[i];
     } else {
       WideCell* to = out.wide(slot);
       if (first) std::fill_n(to, n, WideCell{});
-      if (worker.widened) {
-        for (std::size_t i = 0; i < n; ++i) to[i] += worker.wide[place + i];
+      if (sums->widened) {
+        for (std::size_t i = 0; i < n; ++i) to[i] += sums->wide[place + i];
       }
-      if (worker.packed_rows > 0) {
-        for (std::size_t i = 0; i < n; ++i) to[i] += widen(worker.packed[place + i]);
+      if (sums->packed_rows > 0) {
+        for (std::size_t i = 0; i < n; ++i) to[i] += widen(sums->packed[place + i]);
       }
     }
     first = false;

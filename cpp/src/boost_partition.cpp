@@ -5,7 +5,6 @@
 #include "hornbeam/boost/grower.h"
 #include "hornbeam/boost/kernels.h"
 #include "hornbeam/boost/marks.h"
-#include "hornbeam/parallel.h"
 
 namespace hornbeam {
 
@@ -16,8 +15,8 @@ constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over t
 
 }  // namespace
 
-int BoostGrower::n_threads_for(const NodeState& node, Team team) {
-  return node.n_rows() < kParallelRows ? 1 : team.size;
+Team BoostGrower::team_for(const NodeState& node, Team team) {
+  return node.n_rows() < kParallelRows ? team.alone() : team;
 }
 
 std::uint64_t* BoostGrower::marks_of(Team team, std::size_t n_rows) {
@@ -33,36 +32,37 @@ std::vector<BoostGrower::Piece> BoostGrower::mark_listed(const NodeState& node, 
   std::uint64_t* marks = marks_of(team, rows.size());
   std::vector<Piece> pieces(n_tasks(rows.size()));
   const RowMarker marker(data_.column(split.feature), split);
-  parallel_for(
-      pieces.size(), n_threads_for(node, team),
-      [&](std::size_t task, int) {
-        const std::size_t begin = task * kRowsPerTask;
-        const std::size_t n = std::min(kRowsPerTask, rows.size() - begin);
-        std::uint64_t* of_piece = marks + begin / 64;
-        pieces[task] = {of_piece, {n, marker.mark(rows.subspan(begin, n), of_piece)}};
-      },
-      cancel_);
+  team_for(node, team)
+      .run(
+          pieces.size(),
+          [&](std::size_t task, int) {
+            const std::size_t begin = task * kRowsPerTask;
+            const std::size_t n = std::min(kRowsPerTask, rows.size() - begin);
+            std::uint64_t* of_piece = marks + begin / 64;
+            pieces[task] = {of_piece, {n, marker.mark(rows.subspan(begin, n), of_piece)}};
+          },
+          *cancel_);
   return pieces;
 }
 
 // The same by the set of the node's rows, piece by piece of the table. The set keeps the rows of branch 1,
 // `left` gets the others.
 std::vector<BoostGrower::Piece> BoostGrower::mark_members(const Split& split, RowSet& members, RowSet& left,
-                                                          int n_threads, Team team) {
+                                                          Team team) {
   const std::size_t n_words = words_of_set(data_.n_rows());
   const std::size_t words_per_task = std::clamp<std::size_t>(n_words / 8, 64, kWordsPerTask);
   std::uint64_t* marks = marks_of(team, data_.n_rows());
   std::vector<Piece> pieces((n_words + words_per_task - 1) / words_per_task);
   const RowMarker marker(data_.column(split.feature), split);
-  parallel_for(
-      pieces.size(), n_threads,
+  team.run(
+      pieces.size(),
       [&](std::size_t task, int) {
         const std::size_t begin = task * words_per_task;
         const std::size_t n = std::min(words_per_task, n_words - begin);
         pieces[task] = {marks + begin,
                         marker.divide(begin, n, members.data() + begin, left.data() + begin, marks + begin)};
       },
-      cancel_);
+      *cancel_);
   return pieces;
 }
 
@@ -75,15 +75,16 @@ void BoostGrower::send(const NodeState& node, std::span<const Piece> pieces, std
   }
   const BoostEntry* rows = entries_of(node).data();
   BoostEntry* out = entries_[1 - node.side].data() + node.begin;
-  parallel_for(
-      pieces.size(), n_threads_for(node, team),
-      [&](std::size_t i, int) {
-        BoostEntry* left = out + before[i].n_left;
-        BoostEntry* right = out + n_left + (before[i].n_rows - before[i].n_left);
-        boost_kernels().send(rows + before[i].n_rows, pieces[i].counts.n_rows, pieces[i].marks, left,
-                             pieces[i].counts.n_left, right);
-      },
-      cancel_);
+  team_for(node, team)
+      .run(
+          pieces.size(),
+          [&](std::size_t i, int) {
+            BoostEntry* left = out + before[i].n_left;
+            BoostEntry* right = out + n_left + (before[i].n_rows - before[i].n_left);
+            boost_kernels().send(rows + before[i].n_rows, pieces[i].counts.n_rows, pieces[i].marks, left,
+                                 pieces[i].counts.n_left, right);
+          },
+          *cancel_);
 }
 
 // Gives the children the node's rows.
@@ -95,7 +96,7 @@ void BoostGrower::partition(NodeState& node, const Split& split, NodeState* chil
   const std::vector<Piece> pieces =
       children[0].members == nullptr
           ? mark_listed(node, split, team)
-          : mark_members(split, *children[1].members, *children[0].members, n_threads_for(node, team), team);
+          : mark_members(split, *children[1].members, *children[0].members, team_for(node, team));
   std::size_t n_left = 0;
   for (const Piece& piece : pieces) n_left += piece.counts.n_left;
   send(node, pieces, n_left, team);

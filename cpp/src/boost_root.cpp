@@ -172,17 +172,17 @@ void BoostGrower::open_root(Frontier& frontier, Histogram* counted) {
   NodeState& root = states_[0];
   root.histogram = counted;
   if (!may_split(root, 0) || !scale_.has_hessian) return;
+  HistogramBuilder::Parts parts;
   if (counted == nullptr) {
     root.histogram = pool_.take(needs_wide(root));
-    builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
+    parts = builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
   }
   Search search = start_search(root, 0, 0);
   for_lots(everyone(), [&](const Lot& lot, Worker& worker) {
-    if (lot.slot != Digit::kNoSlot && counted == nullptr) {
-      builder_.finish_slot(lot.slot, *root.histogram, everyone());
-    }
+    if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *root.histogram, parts);
     search_lot(search, lot, worker);
   });
+  builder_.give_back(parts);
   if (std::optional<OpenNode> open = settle(search, workers_[0])) frontier.push(std::move(*open));
 }
 

@@ -7,7 +7,6 @@
 #include "hornbeam/boost/grower.h"
 #include "hornbeam/boost/marks.h"
 #include "hornbeam/notes.h"
-#include "hornbeam/parallel.h"
 #include "hornbeam/sampler.h"
 
 namespace hornbeam {
@@ -58,13 +57,13 @@ void BoostGrower::for_lots(Team team, const std::function<void(const Lot&, Worke
   const bool alone = team.size == 1 || n_lots * kCellsPerSlot < kParallelCells;
   const std::size_t step =
       alone ? n_lots : std::max<std::size_t>(1, n_lots / (4 * static_cast<std::size_t>(team.size)));
-  parallel_for((n_lots + step - 1) / step, team.size,
-               [&](std::size_t index, int w) {
-                 Worker& worker = workers_[static_cast<std::size_t>(team.first + w)];
-                 const std::size_t end = std::min((index + 1) * step, n_lots);
-                 for (std::size_t lot = index * step; lot < end; ++lot) task(lots_[lot], worker);
-               },
-               cancel_);
+  team.run((n_lots + step - 1) / step,
+           [&](std::size_t index, int w) {
+             Worker& worker = workers_[static_cast<std::size_t>(w)];
+             const std::size_t end = std::min((index + 1) * step, n_lots);
+             for (std::size_t lot = index * step; lot < end; ++lot) task(lots_[lot], worker);
+           },
+           *cancel_);
 }
 
 CutTerms BoostGrower::terms_of(const NodeState& node) const {

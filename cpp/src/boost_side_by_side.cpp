@@ -1,7 +1,7 @@
 // Nodes of one tree prepared side by side. A small node does not keep several threads busy, so each thread
 // takes a node of its own: the next that nobody has taken, in the order in which their turns will probably
-// come. Whoever finds the next node prepared carries it out. No thread waits for another while there is a
-// node to take, and the tree is the one that a single thread would grow.
+// come. Whoever finds the next node prepared carries it out, and who finds none to take helps another with
+// the loops over the rows of its node. The tree is the one that a single thread would grow.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -13,11 +13,9 @@ namespace hornbeam {
 
 namespace {
 
-// Updates of histograms above which all threads work on one node: few where threads take different columns of
-// it, many where each has sums of its own to be put together and reads rows that another has moved. The more
-// threads, the more of them would wait for a large node.
+// Updates of a histogram above which all threads work on one node, if there are columns enough for each to
+// have its own: fewer sums must be kept in the caches than with a node for each.
 constexpr std::size_t kTeamUpdates = 500'000;
-constexpr std::size_t kTeamUpdatesByRows = 32'000'000;  // divided by the number of threads
 // How far ahead to look for a node that nobody has taken.
 constexpr std::size_t kNodesAhead = 16;
 
@@ -25,7 +23,8 @@ constexpr std::size_t kNodesAhead = 16;
 
 class SideBySide {
  public:
-  SideBySide(BoostGrower& grower, Frontier& frontier) : grower_(grower), frontier_(frontier) {}
+  SideBySide(BoostGrower& grower, Frontier& frontier)
+      : grower_(grower), frontier_(frontier), loops_([this] { tell_others(); }) {}
 
   // What one thread does until the tree is finished or its next node takes everyone.
   void work(int worker) {
@@ -38,7 +37,7 @@ class SideBySide {
       } else if (const OpenNode* node = node_to_take()) {
         prepare(*node, worker, poller, lock);
       } else {
-        wait_for_others(lock);
+        help_or_wait(worker, lock);
       }
     }
     tell_others();
@@ -68,7 +67,7 @@ class SideBySide {
     lock.unlock();
     try {
       poller.poll(state.n_rows() * grower_.lots_.size());
-      grower_.prepare(node, state, Team{worker, 1}, is_last);
+      grower_.prepare(node, state, Team{worker, 1, &loops_}, is_last);
     } catch (...) {
       lock.lock();
       failed_ = true;
@@ -85,11 +84,13 @@ class SideBySide {
     n_changes_.notify_all();
   }
 
-  void wait_for_others(std::unique_lock<SpinLock>& lock) {
+  void help_or_wait(int worker, std::unique_lock<SpinLock>& lock) {
     const int seen = n_changes_;
     lock.unlock();
-    wait_a_little([&] { return n_changes_ != seen; });
-    n_changes_.wait(seen);
+    if (!loops_.join(worker)) {
+      wait_a_little([&] { return n_changes_ != seen; });
+      n_changes_.wait(seen);
+    }
     lock.lock();
   }
 
@@ -100,6 +101,7 @@ class SideBySide {
   Frontier& frontier_;
   SpinLock lock_;  // of the tree, its frontier, the stages of its nodes, and of what follows
   std::atomic<int> n_changes_{0};
+  OpenLoops loops_;
   std::vector<const OpenNode*> soon_;
   bool failed_ = false;
 };
@@ -111,9 +113,7 @@ void BoostGrower::grow_side_by_side(Frontier& frontier) {
 }
 
 bool BoostGrower::is_large(const OpenNode& node) const {
-  const std::size_t most =
-      builder_.parts_columns(everyone()) ? kTeamUpdates : kTeamUpdatesByRows / workers_.size();
-  return state_of(node.id).n_rows() * lots_.size() > most;
+  return builder_.parts_columns(everyone()) && state_of(node.id).n_rows() * lots_.size() > kTeamUpdates;
 }
 
 bool BoostGrower::takes_everyone(const Frontier& frontier) const {

@@ -160,11 +160,10 @@ class BoostGrower {
     SetCounts counts;
   };
   std::vector<Piece> mark_listed(const NodeState& node, const Split& split, Team team);
-  std::vector<Piece> mark_members(const Split& split, RowSet& members, RowSet& left, int n_threads,
-                                  Team team);
+  std::vector<Piece> mark_members(const Split& split, RowSet& members, RowSet& left, Team team);
   void send(const NodeState& node, std::span<const Piece> pieces, std::size_t n_left, Team team);
   void partition(NodeState& node, const Split& split, NodeState* children, Team team);
-  static int n_threads_for(const NodeState& node, Team team);
+  static Team team_for(const NodeState& node, Team team);
   std::uint64_t* marks_of(Team team, std::size_t n_rows);
   // Whether a set of rows has so few of the table's that a list is the better way to go through them.
   bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
@@ -175,7 +174,7 @@ class BoostGrower {
   double value_of(const NodeState& node) const;
   std::vector<std::size_t> groups_with(FeatureId feature, const std::vector<std::size_t>& groups) const;
   void describe(NodeId id);
-  Team everyone() const { return {0, static_cast<int>(workers_.size())}; }
+  Team everyone() const { return {0, static_cast<int>(workers_.size()), nullptr}; }
   bool is_large(const OpenNode& node) const;
   // Whether all threads should work on the next node together.
   bool takes_everyone(const Frontier& frontier) const;

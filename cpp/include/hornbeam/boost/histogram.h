@@ -9,6 +9,7 @@
 
 #include "hornbeam/boost/cells.h"
 #include "hornbeam/boost/stock.h"
+#include "hornbeam/boost/team.h"
 #include "hornbeam/boost/tiles.h"
 #include "hornbeam/cancel.h"
 #include "hornbeam/platform.h"
@@ -72,13 +73,6 @@ class HistogramPool {
   Stock<Histogram> wide_;
 };
 
-// The threads that work on one node together: workers [first, first + size). Nodes worked on side by side
-// have teams of one.
-struct Team {
-  int first = 0;
-  int size = 1;
-};
-
 // The rows of a node and what they add. `pairs` is set in trees with wide cells and looked up by row; in
 // packed trees the entries carry their own.
 struct NodeRows {
@@ -86,47 +80,49 @@ struct NodeRows {
   const FixedPair* pairs = nullptr;
 };
 
+// Sums over some of a node's rows, [slot, code], by one thread.
+struct PartialSums {
+  Buffer<PackedCell> packed;
+  Buffer<WideCell> wide;
+  std::size_t packed_rows = 0;  // added since `packed` was cleared
+  bool widened = false;         // some of the sums are in `wide`
+};
+
 class HistogramBuilder {
  public:
-  HistogramBuilder(const Tiles& tiles, int n_threads);
+  HistogramBuilder(const Tiles& tiles, int n_threads)
+      : tiles_(tiles), n_threads_(static_cast<std::size_t>(std::max(1, n_threads))) {}
 
   // Whether the threads of a team take different columns of a node; else they take different rows.
   bool parts_columns(Team team) const {
     return tiles_.slabs().size() >= 2 * static_cast<std::size_t>(team.size);
   }
   // Sums the rows into `out`, except that `finish_slot` must be called for every slot before it is read:
-  // threads have sums of their own, which are put together slot by slot while something is done with them.
-  void add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
-  void finish_slot(int slot, Histogram& out, Team team);
+  // where several threads may take part, each has sums of its own, which are put together slot by slot while
+  // something is done with them, and then given back.
+  using Parts = std::vector<PartialSums*>;  // none if `out` is filled
+  Parts add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
+  void finish_slot(int slot, Histogram& out, const Parts& parts) const;
+  void give_back(const Parts& parts);
 
   // whole -= part, turned into what `out` holds. `out` may be `whole`.
   void subtract(int slot, Histogram& whole, Histogram& part, Histogram& out) const;
 
  private:
-  struct Worker {
-    Buffer<PackedCell> packed;  // [slot, code]
-    Buffer<WideCell> wide;
-    std::size_t packed_rows = 0;  // added since `packed` was cleared
-    bool used = false;            // has sums that belong to the histogram at hand
-    bool widened = false;         // some of them in `wide`
-  };
-
-  std::span<Worker> members(Team team) {
-    return std::span(workers_).subspan(static_cast<std::size_t>(team.first),
-                                       static_cast<std::size_t>(team.size));
-  }
   std::size_t n_cells() const { return static_cast<std::size_t>(tiles_.n_slots()) * kCellsPerSlot; }
   std::size_t codes_of(int slot) const { return tiles_.n_codes()[static_cast<std::size_t>(slot)]; }
   template <class Cell>
   void clear(Cell* cells, int first_slot, int n_slots) const;
   void add_block(const Slab& slab, const NodeRows& rows, std::size_t begin, std::size_t end,
                  PackedCell* packed, WideCell* wide) const;
-  void add_slab_alone(const Slab& slab, const NodeRows& rows, Worker& worker, Histogram& out);
-  void add_chunk(const NodeRows& rows, std::size_t begin, std::size_t end, Worker& worker);
-  void widen_sums(Worker& worker) const;
+  void add_slab_alone(const Slab& slab, const NodeRows& rows, Histogram& out);
+  PartialSums* empty_sums(bool packed);
+  void add_chunk(const NodeRows& rows, std::size_t begin, std::size_t end, PartialSums& sums) const;
+  void widen_sums(PartialSums& sums) const;
 
   const Tiles& tiles_;
-  std::vector<Worker> workers_;
+  std::size_t n_threads_;
+  Stock<PartialSums> stock_;
 };
 
 }  // namespace hornbeam
