@@ -34,10 +34,14 @@ class SideBySide {
       if (next_is_prepared()) {
         OpenNode next = *frontier_.next();
         grower_.carry_out(frontier_, next);
-      } else if (const OpenNode* node = node_to_take()) {
-        prepare(*node, worker, poller, lock);
+      } else if (const OpenNode* sure = node_to_take((grower_.n_splits_left() + 1) / 2)) {
+        prepare(*sure, worker, poller, lock);
+      } else if (loops_.has_tasks()) {
+        help(worker, lock);
+      } else if (const OpenNode* likely = node_to_take(grower_.n_splits_left())) {
+        prepare(*likely, worker, poller, lock);
       } else {
-        help_or_wait(worker, lock);
+        wait_for_others(lock);
       }
     }
     tell_others();
@@ -51,9 +55,10 @@ class SideBySide {
 
   bool next_is_prepared() const { return stage_of(frontier_.peek()) == Stage::kPrepared; }
 
-  // One whose turn is so near that it will hardly be prepared in vain.
-  const OpenNode* node_to_take() {
-    frontier_.foresee(std::min(kNodesAhead, grower_.n_splits_left()), soon_);
+  // One of the next `n_turns`. The children of those before it may come first, and if too many do, it is
+  // prepared in vain.
+  const OpenNode* node_to_take(std::size_t n_turns) {
+    frontier_.foresee(std::min(kNodesAhead, n_turns), soon_);
     for (const OpenNode* node : soon_) {
       if (stage_of(*node) == Stage::kWaiting && !grower_.is_large(*node)) return node;
     }
@@ -84,13 +89,17 @@ class SideBySide {
     n_changes_.notify_all();
   }
 
-  void help_or_wait(int worker, std::unique_lock<SpinLock>& lock) {
+  void help(int worker, std::unique_lock<SpinLock>& lock) {
+    lock.unlock();
+    loops_.join(worker);
+    lock.lock();
+  }
+
+  void wait_for_others(std::unique_lock<SpinLock>& lock) {
     const int seen = n_changes_;
     lock.unlock();
-    if (!loops_.join(worker)) {
-      wait_a_little([&] { return n_changes_ != seen; });
-      n_changes_.wait(seen);
-    }
+    wait_a_little([&] { return n_changes_ != seen; });
+    n_changes_.wait(seen);
     lock.lock();
   }
 

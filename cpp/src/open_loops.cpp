@@ -36,19 +36,29 @@ void OpenLoops::run(std::size_t n_tasks, int worker, const Task& task) {
   if (loop.error) std::rethrow_exception(loop.error);
 }
 
-bool OpenLoops::join(int worker) {
-  Loop* joined = nullptr;
+// The lock must be held.
+OpenLoops::Loop* OpenLoops::find() {
+  for (Loop* loop : open_) {
+    if (loop->has_tasks()) return loop;
+  }
+  return nullptr;
+}
+
+bool OpenLoops::has_tasks() {
+  const std::lock_guard lock(lock_);
+  return find() != nullptr;
+}
+
+void OpenLoops::join(int worker) {
+  Loop* loop = nullptr;
   {
     const std::lock_guard lock(lock_);
-    for (Loop* loop : open_) {
-      if (joined == nullptr && loop->has_tasks()) joined = loop;
-    }
-    if (joined == nullptr) return false;
-    joined->n_joined.fetch_add(1, std::memory_order_relaxed);
+    loop = find();
+    if (loop == nullptr) return;
+    loop->n_joined.fetch_add(1, std::memory_order_relaxed);
   }
-  joined->work(worker);
-  joined->n_joined.fetch_sub(1, std::memory_order_release);  // from here on it may be gone
-  return true;
+  loop->work(worker);
+  loop->n_joined.fetch_sub(1, std::memory_order_release);  // from here on it may be gone
 }
 
 }  // namespace hornbeam

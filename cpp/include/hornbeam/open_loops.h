@@ -22,8 +22,11 @@ class OpenLoops {
   // join. Returns when all are done. The first exception ends the loop and is rethrown here.
   void run(std::size_t n_tasks, int worker, const Task& task);
 
-  // Works on somebody's loop until its tasks are handed out; false if there is none.
-  bool join(int worker);
+  // Whether there is a loop to join.
+  bool has_tasks();
+
+  // Works on somebody's loop, if there is one, until its tasks are handed out.
+  void join(int worker);
 
  private:
   struct Loop {
@@ -38,6 +41,8 @@ class OpenLoops {
     std::atomic<bool> failed{false};
     std::exception_ptr error;  // of the first that failed
   };
+
+  Loop* find();
 
   std::function<void()> opened_;
   SpinLock lock_;  // of the list
