@@ -135,7 +135,9 @@ def measure_curve(sweep: Sweep, method: str, library: str, chosen: argparse.Name
         if curve.sizes and not clock.allows(START_SECONDS + expected):
             curve.stopped = f"its share of {chosen.minutes:g} minutes was over"
             break
-        repeats = max(1, min(chosen.repeats, int(REPEATED_SECONDS / max(expected, 1e-9))))
+        repeats = chosen.repeats  # always, where two points are compared
+        if sweep.threads is None:
+            repeats = max(1, min(repeats, int(REPEATED_SECONDS / max(expected, 1e-9))))
         outcome = measure_point(sweep, method, library, size, chosen, repeats=repeats)
         if not outcome.finished:
             curve.stopped = outcome.reason

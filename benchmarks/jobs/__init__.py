@@ -15,6 +15,7 @@ NAMES = (
     "boosting_adult",
     "boosting_shapes",
     "boosting_public",
+    "boosting_threads",
     "memory_boosting",
     "predict_boosting",
     "predict_one_row",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.data import Dataset
@@ -30,6 +31,21 @@ class Learner(ABC):
     def predict_one(self, model: Any, row: Any) -> Any:
         """The quickest public way to a score for a table of one row."""
         return self.predict(model, row)
+
+
+class OnThreads(Learner):
+    """Another learner with this number of threads, whatever the job's is."""
+
+    def __init__(self, learner: Learner, threads: int) -> None:
+        self.needs = learner.needs
+        self.learner = learner
+        self.threads = threads
+
+    def fit(self, data: Dataset, setting: Setting) -> Any:
+        return self.learner.fit(data, replace(setting, threads=self.threads))
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return self.learner.predict(model, X)
 
 
 def fit_contestant(

@@ -286,19 +286,21 @@ def test_each_of_many_leaves_answers_for_its_rows(n_leaves, share):
     )
 
 
-def test_large_nodes_are_the_same_with_any_number_of_threads():
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(200_000, 20), (12_000, 150)])
+def test_large_nodes_are_the_same_with_any_number_of_threads(n_rows, n_columns, wide):
+    """Threads share the rows of a node, or its columns where there are many, as they happen to be free."""
     rng = np.random.default_rng(0)
-    n_rows = 400_000  # of 20 columns: eight threads work together on nodes of more than 200,000
-    frame = pd.DataFrame({f"number{j}": rng.normal(size=n_rows).round(2) for j in range(20)})
+    frame = pd.DataFrame({f"number{j}": rng.normal(size=n_rows).round(2) for j in range(n_columns)})
     problem = Problem(
         frame,
         rng.normal(size=n_rows) + (frame["number0"] > 1).to_numpy(),
         rng.uniform(0.1, 1, n_rows),
         Terms(min_samples_leaf=20),
     )
-    arrays = [grown(problem, max_leaf_nodes=31, n_threads=n)[0] for n in (1, 2, 8)]
-    assert_equal_trees(*arrays[:2])
-    assert_equal_trees(*arrays[1:])
+    alone = grown(problem, max_leaf_nodes=31, wide=wide)[0]
+    for n_threads in (2, 3, 8, 8, 8):
+        assert_equal_trees(alone, grown(problem, max_leaf_nodes=31, n_threads=n_threads, wide=wide)[0])
 
 
 def test_bad_arguments_are_refused():
