@@ -89,7 +89,7 @@ def main(given: Sequence[str] | None = None) -> int:
         report.write_json(chosen.json, machine, results)  # after each job, so that a long run can be stopped
     report.write_chart(chosen.chart, machine, results)
     if chosen.write_results:
-        results_chart.draw()
+        results_chart.draw(RESULTS, RESULTS.with_name("results.png"))
     console.print(f"wrote {chosen.json} and {chosen.chart}")
     return 1 if any(o.status == "failed" for result in results for o in result.outcomes) else 0
 

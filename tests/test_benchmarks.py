@@ -318,6 +318,7 @@ def test_the_command_runs_a_job_and_writes_files(tmp_path, capsys, monkeypatch):
     section = results.read_text().partition("<!-- job: tree -->")[2].partition("<!-- end: tree -->")[0]
     assert section.count("| scikit-learn |") == 2
     assert "300 x 8" in section
+    assert (tmp_path / "results.png").exists()
     assert len(json.loads((tmp_path / "r.json").read_text())["results"]) == 2
     assert "scikit-learn" in capsys.readouterr().out
 
