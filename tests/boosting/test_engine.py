@@ -178,15 +178,22 @@ def test_gradients_of_very_different_size_get_wide_cells(problem):
 @settings(max_examples=20)
 @given(problems())
 def test_the_best_node_is_split_first(problem):
-    whole, _ = grown(problem, wide=True)
-    gains = []
-    for n_leaves in range(2, whole.n_leaves + 1):
-        tree, _ = grown(problem, wide=True, max_leaf_nodes=n_leaves)
+    def gains_by_rows(tree, leaves):
+        """The gain of each node by the rows that reach it; 0 for a leaf."""
+        paths = paths_to(tree, leaves).toarray().astype(bool)
+        return {paths[:, node].tobytes(): tree.gain[node] for node in range(tree.node_count)}
+
+    whole, leaves = grown(problem, wide=True)
+    final = gains_by_rows(whole, leaves)
+    before = gains_by_rows(*grown(problem, wide=True, max_leaf_nodes=2)) if whole.n_leaves > 1 else {}
+    for n_leaves in range(3, whole.n_leaves + 1):
+        tree, leaves = grown(problem, wide=True, max_leaf_nodes=n_leaves)
         assert tree.n_leaves == n_leaves
-        gains.append(tree.gain.sum())
-    steps = np.diff([0.0, *gains])
-    # What a split gains is known when its parent is split: it may be followed by a better one below it only.
-    assert all(step > 0 for step in steps)
+        after = gains_by_rows(tree, leaves)
+        could_be_split = [final[rows] for rows, gain in before.items() if gain == 0]
+        (has_been_split,) = (after[rows] for rows, gain in before.items() if gain == 0 and after[rows] > 0)
+        assert has_been_split == max(could_be_split)
+        before = after
 
 
 @settings(max_examples=25)
