@@ -229,7 +229,6 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
   }
   for (NodeState& node : states_) {
     if (node.prepared) {  // its turn never came; the children have what it had
-      take_back(node);
       for (NodeState& child : node.prepared->children) release(child);
       node.prepared.reset();
     } else {

@@ -66,28 +66,28 @@ std::vector<BoostGrower::Piece> BoostGrower::mark_members(const Split& split, Ro
   return pieces;
 }
 
-// Moves the node's rows, those of branch 0 to `left` and the others to `right`. Either may be where the
-// node's rows are, if one thread goes through them in order.
-void BoostGrower::send(const NodeState& node, std::span<const Piece> pieces, BoostEntry* left,
-                       BoostEntry* right, Team team) {
+// Moves the node's rows into the other list, those of branch 0 first.
+void BoostGrower::send(const NodeState& node, std::span<const Piece> pieces, std::size_t n_left, Team team) {
   std::vector<SetCounts> before(pieces.size());
   for (std::size_t i = 1; i < pieces.size(); ++i) {
     before[i].n_rows = before[i - 1].n_rows + pieces[i - 1].counts.n_rows;
     before[i].n_left = before[i - 1].n_left + pieces[i - 1].counts.n_left;
   }
   const BoostEntry* rows = entries_of(node).data();
-  team.run(
-      pieces.size(),
-      [&](std::size_t i, int) {
-        const auto [n_rows, n_left] = before[i];
-        boost_kernels().send(rows + n_rows, pieces[i].counts.n_rows, pieces[i].marks, left + n_left,
-                             pieces[i].counts.n_left, right + (n_rows - n_left));
-      },
-      *cancel_);
+  BoostEntry* out = entries_[1 - node.side].data() + node.begin;
+  team_for(node, team)
+      .run(
+          pieces.size(),
+          [&](std::size_t i, int) {
+            BoostEntry* left = out + before[i].n_left;
+            BoostEntry* right = out + n_left + (before[i].n_rows - before[i].n_left);
+            boost_kernels().send(rows + before[i].n_rows, pieces[i].counts.n_rows, pieces[i].marks, left,
+                                 pieces[i].counts.n_left, right);
+          },
+          *cancel_);
 }
 
-// Gives the children the node's rows. A thread by itself leaves those of the larger child where they are,
-// less the gaps, and moves the others behind them in the other list: most of what it writes it has just read.
+// Gives the children the node's rows.
 void BoostGrower::partition(NodeState& node, const Split& split, NodeState* children, Team team) {
   if (node.members != nullptr) {
     children[0].members = row_sets_.take(words_of_set(data_.n_rows()));
@@ -99,39 +99,13 @@ void BoostGrower::partition(NodeState& node, const Split& split, NodeState* chil
           : mark_members(split, *children[1].members, *children[0].members, team_for(node, team));
   std::size_t n_left = 0;
   for (const Piece& piece : pieces) n_left += piece.counts.n_left;
-  const int larger = 2 * n_left >= node.n_rows() ? 0 : 1;
-  NodeState& first = children[larger];
-  NodeState& second = children[1 - larger];
-  first.begin = node.begin;
-  first.end = second.begin = node.begin + (larger == 0 ? n_left : node.n_rows() - n_left);
-  second.end = node.end;
-  const bool stays = team.size == 1;
-  first.side = stays ? node.side : 1 - node.side;
-  second.side = 1 - node.side;
-  BoostEntry* to[2];
-  for (int b = 0; b < 2; ++b) to[b] = entries_[children[b].side].data() + children[b].begin;
-  send(node, pieces, to[0], to[1], stays ? team.alone() : team_for(node, team));
+  send(node, pieces, n_left, team);
   for (int b = 0; b < 2; ++b) {
-    if (is_sparse(children[b])) row_sets_.give_back(std::exchange(children[b].members, nullptr));
-  }
-}
-
-// Puts a prepared node's rows back where they were: those of the child that stayed, and those of the other
-// between them, from the last to the first; both are in the order of the table.
-void BoostGrower::take_back(NodeState& node) {
-  const auto* children = node.prepared->children;
-  const NodeState& first = children[children[0].begin == node.begin ? 0 : 1];
-  if (first.side != node.side) return;  // both were moved, and the node has its list
-  const std::span<const BoostEntry> staying = entries_of(first);
-  const std::span<const BoostEntry> moved = {entries_[1 - node.side].data() + first.end,
-                                             node.end - first.end};
-  BoostEntry* const here = entries_[node.side].data() + node.begin;
-  std::size_t i = staying.size();
-  std::size_t j = moved.size();
-  while (j > 0) {
-    const bool takes_staying = i > 0 && row_of(staying[i - 1]) > row_of(moved[j - 1]);
-    here[i + j - 1] = takes_staying ? staying[i - 1] : moved[j - 1];
-    --(takes_staying ? i : j);
+    NodeState& child = children[b];
+    child.begin = b == 0 ? node.begin : node.begin + n_left;
+    child.end = b == 0 ? node.begin + n_left : node.end;
+    child.side = 1 - node.side;
+    if (is_sparse(child)) row_sets_.give_back(std::exchange(child.members, nullptr));
   }
 }
 

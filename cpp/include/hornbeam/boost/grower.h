@@ -161,10 +161,8 @@ class BoostGrower {
   };
   std::vector<Piece> mark_listed(const NodeState& node, const Split& split, Team team);
   std::vector<Piece> mark_members(const Split& split, RowSet& members, RowSet& left, Team team);
-  void send(const NodeState& node, std::span<const Piece> pieces, BoostEntry* left, BoostEntry* right,
-            Team team);
+  void send(const NodeState& node, std::span<const Piece> pieces, std::size_t n_left, Team team);
   void partition(NodeState& node, const Split& split, NodeState* children, Team team);
-  void take_back(NodeState& node);
   static Team team_for(const NodeState& node, Team team);
   std::uint64_t* marks_of(Team team, std::size_t n_rows);
   // Whether a set of rows has so few of the table's that a list is the better way to go through them.
