@@ -271,3 +271,13 @@ def test_trees_of_a_bag_are_its_members() -> None:
     np.testing.assert_allclose(bag.predict_proba(X), shares, rtol=1e-12)
     assert [member.get_depth() for member in bag.estimators_] == [tree.max_depth for tree in trees_of(bag)]
     assert isinstance(bag.estimator_, hb.DecisionTreeClassifier)
+
+
+def test_a_cell_that_nobody_reads_is_refused_whatever_rows_are_drawn() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3)).astype(object)
+    y = np.arange(40) % 2
+    X[7, 1] = {"a": 1}
+    model = hb.BaggingClassifier(LogisticRegression(), n_estimators=1)
+    for seed in range(5):  # a third of the samples would not have row 7
+        with pytest.raises(TypeError, match=r"Column 'x1', row 7: .* string or a number .* dict"):
+            model.set_params(random_state=seed).fit(X, y)

@@ -4,6 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import validate_data
 
+from hornbeam.data.families import READ_FAMILIES, refuse_object, value_family
 from hornbeam.sklearn_bases import BaseEstimator
 
 __all__ = ["NotedColumns", "table_to_pass_on"]
@@ -18,6 +19,18 @@ def table_to_pass_on(columns: Any, X: Any, *, reset: bool) -> Any:
     if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
         validate_data(columns, X, reset=reset, skip_check_array=True)
         return X
-    return validate_data(
+    table = validate_data(
         columns, X, reset=reset, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
     )
+    if table.dtype == object:
+        _refuse_containers(table)
+    return table
+
+
+def _refuse_containers(table: Any) -> None:
+    """Refuse cells that no estimator reads here: whether a member meets their rows is a matter of chance."""
+    for number, column in enumerate(table.T):
+        cells = column.tolist()
+        family_of = {kind: value_family(kind) for kind in set(map(type, cells))}
+        if not READ_FAMILIES.issuperset(family_of.values()):
+            refuse_object(cells, family_of, f"x{number}")
