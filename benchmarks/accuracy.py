@@ -11,7 +11,7 @@ variance), with its standard error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,29 +156,27 @@ def show(title: str, rows: Mapping[str, list[str]], head: list[str]) -> None:
 
 
 def boosting(setting: Setting) -> None:
-    rows: dict[str, list[str]] = {}
-    for name in BOOSTED:
-        sheet = read(name)
-        plan = Plan(task=sheet.task, classes=max(2, sheet.classes), leaves=31, depth=5)
-        ours = errors(our_boosting(plan), sheet, setting)
-        peers = (LightGBM(plan), XGBoost(plan, growth="leaves"), CatBoost(plan, growth="leaves"))
-        gaps = [difference(ours, errors(peer, sheet, setting)) for peer in peers]
-        rows[name] = [f"{len(sheet.y):,} x {sheet.X.shape[1]}", f"{ours.mean():.4f}", *gaps]
-        print(name, rows[name], file=sys.stderr)
-    show("Boosting", rows, ["data", "size", "error", "less LightGBM's", "less XGBoost's", "less CatBoost's"])
+    sheets = (read(name) for name in BOOSTED)
+    compare_boosting("Boosting", "error", sheets, setting, wrong_class)
 
 
 def categories(setting: Setting) -> None:
+    sheets = (read(name, most_rows=50_000, as_categories=True) for name in CATEGORIES)
+    compare_boosting("Categories", "loss", sheets, setting, log_loss)
+
+
+def compare_boosting(
+    title: str, error: str, sheets: Iterable[Sheet], setting: Setting, of_class: ErrorOfClass
+) -> None:
     rows: dict[str, list[str]] = {}
-    for name in CATEGORIES:
-        sheet = read(name, most_rows=50_000, as_categories=True)
+    for sheet in sheets:
         plan = Plan(task=sheet.task, classes=max(2, sheet.classes), leaves=31, depth=5)
-        ours = errors(our_boosting(plan), sheet, setting, of_class=log_loss)
+        ours = errors(our_boosting(plan), sheet, setting, of_class=of_class)
         peers = (LightGBM(plan), XGBoost(plan, growth="leaves"), CatBoost(plan, growth="leaves"))
-        gaps = [difference(ours, errors(peer, sheet, setting, of_class=log_loss)) for peer in peers]
-        rows[name] = [f"{len(sheet.y):,} x {sheet.X.shape[1]}", f"{ours.mean():.4f}", *gaps]
-        print(name, rows[name], file=sys.stderr)
-    show("Categories", rows, ["data", "size", "loss", "less LightGBM's", "less XGBoost's", "less CatBoost's"])
+        gaps = [difference(ours, errors(peer, sheet, setting, of_class=of_class)) for peer in peers]
+        rows[sheet.name] = [f"{len(sheet.y):,} x {sheet.X.shape[1]}", f"{ours.mean():.4f}", *gaps]
+        print(sheet.name, rows[sheet.name], file=sys.stderr)
+    show(title, rows, ["data", "size", error, "less LightGBM's", "less XGBoost's", "less CatBoost's"])
 
 
 def forests(setting: Setting) -> None:
