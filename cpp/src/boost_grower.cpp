@@ -75,7 +75,9 @@ void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bo
   parent.prepared = std::make_unique<Prepared>();
   Prepared& out = *parent.prepared;
   partition(parent, node.split, out.children, team);
-  for (NodeState& child : out.children) {
+  for (int b = 0; b < 2; ++b) {
+    NodeState& child = out.children[b];
+    child.home = team.size > 1 ? b : team.first;  // a team has written both: one for each of two
     child.lower = parent.lower;
     child.upper = parent.upper;
     child.groups = groups_with(node.split.feature, parent.groups);

@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kTeamUpdates = 500'000;
 // How far ahead to look for a node that nobody has taken.
 constexpr std::size_t kNodesAhead = 16;
+// Rows from which on it matters whose cache they are in; smaller nodes are taken in the order of their turns.
+constexpr std::size_t kHomeRows = 8192;
 
 }  // namespace
 
@@ -34,11 +36,11 @@ class SideBySide {
       if (next_is_prepared()) {
         OpenNode next = *frontier_.next();
         grower_.carry_out(frontier_, next);
-      } else if (const OpenNode* sure = node_to_take((grower_.n_splits_left() + 1) / 2)) {
+      } else if (const OpenNode* sure = node_to_take((grower_.n_splits_left() + 1) / 2, worker)) {
         prepare(*sure, worker, poller, lock);
       } else if (loops_.has_tasks()) {
         help(worker, lock);
-      } else if (const OpenNode* likely = node_to_take(grower_.n_splits_left())) {
+      } else if (const OpenNode* likely = node_to_take(grower_.n_splits_left(), worker)) {
         prepare(*likely, worker, poller, lock);
       } else {
         wait_for_others(lock);
@@ -55,14 +57,24 @@ class SideBySide {
 
   bool next_is_prepared() const { return stage_of(frontier_.peek()) == Stage::kPrepared; }
 
-  // One of the next `n_turns`. The children of those before it may come first, and if too many do, it is
-  // prepared in vain.
-  const OpenNode* node_to_take(std::size_t n_turns) {
+  // One of the next `n_turns`, if possible one that is at home with this worker. The children of those before
+  // it may come first, and if too many do, it is prepared in vain.
+  const OpenNode* node_to_take(std::size_t n_turns, int worker) {
     frontier_.foresee(std::min(kNodesAhead, n_turns), soon_);
+    const OpenNode* first = nullptr;
     for (const OpenNode* node : soon_) {
-      if (stage_of(*node) == Stage::kWaiting && !grower_.is_large(*node)) return node;
+      if (stage_of(*node) != Stage::kWaiting || grower_.is_large(*node)) continue;
+      if (is_at_home(*node, worker)) return node;
+      if (first == nullptr) first = node;
     }
-    return nullptr;
+    return first;
+  }
+
+  // Whether this worker has written the many rows of a node itself. Then they may be in its cache, and the
+  // lines that they will go to need not come from another's, which takes long where caches are far apart.
+  bool is_at_home(const OpenNode& node, int worker) const {
+    const BoostGrower::NodeState& state = grower_.state_of(node.id);
+    return state.home == worker && state.n_rows() >= kHomeRows;
   }
 
   void prepare(OpenNode node, int worker, CancelPoller& poller, std::unique_lock<SpinLock>& lock) {

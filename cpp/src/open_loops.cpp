@@ -1,19 +1,18 @@
 #include "hornbeam/open_loops.h"
 
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace hornbeam {
 
-void OpenLoops::Loop::work(int worker) {
+void OpenLoops::Loop::work(int worker, bool is_owner) {
   try {
-    for (;;) {
-      const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
-      if (index >= n_tasks) return;
-      task(index, worker);
+    while (const std::optional<std::size_t> index = is_owner ? shares.take(0) : shares.help()) {
+      task(*index, worker);
     }
   } catch (...) {
-    next.store(n_tasks, std::memory_order_relaxed);
+    shares.end();
     if (!failed.exchange(true)) error = std::current_exception();
   }
 }
@@ -25,7 +24,7 @@ void OpenLoops::run(std::size_t n_tasks, int worker, const Task& task) {
     open_.push_back(&loop);
   }
   opened_();
-  loop.work(worker);
+  loop.work(worker, true);
   {
     const std::lock_guard lock(lock_);
     std::erase(open_, &loop);
@@ -39,7 +38,7 @@ void OpenLoops::run(std::size_t n_tasks, int worker, const Task& task) {
 // The lock must be held.
 OpenLoops::Loop* OpenLoops::find() {
   for (Loop* loop : open_) {
-    if (loop->has_tasks()) return loop;
+    if (loop->shares.has_tasks()) return loop;
   }
   return nullptr;
 }
@@ -57,7 +56,7 @@ void OpenLoops::join(int worker) {
     if (loop == nullptr) return;
     loop->n_joined.fetch_add(1, std::memory_order_relaxed);
   }
-  loop->work(worker);
+  loop->work(worker, false);
   loop->n_joined.fetch_sub(1, std::memory_order_release);  // from here on it may be gone
 }
 

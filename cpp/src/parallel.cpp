@@ -7,11 +7,12 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "hornbeam/platform.h"
+#include "hornbeam/shares.h"
 
 namespace hornbeam {
 
@@ -21,26 +22,23 @@ thread_local bool inside_task = false;
 std::atomic<bool> refused{false};
 
 struct Batch {
-  std::size_t n_tasks;
+  Batch(std::size_t n_tasks, int n_workers, const std::function<void(std::size_t, int)>& t)
+      : shares(n_tasks, n_workers), task(t) {}
+
+  Shares shares;
   const std::function<void(std::size_t, int)>& task;
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> failed{false};
   std::exception_ptr error{};
   std::mutex error_mutex{};
 
   void run(int worker) {
     const DefaultFloatingPoint floating_point;
     inside_task = true;
-    for (;;) {
-      const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
-      if (index >= n_tasks || failed.load(std::memory_order_relaxed)) break;
-      try {
-        task(index, worker);
-      } catch (...) {
-        const std::lock_guard lock(error_mutex);
-        if (!error) error = std::current_exception();
-        failed.store(true, std::memory_order_relaxed);
-      }
+    try {
+      while (const std::optional<std::size_t> index = shares.take(worker)) task(*index, worker);
+    } catch (...) {
+      shares.end();
+      const std::lock_guard lock(error_mutex);
+      if (!error) error = std::current_exception();
     }
     inside_task = false;
   }
@@ -111,9 +109,9 @@ class Pool {
       wait_a_little([&] { return generation_.load(std::memory_order_relaxed) != seen; });
       generation_.wait(seen);
       seen = generation_;
-      const auto [batch, worker] = join(number);
+      Batch* batch = join(number);
       if (batch == nullptr) continue;  // too late for this one; the next may follow at once
-      batch->run(worker);
+      batch->run(number + 1);
       if (running_.fetch_sub(1) == 1) {
         {
           const std::lock_guard lock(done_mutex_);
@@ -123,10 +121,11 @@ class Pool {
     }
   }
 
-  std::pair<Batch*, int> join(int number) {
+  Batch* join(int number) {
     const std::lock_guard lock(state_);
-    if (number >= asked_ || started_ >= wanted_) return {nullptr, 0};
-    return {batch_, ++started_};
+    if (number >= asked_ || started_ >= wanted_) return nullptr;
+    ++started_;
+    return batch_;
   }
 
   std::atomic<bool> busy_{false};
@@ -174,8 +173,8 @@ void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(s
   if (inside_task) {  // this thread has been set up for tasks already
     for (std::size_t i = 0; i < n_tasks; ++i) task(i, 0);
   } else {
-    Batch batch{n_tasks, task};
     const int useful = static_cast<int>(std::min<std::size_t>(n_tasks, std::max(1, n_threads)));
+    Batch batch(n_tasks, useful, task);
     if (useful == 1 || !pool().try_run(batch, useful, cancel)) batch.run(0);
     if (batch.error) std::rethrow_exception(batch.error);
   }

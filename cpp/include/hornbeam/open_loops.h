@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hornbeam/parallel.h"
+#include "hornbeam/shares.h"
 
 namespace hornbeam {
 
@@ -18,8 +19,9 @@ class OpenLoops {
   // `opened` is called whenever there is a loop to join.
   explicit OpenLoops(std::function<void()> opened) : opened_(std::move(opened)) {}
 
-  // Calls task(index, worker) for every index in [0, n_tasks), on this thread as `worker` and on those that
-  // join. Returns when all are done. The first exception ends the loop and is rethrown here.
+  // Calls task(index, worker) for every index in [0, n_tasks), on this thread as `worker` from the first on
+  // and on those that join from the last on. Returns when all are done. The first exception ends the loop and
+  // is rethrown here.
   void run(std::size_t n_tasks, int worker, const Task& task);
 
   // Whether there is a loop to join.
@@ -30,13 +32,11 @@ class OpenLoops {
 
  private:
   struct Loop {
-    Loop(std::size_t n, const Task& t) : n_tasks(n), task(t) {}
-    bool has_tasks() const { return next.load(std::memory_order_relaxed) < n_tasks; }
-    void work(int worker);
+    Loop(std::size_t n_tasks, const Task& t) : shares(n_tasks, 1), task(t) {}
+    void work(int worker, bool is_owner);
 
-    const std::size_t n_tasks;
+    Shares shares;
     const Task& task;
-    std::atomic<std::size_t> next{0};
     std::atomic<int> n_joined{0};
     std::atomic<bool> failed{false};
     std::exception_ptr error;  // of the first that failed

@@ -131,6 +131,7 @@ class BoostGrower {
     double upper = kInfinity;
     std::vector<std::size_t> groups;  // of `interactions`: those that hold every feature tested above
     Stage stage = Stage::kWaiting;
+    int home = 0;  // the worker that wrote the list of its rows, or most of it
     std::unique_ptr<Prepared> prepared;
     std::size_t n_rows() const { return end - begin; }
   };
