@@ -11,6 +11,8 @@ namespace hornbeam {
 
 namespace {
 
+constexpr std::size_t kSplitsBetween = 8;  // two looks for nodes that will not be split
+
 // The categories that occur in a column; none if it holds numbers.
 std::vector<Code> categories_in(const Column& column) {
   std::vector<Code> present;
@@ -150,6 +152,15 @@ void BoostGrower::carry_out(Frontier& frontier, OpenNode& node) {
     if (!prepared->open[b]) continue;
     prepared->open[b]->id = first + b;
     frontier.push(std::move(*prepared->open[b]));
+  }
+  if (n_splits_left() % kSplitsBetween == 0) release_hopeless(frontier);
+}
+
+// Nodes for which no split is left keep no histogram and no set of rows: there may be as many of them as
+// nodes that are still split, and a histogram is larger than the rows of most.
+void BoostGrower::release_hopeless(const Frontier& frontier) {
+  for (const NodeId id : frontier.beyond(n_splits_left())) {
+    if (state_of(id).stage == Stage::kWaiting) release(state_of(id));
   }
 }
 

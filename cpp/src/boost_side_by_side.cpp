@@ -17,7 +17,7 @@ namespace {
 // have its own: fewer sums must be kept in the caches than with a node for each.
 constexpr std::size_t kTeamUpdates = 500'000;
 // How far ahead to look for a node that nobody has taken.
-constexpr std::size_t kNodesAhead = 16;
+constexpr std::size_t kNodesAhead = 8;
 // Rows from which on it matters whose cache they are in; smaller nodes are taken in the order of their turns.
 constexpr std::size_t kHomeRows = 8192;
 

@@ -84,6 +84,19 @@ class Frontier {
     out.erase(end, out.end());
   }
 
+  // Best-first: the nodes that will not be among the next n, because as many come before them already.
+  std::vector<NodeId> beyond(std::size_t n) const {
+    std::vector<NodeId> ids;
+    if (growth_ != Growth::kBestFirst || size() <= n) return ids;
+    std::vector<const Waiting*> all;
+    for (const Waiting& waiting : nodes_) all.push_back(&waiting);
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(n);
+    std::nth_element(all.begin(), end, all.end(),
+                     [](const Waiting* a, const Waiting* b) { return comes_later(*b, *a); });
+    std::for_each(end, all.end(), [&](const Waiting* waiting) { ids.push_back(waiting->node.id); });
+    return ids;
+  }
+
  private:
   struct Waiting {
     OpenNode node;

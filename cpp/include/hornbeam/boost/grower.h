@@ -169,6 +169,7 @@ class BoostGrower {
   // Whether a set of rows has so few of the table's that a list is the better way to go through them.
   bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
   void release(NodeState& node);
+  void release_hopeless(const Frontier& frontier);
   bool may_split(const NodeState& node, std::int32_t depth) const;
   void sum_child(const NodeState& parent, const Split& split, NodeState& left) const;
   void bound_children(FeatureId feature, NodeState* children) const;
