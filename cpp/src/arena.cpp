@@ -26,8 +26,9 @@ void* Region::take(std::size_t bytes) {
   if (size.bytes > n_left_) {
     const bool large = size.bytes >= block_size_;  // then it is a block of its own
     blocks_.reserve(blocks_.size() + 1);
-    void* block = allocate_aligned(large ? size.bytes : block_size_);
-    blocks_.push_back(block);
+    const std::size_t block_bytes = large ? size.bytes : block_size_;
+    void* block = allocate_aligned(block_bytes);
+    blocks_.push_back({block, block_bytes});
     if (large) return block;
     next_ = static_cast<std::byte*>(block);
     n_left_ = block_size_;
@@ -45,7 +46,7 @@ void Region::give_back(void* memory, std::size_t bytes) noexcept {
 }
 
 Region::~Region() {
-  for (void* block : blocks_) release_aligned(block);
+  for (const Block& block : blocks_) release_aligned(block.memory, block.bytes);
 }
 
 // Under the address sanitizer every buffer is the system's, so that its ends are seen.
@@ -64,7 +65,7 @@ void give_memory_back(Region* region, void* memory, std::size_t bytes) noexcept 
   if (kUsesRegions && region != nullptr) {
     region->give_back(memory, bytes);
   } else {
-    release_aligned(memory);
+    release_aligned(memory, bytes);
   }
 }
 

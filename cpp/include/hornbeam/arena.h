@@ -48,7 +48,11 @@ class Region {
   std::byte* next_ = nullptr;                                       // what is left of the last block
   std::size_t n_left_ = 0;
   std::size_t block_size_ = kFirstBlock;  // of the next block
-  std::vector<void*> blocks_;
+  struct Block {
+    void* memory;
+    std::size_t bytes;
+  };
+  std::vector<Block> blocks_;
 };
 
 class Arena {

@@ -15,7 +15,7 @@ namespace hornbeam {
 
 // Memory aligned to cache lines, or to 2 MiB with a request for huge pages when it is large.
 void* allocate_aligned(std::size_t bytes);
-void release_aligned(void* memory) noexcept;
+void release_aligned(void* memory, std::size_t bytes) noexcept;
 // Asks the system for all pages of some memory at once, which takes less time than asking at the first touch
 // of each.
 void make_present(void* memory, std::size_t bytes) noexcept;
