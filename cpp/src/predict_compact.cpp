@@ -202,7 +202,8 @@ bool RowKeys<Form>::load(const CompactTrees<Form>& trees, const RowSource& rows,
   group_size_ = std::max<std::size_t>(1, n_slots) * kLanes;  // leaves look at slot 0, even if there is none
   keys_.resize((n_rows_ + kLanes - 1) / kLanes * group_size_);
   // Lanes behind the last row walk, too: zeros are keys that every test understands.
-  std::fill_n(keys_.end() - static_cast<std::ptrdiff_t>(group_size_), group_size_, Key{0});
+  if (n_rows_ % kLanes != 0)
+    std::fill_n(keys_.end() - static_cast<std::ptrdiff_t>(group_size_), group_size_, Key{0});
   std::array<double, kBlockRows> values;
   for (std::size_t first = 0; first < n_rows_; first += kBlockRows) {
     const std::size_t n = std::min(kBlockRows, n_rows_ - first);

@@ -401,6 +401,7 @@ void Predictor::add_row_by_row(const OneRowTrees& trees, const RowSource& rows, 
 
 void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                        std::span<NodeId> leaves) const {
+  if (rows.n_rows() == 0 || range.size() == 0) return;
   count_rows(rows.n_rows());
   visit_leaves(rows, range, n_threads, cancel,
                [&](std::size_t tree, std::size_t first, std::span<const NodeId> found, const auto&) {
@@ -411,6 +412,7 @@ void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Ca
 
 void Predictor::add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads,
                     Cancel& cancel, std::span<double> scores, const Stages& stages) const {
+  if (rows.n_rows() == 0 || range.size() == 0) return;  // the ways below count on a row and a tree
   count_rows(rows.n_rows());
   if (const OneRowTrees* trees = one_row(rows.n_rows(), counting, stages))
     return add_row_by_row(*trees, rows, range, counting, scores);

@@ -14,7 +14,7 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.metrics import log_loss
 
 import hornbeam as hb
-from hornbeam.warnings import OutOfBagWarning, WarmStartWarning
+from hornbeam.warnings import DataWarning, OutOfBagWarning, WarmStartWarning
 
 CLASSIFIERS = (hb.RandomForestClassifier, hb.ExtraTreesClassifier)
 REGRESSORS = (hb.RandomForestRegressor, hb.ExtraTreesRegressor)
@@ -185,6 +185,31 @@ def test_out_of_bag_numbers(forest: Any) -> None:
     np.testing.assert_allclose(model.oob_prediction_, expected, rtol=1e-12)
     assert model.oob_curve_[-1] == pytest.approx(np.mean((expected - y) ** 2))
     assert model.oob_score_ == pytest.approx(1 - np.mean((expected - y) ** 2) / np.var(y))
+
+
+@pytest.mark.parametrize("options", [{"oob_score": True}, {"oob_score": True, "keep": "oob"}], ids=str)
+@pytest.mark.parametrize("forest", FORESTS)
+def test_members_that_drew_every_row(forest: Any, options: dict[str, Any]) -> None:
+    """With three groups two in nine samples have all rows: such members have nothing to say out of bag."""
+    X, y = problem(60)
+    model = forest(30, bootstrap=True, random_state=0, **options).fit(X, y, groups=np.arange(60) % 3)
+    n_distinct = [len(np.unique(sample)) for sample in model.estimators_samples_]
+    assert 60 in n_distinct
+    assert 20 in n_distinct
+    said = getattr(model, "oob_decision_function_", None)
+    said = model.oob_prediction_[:, np.newaxis] if said is None else said
+    np.testing.assert_allclose(said, naive_out_of_bag(model, X), rtol=1e-12)
+
+
+def test_three_rows_out_of_bag() -> None:
+    """The members of some of these forests have drawn all three rows."""
+    X, y = np.ones((3, 3)), np.array([0, 1, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OutOfBagWarning)
+        warnings.simplefilter("ignore", DataWarning)  # all columns are constant
+        for seed in range(20):
+            model = hb.RandomForestClassifier(7, random_state=seed, n_jobs=1, oob_score=True).fit(X, y)
+            np.testing.assert_allclose(model.oob_decision_function_, naive_out_of_bag(model, X), rtol=1e-12)
 
 
 def test_out_of_bag_by_any_metric() -> None:

@@ -10,7 +10,7 @@ from reference import prediction
 from hornbeam import _core
 from predict.random_models import Model, models, random_model, random_rows, random_tree, tree_shape
 
-ROW_COUNTS = [1, 2, 7, 16, 63, 64, 65, 130]
+ROW_COUNTS = [0, 1, 2, 7, 16, 63, 64, 65, 130]
 
 
 def scores_of(
@@ -154,6 +154,29 @@ def test_rows_of_the_data_set_need_no_values(seed, max_bins):
     scores = np.zeros((130, 1, 1))
     predictor.add_encoded(data, rows, 0, 3, scores, None, False, 1)
     assert scores.tobytes() == scores_of(predictor, columns)[rows].tobytes()
+
+
+@pytest.mark.parametrize("path", ["fastest", "plain", "compact", "sliced", "one_row"])
+def test_no_row_and_no_tree_are_nothing_to_do(path):
+    """Before and after a form of the trees was made, by values and by codes."""
+    random = np.random.default_rng(0)
+    columns = [random.normal(size=90), random.normal(size=90)]
+    data = encode(columns)
+    trees = tuple(grow(data, random.normal(size=90), criterion="squared_error") for _ in range(6))
+    predictor = _core.Predictor(trees, None, False, path)
+    none, some = np.zeros(0, dtype=np.uint32), np.arange(90, dtype=np.uint32)
+    for _ in range(2):
+        for rows, (begin, end) in ((none, (0, 6)), (none, (3, 3)), (some, (3, 3))):
+            taken = [column[rows] for column in columns]
+            shape = (len(rows), end - begin)
+            assert predictor.leaves(taken, len(rows), begin, end, 2).shape == shape
+            assert predictor.leaves_of_array(np.array(taken).T, begin, end, 2).shape == shape
+            assert predictor.leaves_of_encoded(data, rows, begin, end, 2).shape == shape
+            scores = np.full((len(rows), 1, 1), 7.0)
+            predictor.add(taken, len(rows), begin, end, scores, None, False, 2)
+            predictor.add_encoded(data, rows, begin, end, scores, None, True, 2)
+            assert np.all(scores == 7.0)
+        predictor.add_encoded(data, some, 0, 6, np.zeros((90, 1, 1)), None, False, 2)
 
 
 def test_a_sum_on_top_of_scores_that_are_not_in_order_is_not_lost():

@@ -90,12 +90,10 @@ def leaves(
 ) -> np.ndarray:
     """The leaf of every row in every tree."""
     rows = [tuple(float(column[i]) for column in columns) for i in range(len(columns[0]))]
-    return np.array(
-        [
-            [leaf(tree, row, categories, unseen_to_majority=unseen_to_majority) for tree in trees]
-            for row in rows
-        ]
-    )
+    found = [
+        [leaf(tree, row, categories, unseen_to_majority=unseen_to_majority) for tree in trees] for row in rows
+    ]
+    return np.array(found, dtype=np.int64).reshape(len(rows), len(trees))
 
 
 def total(
