@@ -391,6 +391,36 @@ def test_validation_rows_leave_no_trace_in_the_bins():
     assert model.n_iter_ == 5
 
 
+@pytest.mark.parametrize("n_rows", [111_111, 111_112, 230_000])
+@pytest.mark.parametrize("kind", ["array", "frame", "weights"])
+def test_training_rows_are_judged_by_their_own_targets(n_rows, kind):
+    """Of more than 100,000 training rows some are judged; X, y and scores have to be those of the same rows.
+
+    111,111 rows leave 100,000 to train on, the most of which all are judged.
+    """
+    x = np.random.default_rng(0).permutation(n_rows).astype(float)
+    weights = np.where(x % 7 == 0, 0.0, 1.0) if kind == "weights" else None
+    judged = []
+
+    def agreeing(model, X, y):
+        values = np.asarray(X)[:, 0]
+        np.testing.assert_array_equal(values, y)
+        judged.append(len(y))
+        return -np.mean((model.predict(X) - y) ** 2) / 2
+
+    X = pd.DataFrame({"x": x}) if kind == "frame" else x[:, np.newaxis]
+    options = {"early_stopping": True, "random_state": 0, "n_estimators": 3, "n_jobs": 1}
+    model = hb.GradientBoostingRegressor(scoring=agreeing, **options).fit(X, x, weights)
+    n_used = n_rows if weights is None else np.count_nonzero(weights)
+    n_held = judged[1]
+    n_training = n_used - n_held
+    assert judged == [-(-n_training // -(-n_training // 100_000)), n_held] * 3
+    assert n_held == pytest.approx(n_used / 10, abs=1)
+    # Judged by the loss, the same rows give the squared error of their own answers.
+    by_loss = hb.GradientBoostingRegressor(**options).fit(X, x, weights)
+    np.testing.assert_allclose(by_loss.train_score_, model.train_score_)
+
+
 def test_early_stopping_in_pipelines_and_searches():
     X, y = load_breast_cancer(return_X_y=True)
     model = hb.GradientBoostingClassifier(200, early_stopping=True, n_iter_no_change=3, random_state=0)

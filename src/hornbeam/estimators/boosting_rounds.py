@@ -292,8 +292,8 @@ class BoostingRounds(CallbackSupportMixin, BoostingScores):
             return lambda scores: -loss.mean(y, scores, weights)
         truth = labels_of(rows.target)
         if callable(scoring):
-            own = scoring
-            return lambda scores: float(own(self._recorded(loss, scores, rows.target), rows.X, truth))
+            own, X = scoring, rows.in_own_container()
+            return lambda scores: float(own(self._recorded(loss, scores, rows.target), X, truth))
         from sklearn.metrics import get_scorer  # noqa: PLC0415 - slow to import, and seldom needed
 
         scorer = get_scorer(scoring)

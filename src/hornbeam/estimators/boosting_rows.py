@@ -24,7 +24,7 @@ class BoostingRows:
     target: Target
     weights: FloatArray | None
     offset: FloatArray | None
-    X: Any  # as the user gave it, for scorers of the user's own
+    given_rows: Any  # as the user gave it: all rows, of which the table may have some
 
     @property
     def y(self) -> FloatArray:
@@ -33,17 +33,21 @@ class BoostingRows:
 
     def take(self, chosen: npt.NDArray[np.uint32]) -> "BoostingRows":
         """Keep some rows, in ascending order."""
-        from sklearn.utils import _safe_indexing  # noqa: PLC0415 - here and in tests of scikit-learn only
-
         rows = chosen.astype(np.int64)
-        table = self.table.take(rows)
         return BoostingRows(
-            table=table,
+            table=self.table.take(rows),
             target=taken(self.target, rows),
             weights=None if self.weights is None else self.weights[rows],
             offset=None if self.offset is None else self.offset[rows],
-            X=_safe_indexing(self.X, rows if table.row_numbers is None else table.row_numbers),
+            given_rows=self.given_rows,
         )
+
+    def in_own_container(self) -> Any:
+        """Return these rows in the user's own container, for scorers of the user's own."""
+        from sklearn.utils import _safe_indexing  # noqa: PLC0415 - here and in tests of scikit-learn only
+
+        numbers = self.table.row_numbers
+        return self.given_rows if numbers is None else _safe_indexing(self.given_rows, numbers)
 
 
 def labels_of(target: Target) -> npt.NDArray[Any]:
