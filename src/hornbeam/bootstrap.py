@@ -16,6 +16,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from hornbeam.data.sources import refuse_corrupt_sparse
 from hornbeam.params import resolve_random_key
 from hornbeam.recipes.bag import plan_draws
 from hornbeam.recipes.members import seeds_of, with_seed
@@ -82,6 +83,8 @@ def bootstrap(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be a number in (0, 1); got {confidence!r}.")
     tables = [np.asarray(array) if isinstance(array, list | tuple) else array for array in arrays]
+    for table in tables:
+        refuse_corrupt_sparse(table)
     check_consistent_length(*tables)
     n_rows = _n_rows(tables[0])
     codes = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int32)
@@ -196,6 +199,8 @@ def bias_variance(
     if (X_test is None) != (y_test is None):
         raise ValueError("Give both X_test and y_test, or neither.")
     key = resolve_random_key(random_state)
+    for table in (X, X_test):
+        refuse_corrupt_sparse(table)
     target = np.asarray(y)
     if X_test is None:
         X, target, X_test, y_test = _set_aside(X, target, test_share, key)
@@ -275,6 +280,7 @@ def member_correlation(ensemble: Any, X: Any, y: Any = None) -> MemberCorrelatio
     Takes whatever has `estimators_`. Of classifiers the class shares are compared, all classes together.
     """
     check_is_fitted(ensemble)
+    refuse_corrupt_sparse(X)
     said = np.stack([_answers(member, X, ensemble, k) for k, member in enumerate(ensemble.estimators_)])
     if len(said) < 2:
         raise ValueError(f"Correlation needs two members or more; there are {len(said)}.")

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing, check_random_state
 
+from hornbeam.data.sources import refuse_corrupt_sparse
 from hornbeam.declare.kinds import shown
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.words import percent
@@ -95,6 +96,7 @@ def distill(
         raise ValueError(f"held_out must be a share between 0 and 1; got {shown(held_out)}.")
     if n_extra < 0:
         raise ValueError(f"n_extra must be 0 or more; got {shown(n_extra)}.")
+    refuse_corrupt_sparse(X)
     answers = _answering(model)
     generator = check_random_state(random_state)
     fit_rows, test_rows = _parts(_n_rows(X), held_out, generator)

@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 
 from catalogue.models import TREES, Tree, fit_both, problem, same_model
+from catalogue.processes import run_script
 from hornbeam import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.warnings import DataWarning
 
@@ -259,6 +260,12 @@ def test_row_12_corrupt_sparse_index(tree: type[Tree], format_name: str) -> None
     for use in (lambda: tree().fit(corrupt, y), lambda: model.predict(corrupt)):
         with pytest.raises(ValueError, match="sparse X is corrupt"):
             use()
+
+
+def test_row_12_corrupt_sparse_matrices_are_refused_by_whatever_takes_a_table() -> None:
+    report = run_script("corrupt_sparse")
+    assert report["taken"] == []
+    assert report["calls"] > 100
 
 
 @pytest.mark.parametrize("n_columns", [3, 5])

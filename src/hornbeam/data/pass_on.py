@@ -5,6 +5,7 @@ from typing import Any
 from sklearn.utils.validation import validate_data
 
 from hornbeam.data.families import READ_FAMILIES, refuse_object, value_family
+from hornbeam.data.sources import refuse_corrupt_sparse
 from hornbeam.sklearn_bases import BaseEstimator
 
 __all__ = ["NotedColumns", "table_to_pass_on"]
@@ -19,6 +20,7 @@ def table_to_pass_on(columns: Any, X: Any, *, reset: bool) -> Any:
     if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
         validate_data(columns, X, reset=reset, skip_check_array=True)
         return X
+    refuse_corrupt_sparse(X)
     table = validate_data(
         columns, X, reset=reset, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False
     )

@@ -17,7 +17,7 @@ from hornbeam.data.families import refuse_complex
 from hornbeam.data.names import refuse_duplicate_names
 from hornbeam.data.readers import read_array, read_series, readable
 
-__all__ = ["OpenSource", "Source", "labelled", "open_source", "unmasked"]
+__all__ = ["OpenSource", "Source", "labelled", "open_source", "refuse_corrupt_sparse", "unmasked"]
 
 
 Kept = TypeVar("Kept")
@@ -211,6 +211,12 @@ def _canonical_columns(X: Any) -> Any:
         columns = columns.copy()  # and so does dropping zeros
         columns.eliminate_zeros()
     return columns
+
+
+def refuse_corrupt_sparse(X: Any) -> None:
+    """Raise if X is a sparse matrix with indices outside it; for those who convert or pick rows with scipy."""
+    if sparse.issparse(X):
+        _checked_sparse(X)
 
 
 def _checked_sparse(X: Any) -> Any:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hornbeam.data.sources import refuse_corrupt_sparse
+
 __all__ = ["Rows"]
 
 IntArray = npt.NDArray[np.int64]
@@ -23,6 +25,7 @@ class Rows:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         self._frame = frame if isinstance(frame, nw.DataFrame) else None
         if self._frame is None:
+            refuse_corrupt_sparse(X)
             X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
             if X.ndim != 2:
                 raise ValueError(f"report takes a table of rows and columns; X has {X.ndim} dimension(s).")
