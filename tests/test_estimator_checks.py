@@ -41,7 +41,7 @@ ESTIMATORS = [
 
 def expected_failures(estimator):
     """A weight of 2 and a row given twice are drawn differently: equal in distribution, not bit by bit."""
-    if not getattr(estimator, "bootstrap", False) and not isinstance(estimator, hb.DensityTree):
+    if not getattr(estimator, "bootstrap", False):
         return {}
     reason = "samples are drawn; test_weights_equal_repeated_rows_on_average takes its place"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}

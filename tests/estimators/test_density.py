@@ -155,3 +155,19 @@ def test_tables_files_pictures(tmp_path):
 def test_what_is_refused(X, message):
     with pytest.raises((ValueError, TypeError), match=message):
         hb.DensityTree().fit(X)
+
+
+def test_positions_of_folds_are_those_of_x_whatever_the_weights():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(150, 2)), 4 + rng.normal(size=(150, 2))])
+    pairs = [
+        (np.flatnonzero(np.arange(300) % 3 != k), np.flatnonzero(np.arange(300) % 3 == k)) for k in range(3)
+    ]
+    weights = np.where(rng.random(300) < 0.3, 0.0, 1.0)
+    weights[-2:] = 0.0
+    new = np.cumsum(weights > 0) - 1
+    renumbered = [tuple(new[part[weights[part] > 0]] for part in pair) for pair in pairs]
+    weighted = hb.DensityTree(cv=pairs).fit(X, sample_weight=weights)
+    dropped = hb.DensityTree(cv=renumbered).fit(X[weights > 0])
+    assert weighted.pruning_table_.equals(dropped.pruning_table_)
+    assert weighted.get_n_leaves() == dropped.get_n_leaves() > 1

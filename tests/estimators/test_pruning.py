@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import pruning
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.model_selection import GroupKFold, KFold
 
 import hornbeam as hb
 from hornbeam.data.target import ClassTarget
-from hornbeam.recipes.holdout import folds, hold_out
+from hornbeam.recipes.holdout import GivenRows, folds, hold_out
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -137,7 +137,7 @@ def test_classes_keep_their_shares_in_every_part():
     fit, held = hold_out(target, rows, 0.2, key=1)
     assert np.bincount(codes[held, 0]).tolist() == [10, 6, 4]
     assert sorted([*fit, *held]) == list(range(100))
-    parts = [part for _, part in folds(target, rows, 10, key=1)]
+    parts = [part for _, part in folds(target, rows, 10, 1, given=GivenRows(len(rows)))]
     assert [np.bincount(codes[part, 0]).tolist() for part in parts] == [[5, 3, 2]] * 10
     assert sorted(np.concatenate(parts)) == list(range(100))
 
@@ -196,6 +196,41 @@ def test_groups_stay_together_in_the_folds(kind):
     assert weighted.pruning_table_.equals(dropped.pruning_table_)
 
 
+def positions_without(pairs, weights):
+    """Number the rows with weight anew, as a user who drops the others would."""
+    new = np.cumsum(weights > 0) - 1
+    return [tuple(new[part[weights[part] > 0]] for part in pair) for pair in pairs]
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_positions_of_folds_are_those_of_x_whatever_the_weights(kind):
+    """A list of positions numbers X as given; rows without weight are as if both had been dropped."""
+    make, X, y = DATA[kind]
+    pairs = list(KFold(4, shuffle=True, random_state=0).split(X))
+    weights = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1.0)
+    weights[-3:] = 0.0
+    kept = weights > 0
+    weighted = make(prune="cost_complexity", cv=pairs).fit(X, y, weights)
+    dropped = make(prune="cost_complexity", cv=positions_without(pairs, weights)).fit(X[kept], y[kept])
+    assert weighted.pruning_table_.equals(dropped.pruning_table_)
+    assert weighted.rules() == dropped.rules()
+    with pytest.raises(ValueError, match=rf"cv: fold 1 has positions that X has not; it has {len(y)} rows"):
+        make(prune="cost_complexity", cv=[*pairs[:1], ([0, 1], [len(y)])]).fit(X, y)
+
+
+def test_positions_of_folds_where_a_class_counts_nothing():
+    X, y = load_iris(return_X_y=True)
+    pairs = list(KFold(4, shuffle=True, random_state=0).split(X))
+    weights = np.where(y == 0, 0.0, 1.0)
+    options = {"prune": "cost_complexity", "criterion": "gini"}
+    weightless = hb.DecisionTreeClassifier(cv=pairs, class_weight={0: 0.0}, **options).fit(X, y)
+    dropped = hb.DecisionTreeClassifier(cv=positions_without(pairs, weights), **options)
+    dropped.fit(X[y > 0], y[y > 0])
+    np.testing.assert_array_equal(
+        weightless.pruning_table_["error"].to_numpy(), dropped.pruning_table_["error"].to_numpy()
+    )
+
+
 @pytest.mark.parametrize("kind", DATA)
 def test_drawn_folds_and_validation_parts_keep_groups_whole(kind):
     _, _, y = DATA[kind]
@@ -203,7 +238,7 @@ def test_drawn_folds_and_validation_parts_keep_groups_whole(kind):
     rows = np.flatnonzero(np.arange(len(y)) % 3).astype(np.uint32)
     groups = (np.arange(len(y)) * 11 % 23).astype(np.int32)
     seen = []
-    for outside, inside in folds(target, rows, 5, 9, groups):
+    for outside, inside in folds(target, rows, 5, 9, given=GivenRows(len(rows)), groups=groups):
         assert not set(groups[outside]) & set(groups[inside])
         assert sorted([*outside, *inside]) == rows.tolist()
         seen += inside.tolist()

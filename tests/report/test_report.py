@@ -399,3 +399,36 @@ def test_the_verb_writes_the_page_and_spares_what_is_there(tmp_path, capsys):
     assert "cross-fitting" not in (tmp_path / "iris.html").read_text(encoding="utf-8")
     assert run(["report", model, data, "--target", "kind", "--out", str(tmp_path / "no.html")]) == 1
     assert not (tmp_path / "no.html").exists()
+
+
+# --- Narrow tables -----------------------------------------------------------------------------------------
+
+TREE_MODELS = [
+    hb.DecisionTreeClassifier(),
+    hb.DecisionTreeRegressor(),
+    hb.RandomForestClassifier(3, random_state=0),
+    hb.RandomForestRegressor(3, random_state=0),
+    hb.ExtraTreesClassifier(3, random_state=0),
+    hb.ExtraTreesRegressor(3, random_state=0),
+    hb.BaggingClassifier(n_estimators=3, random_state=0),
+    hb.BaggingRegressor(n_estimators=3, random_state=0),
+    hb.AdaBoostClassifier(n_estimators=3),
+    hb.AdaBoostRegressor(n_estimators=3, random_state=0),
+    hb.GradientBoostingClassifier(3),
+    hb.GradientBoostingRegressor(3),
+]
+
+
+@pytest.mark.parametrize("n_columns", [1, 2])
+@pytest.mark.parametrize("model", TREE_MODELS, ids=lambda model: type(model).__name__)
+def test_tables_of_one_column_and_of_two(model, n_columns, tmp_path):
+    """Leaves ask about no column; the rows to follow show what the tests ask about, and nothing else."""
+    x = np.repeat(np.arange(12.0), 5)
+    X = pd.DataFrame({"x": x, "nothing": 1.0}).iloc[:, :n_columns]
+    y = (x > 5).astype(int)
+    fitted = model.fit(X, y)
+    data = viewer_data(facts_of(fitted, X, y))
+    assert [row["values"] for row in data["rows"]] == [{"0": f"{value:g}"} for value in x]
+    if isinstance(model, hb.DecisionTreeClassifier):
+        hb.report(fitted, X, y, path=tmp_path / "page.html")
+        assert (tmp_path / "page.html").stat().st_size > 10_000

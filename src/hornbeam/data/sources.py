@@ -214,7 +214,7 @@ def _canonical_columns(X: Any) -> Any:
 
 
 def refuse_corrupt_sparse(X: Any) -> None:
-    """Raise if X is a sparse matrix with indices outside it; for those who convert or pick rows with scipy."""
+    """Raise if X is a sparse matrix with indices outside it; to be asked before scipy works on it."""
     if sparse.issparse(X):
         _checked_sparse(X)
 

@@ -21,6 +21,7 @@ from hornbeam.inside.rules import RuleStyle, write_rules
 from hornbeam.model import Ensemble
 from hornbeam.params import DensityOptions, fitted, resolve_count, resolve_random_key, validate
 from hornbeam.recipes.density import BoxedRows, grow_density, leaf_boxes, prune_density
+from hornbeam.recipes.holdout import GivenRows
 from hornbeam.recipes.prune import PruningRecord
 from hornbeam.sklearn_bases import DensityMixin
 from hornbeam.threads import resolve_n_jobs
@@ -72,7 +73,10 @@ class DensityTree(DensityMixin, DensityOptions):
         if self.prune is not None and tree.node_count > 1:
             key = resolve_random_key(self.random_state)
             cv = min(self.cv, table.n_rows) if isinstance(self.cv, int) else self.cv
-            pruned = prune_density(tree, data, all_rows, cv=cv, key=key, n_threads=n_threads, **limits)
+            given = GivenRows(source.n_rows, rows)
+            pruned = prune_density(
+                tree, data, all_rows, cv=cv, given=given, key=key, n_threads=n_threads, **limits
+            )
         self._remember(data, tree)
         if pruned is not None:
             reading = self._reading(tree)

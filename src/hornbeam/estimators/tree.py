@@ -24,7 +24,7 @@ from hornbeam.inside.rules import Rule, RuleStyle, write_rules
 from hornbeam.inside.splits import Growing, NodeRows, split_frame
 from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import ClassifierTreeOptions, RegressorTreeOptions, TreeOptions, resolve_count
-from hornbeam.recipes.holdout import GrowingData
+from hornbeam.recipes.holdout import GivenRows, GrowingData
 from hornbeam.recipes.own_criterion import own_criterion
 from hornbeam.recipes.single import GrowthSettings, grow_tree
 from hornbeam.threads import resolve_n_jobs
@@ -66,7 +66,8 @@ class _DecisionTree(Prunable, TreeOptions):
         settings = settings_for(rows)
         key = self._random_key(settings, encoded.n_features, draws_rows=self._draws_rows)
         numbered = None if groups is None else read_groups(groups, training.n_rows_given, rows=training.rows)
-        data = GrowingData(encoded, target, weights, rows, key, grow, numbered)
+        given = GivenRows(training.n_rows_given, training.rows)
+        data = GrowingData(encoded, target, weights, rows, key, grow, given, numbered)
         tree, pruned = self._grow_and_prune(data, model, held, n_threads=n_threads)
         warn_of_a_lone_leaf(tree, encoded)
         self._remember_growth(training, target, settings, (tree,))

@@ -17,7 +17,7 @@ from hornbeam import _core
 from hornbeam.data.table import Table
 from hornbeam.data.target import RegressionTarget
 from hornbeam.model import Ensemble
-from hornbeam.recipes.holdout import folds
+from hornbeam.recipes.holdout import GivenRows, folds
 from hornbeam.recipes.prune import Judgement, Pruned, leaf_sums, matching_steps, prune_by_table
 
 __all__ = ["BoxedRows", "grow_density", "leaf_boxes", "prune_density"]
@@ -53,6 +53,7 @@ def prune_density(
     rows: npt.NDArray[np.uint32],
     *,
     cv: Any,
+    given: GivenRows,
     key: int,
     n_threads: int,
     **limits: int,
@@ -61,7 +62,7 @@ def prune_density(
     steps_of = matching_steps(_core.cost_complexity_path(tree, False)["alpha"])
     no_target = RegressionTarget(np.zeros((data.table.n_rows, 1)), is_multi_output=False)
     errors = []
-    for outside, inside in folds(no_target, rows, cv, key):
+    for outside, inside in folds(no_target, rows, cv, key, given=given):
         fold_tree = grow_density(data, outside, **limits)
         path = _core.cost_complexity_path(fold_tree, False)
         held = _weight_per_node(fold_tree, data, inside, n_threads)

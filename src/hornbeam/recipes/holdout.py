@@ -17,7 +17,7 @@ from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import EncodedRows
 
-__all__ = ["GrowingData", "HeldOut", "folds", "hold_out", "refuse_one_class", "taken"]
+__all__ = ["GivenRows", "GrowingData", "HeldOut", "folds", "hold_out", "refuse_one_class", "taken"]
 
 RowArray = npt.NDArray[np.uint32]
 GroupArray = npt.NDArray[np.int32]  # of all rows of a table: which of them belong together
@@ -43,6 +43,20 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False)
+class GivenRows:
+    """How the user numbers rows: X has `n_rows`, of which a table has those in `kept` (None: all)."""
+
+    n_rows: int
+    kept: npt.NDArray[np.intp] | None = None
+
+    def places(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Find rows of the table by their positions in X: for each row of X its place, or -1."""
+        found = np.full(self.n_rows, -1, dtype=np.int64)
+        found[rows if self.kept is None else self.kept[rows]] = rows
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class GrowingData:
     """What trees are grown on and judged by: an encoded table, targets, weights, and the rows that count.
 
@@ -55,6 +69,7 @@ class GrowingData:
     rows: RowArray
     key: int
     grow: Callable[[RowArray], _core.Tree]
+    given: GivenRows
     groups: GroupArray | None = None
 
     def held_out(self, rows: RowArray) -> HeldOut:
@@ -67,7 +82,9 @@ class GrowingData:
 
     def fold_trees(self, cv: Any) -> Iterator[tuple[_core.Tree, HeldOut]]:
         """Grow a tree outside every fold; yield it with the rows inside."""
-        for outside, inside in folds(self.target, self.rows, cv, self.key, self.groups):
+        for outside, inside in folds(
+            self.target, self.rows, cv, self.key, given=self.given, groups=self.groups
+        ):
             yield self.grow(outside), self.held_out(inside)
 
 
@@ -108,12 +125,19 @@ def hold_out(
 
 
 def folds(
-    target: Target, rows: RowArray, cv: Any, key: int, groups: GroupArray | None = None
+    target: Target,
+    rows: RowArray,
+    cv: Any,
+    key: int,
+    *,
+    given: GivenRows,
+    groups: GroupArray | None = None,
 ) -> Iterator[tuple[RowArray, RowArray]]:
     """Yield the rows to fit on and those to validate on, fold by fold.
 
-    `cv` is a number of folds, a splitter of scikit-learn or an iterable of pairs of positions. Rows of one
-    group are in one fold; a splitter is told of the groups and may do with them what it likes.
+    `cv` is a number of folds, a splitter of scikit-learn or an iterable of pairs of positions in X as it was
+    given; those of rows without weight count for nothing. Rows of one group are in one fold; a splitter is
+    told of the groups and may do with them what it likes.
     """
     of_rows = None if groups is None else groups[rows]
     if isinstance(cv, int | np.integer):
@@ -122,15 +146,32 @@ def folds(
         else:
             yield from _group_folds(rows, of_rows, int(cv), key)
         return
-    is_splitter = hasattr(cv, "split")
-    pairs = cv.split(np.zeros((len(rows), 1)), _labels(target)[rows], of_rows) if is_splitter else cv
+    if hasattr(cv, "split"):
+        pairs = cv.split(np.zeros((len(rows), 1)), _labels(target)[rows], of_rows)
+        places = rows.astype(np.int64)
+    else:
+        pairs, places = cv, given.places(rows)
     for number, (fit, held) in enumerate(pairs):
-        fit_rows, held_rows = rows[np.asarray(fit)], rows[np.asarray(held)]
+        fit_rows, held_rows = (_at(places, positions, number) for positions in (fit, held))
         if not (len(fit_rows) and len(held_rows)):
             raise ValueError(
-                f"cv: fold {number} has {len(fit_rows)} row(s) to fit and {len(held_rows)} to judge."
+                f"cv: fold {number} has {len(fit_rows)} row(s) with weight to fit and {len(held_rows)} to "
+                "judge."
             )
         yield np.sort(fit_rows), held_rows
+
+
+def _at(places: npt.NDArray[np.int64], positions: Any, fold: int) -> RowArray:
+    """Find the rows at some positions, leaving out those that are not there."""
+    try:
+        found = places[np.asarray(positions)]
+    except IndexError:
+        raise ValueError(
+            f"cv: fold {fold} has positions that X has not; it has {len(places)} rows. Positions count from "
+            "0, in X as it is given to fit."
+        ) from None
+    rows: RowArray = found[found >= 0].astype(np.uint32)
+    return rows
 
 
 def _random_folds(

@@ -47,7 +47,12 @@ def viewer_data(facts: Facts) -> dict[str, Any] | None:
     rows = _rows_to_follow(facts)
     paths = _paths(facts, shown, kept, rows)
     used = sorted(
-        {reading.feature(node) for reading, nodes in zip(shown, kept, strict=True) for node in nodes} - {-1}
+        {
+            reading.feature(node)
+            for reading, nodes in zip(shown, kept, strict=True)
+            for node in nodes
+            if reading.branches(node)
+        }
     )
     first = readings[0]
     return {

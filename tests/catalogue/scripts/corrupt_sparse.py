@@ -20,7 +20,9 @@ FORMATS = ("csr", "csc", "coo", "bsr")
 
 def matrix():
     """Make a sound matrix of 60 x 4, half of whose cells are stored."""
-    return sparse.csr_array(np.arange(1.0, 241.0).reshape(60, 4) * (np.arange(240).reshape(60, 4) * 7 % 5 < 3))
+    return sparse.csr_array(
+        np.arange(1.0, 241.0).reshape(60, 4) * (np.arange(240).reshape(60, 4) * 7 % 5 < 3)
+    )
 
 
 def corruptions(format_name):
@@ -95,9 +97,7 @@ def fits(y):
     for name, make in makers():
         found.append((f"{name}.fit", lambda X, make=make: make().fit(X, y)))
         if "sample_weight" in signature(make().fit).parameters:
-            found.append(
-                (f"{name}.fit with weights", lambda X, make=make: make().fit(X, y, sample_weight=y))
-            )
+            found.append((f"{name}.fit with weights", lambda X, make=make: make().fit(X, y, sample_weight=y)))
     return found
 
 
