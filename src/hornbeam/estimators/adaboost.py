@@ -17,7 +17,8 @@ from hornbeam.data.content import Rows
 from hornbeam.data.encode import encode
 from hornbeam.data.names import feature_names_of
 from hornbeam.data.sources import open_source
-from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers, read_weights
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
+from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.base import read_training
 from hornbeam.estimators.boosted import Members, TreeMembers
 from hornbeam.estimators.learners import (
@@ -149,12 +150,9 @@ class _AdaBoost(AdaBoostOptions):
         if not self.resample:
             refuse_without_weights(self.estimator, name)
         source = open_source(X, name)
-        weights = read_weights(sample_weight, source.n_rows)
+        rows, weights = rows_that_count(sample_weight, source.n_rows)
         container = source.container.tocsr() if sparse.issparse(source.container) else source.container
-        rows = None
-        if weights is not None and not weights.all():
-            rows = np.flatnonzero(weights)
-            weights = weights[rows]
+        if rows is not None:
             container = _safe_indexing(container, rows)
         target = self._read_target(y, source.n_rows, rows)
         feature_names = feature_names_of(source.container)

@@ -18,6 +18,7 @@ from hornbeam.data.target import (
     read_classes,
     read_numbers,
 )
+from hornbeam.data.weights import multiplied
 from hornbeam.estimators.base import Training, TreeModel
 from hornbeam.params import Declared, fitted
 from hornbeam.sklearn_bases import ClassifierMixin, MultiOutputMixin, RegressorMixin
@@ -84,11 +85,8 @@ class ClassAnswers(ClassVotes, TreeModel):
         """Read the labels of the rows that count, and the weights after `class_weight`."""
         name = type(self).__name__
         target = read_classes(y, training.n_rows_given, rows=training.rows, estimator_name=name)
-        weights = training.weights
-        factors = class_weights(class_weight, target, weights)
-        if factors is not None:
-            weights = factors if weights is None else weights * factors
-        return target, weights
+        factors = class_weights(class_weight, target, training.weights)
+        return target, multiplied(training.weights, factors)
 
     def _shares_of(self, values: FloatArray) -> Any:
         """Cut rows x outputs x classes into what `predict_proba` returns."""

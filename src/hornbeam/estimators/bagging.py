@@ -25,8 +25,8 @@ from hornbeam.data.target import (
     class_weights,
     read_classes,
     read_numbers,
-    read_weights,
 )
+from hornbeam.data.weights import multiplied, rows_that_count
 from hornbeam.estimators.answers import check_counts
 from hornbeam.estimators.bag import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
@@ -178,12 +178,11 @@ class _Bagging(BagModel, BaggingOptions):
         columns = NotedColumns()
         X = table_to_pass_on(columns, X, reset=True)
         n_given = X.shape[0]
-        weights = read_weights(sample_weight, n_given)
-        rows = None if weights is None or weights.all() else np.flatnonzero(weights)
+        rows, weights = rows_that_count(sample_weight, n_given)
         target = self._read_target(y, n_given, rows)
         labels = target.labels(0) if isinstance(target, ClassTarget) else target.values[:, 0]
-        if rows is not None and weights is not None:
-            weights, X = weights[rows], _safe_indexing(X, rows)
+        if rows is not None:
+            X = _safe_indexing(X, rows)
         members = self._members_to_add(len(labels))
         drawn_by_weight = weights is not None and not has_fit_parameter(template, "sample_weight")
         if drawn_by_weight and not self.bootstrap:
@@ -400,10 +399,7 @@ class BaggingClassifier(ClassifierMixin, _Bagging, VoteOptions):
     ) -> tuple[FloatArray | None, bool]:
         if tree.class_weight == "balanced":  # in its own sample, as each copy would
             return weights, True
-        factors = class_weights(tree.class_weight, target)
-        if factors is None:
-            return weights, False
-        return factors if weights is None else weights * factors, False
+        return multiplied(weights, class_weights(tree.class_weight, target)), False
 
     def _votes_are_hard(self) -> bool:
         return self.voting == "hard"

@@ -14,7 +14,8 @@ from hornbeam import _core
 from hornbeam.data.content import Rows
 from hornbeam.data.sources import open_source
 from hornbeam.data.table import Schema, Table, read_columns
-from hornbeam.data.target import ClassTarget, RegressionTarget, read_weights
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.weights import rows_that_count
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
@@ -152,11 +153,7 @@ def read_training(
     `columns` are the options of the estimator itself, or of the member that it is made of.
     """
     source = open_source(X, estimator_name)
-    weights = read_weights(sample_weight, source.n_rows)
-    rows = None
-    if weights is not None and not weights.all():
-        rows = np.flatnonzero(weights)
-        weights = weights[rows]
+    rows, weights = rows_that_count(sample_weight, source.n_rows)
     table = read_columns(source, categorical_features=columns.categorical_features, rows=rows)
     if columns.missing == "error":
         refuse_missing(table, estimator_name)

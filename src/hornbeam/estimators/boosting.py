@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.target import ClassTarget, class_weights, read_classes, read_numbers, read_offset
+from hornbeam.data.weights import multiplied, unequal
 from hornbeam.estimators.boosting_rounds import BoostingFit, BoostingRounds
 from hornbeam.estimators.boosting_rows import BoostingRows, Target
 from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
@@ -83,9 +84,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
             estimator_name=type(self).__name__,
         ).in_few_bytes()
         factors = class_weights(self.class_weight, target, training.weights)
-        weights = training.weights
-        if factors is not None:
-            weights = factors if weights is None else weights * factors
+        weights = unequal(multiplied(training.weights, factors))
         loss = self._loss_of(len(target.classes[0]))
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
         given = BoostingRows(training.table, target, weights, known, X)
@@ -215,7 +214,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         )
         loss = self._loss_of()
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
-        given = BoostingRows(training.table, target, training.weights, known, X)
+        given = BoostingRows(training.table, target, unequal(training.weights), known, X)
         validation = Validation(X_val, y_val, sample_weight_val)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
             self._fit_rounds(given, loss, validation, offset_val, [*(callbacks or ()), *more_callbacks])

@@ -18,6 +18,7 @@ from hornbeam import _core
 from hornbeam.data.encode import Encoded, encode
 from hornbeam.data.table import Table
 from hornbeam.data.target import read_offset
+from hornbeam.data.weights import unequal
 from hornbeam.estimators.boosting_rows import BoostingRows, Target, labels_of
 from hornbeam.estimators.boosting_scores import BoostingScores
 from hornbeam.estimators.growth import rows_with_weight, warn_of_constant_columns
@@ -161,7 +162,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingScores):
         if not isinstance(table, Table) or (given.offset is None) != (offset_val is None):
             raise ValueError("offset and offset_val go together: give both, or neither.")
         offset = read_offset(offset_val, table.n_rows, loss.n_scores, name="offset_val")
-        judged = BoostingRows(table, held.target, held.weights, offset, validation.X)
+        judged = BoostingRows(table, held.target, unequal(held.weights), offset, validation.X)
         loss.check(judged.y)
         return judged
 

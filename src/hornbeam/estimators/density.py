@@ -11,7 +11,7 @@ from hornbeam import _core
 from hornbeam.data.encode import core_column
 from hornbeam.data.sources import open_source
 from hornbeam.data.table import Column, SparseColumn, Table, read_columns
-from hornbeam.data.target import read_weights
+from hornbeam.data.weights import rows_that_count
 from hornbeam.data.wording import shown
 from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.importance import shares_of_gain
@@ -61,10 +61,9 @@ class DensityTree(DensityMixin, DensityOptions):
         validate(self)
         name = type(self).__name__
         source = open_source(X, name)
-        weights = read_weights(sample_weight, source.n_rows)
-        rows = None if weights is None or weights.all() else np.flatnonzero(weights)
+        rows, weights = rows_that_count(sample_weight, source.n_rows)
         table = read_columns(source, categorical_features=None, rows=rows)
-        data = _boxed(table, weights if rows is None or weights is None else weights[rows], name)
+        data = _boxed(table, weights, name)
         n_threads = resolve_n_jobs(self.n_jobs)
         limits = self._limits(table.n_rows)
         all_rows = np.arange(table.n_rows, dtype=np.uint32)

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam.data.content import Rows
 from hornbeam.data.matrix import FloatMatrix, read_matrix
 from hornbeam.data.sources import open_source
-from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers, read_weights
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
+from hornbeam.data.weights import rows_that_count
 from hornbeam.declare.kinds import shown
 from hornbeam.estimators.answers import ClassVotes
 from hornbeam.neighborhood import Neighborhood, make_neighborhood
@@ -43,11 +44,7 @@ class _KNeighbors(NeighborOptions):
         validate(self)
         self._refuse_idle_options()
         source = open_source(X, name)
-        weights = read_weights(sample_weight, source.n_rows)
-        rows: Rows | None = None
-        if weights is not None and not weights.all():
-            rows = np.flatnonzero(weights)
-            weights = weights[rows]
+        rows, weights = rows_that_count(sample_weight, source.n_rows)
         self._refuse_too_few(source.n_rows if rows is None else len(rows), weights)
         n_threads = resolve_n_jobs(self.n_jobs)
         neighborhood = make_neighborhood(

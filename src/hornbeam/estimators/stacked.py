@@ -17,7 +17,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, h
 
 from hornbeam._optional import require
 from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
-from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups, read_weights
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
+from hornbeam.data.weights import rows_that_count
 from hornbeam.errors import MemberError
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.estimators.stack_answers import (
@@ -121,12 +122,11 @@ class Stack(TransformerMixin, StackingOptions):
         columns = NotedColumns()
         X = table_to_pass_on(columns, X, reset=True)
         n_given = X.shape[0]
-        weights = read_weights(sample_weight, n_given)
-        rows = None if weights is None or weights.all() else np.flatnonzero(weights)
+        rows, weights = rows_that_count(sample_weight, n_given)
         target = self._read_target(y, n_given, rows)
         group_numbers = None if groups is None else read_groups(groups, n_given, rows=rows)
-        if rows is not None and weights is not None:
-            X, weights = _safe_indexing(X, rows), weights[rows]
+        if rows is not None:
+            X = _safe_indexing(X, rows)
         metadata = self._routed(X, weights, group_numbers)
         data = StackData(
             y=target.labels(0) if isinstance(target, ClassTarget) else target.values[:, 0],

@@ -15,8 +15,8 @@ from hornbeam.data.target import (
     in_classes_of,
     read_classes,
     read_numbers,
-    read_weights,
 )
+from hornbeam.data.weights import multiplied, weights_of_rows
 from hornbeam.model import Ensemble
 from hornbeam.recipes.holdout import HeldOut, refuse_one_class
 
@@ -86,13 +86,11 @@ def read_rows(
 ) -> ReadRows:
     """Read rows with targets for a fitted model; errors call the target `y`."""
     table = model.read(given.X, estimator_name=estimator_name)
-    weights = read_weights(given.sample_weight, table.n_rows)
+    weights = weights_of_rows(given.sample_weight, table.n_rows)
     rows = None if weights is None or weights.all() else np.flatnonzero(weights)
     held_target = _read_target(given.y, table.n_rows, rows, target, estimator_name=estimator_name, y=y)
     if isinstance(held_target, ClassTarget):
-        factors = class_weights(class_weight, held_target, weights)
-        if factors is not None:
-            weights = factors if weights is None else weights * factors
+        weights = multiplied(weights, class_weights(class_weight, held_target, weights))
     return ReadRows(table, held_target, weights)
 
 
