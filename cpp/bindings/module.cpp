@@ -13,6 +13,7 @@ void bind_dataset(nb::module_& module);
 void bind_tree(nb::module_& module);
 void bind_grow(nb::module_& module);
 void bind_predict(nb::module_& module);
+void bind_explain(nb::module_& module);
 void bind_prune(nb::module_& module);
 void bind_density(nb::module_& module);
 void bind_forest(nb::module_& module);
@@ -64,6 +65,7 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_tree(module);
   hornbeam::bindings::bind_grow(module);
   hornbeam::bindings::bind_predict(module);
+  hornbeam::bindings::bind_explain(module);
   hornbeam::bindings::bind_prune(module);
   hornbeam::bindings::bind_density(module);
   hornbeam::bindings::bind_forest(module);

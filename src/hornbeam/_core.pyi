@@ -218,6 +218,26 @@ class Predictor:
 def find_leaves(tree: Tree, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, unseen_to_majority: bool, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The leaf of every row, by the plain walk."""
 
+class Explainer:
+    """Shapley values of the columns in the sum of some trees, exactly."""
+
+    def __init__(self, trees: tuple[Tree, ...], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], adds_to: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, votes: bool, unseen_to_majority: bool) -> None:
+        """
+        Tree t adds weights[t] times its values (with `votes`: times 1 for the largest) to the scores, or to score adds_to[t] alone.
+        """
+
+    @property
+    def n_scores(self) -> int: ...
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether every tree knows the weight of the rows it was grown on."""
+
+    def explain(self, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, background: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]] | None, n_background: int, parts: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+        """
+        Writes parts[row, column, score], or parts[row, column, column, score] for pairs, and base[row, score]; path-dependent without a background.
+        """
+
 def collapse(tree: Tree, nodes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Tree:
     """
     The tree with these nodes turned into leaves, renumbered breadth-first.

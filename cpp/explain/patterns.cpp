@@ -1,0 +1,73 @@
+#include "explain/patterns.h"
+
+#include <algorithm>
+
+namespace hornbeam::explain {
+
+void PatternWalk::begin(const CutTree& cut, std::size_t n_rows) {
+  const auto n_levels = static_cast<std::size_t>(cut.n_levels);
+  n_rows_ = n_rows;
+  passed_.resize(n_levels * n_rows);
+  right_.resize(n_levels * n_rows);
+  nodes_.resize(n_levels);
+  patterns_.resize(n_rows);
+  bits_.resize(n_rows);
+}
+
+void PatternWalk::goes_right(const Tree& tree, NodeId node, const RowBlock& block,
+                             std::uint8_t* right) const {
+  if (tree.category_begin[node] == kNoTable && !tree.surrogates.any()) {
+    const double* values = block.column(tree.feature[node]);
+    const double threshold = tree.threshold[node];
+    if (tree.missing_branch[node] == 0) {
+      for (std::size_t i = 0; i < n_rows_; ++i) right[i] = values[i] > threshold;
+    } else {
+      for (std::size_t i = 0; i < n_rows_; ++i) right[i] = !(values[i] <= threshold);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < n_rows_; ++i) right[i] = branch_taken(tree, node, unseen_, block, i) == 1;
+}
+
+void PatternWalk::test(const Tree& tree, NodeId node, const RowBlock& block, std::size_t level) {
+  nodes_[level] = node;
+  if (tree.n_branches[node] == 2) return goes_right(tree, node, block, right_.data() + level * n_rows_);
+  branches_.resize(std::max(branches_.size(), nodes_.size() * n_rows_));
+  std::int32_t* branches = branches_.data() + level * n_rows_;
+  for (std::size_t i = 0; i < n_rows_; ++i) branches[i] = branch_taken(tree, node, unseen_, block, i);
+}
+
+void PatternWalk::pass(const Tree& tree, const CutStep& step) {
+  const auto level = static_cast<std::size_t>(step.level);
+  const std::size_t above = (level - 1) * n_rows_;
+  std::uint8_t* passed = passed_.data() + level * n_rows_;
+  if (tree.n_branches[nodes_[level - 1]] == 2) {
+    const std::uint8_t* right = right_.data() + above;
+    const auto other = static_cast<std::uint8_t>(1 - step.branch);
+    for (std::size_t i = 0; i < n_rows_; ++i) passed[i] = right[i] ^ other;
+  } else {
+    const std::int32_t* branches = branches_.data() + above;
+    for (std::size_t i = 0; i < n_rows_; ++i) passed[i] = branches[i] == step.branch;
+  }
+  if (step.former == kNoLevel) return;
+  const std::uint8_t* former = passed_.data() + static_cast<std::size_t>(step.former) * n_rows_;
+  for (std::size_t i = 0; i < n_rows_; ++i) passed[i] &= former[i];
+}
+
+void PatternWalk::write_patterns(const Tree& tree, const Subtree& subtree, const RowBlock& block) {
+  std::fill(patterns_.begin(), patterns_.end(), std::uint8_t{0});
+  int bit = 0;
+  const auto add = [&](const std::uint8_t* bits) {
+    for (std::size_t i = 0; i < n_rows_; ++i)
+      patterns_[i] = static_cast<std::uint8_t>(patterns_[i] | (bits[i] << bit));
+    ++bit;
+  };
+  for (const std::int32_t level : subtree.levels)
+    add(passed_.data() + static_cast<std::size_t>(level) * n_rows_);
+  for (const NodeId node : subtree.tests) {
+    goes_right(tree, node, block, bits_.data());
+    add(bits_.data());
+  }
+}
+
+}  // namespace hornbeam::explain

@@ -1,0 +1,62 @@
+// A block of rows to explain, column by column, and where a row goes at a test.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hornbeam/predict/rows.h"
+#include "hornbeam/predictor.h"
+#include "hornbeam/tree.h"
+
+namespace hornbeam::explain {
+
+// Values of the features that the trees test, for some rows.
+class RowBlock {
+ public:
+  // `features` are those that the trees test, ascending; they must outlive the block.
+  explicit RowBlock(std::span<const FeatureId> features)
+      : features_(features), slot_(features.empty() ? 0 : static_cast<std::size_t>(features.back()) + 1) {
+    for (std::size_t slot = 0; slot < features.size(); ++slot)
+      slot_[static_cast<std::size_t>(features[slot])] = static_cast<std::uint32_t>(slot);
+  }
+
+  void load(const RowSource& rows, std::size_t begin, std::size_t end) {
+    n_rows_ = end - begin;
+    values_.resize(features_.size() * n_rows_);
+    for (std::size_t slot = 0; slot < features_.size(); ++slot)
+      rows.read(features_[slot], begin, end, values_.data() + slot * n_rows_);
+  }
+
+  std::size_t n_rows() const { return n_rows_; }
+  std::span<const FeatureId> features() const { return features_; }
+  std::size_t slot_of(FeatureId feature) const { return slot_[static_cast<std::size_t>(feature)]; }
+  const double* column(FeatureId feature) const { return values_.data() + slot_of(feature) * n_rows_; }
+  double value(FeatureId feature, std::size_t row) const { return column(feature)[row]; }
+
+ private:
+  std::span<const FeatureId> features_;
+  std::vector<std::uint32_t> slot_;  // by feature: its place in features_
+  std::size_t n_rows_ = 0;
+  std::vector<double> values_;  // [slot, row]
+};
+
+// The row goes down all branches of a test, in shares like those of the rows of the fit.
+inline constexpr std::int32_t kAllBranches = -1;
+
+// The branch that a row takes at a node, as predicting has it (predict/plain.h), or kAllBranches.
+std::int32_t branch_taken(const Tree& tree, NodeId node, Unseen unseen, const RowBlock& block,
+                          std::size_t row);
+
+// Which of some features are categories, by their place among them.
+std::vector<bool> are_categories(std::span<const Tree* const> trees, std::span<const FeatureId> features);
+
+// Whether a row lacks one of the block's features, so that in trees without a branch for that it is parted.
+bool lacks_a_value(const RowBlock& block, std::size_t row, const std::vector<bool>& is_category,
+                   Unseen unseen);
+
+// The share of its parent's rows that went to each node in the fit; that of the root is 1.
+std::vector<double> shares_of_rows(const Tree& tree);
+
+}  // namespace hornbeam::explain

@@ -1,0 +1,394 @@
+#include "explain/work.h"
+
+#include <algorithm>
+
+#include "hornbeam/parallel.h"
+
+namespace hornbeam::explain {
+
+namespace {
+
+constexpr std::size_t kBatchBytes = 64u << 20;      // of tables
+constexpr std::size_t kMostLeavesForTables = 1024;  // of a tree: larger ones take more memory than they save
+constexpr std::size_t kFewestRowsForTables = 32;
+constexpr std::size_t kMostSums = 1u << 16;  // of a block of rows, so that they stay in the cache
+constexpr std::size_t kBackgroundRows = 256;
+
+std::size_t rows_per_block(std::size_t n_sums) {
+  const std::size_t fit = kMostSums / std::max<std::size_t>(n_sums, 1);
+  return std::clamp<std::size_t>(fit / 16 * 16, 16, 256);
+}
+
+}  // namespace
+
+Work::Worker::Worker(const Explainer& model, bool pairs, Cancel& cancel, bool on_calling_thread)
+    : rows(model.features_),
+      background(model.features_),
+      patterns(model.unseen_),
+      walk(model.features_.empty() ? 0 : static_cast<std::size_t>(model.features_.back()) + 1),
+      game(model.quadratures_),
+      maker(model.quadratures_, pairs),
+      poller(cancel, on_calling_thread),
+      values(model.n_scores_) {}
+
+Work::Work(const Explainer& model, const RowSource& rows, const Question& question, Cancel& cancel,
+           Results results)
+    : model_(model),
+      rows_(rows),
+      question_(question),
+      cancel_(cancel),
+      results_(results),
+      slots_(model.features_.size(), question.pairs),
+      n_background_(question.background == nullptr ? 0 : question.background->n_rows()),
+      block_rows_(rows_per_block(slots_.size() * model.n_scores_)) {
+  for (int w = 0; w < std::max(1, question.n_threads); ++w)
+    workers_.emplace_back(model, question.pairs, cancel, w == 0);
+  use_tables_ = tables_pay() && !background_is_parted();
+}
+
+template <class Task>
+void Work::for_blocks(std::size_t n_rows, std::size_t size, const Task& task) {
+  parallel_for((n_rows + size - 1) / size, question_.n_threads,
+               [&](std::size_t block, int w) {
+                 task(block * size, std::min(n_rows, (block + 1) * size),
+                      workers_[static_cast<std::size_t>(w)]);
+               },
+               &cancel_);
+}
+
+bool Work::tables_pay() const {
+  return rows_.n_rows() * std::max<std::size_t>(n_background_, 1) >= kFewestRowsForTables;
+}
+
+bool Work::background_is_parted() {
+  if (model_.gaps_ == Gaps::kBranch) return false;
+  Worker& worker = workers_[0];
+  for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
+    worker.background.load(*question_.background, begin, std::min(begin + kBackgroundRows, n_background_));
+    for (std::size_t row = 0; row < worker.background.n_rows(); ++row)
+      if (lacks_a_value(worker.background, row, model_.is_category_, model_.unseen_)) return true;
+  }
+  return false;
+}
+
+void Work::run() {
+  std::ranges::fill(results_.parts, 0.0);
+  const std::size_t n_trees = model_.trees_.size();
+  base_.assign(n_trees * model_.n_scores_, 0.0);
+  for (std::size_t begin = 0; begin < n_trees;) {
+    const std::size_t end = prepare(begin);
+    for_blocks(rows_.n_rows(), block_rows_, [&](std::size_t first, std::size_t last, Worker& worker) {
+      explain_block(begin, end, first, last, worker);
+    });
+    begin = end;
+  }
+  for_blocks(rows_.n_rows(), block_rows_, [&](std::size_t first, std::size_t last, Worker& worker) {
+    find_base(first, last, worker);
+    if (slots_.has_pairs()) finish_pairs(first, last);
+  });
+}
+
+// --- Trees ------------------------------------------------------------------------------------------------
+
+// Cuts trees from `begin` on and makes their tables, until there is enough for a batch; returns its end.
+std::size_t Work::prepare(std::size_t begin) {
+  batch_.clear();
+  std::size_t n_bytes = 0;
+  std::size_t n_counts = 0;
+  std::size_t end = begin;
+  for (; end < model_.trees_.size() && (end == begin || n_bytes < kBatchBytes); ++end) {
+    const Tree& tree = *model_.trees_[end];
+    Prepared& prepared = batch_.emplace_back();
+    prepared.cut.n_left_over = tree.n_leaves();
+    prepared.cut.is_root.resize(tree.n_nodes());
+    if (!use_tables_ || prepared.cut.n_left_over > kMostLeavesForTables) continue;
+    prepared.cut = cut(tree, model_.shares_[end]);
+    std::size_t n_entries = 0;
+    for (const Subtree& subtree : prepared.cut.subtrees) {
+      prepared.table_begin.push_back(n_entries);
+      prepared.count_begin.push_back(n_counts);
+      n_entries += workers_[0].maker.n_tables(subtree) * model_.n_said(end) * subtree.n_patterns();
+      n_counts += subtree.n_patterns();
+    }
+    prepared.tables.resize(n_entries);
+    n_bytes += n_entries * sizeof(double);
+  }
+  counts_.assign(n_background_ == 0 ? 0 : n_counts, 0);
+  if (!counts_.empty()) count_background(begin);
+  parallel_for(
+      end - begin, question_.n_threads,
+      [&](std::size_t i, int w) {
+        make_tables(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
+        find_base_of_tree(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
+      },
+      &cancel_);
+  return end;
+}
+
+void Work::count_background(std::size_t begin) {
+  for (Worker& worker : workers_) worker.counts.assign(counts_.size(), 0);
+  for_blocks(n_background_, kBackgroundRows, [&](std::size_t first, std::size_t last, Worker& worker) {
+    worker.background.load(*question_.background, first, last);
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+      const Prepared& prepared = batch_[i];
+      worker.patterns.run(*model_.trees_[begin + i], prepared.cut, worker.background,
+                          [&](std::size_t subtree, const std::uint8_t* patterns) {
+                            std::uint32_t* counts = worker.counts.data() + prepared.count_begin[subtree];
+                            for (std::size_t row = 0; row < last - first; ++row) ++counts[patterns[row]];
+                          });
+      worker.poller.poll((last - first) * prepared.cut.steps.size());
+    }
+  });
+  for (const Worker& worker : workers_)
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += worker.counts[i];
+}
+
+std::span<const std::uint32_t> Work::counts_of(const Prepared& prepared, std::size_t subtree) const {
+  if (n_background_ == 0) return {};
+  return std::span(counts_).subspan(prepared.count_begin[subtree],
+                                    prepared.cut.subtrees[subtree].n_patterns());
+}
+
+void Work::make_tables(std::size_t tree, Prepared& prepared, Worker& worker) {
+  const auto value_of = [&](NodeId leaf) {
+    model_.say(tree, leaf, worker.values.data());
+    return worker.values.data();
+  };
+  for (std::size_t s = 0; s < prepared.cut.subtrees.size(); ++s) {
+    const Subtree& subtree = prepared.cut.subtrees[s];
+    worker.maker.make(subtree, counts_of(prepared, s), n_background_, model_.n_said(tree), value_of,
+                      prepared.tables.data() + prepared.table_begin[s]);
+    worker.poller.poll(worker.maker.n_tables(subtree) * subtree.n_patterns() * subtree.leaves.size());
+  }
+}
+
+// What the tree says of a row of which nothing is known: the mean over the rows of the fit or the background.
+void Work::find_base_of_tree(std::size_t tree, const Prepared& prepared, Worker& worker) {
+  const Tree& one = *model_.trees_[tree];
+  const std::size_t n_said = model_.n_said(tree);
+  double* base = base_.data() + tree * model_.n_scores_ + model_.first_score(tree);
+  const auto add = [&](NodeId leaf, double reach) {
+    model_.say(tree, leaf, worker.values.data());
+    for (std::size_t v = 0; v < n_said; ++v) base[v] += reach * worker.values[v];
+  };
+  if (n_background_ == 0) {
+    std::vector<double> reach = model_.shares_[tree];
+    for (std::size_t node = 0; node < one.n_nodes(); ++node) {
+      for (std::int32_t b = 0; b < one.n_branches[node]; ++b)
+        reach[static_cast<std::size_t>(one.first_child[node] + b)] *= reach[node];
+      if (one.n_branches[node] == 0) add(static_cast<NodeId>(node), reach[node]);
+    }
+    return;
+  }
+  for (std::size_t s = 0; s < prepared.cut.subtrees.size(); ++s) {
+    const Subtree& subtree = prepared.cut.subtrees[s];
+    for (const SubtreeLeaf& leaf : subtree.leaves)
+      add(leaf.node, worker.maker.reach(leaf, subtree, counts_of(prepared, s), n_background_));
+  }
+  if (prepared.cut.n_left_over == 0) return;
+  const double each = 1.0 / static_cast<double>(n_background_);
+  for_background(worker, [&](std::size_t other) {
+    const auto branch = [&](NodeId node) {
+      return branch_taken(one, node, model_.unseen_, worker.background, other);
+    };
+    worker.walk.visit(
+        one, model_.shares_[tree], branch, branch, [&](NodeId node) { return prepared.cut.is_root[node]; },
+        [&](NodeId leaf, std::span<const PathColumn> columns) {
+          double share = each;
+          for (const PathColumn& column : columns) share *= column.in;
+          add(leaf, share);
+        });
+  });
+}
+
+template <class Visit>
+void Work::for_background(Worker& worker, const Visit& visit) {
+  for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
+    worker.background.load(*question_.background, begin, std::min(begin + kBackgroundRows, n_background_));
+    for (std::size_t row = 0; row < worker.background.n_rows(); ++row) visit(row);
+    worker.poller.poll(64 * worker.background.n_rows());
+  }
+}
+
+// --- Rows -------------------------------------------------------------------------------------------------
+
+void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_row, std::size_t last_row,
+                         Worker& worker) {
+  worker.rows.load(rows_, first_row, last_row);
+  worker.sums.assign(slots_.size() * model_.n_scores_ * block_rows_, 0.0);
+  for (std::size_t tree = begin; tree < end; ++tree) {
+    const Prepared& prepared = batch_[tree - begin];
+    look_up(tree, prepared, worker);
+    if (prepared.cut.n_left_over == 0) continue;
+    for (std::size_t row = 0; row < worker.rows.n_rows(); ++row)
+      walk_row(tree, prepared.cut.is_root, row, 1.0, worker);
+  }
+  if (model_.gaps_ != Gaps::kBranch) walk_parted_rows(begin, end, worker);
+  give_out(first_row, worker);
+}
+
+void Work::look_up(std::size_t tree, const Prepared& prepared, Worker& worker) {
+  const std::size_t n_said = model_.n_said(tree);
+  const std::size_t n_rows = worker.rows.n_rows();
+  worker.patterns.run(
+      *model_.trees_[tree], prepared.cut, worker.rows, [&](std::size_t s, const std::uint8_t* patterns) {
+        const Subtree& subtree = prepared.cut.subtrees[s];
+        const double* table = prepared.tables.data() + prepared.table_begin[s];
+        const auto add_table = [&](std::size_t slot) {
+          double* sums =
+              worker.sums.data() + (slot * model_.n_scores_ + model_.first_score(tree)) * block_rows_;
+          for (std::size_t v = 0; v < n_said; ++v) {
+            for (std::size_t row = 0; row < n_rows; ++row) sums[row] += table[patterns[row]];
+            table += subtree.n_patterns();
+            sums += block_rows_;
+          }
+        };
+        const std::size_t n_columns = subtree.columns.size();
+        const auto slot_of = [&](std::size_t i) { return worker.rows.slot_of(subtree.columns[i]); };
+        for (std::size_t i = 0; i < n_columns; ++i) add_table(slot_of(i));
+        for (std::size_t i = 0; slots_.has_pairs() && i < n_columns; ++i)
+          for (std::size_t j = i + 1; j < n_columns; ++j) add_table(slots_.pair(slot_of(i), slot_of(j)));
+      });
+  worker.poller.poll(n_rows * prepared.cut.subtrees.size() * 8);
+}
+
+void Work::walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,
+                    Worker& worker) {
+  const Tree& one = *model_.trees_[tree];
+  std::size_t n_leaves = 0;
+  const auto own = [&](NodeId node) { return branch_taken(one, node, model_.unseen_, worker.rows, row); };
+  const auto walk = [&](const auto& out, double share) {
+    worker.walk.visit(
+        one, model_.shares_[tree], own, out,
+        [&](NodeId node) { return skips[static_cast<std::size_t>(node)]; },
+        [&](NodeId leaf, std::span<const PathColumn> columns) {
+          add_leaf(tree, leaf, columns, row, share, worker);
+          ++n_leaves;
+        });
+  };
+  if (n_background_ == 0) {
+    walk([](NodeId) { return kAllBranches; }, scale);
+  } else {
+    const double share = scale / static_cast<double>(n_background_);
+    for_background(worker, [&](std::size_t other) {
+      walk([&](NodeId node) { return branch_taken(one, node, model_.unseen_, worker.background, other); },
+           share);
+    });
+  }
+  worker.poller.poll(256 * n_leaves);
+}
+
+void Work::add_leaf(std::size_t tree, NodeId leaf, std::span<const PathColumn> columns, std::size_t row,
+                    double scale, Worker& worker) {
+  const std::size_t n_said = model_.n_said(tree);
+  model_.say(tree, leaf, worker.values.data());
+  const auto add = [&](std::size_t slot, double amount) {
+    double* sums =
+        worker.sums.data() + (slot * model_.n_scores_ + model_.first_score(tree)) * block_rows_ + row;
+    for (std::size_t v = 0; v < n_said; ++v) sums[v * block_rows_] += scale * amount * worker.values[v];
+  };
+  const auto slot_of = [&](std::size_t i) { return worker.rows.slot_of(columns[i].feature); };
+  worker.game.singles(columns, [&](std::size_t i, double amount) { add(slot_of(i), amount); });
+  if (!slots_.has_pairs()) return;
+  worker.game.pairs(columns, [&](std::size_t i, std::size_t j, double amount) {
+    add(slots_.pair(slot_of(i), slot_of(j)), amount);
+  });
+}
+
+// Which trees have an answer for a row of the block, and how much each counts then: those without one leave
+// their weight to the others.
+Work::Answers Work::answers_of(const RowBlock& block, std::size_t row) const {
+  Answers found{std::vector<bool>(model_.trees_.size(), true), 1.0};
+  if (model_.gaps_ != Gaps::kAvailable) return found;
+  std::size_t n = 0;
+  for (std::size_t t = 0; t < model_.trees_.size(); ++t) {
+    const Tree& tree = *model_.trees_[t];
+    NodeId node = 0;
+    while (!tree.is_leaf(node)) {
+      const std::int32_t branch = branch_taken(tree, node, model_.unseen_, block, row);
+      if (branch == kAllBranches) break;
+      node = tree.first_child[node] + branch;
+    }
+    found.has_answer[t] = tree.is_leaf(node);
+    n += found.has_answer[t];
+  }
+  found.scale = n == 0 ? 0.0 : static_cast<double>(model_.trees_.size()) / static_cast<double>(n);
+  return found;
+}
+
+void Work::walk_parted_rows(std::size_t begin, std::size_t end, Worker& worker) {
+  for (std::size_t row = 0; row < worker.rows.n_rows(); ++row) {
+    if (!lacks_a_value(worker.rows, row, model_.is_category_, model_.unseen_)) continue;
+    for (std::size_t sum = row; sum < worker.sums.size(); sum += block_rows_) worker.sums[sum] = 0.0;
+    const Answers answers = answers_of(worker.rows, row);
+    for (std::size_t tree = begin; tree < end; ++tree) {
+      const std::vector<bool> skips(model_.trees_[tree]->n_nodes(), false);
+      if (answers.has_answer[tree]) walk_row(tree, skips, row, answers.scale, worker);
+    }
+  }
+}
+
+// --- Results ----------------------------------------------------------------------------------------------
+
+// Adds the sums of a block to its rows. Of a pair each order has half; the diagonal has the columns' own.
+void Work::give_out(std::size_t first_row, const Worker& worker) {
+  const std::size_t n_scores = model_.n_scores_;
+  const std::size_t n_features = results_.n_features;
+  const std::size_t per_row = n_features * (slots_.has_pairs() ? n_features : 1) * n_scores;
+  const auto feature = [&](std::size_t i) { return static_cast<std::size_t>(model_.features_[i]); };
+  const auto add = [&](std::size_t slot, std::size_t place, double share) {
+    const double* sums = worker.sums.data() + slot * n_scores * block_rows_;
+    double* parts = results_.parts.data() + first_row * per_row + place * n_scores;
+    for (std::size_t row = 0; row < worker.rows.n_rows(); ++row)
+      for (std::size_t v = 0; v < n_scores; ++v)
+        parts[row * per_row + v] += share * sums[v * block_rows_ + row];
+  };
+  for (std::size_t i = 0; i < slots_.n_columns(); ++i) {
+    if (!slots_.has_pairs()) {
+      add(i, feature(i), 1.0);
+      continue;
+    }
+    add(i, feature(i) * n_features + feature(i), 1.0);
+    for (std::size_t j = i + 1; j < slots_.n_columns(); ++j) {
+      add(slots_.pair(i, j), feature(i) * n_features + feature(j), 0.5);
+      add(slots_.pair(i, j), feature(j) * n_features + feature(i), 0.5);
+    }
+  }
+}
+
+void Work::finish_pairs(std::size_t first_row, std::size_t last_row) {
+  const std::size_t n_scores = model_.n_scores_;
+  const std::size_t n = results_.n_features;
+  for (std::size_t row = first_row; row < last_row; ++row) {
+    for (std::size_t i = 0; i < n; ++i) {
+      double* parts = results_.parts.data() + (row * n + i) * n * n_scores;
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t v = 0; j != i && v < n_scores; ++v)
+          parts[i * n_scores + v] -= parts[j * n_scores + v];
+    }
+  }
+}
+
+void Work::find_base(std::size_t first_row, std::size_t last_row, Worker& worker) {
+  const std::size_t n_scores = model_.n_scores_;
+  const bool by_row = model_.gaps_ == Gaps::kAvailable;
+  if (by_row) worker.rows.load(rows_, first_row, last_row);
+  for (std::size_t row = first_row; row < last_row; ++row) {
+    double* base = results_.base.data() + row * n_scores;
+    std::fill_n(base, n_scores, 0.0);
+    const Answers answers = by_row ? answers_of(worker.rows, row - first_row) : Answers{{}, 1.0};
+    for (std::size_t tree = 0; tree < model_.trees_.size(); ++tree) {
+      const double* of_tree = base_.data() + tree * n_scores;
+      if (answers.scale == 0.0) {  // what the trees say before any test
+        model_.say(tree, 0, worker.values.data());
+        of_tree = worker.values.data();
+      } else if (by_row && !answers.has_answer[tree]) {
+        continue;
+      }
+      for (std::size_t v = 0; v < n_scores; ++v)
+        base[v] += (answers.scale == 0.0 ? 1.0 : answers.scale) * of_tree[v];
+    }
+  }
+}
+
+}  // namespace hornbeam::explain

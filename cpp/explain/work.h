@@ -1,0 +1,106 @@
+// One call of Explainer::explain at work: trees in batches, rows in blocks.
+//
+// The trees of a batch are cut into subtrees and their tables made; then every block of rows looks its
+// patterns up in them. Leaves that are in no table are walked to, row by row; so are all leaves for rows that
+// take several branches of a test, and for a few rows, for whom tables would not pay.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "explain/explainer.h"
+#include "explain/patterns.h"
+#include "explain/slots.h"
+#include "explain/subtrees.h"
+#include "explain/tables.h"
+#include "explain/walk.h"
+
+namespace hornbeam::explain {
+
+// Where a call's results go: parts[row, feature(, feature), score], base[row, score].
+struct Results {
+  std::span<double> parts;
+  std::span<double> base;
+  std::size_t n_features;
+};
+
+class Work {
+ public:
+  Work(const Explainer& model, const RowSource& rows, const Question& question, Cancel& cancel,
+       Results results);
+  void run();
+
+ private:
+  // What a thread has for itself.
+  struct Worker {
+    Worker(const Explainer& model, bool pairs, Cancel& cancel, bool on_calling_thread);
+    RowBlock rows;
+    RowBlock background;
+    PatternWalk patterns;
+    PathWalk walk;
+    LeafGame game;
+    TableMaker maker;
+    CancelPoller poller;
+    std::vector<double> sums;    // [slot, score, row of the block]
+    std::vector<double> values;  // of a leaf
+    std::vector<std::uint32_t> counts;
+  };
+  // A tree of the batch.
+  struct Prepared {
+    CutTree cut;
+    std::vector<std::size_t> table_begin;  // by subtree
+    std::vector<std::size_t> count_begin;  // by subtree, among those of the batch
+    std::vector<double> tables;
+  };
+
+  // The trees that have an answer for a row, and what each counts.
+  struct Answers {
+    std::vector<bool> has_answer;
+    double scale;
+  };
+
+  bool tables_pay() const;
+  bool background_is_parted();
+
+  std::size_t prepare(std::size_t begin);
+  void count_background(std::size_t begin);
+  std::span<const std::uint32_t> counts_of(const Prepared& prepared, std::size_t subtree) const;
+  void make_tables(std::size_t tree, Prepared& prepared, Worker& worker);
+  void find_base_of_tree(std::size_t tree, const Prepared& prepared, Worker& worker);
+
+  void explain_block(std::size_t begin, std::size_t end, std::size_t first_row, std::size_t last_row,
+                     Worker& worker);
+  void look_up(std::size_t tree, const Prepared& prepared, Worker& worker);
+  void walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,
+                Worker& worker);
+  void add_leaf(std::size_t tree, NodeId leaf, std::span<const PathColumn> columns, std::size_t row,
+                double scale, Worker& worker);
+  Answers answers_of(const RowBlock& block, std::size_t row) const;
+  void walk_parted_rows(std::size_t begin, std::size_t end, Worker& worker);
+
+  void give_out(std::size_t first_row, const Worker& worker);
+  void finish_pairs(std::size_t first_row, std::size_t last_row);
+  void find_base(std::size_t first_row, std::size_t last_row, Worker& worker);
+
+  template <class Task>
+  void for_blocks(std::size_t n_rows, std::size_t size, const Task& task);
+  template <class Visit>
+  void for_background(Worker& worker, const Visit& visit);
+
+  const Explainer& model_;
+  const RowSource& rows_;
+  Question question_;
+  Cancel& cancel_;
+  Results results_;
+  Slots slots_;
+  std::size_t n_background_;
+  std::size_t block_rows_;
+  bool use_tables_;
+  std::vector<Worker> workers_;
+  std::vector<Prepared> batch_;
+  std::vector<std::uint32_t> counts_;  // of the background, by subtree of the batch and pattern
+  std::vector<double> base_;           // [tree, score that it adds to]
+};
+
+}  // namespace hornbeam::explain

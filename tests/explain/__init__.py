@@ -1,0 +1,1 @@
+"""Prediction: every path, on every instruction set, against the slow walk."""
