@@ -6,14 +6,28 @@
 #include <string>
 #include <vector>
 
-#include "hornbeam/dataset.h"
-#include "hornbeam/distances.h"
-#include "hornbeam/grower.h"
-#include "hornbeam/predict/rows.h"
-#include "hornbeam/predictor.h"
+#include "data/dataset.h"
+#include "grow/grower.h"
 #include "measure.h"
+#include "neighbors/distances.h"
+#include "predict/predictor.h"
+#include "predict/rows.h"
 
 namespace hornbeam::bench {
+using criterion::Criterion;
+using data::Dataset;
+using data::encode_numeric;
+using data::TableView;
+using grow::grow_tree;
+using grow::GrowParams;
+using neighbors::distance_kernels;
+using neighbors::DistanceKernels;
+using predict::Predictor;
+using predict::PredictPath;
+using predict::TableRows;
+using predict::Unseen;
+using tree::Tree;
+
 namespace {
 
 void measure_trees(std::mt19937_64& generator) {

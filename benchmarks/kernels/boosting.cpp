@@ -4,14 +4,27 @@
 #include <string>
 #include <vector>
 
-#include "hornbeam/boost/cells.h"
-#include "hornbeam/boost/histogram.h"
-#include "hornbeam/boost/kernels.h"
-#include "hornbeam/boost/tiles.h"
-#include "hornbeam/dataset.h"
+#include "boost/boost_kernels.h"
+#include "boost/cells.h"
+#include "boost/histogram.h"
+#include "boost/tiles.h"
+#include "data/dataset.h"
 #include "measure.h"
 
 namespace hornbeam::bench {
+using boost::boost_kernels;
+using boost::BoostEntry;
+using boost::BoostKernels;
+using boost::CutTerms;
+using boost::Histogram;
+using boost::HistogramBuilder;
+using boost::kCellsPerSlot;
+using boost::kMostPackedRows;
+using boost::make_entry;
+using boost::Tiles;
+using data::Dataset;
+using data::encode_numeric;
+
 namespace {
 
 constexpr int kFeatures = 28;

@@ -8,18 +8,22 @@
 #include <string>
 #include <vector>
 
-#include "hornbeam/criterion/counts.h"
-#include "hornbeam/dataset.h"
-#include "hornbeam/grower.h"
-#include "hornbeam/kernels.h"
-#include "hornbeam/partition.h"
-#include "hornbeam/split.h"
-#include "hornbeam/subtree.h"
+#include "base/wide_loops.h"
+#include "criterion/counts.h"
+#include "data/dataset.h"
+#include "grow/fast/subtree.h"
+#include "grow/grower.h"
 #include "measure.h"
+#include "split/partition.h"
+#include "split/test_finder.h"
 
 namespace {
 
 using namespace hornbeam;
+using namespace hornbeam::criterion;
+using namespace hornbeam::data;
+using namespace hornbeam::grow;
+using namespace hornbeam::split;
 using namespace hornbeam::bench;
 
 constexpr std::size_t kRows = 1'000'000;

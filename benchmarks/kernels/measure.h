@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "hornbeam/cancel.h"
-#include "hornbeam/dataset.h"
+#include "base/cancel.h"
+#include "data/dataset.h"
 
 namespace hornbeam::bench {
+
+using data::ColumnView;
 
 // Nobody interrupts a measurement.
 CancelPoller& poller();

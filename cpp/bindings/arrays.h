@@ -15,11 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "hornbeam/cancel.h"
-#include "hornbeam/input.h"
-#include "hornbeam/platform.h"
+#include "base/cancel.h"
+#include "base/platform.h"
+#include "data/input.h"
 
 namespace hornbeam::bindings {
+
+using data::ColumnView;
+using data::Number;
+using data::TableView;
 
 namespace nb = nanobind;
 

@@ -3,9 +3,19 @@
 #include <memory>
 
 #include "arrays.h"
-#include "hornbeam/boost/booster.h"
+#include "boost/booster.h"
 
 namespace hornbeam::bindings {
+
+using boost::Booster;
+using boost::BoostParams;
+using boost::compute_derivatives;
+using boost::Loss;
+using boost::LossKind;
+using data::Column;
+using data::Dataset;
+using grow::Growth;
+using tree::Tree;
 
 namespace {
 

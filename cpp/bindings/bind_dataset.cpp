@@ -1,9 +1,17 @@
 // Encoding: columns in, Dataset out.
 #include "arrays.h"
-#include "hornbeam/dataset.h"
-#include "hornbeam/parallel.h"
+#include "base/parallel.h"
+#include "data/dataset.h"
 
 namespace hornbeam::bindings {
+
+using data::Column;
+using data::Dataset;
+using data::encode_bytes;
+using data::encode_categories;
+using data::encode_numeric;
+using data::encode_rows;
+using data::encode_sparse;
 
 namespace {
 

@@ -1,8 +1,11 @@
 // Density trees: columns of numbers in, a Tree out.
 #include "arrays.h"
-#include "hornbeam/density.h"
+#include "density/density.h"
 
 namespace hornbeam::bindings {
+
+using density::DensityParams;
+using density::grow_density_tree;
 
 void bind_density(nb::module_& module) {
   module.def(

@@ -4,6 +4,11 @@
 
 namespace hornbeam::bindings {
 
+using explain::Explainer;
+using predict::TableRows;
+using predict::Unseen;
+using tree::Tree;
+
 namespace {
 
 using explain::Explainer;

@@ -1,10 +1,20 @@
 // Forests: draws of rows and features, and many trees at once.
 #include <cmath>
 
+#include "grow/forest.h"
 #include "growing.h"
-#include "hornbeam/forest.h"
 
 namespace hornbeam::bindings {
+
+using grow::draw_features;
+using grow::draw_rows;
+using grow::draw_units;
+using grow::DrawnRows;
+using grow::Draws;
+using grow::ForestParams;
+using grow::grow_forest;
+using grow::GrownTree;
+using grow::member_key;
 
 namespace {
 

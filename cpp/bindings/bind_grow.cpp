@@ -1,8 +1,12 @@
 // Growing: an encoded table, a target and parameters in, a Tree out.
+#include "base/parallel.h"
 #include "growing.h"
-#include "hornbeam/parallel.h"
 
 namespace hornbeam::bindings {
+
+using criterion::Sample;
+using grow::grow_tree;
+using grow::GrownTree;
 
 namespace {
 

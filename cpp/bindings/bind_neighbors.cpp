@@ -1,8 +1,16 @@
 // Nearest neighbours: a matrix of points in, an index out; queries in, rows and distances out.
 #include "arrays.h"
-#include "hornbeam/neighbors.h"
+#include "neighbors/neighbors.h"
 
 namespace hornbeam::bindings {
+
+using neighbors::first_unusable;
+using neighbors::MatrixView;
+using neighbors::Metric;
+using neighbors::MetricKind;
+using neighbors::NeighborIndex;
+using neighbors::NeighborTable;
+using neighbors::Structure;
 
 namespace {
 

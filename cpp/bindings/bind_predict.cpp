@@ -1,8 +1,20 @@
 // Prediction: leaves of rows, and what the trees say about them added up.
 #include "arrays.h"
-#include "hornbeam/predictor.h"
+#include "predict/predictor.h"
 
 namespace hornbeam::bindings {
+
+using data::Dataset;
+using predict::Counting;
+using predict::EncodedRows;
+using predict::Predictor;
+using predict::PredictPath;
+using predict::RowSource;
+using predict::Stages;
+using predict::TableRows;
+using predict::TreeRange;
+using predict::Unseen;
+using tree::Tree;
 
 namespace {
 

@@ -1,10 +1,24 @@
 // Pruning: a Tree in, a smaller Tree out, and what was cut as a dict of arrays; and the validation errors it
 // goes by.
 #include "arrays.h"
-#include "hornbeam/prune.h"
-#include "hornbeam/validation.h"
+#include "prune/prune.h"
+#include "prune/validation.h"
 
 namespace hornbeam::bindings {
+
+using prune::collapse;
+using prune::cost_complexity_path;
+using prune::CostComplexityPath;
+using prune::prune_cost_complexity;
+using prune::prune_pessimistic;
+using prune::prune_reduced_error;
+using prune::PruneCost;
+using prune::PrunedTree;
+using prune::PruningLog;
+using prune::upper_error_rate;
+using prune::validation_sums;
+using prune::ValidationSums;
+using tree::Tree;
 
 namespace {
 

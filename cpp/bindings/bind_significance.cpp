@@ -1,10 +1,17 @@
 // Tails of distributions and the merging of categories, for tests and for tables of candidate splits.
 #include "arrays.h"
-#include "hornbeam/math.h"
-#include "hornbeam/merge.h"
-#include "hornbeam/significance.h"
+#include "base/math.h"
+#include "criterion/significance.h"
+#include "split/merge_categories.h"
 
 namespace hornbeam::bindings {
+
+using criterion::chi2_log_sf;
+using criterion::f_log_sf;
+using split::kMostComparedPairwise;
+using split::merge_categories;
+using split::MergeTable;
+using split::n_ways_to_group;
 
 namespace {
 

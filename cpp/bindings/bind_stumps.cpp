@@ -1,8 +1,11 @@
 // Stumps of least weighted error: an encoded table and classes once, then weights in, a tree out, many times.
 #include "growing.h"
-#include "hornbeam/stumps.h"
+#include "stumps/stumps.h"
 
 namespace hornbeam::bindings {
+
+using stumps::Stump;
+using stumps::StumpSearch;
 
 namespace {
 

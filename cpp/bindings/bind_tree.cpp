@@ -5,9 +5,18 @@
 #include <utility>
 
 #include "arrays.h"
-#include "hornbeam/tree.h"
+#include "tree/tree.h"
 
 namespace hornbeam::bindings {
+
+using tree::FeatureCategories;
+using tree::find_fault;
+using tree::Gaps;
+using tree::kNoTable;
+using tree::table_words;
+using tree::Tree;
+using tree::TreeArray;
+using tree::TreeSurrogates;
 
 namespace {
 

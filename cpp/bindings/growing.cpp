@@ -4,6 +4,14 @@
 
 namespace hornbeam::bindings {
 
+using criterion::BranchCells;
+using criterion::Criterion;
+using criterion::LeafValue;
+using criterion::ScoreBranches;
+using grow::Growth;
+using grow::Missing;
+using split::CategoricalSplit;
+
 namespace {
 
 template <class Enum>

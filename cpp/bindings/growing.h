@@ -2,9 +2,13 @@
 #pragma once
 
 #include "arrays.h"
-#include "hornbeam/grower.h"
+#include "grow/grower.h"
 
 namespace hornbeam::bindings {
+
+using criterion::Target;
+using data::Dataset;
+using grow::GrowParams;
 
 // Throws ValueError unless the target and its weights have one row per row of the table.
 void check_target(const Dataset& data, const Target& target);

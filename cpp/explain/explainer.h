@@ -11,11 +11,16 @@
 #include <span>
 #include <vector>
 
+#include "base/cancel.h"
 #include "explain/quadrature.h"
-#include "hornbeam/cancel.h"
-#include "hornbeam/predictor.h"
+#include "predict/predictor.h"
 
 namespace hornbeam::explain {
+
+using predict::RowSource;
+using predict::Unseen;
+using tree::Gaps;
+using tree::Tree;
 
 // How trees are added up. Tree t adds weights[t] times the values of a leaf, or times 1 for its largest value
 // (with `votes`), to the scores; to score adds_to[t] alone if there are such.

@@ -4,6 +4,8 @@
 
 namespace hornbeam::explain {
 
+using tree::kNoTable;
+
 void PatternWalk::begin(const CutTree& cut, std::size_t n_rows) {
   const auto n_levels = static_cast<std::size_t>(cut.n_levels);
   n_rows_ = n_rows;

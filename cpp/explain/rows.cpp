@@ -4,6 +4,11 @@
 
 namespace hornbeam::explain {
 
+using data::kUnseenCategory;
+using tree::Gaps;
+using tree::kNoTable;
+using tree::TreeSurrogates;
+
 namespace {
 
 std::int32_t branch_of_surrogate(const TreeSurrogates& all, std::size_t surrogate, double value) {

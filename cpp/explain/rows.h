@@ -6,11 +6,15 @@
 #include <span>
 #include <vector>
 
-#include "hornbeam/predict/rows.h"
-#include "hornbeam/predictor.h"
-#include "hornbeam/tree.h"
+#include "predict/predictor.h"
+#include "predict/rows.h"
+#include "tree/tree.h"
 
 namespace hornbeam::explain {
+
+using predict::RowSource;
+using predict::Unseen;
+using tree::Tree;
 
 // Values of the features that the trees test, for some rows.
 class RowBlock {

@@ -13,9 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "hornbeam/tree.h"
+#include "tree/tree.h"
 
 namespace hornbeam::explain {
+
+using tree::Tree;
 
 inline constexpr int kMostBits = 8;                // a pattern is a byte
 inline constexpr std::int32_t kMostLevels = 4096;  // deeper trees are walked

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hornbeam/parallel.h"
+#include "base/parallel.h"
 
 namespace hornbeam::explain {
 

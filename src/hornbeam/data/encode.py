@@ -15,7 +15,7 @@ from hornbeam.data.table import Column, Schema, SparseColumn, Table
 
 __all__ = ["Encoded", "core_column", "encode"]
 
-_QUANTILE_SAMPLE_ROWS = 200_000  # as in binning.cpp; another number here costs time, and changes nothing else
+_QUANTILE_SAMPLE_ROWS = 200_000  # as in data/binning.cpp; another number costs time, and changes nothing else
 
 
 @dataclass(frozen=True, eq=False)

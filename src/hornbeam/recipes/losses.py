@@ -1,6 +1,6 @@
 """The losses of gradient boosting as Python sees them: targets, where scores start, what a score means.
 
-The core has the derivatives of the losses of this library (cpp/include/hornbeam/boost/losses.h, with the
+The core has the derivatives of the losses of this library (cpp/boost/losses.h, with the
 formulas). Here is the rest of each: `check` refuses targets it cannot take, `baseline` is the best constant
 score, `row_losses` is the loss itself, `answers` turns scores into predictions. Arrays of scores are rows x
 scores; y has a number per row, or the code of its class. A loss of the user's own is an object with a method

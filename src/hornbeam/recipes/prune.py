@@ -2,7 +2,7 @@
 
 In comes a tree and, for the first two, rows to judge it by; out goes a `Pruned`: the smaller tree, a log of
 every cut, and for cost complexity the table of the nested sequence from which one tree was chosen. The cuts
-are found in C++ (prune.h says how); this file says on what evidence.
+are found in C++ (prune/prune.h says how); this file says on what evidence.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,0 +1,52 @@
+// Loops of threads that work on different things, for a thread that has nothing to do to join.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/shares.h"
+
+namespace hornbeam {
+
+class OpenLoops {
+ public:
+  using Task = std::function<void(std::size_t, int)>;
+
+  // `opened` is called whenever there is a loop to join.
+  explicit OpenLoops(std::function<void()> opened) : opened_(std::move(opened)) {}
+
+  // Calls task(index, worker) for every index in [0, n_tasks), on this thread as `worker` from the first on
+  // and on those that join from the last on. Returns when all are done. The first exception ends the loop and
+  // is rethrown here.
+  void run(std::size_t n_tasks, int worker, const Task& task);
+
+  // Whether there is a loop to join.
+  bool has_tasks();
+
+  // Works on somebody's loop, if there is one, until its tasks are handed out.
+  void join(int worker);
+
+ private:
+  struct Loop {
+    Loop(std::size_t n_tasks, const Task& t) : shares(n_tasks, 1), task(t) {}
+    void work(int worker, bool is_owner);
+
+    Shares shares;
+    const Task& task;
+    std::atomic<int> n_joined{0};
+    std::atomic<bool> failed{false};
+    std::exception_ptr error;  // of the first that failed
+  };
+
+  Loop* find();
+
+  std::function<void()> opened_;
+  SpinLock lock_;  // of the list
+  std::vector<Loop*> open_;
+};
+
+}  // namespace hornbeam

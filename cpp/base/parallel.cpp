@@ -1,0 +1,184 @@
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/platform.h"
+#include "base/shares.h"
+
+namespace hornbeam {
+
+namespace {
+
+thread_local bool inside_task = false;
+std::atomic<bool> refused{false};
+
+struct Batch {
+  Batch(std::size_t n_tasks, int n_workers, const std::function<void(std::size_t, int)>& t)
+      : shares(n_tasks, n_workers), task(t) {}
+
+  Shares shares;
+  const std::function<void(std::size_t, int)>& task;
+  std::exception_ptr error{};
+  std::mutex error_mutex{};
+
+  void run(int worker) {
+    const DefaultFloatingPoint floating_point;
+    inside_task = true;
+    try {
+      while (const std::optional<std::size_t> index = shares.take(worker)) task(*index, worker);
+    } catch (...) {
+      shares.end();
+      const std::lock_guard lock(error_mutex);
+      if (!error) error = std::current_exception();
+    }
+    inside_task = false;
+  }
+};
+
+// Threads wait for a batch; `generation` tells a new one from the old. Only one batch runs at a time: a
+// second caller finds the pool busy and does its work alone, which is also what keeps concurrent fits from
+// oversubscribing.
+class Pool {
+ public:
+  bool try_run(Batch& batch, int n_threads, Cancel* cancel) {
+    if (busy_.exchange(true)) return false;
+    ensure_threads(n_threads - 1);
+    publish(batch, std::min(n_threads - 1, static_cast<int>(threads_.size())));
+    batch.run(0);
+    close();
+    wait_a_little([&] { return running_ == 0; });
+    if (running_ > 0) wait_for_helpers(cancel);
+    busy_.store(false);
+    return true;
+  }
+
+ private:
+  void publish(Batch& batch, int n_helpers) {
+    {
+      const std::lock_guard lock(state_);
+      batch_ = &batch;
+      asked_ = wanted_ = n_helpers;
+      running_ = n_helpers;
+      started_ = 0;
+    }
+    generation_.fetch_add(1);
+    generation_.notify_all();
+  }
+
+  // Helpers that have not woken yet are no longer needed: the tasks are all handed out.
+  void close() {
+    const std::lock_guard lock(state_);
+    running_ -= wanted_ - started_;
+    wanted_ = started_;
+  }
+
+  void wait_for_helpers(Cancel* cancel) {
+    std::unique_lock lock(done_mutex_);
+    while (!done_.wait_for(lock, std::chrono::milliseconds(50), [&] { return running_ == 0; })) {
+      if (cancel == nullptr) continue;
+      lock.unlock();  // asking the host may take a while, and tasks end meanwhile
+      if (!cancel->requested() && cancel->ask_host()) cancel->request();
+      lock.lock();
+    }
+  }
+
+  void ensure_threads(int n) {
+    while (static_cast<int>(threads_.size()) < n) {
+      try {
+        threads_.emplace_back([this, number = static_cast<int>(threads_.size())] { serve(number); });
+        threads_.back().detach();
+      } catch (const std::exception&) {  // a limit on threads or memory: work on with fewer
+        refused = true;
+        break;
+      }
+    }
+  }
+
+  void serve(int number) {
+    int seen = 0;
+    for (;;) {
+      wait_a_little([&] { return generation_.load(std::memory_order_relaxed) != seen; });
+      generation_.wait(seen);
+      seen = generation_;
+      Batch* batch = join(number);
+      if (batch == nullptr) continue;  // too late for this one; the next may follow at once
+      batch->run(number + 1);
+      if (running_.fetch_sub(1) == 1) {
+        {
+          const std::lock_guard lock(done_mutex_);
+        }  // the caller sleeps, or has not looked yet
+        done_.notify_all();
+      }
+    }
+  }
+
+  Batch* join(int number) {
+    const std::lock_guard lock(state_);
+    if (number >= asked_ || started_ >= wanted_) return nullptr;
+    ++started_;
+    return batch_;
+  }
+
+  std::atomic<bool> busy_{false};
+  std::atomic<int> generation_{0};
+  SpinLock state_;  // of the next four
+  Batch* batch_ = nullptr;
+  int asked_ = 0;   // threads that the batch was published for, the first of the pool
+  int wanted_ = 0;  // those of them that it still has work for
+  int started_ = 0;
+  std::atomic<int> running_{0};
+  std::mutex done_mutex_;
+  std::condition_variable done_;
+  std::vector<std::thread> threads_;
+};
+
+std::atomic<Pool*> current_pool{nullptr};
+
+void forget_pool_after_fork() {
+  // The parent's threads do not exist here and its locks may be held: leave the old pool as it is and start
+  // anew.
+  current_pool.store(nullptr);
+  inside_task = false;
+}
+
+Pool& pool() {
+  Pool* existing = current_pool.load();
+  if (existing != nullptr) return *existing;
+  static std::once_flag registered;
+  std::call_once(registered, [] { on_fork_in_child(forget_pool_after_fork); });
+  Pool* fresh = new Pool();  // lives as long as the process: its threads wait on it
+  if (current_pool.compare_exchange_strong(existing, fresh)) return *fresh;
+  delete fresh;
+  return *existing;
+}
+
+}  // namespace
+
+bool thread_was_refused() {
+  return refused.exchange(false);
+}
+
+void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
+                  Cancel* cancel) {
+  if (n_tasks == 0) return;
+  if (inside_task) {  // this thread has been set up for tasks already
+    for (std::size_t i = 0; i < n_tasks; ++i) task(i, 0);
+  } else {
+    const int useful = static_cast<int>(std::min<std::size_t>(n_tasks, std::max(1, n_threads)));
+    Batch batch(n_tasks, useful, task);
+    if (useful == 1 || !pool().try_run(batch, useful, cancel)) batch.run(0);
+    if (batch.error) std::rethrow_exception(batch.error);
+  }
+  if (cancel != nullptr && cancel->requested()) throw Cancelled();
+}
+
+}  // namespace hornbeam

@@ -1,0 +1,252 @@
+// Growing one boosted tree: derivatives of the loss come in, the nodes of a tree and the rows of its leaves
+// go out. The frontier, the split and the finished tree are those of every other tree; what differs is how a
+// node finds its test: from a histogram of fixed-point sums, of which the larger child's is its parent's
+// minus its sibling's.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/cancel.h"
+#include "boost/boost_kernels.h"
+#include "boost/cells.h"
+#include "boost/cuts.h"
+#include "boost/histogram.h"
+#include "boost/many_categories.h"
+#include "boost/row_sets.h"
+#include "boost/shared_pass.h"
+#include "boost/stock.h"
+#include "boost/tiles.h"
+#include "data/dataset.h"
+#include "grow/branchwork.h"
+#include "grow/frontier.h"
+
+namespace hornbeam::boost {
+
+using grow::Branchwork;
+using grow::Frontier;
+using grow::Growth;
+using grow::OpenNode;
+
+// Limits of 0 mean "none".
+struct BoostParams {
+  Growth growth = Growth::kBestFirst;
+  std::int32_t max_depth = 0;
+  std::int64_t max_leaf_nodes = 31;
+  std::int64_t min_samples_leaf = 20;
+  double min_hessian_leaf = 1e-3;
+  double l1 = 0.0;
+  double l2 = 0.0;
+  double min_split_gain = 0.0;
+  std::int32_t max_features = 0;       // features tried per node
+  std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
+  // Groups of features that may occur on one path together; empty for all.
+  std::vector<std::vector<FeatureId>> interactions;
+  // Hessian added to every category's when they are put in order, and to branches when sets are judged.
+  double category_smoothing = 10.0;
+  bool one_vs_rest = false;  // tests on categories single one out, as if each had a column
+  int n_threads = 1;
+};
+
+// First and second derivatives of the loss by the score, one per row of the data set.
+struct Derivatives {
+  std::span<const float> gradients;
+  std::span<const float> hessians;  // empty: all are 1
+  bool weighted = false;            // rows have weights, so their derivatives have no common scale
+};
+
+// The rows of one leaf, ascending.
+struct LeafRows {
+  NodeId node;
+  std::span<const BoostEntry> entries;
+};
+
+class BoostGrower {
+ public:
+  // Features without a slot in `tiles` are categorical.
+  // Several growers may share a pool. Only one on the thread that called in from Python may ask it for
+  // signals.
+  BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params, HistogramPool& pool,
+              bool on_calling_thread = true);
+  int n_threads() const { return params_.n_threads; }
+
+  // How a tree turns derivatives into fixed point.
+  struct Scale {
+    bool packed = true;
+    bool constant_hessian = true;
+    double gradient = 1.0;  // fixed point = real * scale
+    double hessian = 1.0;
+    std::int64_t largest_hessian = 1;  // of one row, in fixed point
+    bool has_hessian = true;           // without any, nothing can be gained
+  };
+  // Where a tree begins; without a histogram its rows are counted when it grows.
+  struct Root {
+    Scale scale;
+    Histogram* histogram = nullptr;
+  };
+  // Begins several trees on the same rows (ascending; empty for all), each of which must then grow; what can
+  // be counted for many at once is.
+  std::vector<Root> plan_roots(std::span<const Derivatives> trees, std::span<const RowId> rows,
+                               Cancel& cancel);
+
+  // Grows a tree on `rows` and the features marked in `features` (empty for all). Random draws at nodes are
+  // functions of `key`.
+  void grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
+            std::span<const char> features, std::uint64_t key, Cancel& cancel);
+
+  Branchwork& nodes() { return work_; }
+  const std::vector<LeafRows>& leaves() const { return leaves_; }
+  // Rows that were not grown on: the leaf that each would fall into.
+  NodeId leaf_of(RowId row) const;
+  // The bounds that monotonic constraints put on what a node may say.
+  struct Bounds {
+    double lower;
+    double upper;
+  };
+  Bounds bounds_of(NodeId node) const {
+    const NodeState& state = states_[static_cast<std::size_t>(node)];
+    return {state.lower, state.upper};
+  }
+
+ private:
+  // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of marks.
+  static constexpr std::size_t kRowsPerTask = 1 << 12;
+  static constexpr std::size_t kSparsest = 8;
+  static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }
+
+  friend class SideBySide;  // prepares nodes while others are carried out
+  struct Prepared;
+  // How far a node is whose test has been found.
+  enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };
+
+  // What the grower knows about a node besides OpenNode.
+  struct NodeState {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    int side = 0;               // which of the two entry lists holds its rows
+    RowSet* members = nullptr;  // the same rows as a set, while they are many
+    Histogram* histogram = nullptr;
+    WideCell total{};
+    double lower = -kInfinity;
+    double upper = kInfinity;
+    std::vector<std::size_t> groups;  // of `interactions`: those that hold every feature tested above
+    Stage stage = Stage::kWaiting;
+    int home = 0;  // the worker that wrote the list of its rows, or most of it
+    std::unique_ptr<Prepared> prepared;
+    std::size_t n_rows() const { return end - begin; }
+  };
+  // The outcome of a node's test, before the node's turn has come: its children, and their tests if they have
+  // any.
+  struct Prepared {
+    NodeState children[2];
+    std::optional<OpenNode> open[2];
+  };
+  struct Worker {
+    CutFinder cuts;
+    ManyCategories many;
+    std::vector<std::uint64_t> marks;
+    std::vector<std::uint32_t> rows_by_code;
+  };
+
+  Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
+  void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
+  void open_root(Frontier& frontier, Histogram* counted);
+  void grow_side_by_side(Frontier& frontier);
+  void prepare(const OpenNode& node, NodeState& state, Team team, bool is_last);
+  void find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team, Prepared& out);
+  void carry_out(Frontier& frontier, OpenNode& node);
+  // Some of a node's rows: a bit for each, set for branch 0.
+  struct Piece {
+    const std::uint64_t* marks;
+    SetCounts counts;
+  };
+  std::vector<Piece> mark_listed(const NodeState& node, const Split& split, Team team);
+  std::vector<Piece> mark_members(const Split& split, RowSet& members, RowSet& left, Team team);
+  void send(const NodeState& node, std::span<const Piece> pieces, std::size_t n_left, Team team);
+  void partition(NodeState& node, const Split& split, NodeState* children, Team team);
+  static Team team_for(const NodeState& node, Team team);
+  std::uint64_t* marks_of(Team team, std::size_t n_rows);
+  // Whether a set of rows has so few of the table's that a list is the better way to go through them.
+  bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
+  void release(NodeState& node);
+  void release_hopeless(const Frontier& frontier);
+  bool may_split(const NodeState& node, std::int32_t depth) const;
+  void sum_child(const NodeState& parent, const Split& split, NodeState& left) const;
+  void bound_children(FeatureId feature, NodeState* children) const;
+  double value_of(const NodeState& node) const;
+  std::vector<std::size_t> groups_with(FeatureId feature, const std::vector<std::size_t>& groups) const;
+  void describe(NodeId id);
+  Team everyone() const { return {0, static_cast<int>(workers_.size()), nullptr}; }
+  bool is_large(const OpenNode& node) const;
+  // Whether all threads should work on the next node together.
+  bool takes_everyone(const Frontier& frontier) const;
+  Worker& first_of(Team team) { return workers_[static_cast<std::size_t>(team.first)]; }
+  NodeState& state_of(NodeId id) { return states_[static_cast<std::size_t>(id)]; }
+  const NodeState& state_of(NodeId id) const { return states_[static_cast<std::size_t>(id)]; }
+
+  std::span<const BoostEntry> entries_of(const NodeState& node) const {
+    return {entries_[node.side].data() + node.begin, node.n_rows()};
+  }
+  NodeRows rows_of(const NodeState& node) const {
+    return {entries_of(node), scale_.packed ? nullptr : pairs_.data()};
+  }
+  bool needs_wide(const NodeState& node) const { return !scale_.packed || node.n_rows() > kMostPackedRows; }
+  std::size_t n_splits_left() const;
+
+  // The search for a node's test, once its histogram is at hand.
+  struct Search {
+    NodeState* node;
+    CutTerms terms;
+    OpenNode open;
+    std::vector<char> allowed;  // per feature; empty for all
+    std::vector<Cut> cuts;      // per feature; empty if the node must stay a leaf
+  };
+  Search start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const;
+  Cut find_cut(const Search& search, int feature, Worker& worker,
+               std::span<const std::uint32_t> rows_by_code = {});
+  void search_feature(Search& search, int feature, Worker& worker);
+  std::optional<OpenNode> settle(Search& search, Worker& worker);
+  bool verify_rows(Search& search, int feature, Worker& worker);
+  Split split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const;
+  void name_rest(Split& split) const;
+  CutTerms terms_of(const NodeState& node) const;
+  BranchLimits limits_of(const NodeState& node, int feature) const;
+  CutTerms terms_for(const Column& column, CutTerms terms) const;
+  // Features whose sums are read together: those of a slot, or one without.
+  struct Lot {
+    int slot = Digit::kNoSlot;
+    std::vector<FeatureId> features;
+  };
+  void for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task);
+  void search_lot(Search& search, const Lot& lot, Worker& worker);
+  bool may_cut(const Search& search, int slot) const;
+
+  const Dataset& data_;
+  BoostParams params_;
+  bool on_calling_thread_;
+  Cancel* cancel_ = nullptr;
+  const Tiles& tiles_;
+  std::vector<Lot> lots_;
+  // Per feature, with one_vs_rest: the categories that the table has.
+  std::vector<std::vector<Code>> categories_;
+  HistogramBuilder builder_;
+  SharedPass shared_pass_;
+  HistogramPool& pool_;
+  Stock<RowSet> row_sets_;
+  std::vector<Worker> workers_;
+  Buffer<BoostEntry> entries_[2];
+  Buffer<FixedPair> pairs_;
+  Scale scale_;
+  std::span<const char> features_;
+  std::uint64_t key_ = 0;
+  Branchwork work_;
+  std::deque<NodeState> states_;  // its members never move: they are read while the tree grows
+  std::vector<LeafRows> leaves_;
+};
+
+}  // namespace hornbeam::boost

@@ -1,0 +1,233 @@
+#include "boost/booster.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/parallel.h"
+
+namespace hornbeam::boost {
+
+using grow::assemble;
+using grow::NodeRecord;
+
+namespace {
+
+constexpr std::size_t kRowsPerTask = 1 << 14;
+constexpr std::size_t kManyRows = 100'000;
+constexpr std::size_t kVeryManyRows = 600'000;
+constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
+
+// Values are rounded once, here, so that every way to predict adds the same numbers (docs/decisions).
+double rounded(double value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
+}  // namespace
+
+Booster::Booster(const Dataset& data, const BoostParams& params, double learning_rate, int n_scores,
+                 std::span<const float> y, std::span<const float> weights, Cancel& cancel)
+    : data_(data),
+      params_(params),
+      learning_rate_(learning_rate),
+      n_scores_(n_scores),
+      y_(y),
+      weights_(weights),
+      tiles_(data, params.n_threads, cancel),
+      histograms_(tiles_.n_slots()),
+      grower_(data, tiles_, params, histograms_),
+      scores_(data.n_rows() * static_cast<std::size_t>(n_scores)),
+      gradients_(data.n_rows() * static_cast<std::size_t>(n_scores)),
+      hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {
+  if (data.n_rows() >= kManyRows) return_unused_memory();  // of reading and binning; the peak is yet to come
+}
+
+void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
+  const std::size_t n = data_.n_rows();
+  if (loss.kind == LossKind::kHuber) {
+    std::vector<double> sizes(n);
+    for (std::size_t i = 0; i < n; ++i) sizes[i] = std::abs(scores_[i] - static_cast<double>(y_[i]));
+    std::vector<double> weights(weights_.begin(), weights_.end());
+    huber_delta_ = weighted_quantile(sizes, weights, loss.parameter);
+  }
+  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
+               [&](std::size_t task, int) {
+                 const LossRows rows{scores_.data(),
+                                     y_.data(),
+                                     weights_.empty() ? nullptr : weights_.data(),
+                                     n,
+                                     task * kDerivativesPerTask,
+                                     std::min((task + 1) * kDerivativesPerTask, n)};
+                 float* hessians = loss.hessian_is_one() && weights_.empty() ? nullptr : hessians_.data();
+                 boost::compute_derivatives(loss, n_scores_, rows, huber_delta_, gradients_.data(), hessians);
+               },
+               &cancel);
+}
+
+// The unquantised sums of each leaf, block by block in a fixed order: the same bits for any number of
+// threads.
+std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& row_leaves, int score,
+                                          bool hessian_is_one, Cancel& cancel) {
+  struct Block {
+    std::vector<RowLeaves::Sums> derivatives;
+    std::vector<RowLeaves::Sums> weights;
+  };
+  std::vector<Block> blocks(row_leaves.n_blocks());
+  const float* hessians = hessian_is_one ? nullptr : this->hessians(score).data();
+  parallel_for(
+      blocks.size(), grower.n_threads(),
+      [&](std::size_t block, int) {
+        row_leaves.note(block);
+        blocks[block].derivatives = row_leaves.sum(block, gradients(score).data(), hessians);
+        if (!weights_.empty()) blocks[block].weights = row_leaves.sum(block, weights_.data(), nullptr);
+      },
+      &cancel);
+  std::vector<LeafSums> sums(grower.leaves().size());
+  for (std::size_t leaf = 0; leaf < sums.size(); ++leaf) {
+    const auto n = static_cast<double>(grower.leaves()[leaf].entries.size());
+    sums[leaf] = {0.0, hessian_is_one ? n : 0.0, weights_.empty() ? n : 0.0};
+    for (const Block& block : blocks) {
+      sums[leaf].gradient += block.derivatives[leaf].first;
+      sums[leaf].hessian += block.derivatives[leaf].second;
+      if (!weights_.empty()) sums[leaf].weight += block.weights[leaf].first;
+    }
+  }
+  return sums;
+}
+
+// A leaf whose loss has no curvature left gives Newton's step no length: it says nothing.
+double Booster::newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
+                             const std::optional<Loss>& loss) const {
+  const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1);
+  const double curvature = sums.hessian + params_.l2;
+  const double length = size == 0 || !(curvature > 0) ? 0.0 : size / curvature;
+  const double step = sums.gradient > 0 ? -length : length;
+  return std::clamp(loss ? loss->shortened(step, sums) : step, bounds.lower, bounds.upper);
+}
+
+double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score) {
+  const double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
+  std::vector<double> residuals;
+  std::vector<double> weights;
+  for (const BoostEntry entry : leaf.entries) {
+    const RowId row = row_of(entry);
+    residuals.push_back(static_cast<double>(y_[row]) - scores[row]);
+    if (!weights_.empty()) weights.push_back(static_cast<double>(weights_[row]));
+  }
+  return std::clamp(refitted_value(loss, huber_delta_, residuals, weights), bounds.lower, bounds.upper);
+}
+
+void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score,
+                            std::span<const RowId> rows, Cancel& cancel) {
+  double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
+  const std::vector<double>& values = grower.nodes().values;
+  std::vector<double> by_leaf;
+  for (const LeafRows& leaf : grower.leaves()) by_leaf.push_back(values[static_cast<std::size_t>(leaf.node)]);
+  parallel_for(
+      row_leaves.n_blocks(), grower.n_threads(),
+      [&](std::size_t block, int) { row_leaves.add(block, by_leaf, scores); }, &cancel);
+  if (rows.empty()) return;
+  // Rows that were left out walk down the tree.
+  const std::size_t n = data_.n_rows();
+  parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, grower.n_threads(),
+               [&](std::size_t task, int) {
+                 const auto begin = static_cast<RowId>(task * kRowsPerTask);
+                 const auto end = static_cast<RowId>(std::min((task + 1) * kRowsPerTask, n));
+                 auto next = std::lower_bound(rows.begin(), rows.end(), begin);
+                 for (RowId row = begin; row < end; ++row) {
+                   if (next != rows.end() && *next == row) {
+                     ++next;
+                   } else {
+                     scores[row] += values[static_cast<std::size_t>(grower.leaf_of(row))];
+                   }
+                 }
+               },
+               &cancel);
+}
+
+// An inner node says what its rows get on average; children come after their parents, so the walk is
+// backwards.
+void Booster::describe_inner_nodes(Branchwork& work) {
+  for (std::size_t id = work.nodes.size(); id-- > 0;) {
+    NodeRecord& node = work.nodes[id];
+    if (node.split < 0) continue;
+    const auto left = static_cast<std::size_t>(node.first_child);
+    const double left_weight = work.nodes[left].weight;
+    const double right_weight = work.nodes[left + 1].weight;
+    node.weight = left_weight + right_weight;
+    work.values[id] =
+        rounded((left_weight * work.values[left] + right_weight * work.values[left + 1]) / node.weight);
+  }
+}
+
+std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const char> features,
+                                std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
+                                Cancel& cancel) {
+  const bool constant = loss && loss->hessian_is_one() && weights_.empty();
+  std::vector<Derivatives> derivatives;
+  for (int score = 0; score < n_scores_; ++score) {
+    derivatives.push_back(
+        {gradients(score), constant ? std::span<const float>() : hessians(score), !weights_.empty()});
+  }
+  // Trees whose roots are counted together; more of them at once would only take more memory.
+  const std::size_t most = std::max(SharedPass::kMostTrees, static_cast<std::size_t>(params_.n_threads));
+  std::vector<Tree> trees(derivatives.size());
+  for (std::size_t first = 0; first < trees.size(); first += most) {
+    const auto together = std::span(derivatives).subspan(first, std::min(most, trees.size() - first));
+    const std::vector<BoostGrower::Root> roots = grower_.plan_roots(together, rows, cancel);
+    const auto grow_tree = [&](BoostGrower& grower, std::size_t i) {
+      grower.grow(together[i], roots[i], rows, features, keys[first + i], cancel);
+      trees[first + i] = finish_tree(grower, static_cast<int>(first + i), rows, constant, loss, cancel);
+    };
+    const std::size_t n_alone = n_with_own_grower(together.size());
+    parallel_for(
+        n_alone, params_.n_threads,
+        [&](std::size_t i, int worker) { grow_tree(own_growers_[static_cast<std::size_t>(worker)], i); },
+        &cancel);
+    for (std::size_t i = n_alone; i < together.size(); ++i) grow_tree(grower_, i);
+  }
+  return trees;
+}
+
+// A thread with a tree of its own never waits for another, so trees grow side by side while there is one for
+// every thread. Not on very many rows: each tree takes a list of them, and one tree alone keeps all threads
+// busy.
+std::size_t Booster::n_with_own_grower(std::size_t n_trees) {
+  const auto n_threads = static_cast<std::size_t>(params_.n_threads);
+  if (n_threads < 2 || n_trees < n_threads || data_.n_rows() > kVeryManyRows) return 0;
+  BoostParams alone = params_;
+  alone.n_threads = 1;
+  for (std::size_t worker = own_growers_.size(); worker < n_threads; ++worker) {
+    own_growers_.emplace_back(data_, tiles_, alone, histograms_, worker == 0);
+  }
+  return n_trees - n_trees % n_threads;
+}
+
+// Gives the leaves of the tree that has grown their values, and the rows their new scores.
+Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
+                          const std::optional<Loss>& loss, Cancel& cancel) {
+  const bool refits = loss && loss->refits_leaves();
+  Branchwork& work = grower.nodes();
+  Buffer<std::uint8_t>* room = rooms_.take();
+  RowLeaves row_leaves(grower.leaves(), data_.n_rows(), rows.empty(), *room);
+  const std::vector<LeafSums> sums = sum_leaves(grower, row_leaves, score, hessian_is_one, cancel);
+  parallel_for(
+      sums.size(), refits ? grower.n_threads() : 1,
+      [&](std::size_t leaf, int) {
+        const LeafRows& leaf_rows = grower.leaves()[leaf];
+        const BoostGrower::Bounds bounds = grower.bounds_of(leaf_rows.node);
+        const double value =
+            refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(sums[leaf], bounds, loss);
+        const auto node = static_cast<std::size_t>(leaf_rows.node);
+        work.values[node] = rounded(learning_rate_ * value);
+        work.nodes[node].weight = sums[leaf].weight;
+      },
+      &cancel);
+  describe_inner_nodes(work);
+  add_to_scores(grower, row_leaves, score, rows, cancel);
+  rooms_.give_back(room);
+  std::vector<Branchwork> parts;
+  parts.push_back(std::move(work));
+  return assemble(data_, parts, 1, 1);
+}
+
+}  // namespace hornbeam::boost

@@ -1,0 +1,76 @@
+// The state of a boosting fit between rounds: scores of all rows, derivatives, the grower with its memory.
+// A round: `compute_derivatives` (or writing `gradients` and `hessians`, for a loss from outside), then
+// `grow`.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "boost/boost_grower.h"
+#include "boost/losses.h"
+#include "boost/row_leaves.h"
+#include "boost/stock.h"
+#include "boost/tiles.h"
+#include "tree/tree.h"
+
+namespace hornbeam::boost {
+
+using tree::Tree;
+
+class Booster {
+ public:
+  // y and weights (empty for none) have one element per row and stay alive.
+  Booster(const Dataset& data, const BoostParams& params, double learning_rate, int n_scores,
+          std::span<const float> y, std::span<const float> weights, Cancel& cancel);
+
+  // [score][row]
+  std::span<double> scores() { return scores_.span(); }
+  std::span<float> gradients(int score) { return row_of_scores(gradients_, score); }
+  std::span<float> hessians(int score) { return row_of_scores(hessians_, score); }
+
+  void compute_derivatives(const Loss& loss, Cancel& cancel);
+
+  // Grows a tree per score on the derivatives and adds what its leaves say to the scores of all rows; `keys`
+  // has one key per tree. Without a `loss`, derivatives are from outside and a leaf takes a Newton step.
+  std::vector<Tree> grow(std::span<const RowId> rows, std::span<const char> features,
+                         std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
+                         Cancel& cancel);
+
+ private:
+  template <class T>
+  std::span<T> row_of_scores(Buffer<T>& buffer, int score) {
+    return buffer.span().subspan(static_cast<std::size_t>(score) * data_.n_rows(), data_.n_rows());
+  }
+  std::size_t n_with_own_grower(std::size_t n_trees);
+  Tree finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
+                   const std::optional<Loss>& loss, Cancel& cancel);
+  std::vector<LeafSums> sum_leaves(const BoostGrower& grower, RowLeaves& row_leaves, int score,
+                                   bool hessian_is_one, Cancel& cancel);
+  double newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
+                      const std::optional<Loss>& loss) const;
+  double refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score);
+  void add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score, std::span<const RowId> rows,
+                     Cancel& cancel);
+  static void describe_inner_nodes(Branchwork& work);
+
+  const Dataset& data_;
+  BoostParams params_;
+  double learning_rate_;
+  int n_scores_;
+  std::span<const float> y_;
+  std::span<const float> weights_;
+  Tiles tiles_;
+  HistogramPool histograms_;
+  BoostGrower grower_;                   // all threads work on its tree
+  std::deque<BoostGrower> own_growers_;  // a grower per thread, each with a tree of its own
+  Stock<Buffer<std::uint8_t>> rooms_;    // for RowLeaves, one per tree that is being finished
+  Buffer<double> scores_;
+  Buffer<float> gradients_;
+  Buffer<float> hessians_;
+  double huber_delta_ = 0.0;
+};
+
+}  // namespace hornbeam::boost

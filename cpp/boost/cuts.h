@@ -1,0 +1,86 @@
+// The best test of one feature at one node, from the cells of its histogram.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "boost/boost_kernels.h"
+#include "boost/histogram.h"
+#include "data/dataset.h"
+#include "split/test_finder.h"
+
+namespace hornbeam::boost {
+
+using data::Column;
+using split::Split;
+
+struct Cut {
+  double score = -kInfinity;
+  // Numeric: the last cell on the left. Categorical: how many groups are left, less one; or, where a single
+  // one is left, its number.
+  Code place = 0;
+  bool missing_left = false;
+  bool found = false;
+};
+
+// What a branch must satisfy besides CutTerms.
+struct BranchLimits {
+  std::int64_t node_rows = 0;
+  std::int64_t min_rows = 1;
+  int direction = 0;          // monotonic constraint of the feature
+  double lower = -kInfinity;  // bounds on a branch's value, in units of gradient per hessian
+  double upper = kInfinity;
+  double l2 = 0.0;                  // in such a value
+  double category_smoothing = 0.0;  // in units of hessian
+  bool one_category = false;        // a test on categories has a single one on the left
+};
+
+void write_categories(std::span<const Code> present, const Cut& cut, const BranchLimits& limits,
+                      Split& split);
+
+class CutFinder {
+ public:
+  // The best cut by score. `rows_by_code`, if given, holds the node's rows per code, and then `min_rows`
+  // counts.
+  Cut find(const Column& column, Histogram& histogram, const Digit& digit, const CutTerms& terms,
+           const BranchLimits& limits, std::span<const std::uint32_t> rows_by_code = {});
+
+  // Hessian left of a cut, in fixed point.
+  double left_hessian(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
+                      const BranchLimits& limits);
+
+  // Writes the test that a cut stands for.
+  Split to_split(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
+                 const BranchLimits& limits);
+
+ private:
+  Cut find_one_way(const Column& column, const CutTerms& terms, const BranchLimits& limits, bool missing_left,
+                   std::span<const std::uint32_t> rows_by_code);
+  template <class Cell>
+  const Cell* cells_of(const Cell* joint, const Digit& digit, Cell (&own)[kCellsPerSlot]);
+  void load(const Column& column, Histogram& histogram, const Digit& digit, const BranchLimits& limits);
+  void order_categories(double smoothing);
+  void single_out_categories();
+  void refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,
+                       std::span<const std::uint32_t> rows_by_code, Code missing_code);
+  void refuse_wrong_direction(std::size_t n, const CutTerms& terms, const BranchLimits& limits,
+                              bool missing_left);
+
+  bool wide_ = false;
+  std::size_t n_cells_ = 0;  // known codes, or groups of categories that are present
+  const PackedCell* packed_ = nullptr;
+  const WideCell* wide_cells_ = nullptr;
+  PackedCell own_packed_[kCellsPerSlot];  // of a feature that shares its slot
+  WideCell own_wide_[kCellsPerSlot];
+  WideCell missing_{};
+  bool has_missing_ = false;
+  std::vector<Code> present_;  // categories in the node
+  std::vector<double> keys_;   // what they are put in order by
+  std::vector<Code> order_;    // the same categories in the order of their mean gradient, or by code
+  std::vector<PackedCell> ordered_packed_;
+  std::vector<WideCell> ordered_wide_;
+  double scores_[kCellsPerSlot];
+};
+
+}  // namespace hornbeam::boost

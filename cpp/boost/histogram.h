@@ -1,0 +1,128 @@
+// Histograms of nodes: per slot one cell per joint code, each the sum of the derivatives of the node's rows
+// with that code. Built from rows, or as parent minus sibling; read feature by feature.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/platform.h"
+#include "boost/cells.h"
+#include "boost/stock.h"
+#include "boost/team.h"
+#include "boost/tiles.h"
+
+namespace hornbeam::boost {
+
+// The cells of one node, [slot, code]; packed while the sums fit, else wide.
+class Histogram {
+ public:
+  Histogram(int n_slots, bool wide) : is_wide_(wide) {
+    const std::size_t n_cells = static_cast<std::size_t>(n_slots) * kCellsPerSlot;
+    (wide ? void(wide_ = Buffer<WideCell>(n_cells)) : void(packed_ = Buffer<PackedCell>(n_cells)));
+  }
+  bool is_wide() const { return is_wide_; }
+  PackedCell* packed(int slot) { return packed_.data() + static_cast<std::size_t>(slot) * kCellsPerSlot; }
+  WideCell* wide(int slot) { return wide_.data() + static_cast<std::size_t>(slot) * kCellsPerSlot; }
+  WideCell cell(int slot, std::size_t code) {
+    return is_wide_ ? wide(slot)[code] : widen(packed(slot)[code]);
+  }
+
+ private:
+  bool is_wide_;
+  Buffer<PackedCell> packed_;
+  Buffer<WideCell> wide_;
+};
+
+// A feature's sums by its own codes, from those of its slot's joint codes: all cells whose digit is the same
+// belong together. Those of the digits above are added in halves, long runs that a vector likes; those of the
+// digits below lie side by side.
+template <class Cell>
+void add_up_digit(const Cell* joint, const Digit& digit, Cell* out) {
+  const std::size_t period = std::size_t{digit.step} * digit.n_codes;
+  Cell sums[kCellsPerSlot];
+  const Cell* from = joint;
+  for (std::size_t n_left = digit.n_joint / period; n_left > 1; n_left -= n_left / 2) {
+    const std::size_t n_added = n_left / 2 * period;
+    const std::size_t n_kept = n_left * period - n_added;
+    for (std::size_t i = 0; i < n_added; ++i) sums[i] = from[i] + from[n_kept + i];
+    if (from != sums) std::copy(from + n_added, from + n_kept, sums + n_added);
+    from = sums;
+  }
+  for (std::size_t code = 0; code < digit.n_codes; ++code) {
+    Cell sum{};
+    for (std::size_t i = code * digit.step; i < (code + 1) * digit.step; ++i) sum += from[i];
+    out[code] = sum;
+  }
+}
+
+class HistogramPool {
+ public:
+  explicit HistogramPool(int n_slots) : n_slots_(n_slots) {}
+  Histogram* take(bool wide) { return (wide ? wide_ : packed_).take(n_slots_, wide); }
+  // Takes nullptr for "none".
+  void give_back(Histogram* histogram) {
+    if (histogram != nullptr) (histogram->is_wide() ? wide_ : packed_).give_back(histogram);
+  }
+
+ private:
+  int n_slots_;
+  Stock<Histogram> packed_;
+  Stock<Histogram> wide_;
+};
+
+// The rows of a node and what they add. `pairs` is set in trees with wide cells and looked up by row; in
+// packed trees the entries carry their own.
+struct NodeRows {
+  std::span<const BoostEntry> entries;
+  const FixedPair* pairs = nullptr;
+};
+
+// Sums over some of a node's rows, [slot, code], by one thread.
+struct PartialSums {
+  Buffer<PackedCell> packed;
+  Buffer<WideCell> wide;
+  std::size_t packed_rows = 0;  // added since `packed` was cleared
+  bool widened = false;         // some of the sums are in `wide`
+};
+
+class HistogramBuilder {
+ public:
+  HistogramBuilder(const Tiles& tiles, int n_threads)
+      : tiles_(tiles), n_threads_(static_cast<std::size_t>(std::max(1, n_threads))) {}
+
+  // Whether the threads of a team take different columns of a node; else they take different rows.
+  bool parts_columns(Team team) const {
+    return tiles_.slabs().size() >= 2 * static_cast<std::size_t>(team.size);
+  }
+  // Sums the rows into `out`, except that `finish_slot` must be called for every slot before it is read:
+  // where several threads may take part, each has sums of its own, which are put together slot by slot while
+  // something is done with them, and then given back.
+  using Parts = std::vector<PartialSums*>;  // none if `out` is filled
+  Parts add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
+  void finish_slot(int slot, Histogram& out, const Parts& parts) const;
+  void give_back(const Parts& parts);
+
+  // whole -= part, turned into what `out` holds. `out` may be `whole`.
+  void subtract(int slot, Histogram& whole, Histogram& part, Histogram& out) const;
+
+ private:
+  std::size_t n_cells() const { return static_cast<std::size_t>(tiles_.n_slots()) * kCellsPerSlot; }
+  std::size_t codes_of(int slot) const { return tiles_.n_codes()[static_cast<std::size_t>(slot)]; }
+  template <class Cell>
+  void clear(Cell* cells, int first_slot, int n_slots) const;
+  void add_block(const Slab& slab, const NodeRows& rows, std::size_t begin, std::size_t end,
+                 PackedCell* packed, WideCell* wide) const;
+  void add_slab_alone(const Slab& slab, const NodeRows& rows, Histogram& out);
+  PartialSums* empty_sums(bool packed);
+  void add_chunk(const NodeRows& rows, std::size_t begin, std::size_t end, PartialSums& sums) const;
+  void widen_sums(PartialSums& sums) const;
+
+  const Tiles& tiles_;
+  std::size_t n_threads_;
+  Stock<PartialSums> stock_;
+};
+
+}  // namespace hornbeam::boost

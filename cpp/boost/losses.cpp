@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/math.h"
+#include "boost/boost_kernels.h"
+#include "boost/losses.h"
+
+namespace hornbeam::boost {
+
+namespace {
+
+struct Pair {
+  double gradient;
+  double hessian;
+};
+
+template <class Rule>
+void for_rows(const LossRows& rows, float* gradients, float* hessians, Rule rule) {
+  for (std::size_t i = rows.begin; i < rows.end; ++i) {
+    const Pair pair = rule(rows.scores[i], static_cast<double>(rows.y[i]));
+    const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[i]);
+    gradients[i] = static_cast<float>(pair.gradient * weight);
+    if (hessians != nullptr) hessians[i] = static_cast<float>(pair.hessian * weight);
+  }
+}
+
+void weigh(const LossRows& rows, float* values) {
+  if (rows.weights == nullptr) return;
+  for (std::size_t i = rows.begin; i < rows.end; ++i) values[i] *= rows.weights[i];
+}
+
+// In blocks of rows, so that the room for the classes' shares stays small.
+void softmax(int n_scores, const LossRows& rows, float* gradients, float* hessians) {
+  constexpr std::size_t kRowsPerBlock = 256;
+  const auto n_classes = static_cast<std::size_t>(n_scores);
+  std::vector<double> room((n_classes + 2) * kRowsPerBlock);
+  for (std::size_t begin = rows.begin; begin < rows.end; begin += kRowsPerBlock) {
+    const std::size_t n = std::min(kRowsPerBlock, rows.end - begin);
+    boost_kernels().softmax(rows.scores + begin, rows.y + begin, n, n_classes, rows.n_rows, room.data(),
+                            gradients + begin, hessians + begin);
+  }
+  for (std::size_t k = 0; k < n_classes; ++k) {
+    weigh(rows, gradients + k * rows.n_rows);
+    weigh(rows, hessians + k * rows.n_rows);
+  }
+}
+
+// How far the score of a leaf's rows is from their minimum of log loss, were they all alike: from the logit
+// of their probability p, of which p (1 - p) is their mean hessian, to that of p + |mean gradient|, the share
+// of rows that are of the class. If all of them are, the minimum is nowhere; 1 - p / 2 is certain enough.
+double distance_to_share(const LeafSums& leaf) {
+  constexpr double kLeastHessian = 0x1p-100;  // of rows whose p is 0 or 1 in floating point
+  const double hessian = std::clamp(leaf.hessian / leaf.weight, kLeastHessian, 0.25);
+  const double p = 2 * hessian / (1 + std::sqrt(1 - 4 * hessian));  // the smaller root, without cancellation
+  const double others = std::max(p / 2, 1 - p - std::abs(leaf.gradient) / leaf.weight);
+  return ln_of((1 - others) / others) - ln_of(p / (1 - p));
+}
+
+double sign(double x) {
+  return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
+}
+
+}  // namespace
+
+// Newton's step ends where a parabola has its minimum. Where the loss flattens out towards its minimum, that
+// is too far: rows of a class that seemed next to impossible have next to no curvature, and the step of their
+// leaf would be endless.
+//
+// Poisson, gamma: the step v overshoots on the exponential side, where the leaf's mean is met at log(1 + v)
+// (without l1 and l2). On the other side it stops short.
+// Log loss: at most twice the way to the minimum. Beyond that a step does more harm than good; within it,
+// where Newton's step is the usual one, it stays as it is.
+double Loss::shortened(double step, const LeafSums& leaf) const {
+  const double size = std::abs(step);
+  if (size < 0x1p-26) return step;  // so small a step is the logarithm
+  if (kind == LossKind::kLogLoss || kind == LossKind::kSoftmax)
+    return std::copysign(std::min(size, 2 * distance_to_share(leaf)), step);
+  const bool too_far = (kind == LossKind::kPoisson && step > 0) || (kind == LossKind::kGamma && step < 0);
+  return too_far ? std::copysign(ln_of(1.0 + size), step) : step;
+}
+
+void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
+                         float* hessians) {
+  const double p = loss.parameter;
+  switch (loss.kind) {
+    case LossKind::kSquaredError:
+      return for_rows(rows, gradients, hessians, [](double s, double y) { return Pair{s - y, 1.0}; });
+    case LossKind::kAbsoluteError:
+      return for_rows(rows, gradients, hessians, [](double s, double y) { return Pair{sign(s - y), 1.0}; });
+    case LossKind::kHuber:
+      return for_rows(rows, gradients, hessians,
+                      [=](double s, double y) { return Pair{std::clamp(s - y, -delta, delta), 1.0}; });
+    case LossKind::kQuantile:
+      return for_rows(rows, gradients, hessians,
+                      [=](double s, double y) { return Pair{s >= y ? 1.0 - p : -p, 1.0}; });
+    case LossKind::kPoisson:
+      return for_rows(rows, gradients, hessians, [](double s, double y) {
+        const double mean = exp_of(s);
+        return Pair{mean - y, mean};
+      });
+    case LossKind::kGamma:
+      return for_rows(rows, gradients, hessians, [](double s, double y) {
+        const double ratio = y * exp_of(-s);
+        return Pair{1.0 - ratio, ratio};
+      });
+    case LossKind::kTweedie:
+      return for_rows(rows, gradients, hessians, [=](double s, double y) {
+        const double a = y * exp_of((1.0 - p) * s);
+        const double b = exp_of((2.0 - p) * s);
+        return Pair{b - a, (2.0 - p) * b - (1.0 - p) * a};
+      });
+    case LossKind::kLogLoss:
+      boost_kernels().log_loss(rows.scores + rows.begin, rows.y + rows.begin, rows.end - rows.begin,
+                               gradients + rows.begin, hessians + rows.begin);
+      weigh(rows, gradients);
+      weigh(rows, hessians);
+      return;
+    case LossKind::kExponential:
+      return for_rows(rows, gradients, hessians, [](double s, double y) {
+        const double size = exp_of(y > 0 ? -s : s);
+        return Pair{y > 0 ? -size : size, size};
+      });
+    case LossKind::kSoftmax:
+      return softmax(n_scores, rows, gradients, hessians);
+  }
+}
+
+double weighted_quantile(std::span<double> values, std::span<double> weights, double alpha) {
+  const std::size_t n = values.size();
+  if (weights.empty()) {
+    const double place = alpha * static_cast<double>(n);
+    const auto below = static_cast<std::size_t>(std::min(std::floor(place), static_cast<double>(n - 1)));
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below), values.end());
+    const double upper = values[below];
+    if (place != std::floor(place) || below == 0) return upper;
+    // The share ends exactly between two values.
+    const double lower =
+        *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below));
+    return (lower + upper) / 2;
+  }
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  double total = 0.0;
+  for (const double weight : weights) total += weight;
+  const double wanted = alpha * total;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += weights[order[i]];
+    if (sum > wanted || i + 1 == n) return values[order[i]];
+    if (sum == wanted) return (values[order[i]] + values[order[i + 1]]) / 2;
+  }
+  return values[order[n - 1]];
+}
+
+double refitted_value(const Loss& loss, double delta, std::span<double> residuals,
+                      std::span<double> weights) {
+  if (loss.kind == LossKind::kQuantile) return weighted_quantile(residuals, weights, loss.parameter);
+  const std::vector<double> in_order(residuals.begin(), residuals.end());
+  const double median = weighted_quantile(residuals, weights, 0.5);
+  if (loss.kind == LossKind::kAbsoluteError) return median;
+  // One step from the median towards the mean of what is clipped (Friedman 2001, section 4.4).
+  double sum = 0.0;
+  double total = 0.0;
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    const double weight = weights.empty() ? 1.0 : weights[i];
+    sum += weight * std::clamp(in_order[i] - median, -delta, delta);
+    total += weight;
+  }
+  return median + sum / total;
+}
+
+}  // namespace hornbeam::boost

@@ -1,0 +1,82 @@
+// The losses of gradient boosting: derivatives by the score, and how a leaf finds its value.
+//
+// With y the target and s the score of a row (for log-link losses the prediction is e^s):
+//   squared_error   (s - y)^2 / 2
+//   absolute_error  |s - y|                              leaf: median of y - s
+//   huber           (s - y)^2 / 2 up to delta, then linear
+//                   (delta is a quantile of |s - y|, found anew each round)
+//   quantile        pinball loss at alpha                leaf: alpha-quantile of y - s
+//   poisson         e^s - y s
+//   gamma           s + y e^-s
+//   tweedie         e^((2-p)s) / (2-p) - y e^((1-p)s) / (1-p),   1 < p < 2
+//   log_loss        log(1 + e^s) - y s,                  y in {0, 1}
+//   exponential     e^(-s) for y = 1, e^s for y = 0
+//   softmax         -s_y + log(sum_k e^(s_k)),           y in {0, ..., K - 1}, one score per class
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/types.h"
+#include "boost/cells.h"
+
+namespace hornbeam::boost {
+
+enum class LossKind : std::uint8_t {
+  kSquaredError,
+  kAbsoluteError,
+  kHuber,
+  kQuantile,
+  kPoisson,
+  kGamma,
+  kTweedie,
+  kLogLoss,
+  kExponential,
+  kSoftmax,
+};
+
+// The derivatives of a leaf's rows, added up as they are, not in fixed point.
+struct LeafSums {
+  double gradient = 0.0;
+  double hessian = 0.0;
+  double weight = 0.0;
+};
+
+struct Loss {
+  LossKind kind = LossKind::kSquaredError;
+  double parameter = 0.0;  // huber: the quantile that delta is; quantile: alpha; tweedie: the power p
+
+  bool hessian_is_one() const {
+    return kind == LossKind::kSquaredError || kind == LossKind::kAbsoluteError || kind == LossKind::kHuber ||
+           kind == LossKind::kQuantile;
+  }
+  // The best constant of a leaf is not a Newton step: it is found from the residuals of its rows.
+  bool refits_leaves() const {
+    return kind == LossKind::kAbsoluteError || kind == LossKind::kHuber || kind == LossKind::kQuantile;
+  }
+  // Newton's step for a leaf, not beyond the leaf's minimum.
+  double shortened(double step, const LeafSums& leaf) const;
+};
+
+// A stretch of rows; arrays of scores and derivatives are [score][row], `n_rows` apart.
+struct LossRows {
+  const double* scores;
+  const float* y;
+  const float* weights;  // null for none
+  std::size_t n_rows;    // of the whole table
+  std::size_t begin;
+  std::size_t end;
+};
+
+// Writes gradients, and hessians unless they are all 1 and there are no weights. `delta` is huber's.
+void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
+                         float* hessians);
+
+// The leaf value of a loss that refits leaves; residuals y - s with their weights (empty for none) are
+// reordered.
+double refitted_value(const Loss& loss, double delta, std::span<double> residuals, std::span<double> weights);
+
+// The value below which lies a share `alpha` of the weight, halfway between two where it falls between them.
+double weighted_quantile(std::span<double> values, std::span<double> weights, double alpha);
+
+}  // namespace hornbeam::boost

@@ -1,0 +1,189 @@
+// Where a boosted tree begins: derivatives turned into fixed point, the list of its rows, the root's
+// histogram and its test.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/parallel.h"
+#include "boost/boost_grower.h"
+#include "boost/boost_kernels.h"
+
+namespace hornbeam::boost {
+
+namespace {
+
+constexpr int kPackedGradientBits = 15;
+constexpr int kPackedHessianBits = 15;
+constexpr int kWideBits = 30;
+// Packed gradients must not drown: the largest may be at most this many times the mean.
+constexpr double kMostSpread = 2048.0;
+
+// The largest power of two that keeps `largest` within so many bits.
+double scale_for(double largest, int bits) {
+  if (!(largest > 0)) return 1.0;
+  int exponent = 0;
+  std::frexp(largest, &exponent);  // largest < 2^exponent
+  double scale = std::ldexp(1.0, std::clamp(bits - exponent, -1000, 1000));
+  if (std::nearbyint(largest * scale) >= std::ldexp(1.0, bits)) scale /= 2;
+  return scale;
+}
+
+using Spread = BoostKernels::Spread;
+
+Spread spread_of(std::span<const float> values, std::span<const RowId> rows, std::size_t begin,
+                 std::size_t end) {
+  if (rows.empty()) return boost_kernels().spread(values.data() + begin, end - begin);
+  Spread spread;
+  for (std::size_t i = begin; i < end; ++i) {
+    const double size = std::abs(static_cast<double>(values[rows[i]]));
+    spread.largest = std::max(spread.largest, size);
+    spread.sum += size;
+  }
+  return spread;
+}
+
+// One pass in pieces of fixed size, put together in their order: the same bits for any number of threads.
+Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows, std::size_t rows_per_task,
+                     int n_threads) {
+  const std::size_t n = rows.empty() ? values.size() : rows.size();
+  std::vector<Spread> pieces((n + rows_per_task - 1) / rows_per_task);
+  parallel_for(pieces.size(), n_threads, [&](std::size_t task, int) {
+    pieces[task] = spread_of(values, rows, task * rows_per_task, std::min((task + 1) * rows_per_task, n));
+  });
+  Spread all;
+  for (const Spread& piece : pieces) {
+    all.largest = std::max(all.largest, piece.largest);
+    all.sum += piece.sum;
+  }
+  return all;
+}
+
+}  // namespace
+
+BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
+                                             std::span<const RowId> rows) const {
+  const double n = static_cast<double>(rows.empty() ? data_.n_rows() : rows.size());
+  const Spread gradients = spread_of_all(derivatives.gradients, rows, kRowsPerTask, params_.n_threads);
+  Scale scale;
+  scale.packed = !derivatives.weighted && gradients.largest <= kMostSpread * gradients.sum / n;
+  scale.constant_hessian = derivatives.hessians.empty();
+  Spread hessians{1.0, n};
+  if (!scale.constant_hessian) {
+    hessians = spread_of_all(derivatives.hessians, rows, kRowsPerTask, params_.n_threads);
+    scale.packed = scale.packed && hessians.largest <= kMostSpread * hessians.sum / n;
+  }
+  scale.gradient = scale_for(gradients.largest, scale.packed ? kPackedGradientBits : kWideBits);
+  if (!scale.constant_hessian) {
+    scale.hessian = scale_for(hessians.largest, scale.packed ? kPackedHessianBits : kWideBits);
+    scale.has_hessian = hessians.largest > 0;
+    scale.largest_hessian = static_cast<std::int64_t>(std::nearbyint(hessians.largest * scale.hessian));
+  }
+  return scale;
+}
+
+std::vector<BoostGrower::Root> BoostGrower::plan_roots(std::span<const Derivatives> trees,
+                                                       std::span<const RowId> rows, Cancel& cancel) {
+  std::vector<Root> roots;
+  for (const Derivatives& tree : trees) roots.push_back({choose_scale(tree, rows)});
+  NodeState all_rows;
+  all_rows.end = rows.empty() ? data_.n_rows() : rows.size();
+  if (!may_split(all_rows, 0) || !shared_pass_.pays(all_rows.n_rows())) return roots;
+  std::vector<std::size_t> packed;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    if (roots[i].scale.packed) packed.push_back(i);
+  }
+  const std::size_t n_passes = (packed.size() + SharedPass::kMostTrees - 1) / SharedPass::kMostTrees;
+  for (std::size_t pass = 0; pass < n_passes; ++pass) {
+    const std::size_t begin = packed.size() * pass / n_passes;
+    const std::size_t end = packed.size() * (pass + 1) / n_passes;
+    if (end - begin < 2) continue;  // a tree alone is counted when its turn comes
+    std::vector<SharedTree> together;
+    for (std::size_t p = begin; p < end; ++p) {
+      Root& root = roots[packed[p]];
+      root.histogram = pool_.take(all_rows.n_rows() > kMostPackedRows);
+      together.push_back({trees[packed[p]].gradients, trees[packed[p]].hessians, root.scale.gradient,
+                          root.scale.hessian, root.histogram});
+    }
+    shared_pass_.add_rows(together, data_.n_rows(), rows, cancel);
+  }
+  return roots;
+}
+
+void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowId> rows) {
+  const std::size_t n = rows.empty() ? data_.n_rows() : rows.size();
+  entries_[0].grow_to(n);
+  entries_[1].grow_to(n);
+  if (!scale_.packed) pairs_.grow_to(data_.n_rows());
+  std::vector<WideCell> sums(n_tasks(n));
+  const float* gradients = derivatives.gradients.data();
+  const float* hessians = derivatives.hessians.data();
+  const auto load = [&](std::size_t task, auto row_at, auto hessian_at) {
+    WideCell sum;
+    const std::size_t end = std::min((task + 1) * kRowsPerTask, n);
+    for (std::size_t i = task * kRowsPerTask; i < end; ++i) {
+      const RowId row = row_at(i);
+      const std::int32_t gradient = fixed_point(gradients[row], scale_.gradient);
+      const std::int32_t hessian = hessian_at(row);
+      sum += WideCell{gradient, hessian};
+      if (scale_.packed) {
+        entries_[0][i] = make_entry(row, gradient, hessian);
+      } else {
+        pairs_[row] = {gradient, hessian};
+        entries_[0][i] = row;
+      }
+    }
+    sums[task] = sum;
+  };
+  const auto all = [](std::size_t i) { return static_cast<RowId>(i); };
+  const auto listed = [&](std::size_t i) { return rows[i]; };
+  const auto one = [](RowId) { return 1; };
+  const auto given = [&](RowId row) { return fixed_hessian(hessians[row], scale_.hessian); };
+  parallel_for(sums.size(), params_.n_threads, [&](std::size_t task, int) {
+    if (rows.empty() && scale_.packed) {
+      const std::size_t begin = task * kRowsPerTask;
+      sums[task] =
+          boost_kernels().pack_rows(gradients + begin, scale_.constant_hessian ? nullptr : hessians + begin,
+                                    std::min(kRowsPerTask, n - begin), static_cast<RowId>(begin),
+                                    scale_.gradient, scale_.hessian, entries_[0].data() + begin);
+    } else if (rows.empty()) {
+      scale_.constant_hessian ? load(task, all, one) : load(task, all, given);
+    } else {
+      scale_.constant_hessian ? load(task, listed, one) : load(task, listed, given);
+    }
+  });
+  NodeState root;
+  root.end = n;
+  if (rows.empty()) {
+    root.members = row_sets_.take(words_of_set(data_.n_rows()));
+    std::ranges::fill(root.members->span(), ~std::uint64_t{0});
+    if (n % 64 != 0) (*root.members)[n / 64] = (std::uint64_t{1} << n % 64) - 1;
+  }
+  for (const WideCell& sum : sums) root.total += sum;
+  root.groups.resize(params_.interactions.size());
+  std::iota(root.groups.begin(), root.groups.end(), std::size_t{0});
+  states_.clear();
+  states_.push_back(std::move(root));
+}
+
+// `counted` is the root's histogram if it has been filled already.
+void BoostGrower::open_root(Frontier& frontier, Histogram* counted) {
+  work_.add(1);
+  describe(0);
+  NodeState& root = states_[0];
+  root.histogram = counted;
+  if (!may_split(root, 0) || !scale_.has_hessian) return;
+  HistogramBuilder::Parts parts;
+  if (counted == nullptr) {
+    root.histogram = pool_.take(needs_wide(root));
+    parts = builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
+  }
+  Search search = start_search(root, 0, 0);
+  for_lots(everyone(), [&](const Lot& lot, Worker& worker) {
+    if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *root.histogram, parts);
+    search_lot(search, lot, worker);
+  });
+  builder_.give_back(parts);
+  if (std::optional<OpenNode> open = settle(search, workers_[0])) frontier.push(std::move(*open));
+}
+
+}  // namespace hornbeam::boost

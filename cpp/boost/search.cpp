@@ -1,0 +1,265 @@
+// The search for a node's test, once its histogram is at hand: the best cut of every feature that may be
+// tried, the rows of its branches counted where sums do not prove that they are enough, and the winner as a
+// split.
+#include <algorithm>
+#include <cmath>
+
+#include "base/sampler.h"
+#include "boost/boost_grower.h"
+#include "boost/marks.h"
+#include "criterion/notes.h"
+
+namespace hornbeam::boost {
+
+using criterion::tie_slack;
+using split::FirstBest;
+
+namespace {
+
+constexpr std::size_t kParallelCells = 1 << 12;
+// A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
+// follows the rows, not the number of leaves.
+constexpr std::size_t kKeepRows = 512;
+
+// Twice what the node as a leaf lowers the loss by, in squared units of gradient.
+double score_of_node(const CutTerms& terms) {
+  const double size = std::max(0.0, std::abs(terms.gradient) - terms.l1);
+  return size * size / (terms.hessian * terms.hessian_unit + terms.l2);
+}
+
+// Four counts side by side: where most rows have the same code, one would wait for itself.
+void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entries,
+                   std::vector<std::uint32_t>& counts) {
+  std::uint32_t side_by_side[4][kCellsPerSlot] = {};
+  for (std::size_t i = 0; i < entries.size(); ++i) ++side_by_side[i % 4][codes[row_of(entries[i])]];
+  counts.resize(kCellsPerSlot);
+  for (std::size_t code = 0; code < kCellsPerSlot; ++code) {
+    counts[code] =
+        side_by_side[0][code] + side_by_side[1][code] + side_by_side[2][code] + side_by_side[3][code];
+  }
+}
+
+// Whether a test sends so many rows to each branch. Mostly a short branch has more than enough, and a look at
+// some of the rows tells.
+bool has_rows_in_both(const RowMarker& marker, std::span<const BoostEntry> rows, std::int64_t enough) {
+  constexpr std::size_t kRowsPerLook = 1024;
+  std::uint64_t marks[kRowsPerLook / 64];
+  std::int64_t n_left = 0;
+  for (std::size_t begin = 0; begin < rows.size(); begin += kRowsPerLook) {
+    const std::size_t end = std::min(begin + kRowsPerLook, rows.size());
+    n_left += static_cast<std::int64_t>(marker.mark(rows.subspan(begin, end - begin), marks));
+    if (n_left >= enough && static_cast<std::int64_t>(end) - n_left >= enough) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void BoostGrower::for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task) {
+  const std::size_t n_lots = lots_.size();
+  const bool alone = team.size == 1 || n_lots * kCellsPerSlot < kParallelCells;
+  const std::size_t step =
+      alone ? n_lots : std::max<std::size_t>(1, n_lots / (4 * static_cast<std::size_t>(team.size)));
+  team.run((n_lots + step - 1) / step,
+           [&](std::size_t index, int w) {
+             Worker& worker = workers_[static_cast<std::size_t>(w)];
+             const std::size_t end = std::min((index + 1) * step, n_lots);
+             for (std::size_t lot = index * step; lot < end; ++lot) task(lots_[lot], worker);
+           },
+           *cancel_);
+}
+
+CutTerms BoostGrower::terms_of(const NodeState& node) const {
+  CutTerms terms;
+  terms.gradient = static_cast<double>(node.total.gradient);
+  terms.hessian = static_cast<double>(node.total.hessian);
+  terms.hessian_unit = 1.0 / scale_.hessian;
+  terms.l1 = params_.l1 * scale_.gradient;
+  terms.l2 = params_.l2;
+  // One unit at least: a branch without any hessian has no value.
+  terms.min_hessian = std::max(1.0, std::ceil(params_.min_hessian_leaf * scale_.hessian));
+  if (scale_.constant_hessian) {
+    terms.min_hessian = std::max(terms.min_hessian, static_cast<double>(params_.min_samples_leaf));
+  }
+  return terms;
+}
+
+BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
+  BranchLimits limits;
+  limits.node_rows = static_cast<std::int64_t>(node.n_rows());
+  limits.min_rows = params_.min_samples_leaf;
+  if (!params_.monotonic.empty()) {
+    limits.direction = params_.monotonic[static_cast<std::size_t>(feature)];
+    limits.lower = node.lower * scale_.gradient;
+    limits.upper = node.upper * scale_.gradient;
+  }
+  limits.l2 = params_.l2;
+  limits.category_smoothing = params_.category_smoothing * scale_.hessian;
+  limits.one_category = params_.one_vs_rest;
+  return limits;
+}
+
+// A set of categories is chosen by the gradients that it is judged by: among many categories some look good
+// by chance. Gains of such sets are therefore counted with more l2, and so for smaller values than the leaves
+// will have. A share of the node's own hessian limits it, so that sets stay in the race where all weights are
+// small.
+CutTerms BoostGrower::terms_for(const Column& column, CutTerms terms) const {
+  constexpr Code kFewCategories = 4;
+  constexpr double kLargestShare = 0.3;
+  const bool is_set = column.kind == ColumnKind::kCategorical && !params_.one_vs_rest;
+  if (is_set && column.n_codes > kFewCategories) {
+    terms.l2 += std::min(params_.category_smoothing, kLargestShare * terms.hessian * terms.hessian_unit);
+  }
+  return terms;
+}
+
+BoostGrower::Search BoostGrower::start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const {
+  Search search;
+  search.node = &node;
+  search.terms = terms_of(node);
+  search.open.depth = depth;
+  search.open.path = path;
+  if (!may_split(node, depth)) return search;  // no cuts: it stays a leaf
+  const auto n_features = static_cast<std::size_t>(data_.n_features());
+  search.cuts.resize(n_features);
+  if (!features_.empty()) search.allowed.assign(features_.begin(), features_.end());
+  if (!params_.interactions.empty()) {
+    std::vector<char> together(n_features, 0);
+    for (const std::size_t group : node.groups) {
+      for (const FeatureId feature : params_.interactions[group])
+        together[static_cast<std::size_t>(feature)] = 1;
+    }
+    for (std::size_t f = 0; f < n_features && !search.allowed.empty(); ++f) together[f] &= search.allowed[f];
+    search.allowed = std::move(together);
+  }
+  if (params_.max_features > 0 && params_.max_features < data_.n_features()) {
+    std::vector<FeatureId> pool;
+    for (int f = 0; f < data_.n_features(); ++f) {
+      if (search.allowed.empty() || search.allowed[static_cast<std::size_t>(f)]) pool.push_back(f);
+    }
+    search.allowed.assign(n_features, 0);
+    Stream stream(key_, Purpose::kFeatures, path);
+    const std::size_t wanted = std::min(pool.size(), static_cast<std::size_t>(params_.max_features));
+    for (std::size_t i = 0; i < wanted; ++i) {
+      std::swap(pool[i], pool[i + stream.below(static_cast<std::uint32_t>(pool.size() - i))]);
+      search.allowed[static_cast<std::size_t>(pool[i])] = 1;
+    }
+  }
+  return search;
+}
+
+// The best cut of a feature; its score stands above the node's by its gain, by whatever terms that is
+// counted.
+Cut BoostGrower::find_cut(const Search& search, int feature, Worker& worker,
+                          std::span<const std::uint32_t> rows_by_code) {
+  const NodeState& node = *search.node;
+  const Column& column = data_.column(feature);
+  const BranchLimits limits = limits_of(node, feature);
+  const CutTerms terms = terms_for(column, search.terms);
+  const Digit& digit = tiles_.digit_of(feature);
+  Cut cut = digit.has_slot() ? worker.cuts.find(column, *node.histogram, digit, terms, limits, rows_by_code)
+                             : worker.many.find(column, rows_of(node), terms, limits);
+  if (terms.l2 != search.terms.l2) cut.score += score_of_node(search.terms) - score_of_node(terms);
+  return cut;
+}
+
+void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
+  const auto f = static_cast<std::size_t>(feature);
+  if (!search.allowed.empty() && !search.allowed[f]) return;
+  search.cuts[f] = find_cut(search, feature, worker);
+}
+
+// Whether a test on a feature of the slot could leave enough in both branches. All rows of one code go the
+// same way, so those of other codes must be enough for a branch by themselves; every row has some hessian.
+// In sparse tables this settles most features by a look at one cell.
+bool BoostGrower::may_cut(const Search& search, int slot) const {
+  const WideCell common = search.node->histogram->cell(slot, tiles_.common_code(slot));
+  const auto others = static_cast<double>(search.node->total.hessian - common.hessian);
+  return others >= std::max(search.terms.min_hessian, static_cast<double>(params_.min_samples_leaf));
+}
+
+void BoostGrower::search_lot(Search& search, const Lot& lot, Worker& worker) {
+  if (search.cuts.empty() || (lot.slot != Digit::kNoSlot && !may_cut(search, lot.slot))) return;
+  for (const FeatureId feature : lot.features) search_feature(search, feature, worker);
+}
+
+// Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the
+// rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must be
+// counted.
+bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
+  const Digit& digit = tiles_.digit_of(feature);
+  if (!digit.has_slot() || scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
+  const NodeState& node = *search.node;
+  const Column& column = data_.column(feature);
+  Histogram& histogram = *node.histogram;
+  const BranchLimits limits = limits_of(node, feature);
+  Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+  const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
+  const double left = worker.cuts.left_hessian(column, histogram, digit, cut, limits);
+  if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
+  const double hessian_per_row = static_cast<double>(node.total.hessian) / static_cast<double>(node.n_rows());
+  const double few = static_cast<double>(params_.min_samples_leaf) * hessian_per_row;
+  if (left >= few && static_cast<double>(node.total.hessian) - left >= few) {  // probably enough
+    const RowMarker marker(column, worker.cuts.to_split(column, histogram, digit, cut, limits));
+    if (has_rows_in_both(marker, entries_of(node), params_.min_samples_leaf)) return true;
+  }
+  count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
+  const Cut counted = find_cut(search, feature, worker, worker.rows_by_code);
+  const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
+  cut = counted;
+  return same;
+}
+
+// The rest are all other categories of the table, in the node or not: it is a column of its own that is
+// tested.
+void BoostGrower::name_rest(Split& split) const {
+  if (!params_.one_vs_rest || split.left_categories.empty()) return;
+  split.right_categories = categories_[static_cast<std::size_t>(split.feature)];
+  std::erase(split.right_categories, split.left_categories.front());
+}
+
+Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const {
+  const Column& column = data_.column(feature);
+  const BranchLimits limits = limits_of(node, feature);
+  const Digit& digit = tiles_.digit_of(feature);
+  Split split = digit.has_slot() ? worker.cuts.to_split(column, *node.histogram, digit, cut, limits)
+                                 : worker.many.to_split(column, feature, rows_of(node), cut, limits);
+  split.feature = feature;
+  name_rest(split);
+  return split;
+}
+
+// Chooses among the features; a node without a test that gains stays a leaf.
+std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
+  NodeState& node = *search.node;
+  const auto drop_histogram = [&] {
+    pool_.give_back(node.histogram);
+    node.histogram = nullptr;
+    return std::nullopt;
+  };
+  std::vector<char> verified(search.cuts.size(), 0);
+  for (;;) {
+    FirstBest<int> best(0.0);
+    for (std::size_t f = 0; f < search.cuts.size(); ++f) {
+      if (search.cuts[f].found) best.offer(search.cuts[f].score, static_cast<int>(f));
+    }
+    if (!best.found()) return drop_histogram();
+    const int feature = best.winner();
+    if (!verified[static_cast<std::size_t>(feature)]) {
+      verified[static_cast<std::size_t>(feature)] = 1;
+      if (!verify_rows(search, feature, worker)) continue;
+    }
+    const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+    const double unit = 0.5 / (scale_.gradient * scale_.gradient);
+    const double node_score = score_of_node(search.terms);
+    const double gain = (cut.score - node_score) * unit;
+    if (!(gain > params_.min_split_gain) || !(cut.score - node_score > tie_slack(node_score, 0.0)))
+      return drop_histogram();
+    search.open.gain = gain;
+    search.open.split = split_of(node, feature, cut, worker);
+    if (node.n_rows() < kKeepRows) drop_histogram();
+    return std::move(search.open);
+  }
+}
+
+}  // namespace hornbeam::boost

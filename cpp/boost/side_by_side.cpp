@@ -1,0 +1,146 @@
+// Nodes of one tree prepared side by side. A small node does not keep several threads busy, so each thread
+// takes a node of its own: the next that nobody has taken, in the order in which their turns will probably
+// come. Whoever finds the next node prepared carries it out, and who finds none to take helps another with
+// the loops over the rows of its node. The tree is the one that a single thread would grow.
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "base/parallel.h"
+#include "boost/boost_grower.h"
+
+namespace hornbeam::boost {
+
+namespace {
+
+// Updates of a histogram above which all threads work on one node, if there are columns enough for each to
+// have its own: fewer sums must be kept in the caches than with a node for each.
+constexpr std::size_t kTeamUpdates = 500'000;
+// How far ahead to look for a node that nobody has taken.
+constexpr std::size_t kNodesAhead = 8;
+// Rows from which on it matters whose cache they are in; smaller nodes are taken in the order of their turns.
+constexpr std::size_t kHomeRows = 8192;
+
+}  // namespace
+
+class SideBySide {
+ public:
+  SideBySide(BoostGrower& grower, Frontier& frontier)
+      : grower_(grower), frontier_(frontier), loops_([this] { tell_others(); }) {}
+
+  // What one thread does until the tree is finished or its next node takes everyone.
+  void work(int worker) {
+    CancelPoller poller(*grower_.cancel_, worker == 0);
+    std::unique_lock lock(lock_);
+    while (!is_over()) {
+      if (next_is_prepared()) {
+        OpenNode next = *frontier_.next();
+        grower_.carry_out(frontier_, next);
+      } else if (const OpenNode* sure = node_to_take((grower_.n_splits_left() + 1) / 2, worker)) {
+        prepare(*sure, worker, poller, lock);
+      } else if (loops_.has_tasks()) {
+        help(worker, lock);
+      } else if (const OpenNode* likely = node_to_take(grower_.n_splits_left(), worker)) {
+        prepare(*likely, worker, poller, lock);
+      } else {
+        wait_for_others(lock);
+      }
+    }
+    tell_others();
+  }
+
+ private:
+  bool is_over() const {
+    return failed_ || grower_.n_splits_left() == 0 || frontier_.size() == 0 ||
+           grower_.takes_everyone(frontier_);
+  }
+
+  bool next_is_prepared() const { return stage_of(frontier_.peek()) == Stage::kPrepared; }
+
+  // One of the next `n_turns`, if possible one that is at home with this worker. The children of those before
+  // it may come first, and if too many do, it is prepared in vain.
+  const OpenNode* node_to_take(std::size_t n_turns, int worker) {
+    frontier_.foresee(std::min(kNodesAhead, n_turns), soon_);
+    const OpenNode* first = nullptr;
+    for (const OpenNode* node : soon_) {
+      if (stage_of(*node) != Stage::kWaiting || grower_.is_large(*node)) continue;
+      if (is_at_home(*node, worker)) return node;
+      if (first == nullptr) first = node;
+    }
+    return first;
+  }
+
+  // Whether this worker has written the many rows of a node itself. Then they may be in its cache, and the
+  // lines that they will go to need not come from another's, which takes long where caches are far apart.
+  bool is_at_home(const OpenNode& node, int worker) const {
+    const BoostGrower::NodeState& state = grower_.state_of(node.id);
+    return state.home == worker && state.n_rows() >= kHomeRows;
+  }
+
+  void prepare(OpenNode node, int worker, CancelPoller& poller, std::unique_lock<SpinLock>& lock) {
+    BoostGrower::NodeState& state = grower_.state_of(node.id);
+    state.stage = Stage::kTaken;
+    const bool is_last = grower_.n_splits_left() == 1;
+    lock.unlock();
+    try {
+      poller.poll(state.n_rows() * grower_.lots_.size());
+      grower_.prepare(node, state, Team{worker, 1, &loops_}, is_last);
+    } catch (...) {
+      lock.lock();
+      failed_ = true;
+      tell_others();
+      throw;
+    }
+    lock.lock();
+    state.stage = Stage::kPrepared;
+    tell_others();
+  }
+
+  void tell_others() {
+    ++n_changes_;
+    n_changes_.notify_all();
+  }
+
+  void help(int worker, std::unique_lock<SpinLock>& lock) {
+    lock.unlock();
+    loops_.join(worker);
+    lock.lock();
+  }
+
+  void wait_for_others(std::unique_lock<SpinLock>& lock) {
+    const int seen = n_changes_;
+    lock.unlock();
+    wait_a_little([&] { return n_changes_ != seen; });
+    n_changes_.wait(seen);
+    lock.lock();
+  }
+
+  using Stage = BoostGrower::Stage;
+  Stage stage_of(const OpenNode& node) const { return grower_.state_of(node.id).stage; }
+
+  BoostGrower& grower_;
+  Frontier& frontier_;
+  SpinLock lock_;  // of the tree, its frontier, the stages of its nodes, and of what follows
+  std::atomic<int> n_changes_{0};
+  OpenLoops loops_;
+  std::vector<const OpenNode*> soon_;
+  bool failed_ = false;
+};
+
+void BoostGrower::grow_side_by_side(Frontier& frontier) {
+  SideBySide side_by_side(*this, frontier);
+  parallel_for(
+      workers_.size(), everyone().size, [&](std::size_t, int worker) { side_by_side.work(worker); }, cancel_);
+}
+
+bool BoostGrower::is_large(const OpenNode& node) const {
+  return builder_.parts_columns(everyone()) && state_of(node.id).n_rows() * lots_.size() > kTeamUpdates;
+}
+
+bool BoostGrower::takes_everyone(const Frontier& frontier) const {
+  const OpenNode& next = frontier.peek();
+  if (state_of(next.id).stage != Stage::kWaiting) return false;
+  return workers_.size() == 1 || frontier.size() == 1 || is_large(next);
+}
+
+}  // namespace hornbeam::boost

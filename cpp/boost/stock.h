@@ -1,0 +1,37 @@
+// Large pieces of memory that are no longer needed are used again. Several threads may take and give back.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "base/parallel.h"
+
+namespace hornbeam::boost {
+
+template <class Item>
+class Stock {
+ public:
+  // One that nobody needs, or else a new one, made of `arguments`.
+  template <class... Arguments>
+  Item* take(Arguments... arguments) {
+    const std::lock_guard lock(lock_);
+    if (free_.empty()) return &all_.emplace_back(arguments...);
+    Item* item = free_.back();
+    free_.pop_back();
+    return item;
+  }
+  // Takes nullptr for "none".
+  void give_back(Item* item) {
+    if (item == nullptr) return;
+    const std::lock_guard lock(lock_);
+    free_.push_back(item);
+  }
+
+ private:
+  SpinLock lock_;
+  std::deque<Item> all_;  // its members never move
+  std::vector<Item*> free_;
+};
+
+}  // namespace hornbeam::boost

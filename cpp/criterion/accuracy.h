@@ -1,0 +1,123 @@
+// Misclassification: a branch scores the weight of its most frequent class, so that the score of a test is
+// the weight it classifies rightly.
+//
+//   accuracy  weight * impurity = n - max n_k     (6-decisions, 11: the stump of AdaBoost)
+//
+// A poor score for growing large trees: many tests that part the classes leave the majorities as they are,
+// and tie. It is what a stump of least weighted error needs.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "criterion/counts.h"
+#include "criterion/notes.h"
+#include "criterion/stats.h"
+
+namespace hornbeam::criterion {
+
+// Two classes counted as whole numbers: TwoClassScorer's kernel for this term takes the larger of both
+// counts.
+struct TwoClassAccuracyTerm {
+  explicit TwoClassAccuracyTerm(std::int64_t) {}
+  // With s the sum of the squares of two counts and n their sum, the larger one is (n + sqrt(2 s - n^2)) / 2;
+  // the root is that of a square, hence exact.
+  std::int64_t operator()(int, std::int64_t count) const { return count * count; }
+  double branch(std::int64_t squares, std::int64_t count) const {
+    return (static_cast<double>(count) + std::sqrt(static_cast<double>(2 * squares - count * count))) / 2;
+  }
+  double scale(std::int64_t) const { return 0.0; }
+  double unit() const { return 1.0; }
+};
+
+// Any number of classes, counted. Moving rows can only raise the majority of the left branch; that of the
+// right one is looked for again when it has lost a row.
+class MajorityScorer {
+ public:
+  using Stats = CountStats;
+  using Element = CountStats::Element;
+
+  explicit MajorityScorer(CountStats stats)
+      : stats_(std::move(stats)),
+        left_(static_cast<std::size_t>(stats_.cell_size())),
+        right_(static_cast<std::size_t>(stats_.cell_size())) {}
+
+  class Walk : public CountWalk<Walk> {
+   public:
+    void note(bool wanted) {
+      notes_[n_notes_] = static_cast<double>(left_most_ + right_most_);
+      n_notes_ += wanted;
+    }
+    double left_value() const { return share_of_class_1(left_[1], left_count_); }
+    double right_value() const { return share_of_class_1(right_[1], right_count_); }
+
+   private:
+    friend class MajorityScorer;
+    friend class CountWalk<Walk>;
+    Walk(std::size_t n_classes, std::int64_t node_count) : CountWalk<Walk>(n_classes, node_count) {}
+    static double share_of_class_1(std::int64_t ones, std::int64_t count) {
+      return static_cast<double>(ones) / static_cast<double>(count);
+    }
+    void renew_class(std::size_t k, std::int64_t count) {
+      left_[k] += static_cast<Element>(count);
+      left_most_ = std::max(left_most_, left_[k]);
+      const Element before = right_[k];
+      right_[k] = before - static_cast<Element>(count);
+      if (before == right_most_) right_most_ = *std::max_element(right_, right_ + n_classes_);
+    }
+
+    Element* left_ = nullptr;
+    Element* right_ = nullptr;
+    double* notes_ = nullptr;
+    Element left_most_ = 0;
+    Element right_most_ = 0;
+  };
+
+  CountStats& stats() { return stats_; }
+  const CountStats& stats() const { return stats_; }
+  Walk start(const Element* node, std::size_t most_notes) {
+    Walk walk(left_.size(), stats_.weight(node));
+    walk.left_ = left_.data();
+    walk.right_ = right_.data();
+    walk.notes_ = scores_.start(most_notes);
+    std::fill(left_.begin(), left_.end(), Element{0});
+    std::copy_n(node, right_.size(), right_.begin());
+    walk.right_most_ = *std::max_element(right_.begin(), right_.end());
+    return walk;
+  }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_notes(), 0.0, to_beat);
+  }
+  int cell_size() const { return stats_.cell_size(); }
+  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
+  double score_of_node(const Element* node) const {
+    return static_cast<double>(*std::max_element(node, node + stats_.cell_size()));
+  }
+  double score_of_branch(const Element* cell, const Element*) const { return score_of_node(cell); }
+  double order_of(const Element* cell) const { return Walk::share_of_class_1(cell[1], stats_.weight(cell)); }
+  double tie_scale(const Element*) const { return 0.0; }
+  double score_unit() const { return stats_.weight_unit(); }
+
+ private:
+  CountStats stats_;
+  std::vector<Element> left_;
+  std::vector<Element> right_;
+  NoteRoom<double> scores_;
+};
+
+// Any number of classes and any weights.
+struct VectorAccuracy {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    std::int64_t right = 0;
+    for (int o = 0; o < stats.n_outputs(); ++o) {
+      right += *std::max_element(cell + stats.offset(o), cell + stats.offset(o + 1));
+    }
+    return static_cast<double>(right);
+  }
+  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
+  static double unit(const VectorStats& stats) { return stats.weight_unit(); }
+};
+
+}  // namespace hornbeam::criterion

@@ -1,0 +1,83 @@
+// What a criterion is. It scores a test by what the branches' cells say, larger being better; the score of a
+// test is the sum of its branches' scores, each equal to -weight * impurity up to terms that every test of
+// the node shares. So score(test) - score(node) is the weighted impurity decrease, and two tests with the
+// same partition tie exactly.
+//
+// A Scorer's Walk goes through the candidates of one feature: all rows start on the right, codes move left
+// one by one, and between them the state is noted. When the walk is over, all notes are scored at once.
+// Counting, sorting and tiny nodes all use the same Walk, which lives in the walking function so that its
+// state stays in registers.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+#include "criterion/notes.h"
+
+namespace hornbeam::criterion {
+
+template <class W>
+concept Walk =
+    requires(W walk, const W& asked, const typename W::Element* cell, typename W::Step step, bool wanted) {
+      // What a row adds to the left: its payload, made ready once per node and not once per feature.
+      { W::step_of(std::uint32_t{}) } -> std::same_as<typename W::Step>;
+      { walk.move(step) };       // one row goes left
+      { walk.move_cell(cell) };  // all rows of a code go left
+      { walk.note(wanted) };     // the current left | right is a candidate, if wanted
+      { asked.n_notes() } -> std::same_as<std::size_t>;
+      { asked.left_rows() } -> std::same_as<std::int64_t>;  // rows, for min_samples_leaf
+      {
+        asked.left_weight()
+      } -> std::same_as<std::int64_t>;  // fixed-point weight, for min_weight_fraction_leaf
+      {
+        asked.left_value()
+      } -> std::same_as<double>;  // what the branch would predict, for monotonic constraints
+      { asked.right_value() } -> std::same_as<double>;
+    };
+
+template <class S>
+concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, const typename S::Element* cell,
+                                                    const typename S::Walk& walk) {
+  typename S::Stats;
+  { scorer.stats() } -> std::same_as<typename S::Stats&>;
+  { asked.stats() } -> std::same_as<const typename S::Stats&>;
+  // `cell` is the whole node, now on the right; at most so many notes will be taken.
+  { scorer.start(cell, std::size_t{}) } -> std::same_as<typename S::Walk>;
+  // The first best of the candidates the walk noted, if it beats that score.
+  { scorer.best_note(walk, double{}) } -> std::same_as<BestNote>;
+  { asked.cell_size() } -> std::same_as<int>;  // elements per cell
+  { asked.is_empty(cell) } -> std::same_as<bool>;
+  { scorer.score_of_node(cell) } -> std::same_as<double>;  // of the node before any test
+  // Of one of many branches; the node comes second, and must be the one that score_of_node was last asked
+  // for.
+  { asked.score_of_branch(cell, cell) } -> std::same_as<double>;
+  { asked.order_of(cell) } -> std::same_as<double>;   // by which categories are sorted for subset tests
+  { asked.tie_scale(cell) } -> std::same_as<double>;  // size of the terms whose difference a score is, or 0
+  { asked.score_unit() } -> std::same_as<double>;  // times this, a score is in the user's weight * impurity
+};
+
+// The score of a test is the sum of its branches' scores, unless the criterion has a score_of_test for
+// branches whose number is not known in advance.
+template <class S>
+concept ScoresWholeTests = requires(S scorer, std::span<const typename S::Element> branch_cells) {
+  { scorer.score_of_test(branch_cells) } -> std::same_as<double>;
+};
+
+// Most scores are the impurity that is shown. A criterion that shows another (chi2: gini) says so by a
+// constant kShowsAnother; what its tests gain is then computed from their branches.
+template <class S>
+inline constexpr bool kShowsAnother = requires { S::kShowsAnother; };
+
+// A criterion that is convex in two counts can say what a group of values holds at most; see
+// split/find_groups.h.
+template <class S>
+concept BoundsGroups = Scorer<S> && requires(S scorer, NoteRoom<typename S::Walk::Step>& before) {
+  { scorer.bound_groups(before, std::size_t{}, double{}) } -> std::same_as<GroupBounds>;
+};
+
+// Two classes, counted and scored by gini, which grow/fast/value_block.h knows how to do by itself.
+template <class S>
+inline constexpr bool kCountsByGini = requires { requires S::kCountsByGini; };
+
+}  // namespace hornbeam::criterion

@@ -1,0 +1,363 @@
+// Gini and entropy over class counts, one output. Both are sums over classes of a whole-number term (n_k^2,
+// or n_k log2 n_k in fixed point), so moving a row from right to left updates four terms and nothing depends
+// on the number of classes.
+//
+//   gini     weight * impurity = n - sum n_k^2 / n           (Breiman et al. 1984)
+//   entropy  weight * impurity = n log2 n - sum n_k log2 n_k  in bits (Quinlan 1986)
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "base/math.h"
+#include "criterion/notes.h"
+#include "criterion/stats.h"
+
+namespace hornbeam::criterion {
+
+struct TwoClassAccuracyTerm;  // accuracy.h
+
+struct GiniTerm {
+  explicit GiniTerm(std::int64_t) {}
+  std::int64_t operator()(int, std::int64_t count) const { return count * count; }
+  double branch(std::int64_t terms, std::int64_t count) const {
+    return count == 0 ? 0.0 : static_cast<double>(terms) / static_cast<double>(count);
+  }
+  double scale(std::int64_t) const { return 0.0; }
+  double unit() const { return 1.0; }
+};
+
+class EntropyTerm {
+ public:
+  // `total` is the largest count that can occur. The table is shared by all copies.
+  explicit EntropyTerm(std::int64_t total) {
+    const double largest = x_log2_x(static_cast<double>(total)) + 1.0;
+    scale_ = fixed_point_scale(largest, 60);
+    auto table = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(total) + 1);
+    for (std::int64_t i = 0; i <= total; ++i) {
+      (*table)[static_cast<std::size_t>(i)] = std::llround(x_log2_x(static_cast<double>(i)) * scale_);
+    }
+    table_ = std::move(table);
+    values_ = table_->data();
+  }
+  std::int64_t operator()(int, std::int64_t count) const { return values_[count]; }
+  double branch(std::int64_t terms, std::int64_t count) const {
+    return static_cast<double>(terms - values_[count]);
+  }
+  double scale(std::int64_t count) const { return static_cast<double>(values_[count]); }
+  double unit() const { return 1 / scale_; }
+
+ private:
+  double scale_ = 1.0;
+  std::shared_ptr<const std::vector<std::int64_t>> table_;
+  const std::int64_t* values_ = nullptr;
+};
+
+// Entropy's tests are asked how large their branches are, by gain_ratio.
+template <class Term>
+inline constexpr bool kNotesWeights = std::is_same_v<Term, EntropyTerm>;
+
+// What both forms below share: one branch by itself, and the units.
+template <class Term>
+class CountCriterion {
+ public:
+  using Stats = CountStats;
+  using Element = CountStats::Element;
+
+  CountCriterion(CountStats stats, std::int64_t total_count) : stats_(std::move(stats)), term_(total_count) {}
+
+  CountStats& stats() { return stats_; }
+  const CountStats& stats() const { return stats_; }
+  int cell_size() const { return stats_.cell_size(); }
+  double score_of_node(const Element* cell) const {
+    std::int64_t terms = 0;
+    std::int64_t count = 0;
+    for (int k = 0; k < stats_.cell_size(); ++k) {
+      terms += term_(k, cell[k]);
+      count += cell[k];
+    }
+    return term_.branch(terms, count);
+  }
+  double score_of_branch(const Element* cell, const Element*) const { return score_of_node(cell); }
+  double order_of(const Element* cell) const { return share_of_class_1(cell[1], stats_.weight(cell)); }
+  double tie_scale(const Element* node) const { return term_.scale(stats_.weight(node)); }
+  double score_unit() const { return term_.unit() * stats_.weight_unit(); }
+
+  static double share_of_class_1(std::int64_t ones, std::int64_t count) {
+    return static_cast<double>(ones) / static_cast<double>(count);
+  }
+
+ protected:
+  CountStats stats_;
+  Term term_;
+};
+
+// What walks over counted classes share; whoever derives from it says what moving rows of one class does.
+template <class Derived>
+class CountWalk {
+ public:
+  using Element = CountStats::Element;
+  using Step = std::uint32_t;
+
+  static Step step_of(std::uint32_t payload) { return payload; }
+  void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
+  void move_cell(const Element* cell) {
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      if (cell[k] != 0) move_class(k, cell[k]);
+    }
+  }
+  std::size_t n_notes() const { return n_notes_; }
+  std::int64_t left_rows() const { return left_count_; }
+  std::int64_t left_weight() const { return left_count_; }
+
+ protected:
+  CountWalk(std::size_t n_classes, std::int64_t node_count)
+      : n_classes_(n_classes), right_count_(node_count) {}
+
+  std::size_t n_classes_;
+  std::size_t n_notes_ = 0;
+  std::int64_t left_count_ = 0;
+  std::int64_t right_count_;
+
+ private:
+  void move_class(std::size_t k, std::int64_t count) {
+    static_cast<Derived*>(this)->renew_class(k, count);
+    left_count_ += count;
+    right_count_ -= count;
+  }
+};
+
+// Any number of classes.
+template <class Term>
+class CountScorer : public CountCriterion<Term> {
+ public:
+  using typename CountCriterion<Term>::Element;
+
+  CountScorer(CountStats stats, std::int64_t total_count)
+      : CountCriterion<Term>(std::move(stats), total_count),
+        left_(static_cast<std::size_t>(this->stats_.cell_size())),
+        right_(static_cast<std::size_t>(this->stats_.cell_size())) {}
+
+  class Walk : public CountWalk<Walk> {
+   public:
+    void note(bool wanted) {
+      notes_[n_notes_] = term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
+      if constexpr (kNotesWeights<Term>) left_counts_[n_notes_] = left_count_;
+      n_notes_ += wanted;
+    }
+    double left_value() const { return CountScorer::share_of_class_1(left_[1], left_count_); }
+    double right_value() const { return CountScorer::share_of_class_1(right_[1], right_count_); }
+
+   private:
+    friend class CountScorer;
+    friend class CountWalk<Walk>;
+    using CountWalk<Walk>::n_notes_;
+    using CountWalk<Walk>::left_count_;
+    using CountWalk<Walk>::right_count_;
+    Walk(const CountScorer& scorer, std::int64_t node_count)
+        : CountWalk<Walk>(scorer.left_.size(), node_count), term_(scorer.term_) {}
+
+    void renew_class(std::size_t k, std::int64_t count) {
+      const auto of = [&](std::int64_t n) { return term_(static_cast<int>(k), n); };
+      const std::int64_t l = left_[k];
+      const std::int64_t r = right_[k];
+      left_terms_ += of(l + count) - of(l);
+      right_terms_ += of(r - count) - of(r);
+      left_[k] = static_cast<Element>(l + count);
+      right_[k] = static_cast<Element>(r - count);
+    }
+
+    const Term& term_;
+    Element* left_ = nullptr;
+    Element* right_ = nullptr;
+    double* notes_ = nullptr;
+    std::int64_t* left_counts_ = nullptr;
+    std::int64_t left_terms_ = 0;
+    std::int64_t right_terms_ = 0;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
+    Walk walk(*this, this->stats_.weight(node));
+    walk.left_ = left_.data();
+    walk.right_ = right_.data();
+    walk.notes_ = scores_.start(most_notes);
+    if constexpr (kNotesWeights<Term>) walk.left_counts_ = left_counts_.start(most_notes);
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      left_[k] = 0;
+      right_[k] = node[k];
+      walk.right_terms_ += this->term_(static_cast<int>(k), node[k]);
+    }
+    scale_ = this->tie_scale(node);
+    return walk;
+  }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
+  }
+  std::int64_t left_weight_of(std::size_t note)
+    requires kNotesWeights<Term>
+  {
+    return left_counts_.data()[note];
+  }
+  bool is_empty(const Element* cell) const { return this->stats_.weight(cell) == 0; }
+
+ private:
+  std::vector<Element> left_;
+  std::vector<Element> right_;
+  double scale_ = 0.0;
+  NoteRoom<double> scores_;
+  NoteRoom<std::int64_t> left_counts_;
+};
+
+// Two classes: two counts say everything, and a kernel scores all candidates of a feature at once. Both
+// travel in one word, so that moving a row is one addition: rows below, rows of class 1 in the upper half.
+template <class Term>
+class TwoClassScorer : public CountCriterion<Term> {
+ public:
+  using typename CountCriterion<Term>::Element;
+  using CountCriterion<Term>::CountCriterion;
+  static constexpr bool kCountsByGini = std::is_same_v<Term, GiniTerm>;
+
+  class Walk {
+   public:
+    using Element = CountStats::Element;
+    using Step = TwoCounts;
+    static constexpr bool kStepsAdd = true;  // several steps at once are the step of their sum
+    static bool is_several(Step step) { return rows_of(step) > 1; }
+
+    static Step step_of(std::uint32_t payload) {
+      return two_counts(payload & 0xff, (payload & 0xff) * (payload >> 8));
+    }
+    void move(Step step) { left_ += step; }
+    void move_cell(const Element* cell) { left_ += two_counts(cell[0] + cell[1], cell[1]); }
+    void note(bool wanted) {
+      notes_[n_notes_] = left_;
+      n_notes_ += wanted;
+    }
+    std::size_t n_notes() const { return n_notes_; }
+    std::int64_t left_rows() const { return rows_of(left_); }
+    std::int64_t left_weight() const { return rows_of(left_); }
+    double left_value() const { return TwoClassScorer::share_of_class_1(ones_of(left_), rows_of(left_)); }
+    double right_value() const {
+      return TwoClassScorer::share_of_class_1(ones_of(node_) - ones_of(left_),
+                                              rows_of(node_) - rows_of(left_));
+    }
+
+   private:
+    friend class TwoClassScorer;
+    TwoCounts left_ = 0;
+    TwoCounts node_ = 0;
+    TwoCounts* notes_ = nullptr;
+    std::size_t n_notes_ = 0;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
+    Walk walk;
+    walk.node_ = two_counts(node[0] + node[1], node[1]);
+    walk.notes_ = notes_.start(most_notes);
+    scores_.start(most_notes);
+    scale_ = this->tie_scale(node);
+    return walk;
+  }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    if (walk.n_notes_ == 0) return {};
+    if constexpr (std::is_same_v<Term, GiniTerm>) {
+      notes_.repeat_last(walk.n_notes_);
+      if (rows_of(walk.node_) < kExactInFloat32) return best_of_rough(walk, to_beat);
+      const double largest =
+          kernels().gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores_.data());
+      return first_best(scores_.data(), largest, scale_, to_beat);
+    } else if constexpr (std::is_same_v<Term, TwoClassAccuracyTerm>) {
+      return best_majority(walk, to_beat);
+    } else {
+      double* scores = scores_.data();
+      for (std::size_t i = 0; i < walk.n_notes_; ++i) scores[i] = score_of(walk, i);
+      return first_best(scores, walk.n_notes_, scale_, to_beat);
+    }
+  }
+  std::int64_t left_weight_of(std::size_t note) { return rows_of(notes_.data()[note]); }
+  bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
+
+  // For nodes of fewer than 2^24 rows.
+  GroupBounds bound_groups(NoteRoom<TwoCounts>& before, std::size_t n_groups, double to_beat)
+    requires std::is_same_v<Term, GiniTerm>
+  {
+    before.repeat_last(n_groups + 1);
+    GroupBounds bounds;
+    float* edges = rough_.start(n_groups + 1 + kScoreGroup);
+    float* groups = rough_groups_.start(n_groups + kScoreGroup);
+    const float largest = kernels().bound_gini_groups(before.data(), n_groups, edges, groups);
+    bounds.floor = static_cast<float>(std::max<double>(largest, to_beat) * (1 - 2 * kDoubt));
+    bounds.any = std::any_of(groups, groups + n_groups, [&](float bound) { return bound >= bounds.floor; });
+    bounds.of_edge = edges;
+    bounds.of_group = groups;
+    return bounds;
+  }
+
+ private:
+  static constexpr std::int32_t kExactInFloat32 = 1 << 24;
+  static constexpr double kDoubt = 0x1p-20;
+
+  double score_of(const Walk& walk, std::size_t i) const {
+    const Term& term = this->term_;
+    const std::int64_t l = rows_of(walk.notes_[i]);
+    const std::int64_t l1 = ones_of(walk.notes_[i]);
+    const std::int64_t r = rows_of(walk.node_) - l;
+    const std::int64_t r1 = ones_of(walk.node_) - l1;
+    return term.branch(term(1, l1) + term(0, l - l1), l) + term.branch(term(1, r1) + term(0, r - r1), r);
+  }
+
+  BestNote best_majority(const Walk& walk, double to_beat) {
+    notes_.repeat_last(walk.n_notes_);
+    std::int32_t* scores = majorities_.start(walk.n_notes_);
+    const std::int32_t largest =
+        kernels().majorities_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores);
+    BestNote best;
+    best.score = largest;
+    best.found = best.score > to_beat;
+    if (best.found)
+      best.index = static_cast<std::size_t>(std::find(scores, scores + walk.n_notes_, largest) - scores);
+    return best;
+  }
+
+  // Dividing float32 numbers is four times as fast. The rough scores are off by less than 2^-21 of
+  // themselves, so whatever lies within 2^-20 of the largest is scored again, and nothing else can be the
+  // best.
+  BestNote best_of_rough(const Walk& walk, double to_beat) {
+    float* rough = rough_.start(walk.n_notes_);
+    const double largest = kernels().rough_gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, rough);
+    if (largest * (1 + kDoubt) <= to_beat) return {};
+    const auto floor = static_cast<float>(largest * (1 - 2 * kDoubt));
+    std::size_t n_hopeful = 0;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < walk.n_notes_; ++i) {
+      const bool hopeful = rough[i] >= floor;
+      n_hopeful += hopeful;
+      last = hopeful ? i : last;
+    }
+    if (n_hopeful == 1) {  // the usual case
+      const double score = score_of(walk, last);
+      return {last, score, score > to_beat};
+    }
+    double* scores = scores_.data();
+    hopeful_.clear();
+    for (std::size_t i = 0; i < walk.n_notes_; ++i) {
+      if (rough[i] < floor) continue;
+      scores[hopeful_.size()] = score_of(walk, i);
+      hopeful_.push_back(i);
+    }
+    BestNote best = first_best(scores, hopeful_.size(), scale_, to_beat);
+    best.index = hopeful_[best.index];
+    return best;
+  }
+
+  double scale_ = 0.0;
+  NoteRoom<TwoCounts> notes_;
+  NoteRoom<float> rough_;
+  NoteRoom<float> rough_groups_;
+  NoteRoom<std::int32_t> majorities_;
+  std::vector<std::size_t> hopeful_;  // candidates whose rough score is near the largest
+  NoteRoom<double> scores_;
+};
+
+}  // namespace hornbeam::criterion

@@ -1,0 +1,56 @@
+// What a node says about its rows: weight, impurity, value (class shares or mean), and whether it is pure.
+// Class facts come from the integer cell; means and variances from the targets themselves, in row order, so
+// that they carry no fixed-point rounding.
+#pragma once
+
+#include <span>
+
+#include "criterion/stats.h"
+
+namespace hornbeam::criterion {
+
+enum class Criterion : std::uint8_t {
+  kGini,
+  kEntropy,
+  kAccuracy,
+  kGainRatio,  // shows entropy
+  kChi2,       // shows gini
+  kSquaredError,
+  kPoisson,
+  kFTest,  // shows squared error
+};
+
+// What a node of numbers predicts.
+enum class LeafValue : std::uint8_t { kMean, kMedian };
+
+struct NodeFacts {
+  double weight = 0.0;
+  double impurity = 0.0;
+  bool pure = false;
+};
+
+// `value` has room for [output, class]; `n_values` is its row length (see Tree).
+NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
+                      double* value, int n_values);
+// The same for one output of two classes and gini, by the weights of the classes.
+inline NodeFacts gini_facts(double zeros, double ones, double* value) {
+  NodeFacts facts;
+  facts.weight = zeros + ones;
+  value[0] = zeros / facts.weight;
+  value[1] = ones / facts.weight;
+  facts.pure = zeros == 0 || ones == 0;
+  facts.impurity = facts.pure ? 0.0 : value[0] * (1 - value[0]) + value[1] * (1 - value[1]);
+  return facts;
+}
+NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,
+                     std::span<const Entry> entries, double* value);
+
+// The least number with at least half of the weight at or below it; where that is exactly half, the mean of
+// it and the next one. So whole-number weights are like repeated numbers. Reorders the pairs.
+struct WeightedNumber {
+  double number;
+  double weight;
+};
+double weighted_median(std::span<WeightedNumber> numbers);
+
+}  // namespace hornbeam::criterion

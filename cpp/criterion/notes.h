@@ -1,0 +1,69 @@
+// What a Scorer writes down about candidates while walking, to be scored all at once by a kernel.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/types.h"
+#include "base/wide_loops.h"
+
+namespace hornbeam::criterion {
+
+// Scores within this slack are equal: what is equal on paper may differ in the last bits of float64. It is
+// relative to the score, or to the terms whose difference the score is, if those are larger.
+inline constexpr double kTieSlack = 0x1p-44;
+inline double tie_slack(double score, double scale) {
+  return std::max(std::abs(score), scale) * kTieSlack;
+}
+
+// Room for the notes of one walk, in whole groups; grows, never shrinks.
+template <class T>
+class NoteRoom {
+ public:
+  T* start(std::size_t most_notes) {
+    if (values_.size() < most_notes + kScoreGroup) values_.resize(most_notes + kScoreGroup);
+    return values_.data();
+  }
+  // Fills the last group.
+  void repeat_last(std::size_t n_notes) {
+    std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(n_notes), kScoreGroup - 1,
+                values_[n_notes - 1]);
+  }
+  T* data() { return values_.data(); }
+
+ private:
+  std::vector<T> values_;
+};
+
+// The first of the scores that is within the slack of the largest.
+struct BestNote {
+  std::size_t index = 0;
+  double score = -kInfinity;  // the largest
+  bool found = false;
+};
+
+// Scores that do not beat `to_beat` need not be told apart: then nothing is found.
+inline BestNote first_best(const double* scores, double largest, double scale, double to_beat) {
+  BestNote best;
+  best.score = largest;
+  if (!(largest > to_beat)) return best;  // -inf: nothing admissible
+  const double floor = largest - tie_slack(largest, scale);
+  while (scores[best.index] < floor) ++best.index;
+  best.found = true;
+  return best;
+}
+
+inline BestNote first_best(const double* scores, std::size_t n, double scale, double to_beat = -kInfinity) {
+  return n == 0 ? BestNote{} : first_best(scores, kernels().largest(scores, n), scale, to_beat);
+}
+
+// What the groups of a feature's coarse codes can hold (split/find_groups.h).
+struct GroupBounds {
+  const float* of_edge = nullptr;   // the score before each group, and at last after all of them
+  const float* of_group = nullptr;  // no test within the group has a larger score
+  float floor = 0.0f;               // what scores less cannot be the best
+  bool any = false;                 // something reaches what is to be beaten
+};
+
+}  // namespace hornbeam::criterion

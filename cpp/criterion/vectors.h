@@ -1,0 +1,181 @@
+// Gini, entropy and squared error for weighted classes and for several outputs: the sum over outputs of the
+// one-output score, computed from the cell at every candidate. Fixed class order keeps it independent of the
+// path.
+#pragma once
+
+#include <vector>
+
+#include "base/math.h"
+#include "criterion/notes.h"
+#include "criterion/stats.h"
+
+namespace hornbeam::criterion {
+
+struct VectorGini {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    double score = 0.0;
+    const double weight = static_cast<double>(stats.weight(cell));
+    if (weight == 0) return 0.0;
+    for (int k = stats.offset(0); k < stats.offset(stats.n_outputs()); ++k) {
+      const double w = static_cast<double>(cell[k]);
+      score += w * w;
+    }
+    return score / weight;
+  }
+  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
+  static double unit(const VectorStats& stats) { return stats.weight_unit(); }
+};
+
+struct VectorEntropy {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    double score = -stats.n_outputs() * x_log2_x(static_cast<double>(stats.weight(cell)));
+    for (int k = stats.offset(0); k < stats.offset(stats.n_outputs()); ++k) {
+      score += x_log2_x(static_cast<double>(cell[k]));
+    }
+    return score;
+  }
+  static double scale(const VectorStats& stats, const std::int64_t* node) {
+    return stats.n_outputs() * x_log2_x(static_cast<double>(stats.weight(node)));
+  }
+  static double unit(const VectorStats& stats) { return stats.weight_unit(); }
+};
+
+struct VectorSquaredError {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    double score = 0.0;
+    for (int o = 0; o < stats.n_outputs(); ++o) {
+      const double sum = static_cast<double>(cell[o]);
+      score += sum * sum * stats.squared_sum_factor(o);
+    }
+    return score / static_cast<double>(stats.weight(cell));
+  }
+  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
+  static double unit(const VectorStats&) { return 1.0; }
+};
+
+// For one output, whose sums are not centred.
+struct VectorPoisson {
+  static double branch(const VectorStats& stats, const std::int64_t* cell) {
+    const double sum = static_cast<double>(cell[0]);
+    const double mean =
+        sum / static_cast<double>(stats.weight(cell)) * stats.sum_unit(0) / stats.weight_unit();
+    return sum * ln_of(mean > 0 ? mean : 1.0);
+  }
+  static double scale(const VectorStats&, const std::int64_t*) { return 0.0; }
+  static double unit(const VectorStats& stats) { return stats.sum_unit(0); }
+};
+
+// What scorers of general cells share: the two branches of the candidate at hand, and how rows move.
+class CellScorer {
+ public:
+  using Stats = VectorStats;
+  using Element = VectorStats::Element;
+
+  VectorStats& stats() { return stats_; }
+  const VectorStats& stats() const { return stats_; }
+  int cell_size() const { return stats_.cell_size(); }
+  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
+
+  class Walk {
+   public:
+    using Element = VectorStats::Element;
+    using Step = std::uint32_t;
+
+    static Step step_of(std::uint32_t position) { return position; }
+    void move(Step position) {
+      std::fill(cells_.row_.begin(), cells_.row_.end(), 0);
+      cells_.stats_.add(cells_.row_.data(), position);
+      move_cell(cells_.row_.data());
+    }
+    void move_cell(const Element* cell) {
+      for (std::size_t k = 0; k < cells_.left_.size(); ++k) {
+        cells_.left_[k] += cell[k];
+        cells_.right_[k] -= cell[k];
+      }
+    }
+    std::size_t n_notes() const { return n_notes_; }
+    std::int64_t left_rows() const { return cells_.stats_.rows(cells_.left_.data()); }
+    std::int64_t left_weight() const { return cells_.stats_.weight(cells_.left_.data()); }
+
+   protected:
+    explicit Walk(CellScorer& cells) : cells_(cells) {}
+    CellScorer& cells_;
+    std::size_t n_notes_ = 0;
+  };
+
+ protected:
+  explicit CellScorer(VectorStats stats)
+      : stats_(std::move(stats)),
+        left_(static_cast<std::size_t>(stats_.cell_size())),
+        right_(left_.size()),
+        row_(left_.size()) {}
+
+  void start_cells(const Element* node) {
+    std::fill(left_.begin(), left_.end(), 0);
+    std::copy_n(node, right_.size(), right_.begin());
+  }
+
+  VectorStats stats_;
+  std::vector<Element> left_;
+  std::vector<Element> right_;
+  std::vector<Element> row_;
+};
+
+template <class Criterion>
+class VectorScorer : public CellScorer {
+ public:
+  explicit VectorScorer(VectorStats stats) : CellScorer(std::move(stats)) {}
+
+  class Walk : public CellScorer::Walk {
+   public:
+    void note(bool wanted) {
+      if (!wanted) return;
+      left_weights_[n_notes_] = left_weight();
+      notes_[n_notes_++] = scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
+    }
+    double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
+    double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
+
+   private:
+    friend class VectorScorer;
+    Walk(VectorScorer& scorer, double* notes, std::int64_t* left_weights)
+        : CellScorer::Walk(scorer), scorer_(scorer), notes_(notes), left_weights_(left_weights) {}
+    VectorScorer& scorer_;
+    double* notes_;
+    std::int64_t* left_weights_;
+  };
+
+  Walk start(const Element* node, std::size_t most_notes) {
+    start_cells(node);
+    scale_ = tie_scale(node);
+    if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
+    return Walk(*this, scores_.start(most_notes), left_weights_.start(most_notes));
+  }
+  BestNote best_note(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
+  }
+
+  std::int64_t left_weight_of(std::size_t note) { return left_weights_.data()[note]; }
+
+  double score_of(const Element* cell) const { return criterion_.branch(stats_, cell); }
+  double score_of_node(const Element* node) {
+    if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
+    return score_of(node);
+  }
+  double score_of_branch(const Element* cell, const Element*) const { return score_of(cell); }
+  // The share of class 1 of the first output, or its mean.
+  double order_of(const Element* cell) const {
+    const int channel = stats_.is_classification() ? 1 : 0;
+    return static_cast<double>(cell[channel]) / static_cast<double>(stats_.weight(cell));
+  }
+  double tie_scale(const Element* node) const { return Criterion::scale(stats_, node); }
+  double score_unit() const { return Criterion::unit(stats_) / stats_.n_outputs(); }
+
+ private:
+  [[no_unique_address]] Criterion criterion_;
+  double scale_ = 0.0;
+  NoteRoom<double> scores_;
+  NoteRoom<std::int64_t> left_weights_;
+};
+
+}  // namespace hornbeam::criterion

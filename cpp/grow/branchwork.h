@@ -1,0 +1,111 @@
+// A tree while it grows: nodes in the order they came up, in one or several pieces; at the end they become
+// the one flat Tree.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/platform.h"
+#include "data/dataset.h"
+#include "split/test_finder.h"
+#include "tree/tree.h"
+
+namespace hornbeam::grow {
+
+using data::Dataset;
+using split::CategoryPlan;
+using split::Split;
+using tree::Tree;
+
+// The least that a test must gain, by the share of the whole tree's weight that the node has.
+struct LeastGain {
+  double impurity_decrease = 0.0;
+  double root_weight = 1.0;
+
+  bool is_more_than(double gain) const {
+    constexpr double kRounding = 0x1p-52;
+    return impurity_decrease > 0 && gain / root_weight + kRounding < impurity_decrease;
+  }
+};
+
+// A node while the tree grows. `part` >= 0 says that the node's subtree was grown elsewhere and is spliced in
+// at the end, `counted` >= 0 that it is among the counted nodes of the same part.
+struct NodeRecord {
+  NodeId first_child = kNoChild;
+  std::int32_t part = -1;
+  std::int32_t counted = -1;
+  std::int32_t missing_branch = 0;
+  std::int32_t split = -1;  // index into `splits`, -1 at leaves
+  std::int64_t n_samples = 0;
+  double weight = 0.0;
+  double impurity = 0.0;
+  double gain = 0.0;
+};
+
+// A grown node of two classes and of rows that weigh the same each time they were drawn, in few bytes: the
+// rest follows from the counts.
+struct CountedNode {
+  double threshold;
+  double gain;
+  NodeId first_child;  // of two, among the counted nodes; kNoChild at leaves, which have no test
+  FeatureId feature;
+  std::uint32_t samples;  // rows, each once;
+  std::uint32_t rows;     // as often as they were drawn,
+  std::uint32_t ones;     // and those of class 1
+};
+
+// A list of them that grows without touching what it has room for.
+class CountedNodes {
+ public:
+  std::size_t size() const { return size_; }
+  CountedNode* data() { return nodes_.data(); }
+  const CountedNode& operator[](std::size_t i) const { return nodes_[i]; }
+  // Makes room for so many nodes more, and returns where the first of them goes.
+  CountedNode* room_for(std::size_t n) {
+    if (size_ + n > nodes_.size()) {
+      Buffer<CountedNode> smaller = std::move(nodes_);
+      nodes_.grow_to(std::max(size_ + n, 2 * smaller.size()));
+      std::copy_n(smaller.data(), size_, nodes_.data());
+    }
+    return nodes_.data() + size_;
+  }
+  void set_size(std::size_t size) { size_ = size; }
+  // What a row weighs, and where the memory comes from.
+  void start(double row_weight, Region* region) {
+    if (size_ > 0) return;
+    row_weight_ = row_weight;
+    nodes_ = Buffer<CountedNode>(region);
+  }
+  double row_weight() const { return row_weight_; }
+
+ private:
+  Buffer<CountedNode> nodes_;
+  std::size_t size_ = 0;
+  double row_weight_ = 1.0;
+};
+
+// Grown nodes in the order they came up; one per thread's piece of the tree.
+struct Branchwork {
+  std::vector<NodeRecord> nodes;
+  std::vector<double> values;
+  std::vector<Split> splits;
+  CountedNodes counted;
+
+  NodeId add(std::size_t value_size) {
+    nodes.emplace_back();
+    values.resize(values.size() + value_size);
+    return static_cast<NodeId>(nodes.size()) - 1;
+  }
+};
+
+// Thresholds that are still to be looked up, all at once: the values lie far apart, and a processor can wait
+// for many of them at the same time.
+void set_thresholds(const Dataset& data, Branchwork& part);
+
+// Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
+// Works in the memory of a region, if there is one.
+Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
+              const CategoryPlan& plan = CategoryPlan::subsets(), Region* region = nullptr);
+
+}  // namespace hornbeam::grow

@@ -1,0 +1,57 @@
+// What blocks (grow/fast/value_block.h, grow/fast/rank_block.h) know of a tree besides its rows: when growth
+// ends, and room to draw the columns that a node tries. The draws are those of grow/feature_draw.h;
+// simd/grow/drawn_columns.h makes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "base/sampler.h"
+#include "grow/branchwork.h"
+
+namespace hornbeam::grow {
+
+struct TreeRules {
+  std::uint64_t key = 0;         // of the tree
+  std::size_t max_features = 0;  // tried per node
+  std::int32_t max_depth = 0;    // 0 for none
+  std::int64_t min_samples_split = 2;
+  LeastGain least_gain;
+  double weight_unit = 1.0;  // what a row weighs
+};
+
+struct ColumnDraw {
+  static constexpr std::size_t kFour = 4;  // columns can be tried so many at a time
+
+  std::size_t n_columns;
+  std::size_t max_features;    // tried per node
+  std::uint64_t key;           // of the stream of features
+  std::uint32_t* order;        // of columns: 0, 1, 2, ..., and so it is left behind
+  std::uint32_t* swapped;      // per column
+  std::uint32_t* drawn;        // per column, and kFour more
+  std::uint64_t* drawn_words;  // a bit per column; zeros, and so they are left behind
+};
+
+class ColumnDrawRoom {
+ public:
+  ColumnDraw start(std::size_t n_columns, const TreeRules& rules) {
+    order_.resize(n_columns);
+    std::iota(order_.begin(), order_.end(), std::uint32_t{0});
+    swapped_.resize(n_columns);
+    drawn_.resize(n_columns + ColumnDraw::kFour);
+    drawn_words_.assign(n_columns / 64 + 1, 0);
+    return {n_columns,          rules.max_features, Stream::key_for(rules.key, Purpose::kFeatures),
+            order_.data(),      swapped_.data(),    drawn_.data(),
+            drawn_words_.data()};
+  }
+
+ private:
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> swapped_;
+  std::vector<std::uint32_t> drawn_;
+  std::vector<std::uint64_t> drawn_words_;
+};
+
+}  // namespace hornbeam::grow

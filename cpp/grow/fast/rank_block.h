@@ -1,0 +1,149 @@
+// Best tests of two classes (random forests): a node of at most a few thousand rows and all that grows below
+// it, grown as one piece of work. For processors with wide registers; others find the same tests by groups
+// (split/find_groups.h) and in thickets (grow/fast/thicket.h).
+//
+// When a block starts, the rows get a number for each feature, 0, 1, 2, ... in the order of its values; rows
+// with the same value get neighbouring ones. A node is looked at in one of two ways.
+//   held     Its rows lie side by side in every column of numbers. To put them in the order of a feature,
+//   what
+//            each counts is written into a table at its number, and what is there is read from end to end:
+//            nothing is compared. Parting the rows moves them to the other side of the block, in all columns.
+//   thicket  At most 64 rows. Nothing moves any more: sets of rows are one word, and each feature's order is
+//            found once, when a node first tries it.
+//
+// What lies left of each place in that order is summed up and scored roughly, sixteen places at a time; those
+// that could be the best are scored as everywhere else.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/platform.h"
+#include "base/types.h"
+#include "criterion/stats.h"
+#include "data/dataset.h"
+#include "data/row_records.h"
+#include "grow/branchwork.h"
+#include "grow/fast/column_draw.h"
+
+namespace hornbeam::grow {
+
+using criterion::Entry;
+using data::RowRecords;
+
+// What a kernel gets to grow.
+struct RankGrowth {
+  using Rank = std::uint16_t;
+  static constexpr std::size_t kMostRows = 4096;
+  static constexpr std::size_t kWords = kMostRows / 64;
+  static constexpr std::size_t kTables = ColumnDraw::kFour;
+  static constexpr std::size_t kLanes = 64;             // columns have room for so many rows more
+  static constexpr std::uint32_t kMostWeight = 0x7fff;  // of all rows: counts are signed numbers of 16 bits
+  // What a row counts, in a byte: how often it was drawn and, in the highest bit, its class.
+  static constexpr std::uint32_t kMostTimes = 127;
+  static constexpr std::uint32_t kClass1 = 128;
+
+  // The rows, by column `stride` apart.
+  std::size_t n_rows;
+  std::size_t n_columns;
+  std::size_t stride;
+  const Code* codes;          // by row
+  const Code* n_codes;        // of the columns
+  Rank* sides[2];             // by row; behind the columns, one with what each row counts
+  Code* code_at;              // by rank
+  std::uint64_t* repeats;     // by column, kWords apart: bits of ranks whose value is that of the rank before
+  std::uint8_t* has_repeats;  // by column
+
+  Rank* column(std::int32_t side, std::size_t column, std::size_t row) const {
+    return sides[side] + column * stride + row;
+  }
+
+  const FeatureId* features;
+  TreeRules rules;
+  ColumnDraw draw;
+  std::uint64_t root_path;
+  std::int32_t root;
+  std::int32_t root_depth;
+  CountedNode* nodes;   // those that are grown: first the root, whose counts are known; children in pairs
+  std::size_t n_nodes;  // so far
+
+  // Room for the kernel.
+  std::uint64_t* marks;  // a bit per code; zeros, and so they are left behind
+  std::uint16_t* marks_before;
+  std::uint8_t* tables;  // kTables of a byte per rank; zeros, and so they are left behind
+
+  void (*poll)(void* poller, std::size_t work);
+  void* poller;
+};
+
+struct RankKernels {
+  void (*grow)(RankGrowth& growth);
+};
+// Null on processors that have none.
+const RankKernels* rank_kernels();
+
+// The codes on either side of a test stay in the place of its threshold until the values are looked up.
+inline constexpr double codes_as_threshold(Code last_left, Code first_right) {
+  return std::bit_cast<double>(std::uint64_t{first_right} << 32 | last_left);
+}
+
+class RankBlock {
+ public:
+  explicit RankBlock(Region* region) : room_(region), codes_(region), marks_(region) {}
+
+  static constexpr std::size_t kCodesPerRow = 1024;
+  // Whether a node of so many rows is worth a block: ranking them looks at a bit for every code there is.
+  static bool is_worth(std::size_t n_rows, Code most_codes) {
+    return n_rows <= RankGrowth::kMostRows && n_rows * kCodesPerRow >= most_codes;
+  }
+
+  bool started() const { return !features_.empty(); }
+  // The features and rules of a tree. The data must outlive it.
+  void start(const Dataset& data, const RowRecords& records, std::span<const FeatureId> features,
+             const TreeRules& rules);
+  // Grows what is below a node of class counts (entries as CountStats has them) that is worth a block, not
+  // heavier than kMostWeight and no row drawn more than kMostTimes; returns the place of its copy among
+  // `grown`.
+  template <class Records>
+  std::int32_t grow(std::span<const Entry> entries, const Records& records, std::uint64_t path,
+                    std::int32_t depth, CountedNodes& grown, CancelPoller& poller) {
+    make_room(entries.size());
+    Code* codes = codes_.data();
+    const std::size_t n_columns = features_.size();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      // Reading a record takes so many instructions that the processor would not see the next one coming.
+      constexpr std::size_t kAhead = 8;
+      if (i + kAhead < entries.size()) prefetch(records[i + kAhead]);
+      const std::uint8_t* record = records[i];
+      for (std::size_t c = 0; c < n_columns; ++c)
+        codes[c * growth_.stride + i] = all_->code(features_[c], places_[c].grouped(record));
+    }
+    return grow_held(entries, path, depth, grown, poller);
+  }
+
+ private:
+  void make_room(std::size_t n_rows);
+  std::int32_t grow_held(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
+                         CountedNodes& grown, CancelPoller& poller);
+  void look_up_thresholds(std::span<CountedNode> nodes) const;
+
+  const Dataset* data_ = nullptr;
+  const RowRecords* all_ = nullptr;
+  std::vector<FeatureId> features_;
+  std::vector<RowRecords::Place> places_;
+  std::vector<Code> n_codes_;
+  RankGrowth growth_{};
+  ColumnDrawRoom draw_room_;
+  Buffer<RankGrowth::Rank> room_;
+  Buffer<Code> codes_;
+  Buffer<std::uint64_t> marks_;
+  std::vector<std::uint64_t> repeats_;
+  std::vector<std::uint8_t> has_repeats_;
+  std::vector<std::uint8_t> tables_;
+};
+
+}  // namespace hornbeam::grow

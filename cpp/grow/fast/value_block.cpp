@@ -1,0 +1,92 @@
+#include "grow/fast/value_block.h"
+
+#include <algorithm>
+
+#include "base/sampler.h"
+
+namespace hornbeam::grow {
+
+namespace {
+
+// As many rows as a block over so many features holds, so that it fits a core's own cache.
+std::size_t most_held_rows(std::size_t n_features) {
+  constexpr std::size_t kMostValues = std::size_t{1} << 18;  // 1 MiB
+  return std::max(kMostValues / n_features, BlockGrowth::kLanes);
+}
+
+// Room for a list: an odd number of cache lines, so that lists do not fall on the same few places of a cache.
+std::size_t room_for_list(std::size_t n_rows) {
+  constexpr std::size_t kLanes = BlockGrowth::kLanes;
+  return (((n_rows + kLanes - 1) / kLanes + 1) | 1) * kLanes;
+}
+
+}  // namespace
+
+void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
+                       const TreeRules& rules) {
+  features_.assign(features.begin(), features.end());
+  columns_.clear();
+  by_row_.clear();
+  threshold_keys_.clear();
+  for (const FeatureId feature : features) {
+    columns_.push_back(&data.column(feature));
+    by_row_.push_back(values.narrow(feature));
+    const std::uint64_t key = combine(rules.key, static_cast<std::uint64_t>(feature));
+    threshold_keys_.push_back(Stream::key_for(key, Purpose::kThreshold));
+  }
+  growth_.columns = columns_.data();
+  growth_.by_row = by_row_.data();
+  growth_.records = values.records();
+  growth_.record_size = values.n_features();
+  growth_.table_rows = data.n_rows();
+  growth_.features = features_.data();
+  growth_.whole_records = features.size() == values.n_features() && std::ranges::is_sorted(features);
+  growth_.held_rows = most_held_rows(features.size());
+  growth_.rules = rules;
+  growth_.draw = draw_room_.start(features.size(), rules);
+  growth_.threshold_keys = threshold_keys_.data();
+  growth_.poll = [](void* poller, std::size_t work) { static_cast<CancelPoller*>(poller)->poll(work); };
+}
+
+std::int32_t ValueBlock::grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
+                              CountedNodes& grown, CancelPoller& poller) {
+  const std::size_t n_rows = entries.size();
+  make_room(n_rows);
+  list_rows(entries);
+  const auto root = static_cast<std::int32_t>(grown.size());
+  CountedNode& copy = *grown.room_for(2 * n_rows);
+  copy.samples = copy.rows = static_cast<std::uint32_t>(n_rows);
+  copy.first_child = kNoChild;
+  copy.ones = 0;
+  for (const Entry& entry : entries) copy.ones += entry.payload >> 8;
+  growth_.root = {0, n_rows, path, root, depth, 0};
+  growth_.nodes = grown.data();
+  growth_.n_nodes = grown.size() + 1;
+  growth_.poller = &poller;
+  block_kernels().grow(growth_);
+  grown.set_size(growth_.n_nodes);
+  return root;
+}
+
+// What is looked up lies in one piece, which gets huge pages if it is large.
+void ValueBlock::make_room(std::size_t n_rows) {
+  const std::size_t n_held = std::min(n_rows, growth_.held_rows);
+  const std::size_t list = room_for_list(n_rows);
+  values_.grow_to(n_held * features_.size() + BlockGrowth::kFour * list);
+  growth_.block = values_.data();
+  for (std::size_t i = 0; i < BlockGrowth::kFour; ++i)
+    growth_.fetched[i] = values_.data() + n_held * features_.size() + i * list;
+  lists_.grow_to(2 * list);
+  for (std::size_t side = 0; side < 2; ++side) growth_.list[side] = lists_.data() + side * list;
+}
+
+void ValueBlock::list_rows(std::span<const Entry> entries) {
+  bool in_order = entries.size() == growth_.table_rows;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    growth_.list[0][i] = entries[i].row << 1 | entries[i].payload >> 8;
+    in_order &= entries[i].row == i;
+  }
+  growth_.whole_table = in_order;
+}
+
+}  // namespace hornbeam::grow

@@ -1,0 +1,115 @@
+// Random tests of two classes (extra trees): a node and all that grows below it, grown as one piece of work.
+//
+// The rows of a node are a stretch of a list. A node is looked at in one of three ways.
+//   listed   More rows than a core's own cache has room for: the values of the features that the node tries
+//   are
+//            fetched, from the table's columns or from its records, in which those of a row lie side by side.
+//   held     Some thousand rows: their records are copied once into a block, and all nodes below fetch from
+//            there. Nothing moves but the list.
+//   lanes    At most sixteen rows: one register holds a column of all of them. Not even the list changes any
+//            more; the nodes below are sets of its lanes.
+// The list has two sides: a node's rows lie on one of them, and parting the node writes those of its children
+// to the other, at the same places.
+//
+// The loops are those of simd/grow/value_block_body.h. The finder of split/test_finder.h finds the same tests
+// wherever both can look.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/platform.h"
+#include "base/types.h"
+#include "criterion/stats.h"
+#include "data/dataset.h"
+#include "data/row_values.h"
+#include "grow/branchwork.h"
+#include "grow/fast/column_draw.h"
+
+namespace hornbeam::grow {
+
+using criterion::Entry;
+using data::Column;
+using data::RowValues;
+
+// What a kernel gets to grow.
+struct BlockGrowth {
+  static constexpr std::size_t kLanes = 16;  // lists have room for so many more
+  static constexpr std::size_t kFour = ColumnDraw::kFour;
+
+  // Twice where the row is, plus its class: in the table, its number; in the block, where its record begins.
+  using ListedRow = std::uint32_t;
+
+  // A node that waits for its test.
+  struct Waiting {
+    std::size_t begin;  // its rows in the list
+    std::size_t n_rows;
+    std::uint64_t path;
+    std::int32_t node;
+    std::int32_t depth;
+    std::int32_t side;
+  };
+
+  // The data, by feature.
+  const Column* const* columns;
+  const float* const* by_row;
+  const float* records;
+  std::size_t record_size;
+  std::size_t table_rows;
+  const FeatureId* features;
+  bool whole_records;     // whether the features are all of those in a record, in its order
+  std::size_t held_rows;  // the block has room for
+  bool whole_table;       // whether the list begins as that of all rows, in order
+
+  ListedRow* list[2];
+  float* block;  // records of draw.n_columns values
+  TreeRules rules;
+  ColumnDraw draw;
+  const std::uint64_t* threshold_keys;  // by feature: of the stream of its thresholds
+  Waiting root;
+  CountedNode* nodes;   // those that are grown: first the root, whose counts are known; children in pairs
+  std::size_t n_nodes;  // so far
+
+  // Room for the kernel.
+  float* fetched[kFour];  // values of a node's rows
+
+  void (*poll)(void* poller, std::size_t work);
+  void* poller;
+};
+
+struct BlockKernels {
+  void (*grow)(BlockGrowth& growth);
+};
+const BlockKernels& block_kernels();
+
+class ValueBlock {
+ public:
+  explicit ValueBlock(Region* region) : values_(region), lists_(region) {}
+
+  bool started() const { return !features_.empty(); }
+  // The features and rules of a tree; all features of the data have float32 values. The data must outlive it.
+  void start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
+             const TreeRules& rules);
+  // Grows what is below a node of class counts (entries as CountStats has them, each row once); returns the
+  // place of its copy among `grown`.
+  std::int32_t grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
+                    CountedNodes& grown, CancelPoller& poller);
+
+ private:
+  void make_room(std::size_t n_rows);
+  void list_rows(std::span<const Entry> entries);
+
+  std::vector<FeatureId> features_;
+  std::vector<const Column*> columns_;
+  std::vector<const float*> by_row_;
+  std::vector<std::uint64_t> threshold_keys_;
+  BlockGrowth growth_{};
+  Buffer<float> values_;
+  Buffer<BlockGrowth::ListedRow> lists_;
+  ColumnDrawRoom draw_room_;
+};
+
+}  // namespace hornbeam::grow

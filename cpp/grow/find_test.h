@@ -1,0 +1,306 @@
+// Where to split: the best test of a node among the features that are drawn for it, by whichever method the
+// plan has for them (split/test_finder.h finds a feature's best test; here is who asks it, and how).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "criterion/choice.h"
+#include "grow/branchwork.h"
+#include "grow/describe.h"
+#include "grow/tree_fit.h"
+
+namespace hornbeam::grow {
+
+using criterion::ChoiceNode;
+using criterion::RowFacts;
+using split::Limits;
+using split::RecordsByRow;
+using split::ValuesByRow;
+
+// Row visits below which handing features to other threads costs more than it saves.
+inline constexpr std::size_t kParallelWork = 100'000;
+
+template <Scorer S>
+Limits limits_of(const TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker,
+                 const typename S::Element* cell) {
+  const auto& stats = worker.finder.scorer().stats();
+  const GrowParams& params = fit.params;
+  Limits limits;
+  limits.min_rows = fit.in_row_units(params.min_samples_leaf);
+  limits.min_weight = fit.plan.min_weight;
+  limits.node_rows = stats.rows(cell);
+  limits.node_weight = stats.weight(cell);
+  limits.bind = params.min_samples_leaf > 1 || fit.in_portions() || fit.plan.min_weight > 0 ||
+                !params.monotonic.empty();
+  limits.lower = node.lower;
+  limits.upper = node.upper;
+  return limits;
+}
+
+template <class Element>
+int classes_in(const Target& target, const Element* cell) {
+  if (!target.is_classification()) return 0;
+  return static_cast<int>(
+      std::count_if(cell, cell + target.n_classes[0], [](Element weight) { return weight > 0; }));
+}
+
+// What the second step of the criterion asks about the node.
+template <Scorer S>
+ChoiceNode choice_node(const TreeFit<S>& fit, const NodeRecord& record, const typename S::Element* cell,
+                       double node_score, Worker<S>& worker) {
+  ChoiceNode facts;
+  facts.score = node_score;
+  facts.tie_scale = worker.finder.scorer().tie_scale(cell);
+  facts.score_unit = fit.prototype.score_unit();
+  facts.is_chi2_gini = fit.params.criterion == Criterion::kChi2 && !kShowsAnother<S>;
+  facts.weight_unit = fit.prototype.stats().weight_unit();
+  facts.rows = {record.weight, record.impurity, classes_in(fit.target, cell)};
+  return facts;
+}
+
+// The same about the rows that have the feature just looked at.
+template <Scorer S>
+RowFacts known_facts(TreeFit<S>& fit, const OpenNode& node, FeatureId feature, Worker<S>& worker) {
+  const std::vector<typename S::Element>& cell = worker.finder.known_cell();
+  const std::span<const Entry> rows = known_rows(fit, node, fit.data.column(feature), worker);
+  worker.value.resize(fit.value_size());
+  const NodeFacts facts = facts_of(fit, rows, cell, worker, worker.value.data());
+  return {facts.weight, facts.impurity, classes_in(fit.target, cell.data())};
+}
+
+template <Scorer S>
+Stream threshold_stream(const TreeFit<S>& fit, FeatureId feature, std::uint64_t path) {
+  return {combine(fit.params.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold, path};
+}
+
+// Calls with the records of the node's rows, wherever they are.
+template <Scorer S, class Call>
+bool with_records(TreeFit<S>& fit, const OpenNode& node, const Worker<S>& worker, const Call& call) {
+  if (worker.subtree.started()) return call(worker.subtree.records(node.begin));
+  return call(RecordsByRow{*fit.plan.records, fit.rows_of(node).data()});
+}
+
+inline bool is_spent(const OpenNode& node, FeatureId feature) {
+  return node.spent != nullptr && std::ranges::find(*node.spent, feature) != node.spent->end();
+}
+
+// Offers a random test of values.
+template <Scorer S>
+bool try_random_value(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+                      FeatureId feature, FirstBest<Split>& best) {
+  const auto find_random = [&](const auto& values) {
+    return worker.finder.find_random(values, fit.data.column(feature), limits,
+                                     threshold_stream(fit, feature, node.path), best, feature);
+  };
+  const Subtree& subtree = worker.subtree;
+  if (subtree.started()) return find_random(subtree.kept_values(feature, node.begin));
+  return fit.plan.values->visit(feature, [&](const auto* by_row) {
+    return find_random(ValuesByRow{by_row, fit.rows_of(node).data()});
+  });
+}
+
+// Offers the best test, or a random one, of the feature's codes.
+template <Scorer S>
+bool try_codes(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+               FeatureId feature, FirstBest<Split>& best) {
+  const Column& column = fit.data.column(feature);
+  const Subtree& subtree = worker.subtree;
+  TestFinder<S>& finder = worker.finder;
+  if (subtree.started() && subtree.is_ordered(feature)) {
+    return finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits, best,
+                            feature);
+  }
+  bool informative = false;
+  if (subtree.started()) {
+    informative = finder.gather(column, subtree.kept_codes(feature, node.begin));
+  } else if (!fit.params.random_splits && finder.counts_right_away(column)) {
+    informative = finder.count(column);
+  } else {
+    informative = finder.gather(column);
+  }
+  if (!informative) return false;
+  if (fit.params.random_splits) {
+    Stream stream = threshold_stream(fit, feature, node.path);
+    finder.find_random(column, limits, stream, best, feature);
+  } else {
+    finder.find_best(column, limits, best, feature);
+  }
+  return true;
+}
+
+// Offers the feature's best test; false if the feature is constant in the node.
+template <Scorer S>
+bool try_feature(TreeFit<S>& fit, const OpenNode& node, Limits limits, Worker<S>& worker, FeatureId feature,
+                 FirstBest<Split>& best) {
+  if (is_spent(node, feature)) return false;
+  worker.poller.poll(4 * node.n_rows());
+  if (!fit.params.monotonic.empty())
+    limits.direction = fit.params.monotonic[static_cast<std::size_t>(feature)];
+  if (fit.plan.values != nullptr) return try_random_value(fit, node, limits, worker, feature, best);
+  if constexpr (BoundsGroups<S>) {
+    if (fit.plan.records != nullptr) {
+      const RowRecords::Place place = fit.plan.records->place(feature);
+      return with_records(fit, node, worker, [&](const auto& records) {
+        worker.finder.count_groups(records, {&place, 1});
+        return worker.finder.find_best(fit.data.column(feature), records, place, 0, best, feature);
+      });
+    }
+  }
+  return try_codes(fit, node, limits, worker, feature, best);
+}
+
+// The same for a feature that is looked at apart from the others.
+template <Scorer S>
+bool try_contender(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+                   FeatureId feature, FirstBest<Split>& own) {
+  const bool informative = try_feature(fit, node, limits, worker, feature, own);
+  if (worker.choice.compares_p_values() && own.found() && fit.leaves_out_rows(own.winner()))
+    own.winner().known = known_facts(fit, node, feature, worker);
+  return informative;
+}
+
+// A criterion with a second step gets the best tests of all features before it takes one; what it takes is
+// offered to `best` in the end.
+template <class Test>
+void contend(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& of_feature) {
+  if (!of_feature.found()) return;
+  contenders.push_back(std::move(of_feature.winner()));
+  choice.offer(contenders.back().contender(of_feature.score()));
+}
+template <class Test>
+void settle(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& best) {
+  if (const auto chosen = choice.settle()) best.offer(choice.score(*chosen), contenders[*chosen]);
+}
+
+// All drawn features by groups of values, a few at once.
+template <Scorer S, class Records>
+bool try_groups(TreeFit<S>& fit, const OpenNode& node, const Records& records, Worker<S>& worker,
+                FirstBest<Split>& best) {
+  TestFinder<S>& finder = worker.finder;
+  const std::span<const FeatureId> drawn = worker.features.drawn();
+  std::array<RowRecords::Place, TestFinder<S>::kCountedAtOnce> places;
+  bool informative = false;
+  for (std::size_t first = 0; first < drawn.size(); first += places.size()) {
+    const std::size_t n = std::min(places.size(), drawn.size() - first);
+    const std::span<const FeatureId> features = drawn.subspan(first, n);
+    worker.poller.poll(2 * node.n_rows() * n);
+    for (std::size_t i = 0; i < n; ++i) places[i] = fit.plan.records->place(features[i]);
+    finder.count_groups(records, {places.data(), n});
+    for (std::size_t i = 0; i < n; ++i)
+      informative |= finder.find_best(fit.data.column(features[i]), records, places[i], i, best, features[i]);
+  }
+  return informative;
+}
+
+// The drawn features one after the other.
+template <Scorer S>
+bool try_features_alone(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+                        FirstBest<Split>& best) {
+  if constexpr (BoundsGroups<S>) {
+    if (fit.plan.records != nullptr) {
+      return with_records(fit, node, worker,
+                          [&](const auto& records) { return try_groups(fit, node, records, worker, best); });
+    }
+  }
+  Choice& choice = worker.choice;
+  bool informative = false;
+  for (const FeatureId feature : worker.features.drawn()) {
+    if (!choice.is_needed()) {
+      informative |= try_feature(fit, node, limits, worker, feature, best);
+      continue;
+    }
+    FirstBest<Split> own(worker.finder.tie_scale());
+    informative |= try_contender(fit, node, limits, worker, feature, own);
+    contend(choice, worker.contenders, own);
+  }
+  return informative;
+}
+
+// The drawn features shared out to all threads; what they find is compared in the features' order.
+template <Scorer S>
+bool try_features_together(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+                           FirstBest<Split>& best) {
+  const std::span<const FeatureId> drawn = worker.features.drawn();
+  std::vector<FirstBest<Split>> found(drawn.size(), FirstBest<Split>(worker.finder.tie_scale()));
+  std::vector<char> informative(drawn.size(), 0);
+  std::vector<char> loaded(fit.workers.size(), 0);
+  loaded[0] = 1;
+  parallel_for(
+      drawn.size(), fit.params.n_threads,
+      [&](std::size_t i, int w) {
+        Worker<S>& helper = *fit.workers[static_cast<std::size_t>(w)];
+        if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) {
+          helper.finder.load(fit.rows_of(node), worker.finder.node_cell());
+        }
+        informative[i] = try_contender(fit, node, limits, helper, drawn[i], found[i]);
+      },
+      &fit.cancel);
+  for (FirstBest<Split>& one : found) {
+    if (worker.choice.is_needed()) {
+      contend(worker.choice, worker.contenders, one);
+    } else if (one.found()) {
+      best.offer(one.score(), one.winner());
+    }
+  }
+  return std::ranges::find(informative, 1) != informative.end();
+}
+
+// Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
+// Where the criterion has a second step, nothing is offered to `best` yet.
+template <Scorer S>
+bool try_features(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+                  FirstBest<Split>& best) {
+  const std::size_t n_drawn = worker.features.drawn().size();
+  // A subtree is one thread's: only that thread has its features in order.
+  const bool alone = fit.params.n_threads <= 1 || &worker != fit.workers[0].get() || fit.in_pieces ||
+                     worker.subtree.started() || n_drawn < 2 || node.n_rows() * n_drawn < kParallelWork;
+  return alone ? try_features_alone(fit, node, limits, worker, best)
+               : try_features_together(fit, node, limits, worker, best);
+}
+
+// Looks up what is needed of the winner only: its threshold, and how the rows will be parted.
+template <Scorer S>
+void finish_split(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
+  const FeatureId feature = node.split.feature;
+  const Column& column = fit.data.column(feature);
+  const Subtree& subtree = worker.subtree;
+  if (fit.plan.records != nullptr) {
+    with_records(fit, node, worker, [&](const auto& records) {
+      worker.finder.finish(column, *fit.plan.records, records, node.split);
+      return true;
+    });
+  } else if (subtree.started() && subtree.is_ordered(feature)) {
+    worker.finder.finish(column, subtree.ordered_rows(feature, node.begin, node.end), node.split);
+  } else {
+    worker.finder.finish(column, node.split);
+  }
+}
+
+// Finds the best test of the node with this cell and leaves it in node.split; returns its score less that of
+// the node without a test, or nothing if there is no test.
+template <Scorer S>
+std::optional<double> find_test(TreeFit<S>& fit, const NodeRecord& record, OpenNode& node, Worker<S>& worker,
+                                const std::vector<typename S::Element>& cell) {
+  worker.finder.load(fit.rows_of(node), cell);
+  const Limits limits = limits_of(fit, node, worker, cell.data());
+  if (limits.node_weight < 2 * fit.plan.min_weight) return std::nullopt;
+  const double node_score = worker.finder.scorer().score_of_node(cell.data());
+  Choice& choice = worker.choice;
+  if (choice.is_needed()) choice.start(choice_node(fit, record, cell.data(), node_score, worker));
+  worker.contenders.clear();
+  FirstBest<Split> best(worker.finder.tie_scale());
+  worker.features.until_informative(node.path, [&] { return try_features(fit, node, limits, worker, best); });
+  if (choice.is_needed()) settle(choice, worker.contenders, best);
+  if (!best.found()) return std::nullopt;
+  node.split = std::move(best.winner());
+  finish_split(fit, node, worker);
+  return best.score() - node_score;
+}
+
+}  // namespace hornbeam::grow

@@ -1,0 +1,218 @@
+// The door to growing a tree: which cells and which criterion. From here the path leads to grow_with
+// (grow/task.h, grow/tree_grower.h).
+#include "grow/grower.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+
+#include "criterion/accuracy.h"
+#include "criterion/chi2.h"
+#include "criterion/counts.h"
+#include "criterion/own.h"
+#include "criterion/sums.h"
+#include "criterion/vectors.h"
+#include "grow/task.h"
+
+namespace hornbeam::grow {
+
+using criterion::CountChi2Scorer;
+using criterion::CountScorer;
+using criterion::CountStats;
+using criterion::EntropyTerm;
+using criterion::GiniTerm;
+using criterion::MajorityScorer;
+using criterion::MomentTarget;
+using criterion::OwnScorer;
+using criterion::PoissonBranch;
+using criterion::SquaredErrorBranch;
+using criterion::SumScorer;
+using criterion::SumStats;
+using criterion::TwoClassAccuracyTerm;
+using criterion::TwoClassScorer;
+using criterion::VectorAccuracy;
+using criterion::VectorChi2Scorer;
+using criterion::VectorEntropy;
+using criterion::VectorGini;
+using criterion::VectorPoisson;
+using criterion::VectorScorer;
+using criterion::VectorSquaredError;
+using criterion::VectorStats;
+using data::Column;
+using tree::Gaps;
+
+namespace {
+
+// Whole-number weights below 256 in one output of classes can be counted.
+bool can_count(const Target& target, const Sample& sample, const GrowParams& params) {
+  if (!target.is_classification() || target.n_outputs != 1) return false;
+  if (!target.weights.empty()) {
+    const double first = target.weights[sample.rows[0]];
+    for (const RowId row : sample.rows) {
+      if (target.weights[row] != first) return false;
+    }
+  }
+  if (sample.multiplicity.empty()) return true;
+  // min_samples_leaf counts rows, of which counts with multiplicity know nothing.
+  return params.min_samples_leaf <= 1 &&
+         std::ranges::all_of(sample.multiplicity, [](auto m) { return m < 256; });
+}
+
+// Grows a tree whose rows may have to be sent down several branches, which takes the most general cells.
+GrownTree grow_in_portions(const GrowTask& task) {
+  const Sample& sample = task.sample;
+  // A portion leaves no bits for the multiplicity of its row, which becomes a weight.
+  std::vector<double> weights;
+  Target drawn = task.target;
+  if (!sample.multiplicity.empty()) {
+    weights.resize(task.data.n_rows());
+    for (std::size_t i = 0; i < sample.rows.size(); ++i)
+      weights[sample.rows[i]] = task.target.weight(sample.rows[i]) * sample.times(i);
+    drawn.weights = weights;
+  }
+  const Sample once{sample.rows, {}};
+  const GrowTask whole{task.data, drawn, once, task.params, task.cancel};
+  const auto with = [&](auto scorer) { return grow_with(whole, std::move(scorer)); };
+  VectorStats stats(drawn, once, true, task.params.criterion != Criterion::kPoisson);
+  const bool two_classes = drawn.is_classification() && drawn.n_classes[0] == 2;
+  switch (task.params.criterion) {
+    case Criterion::kChi2:
+      if (!two_classes) return with(VectorChi2Scorer(std::move(stats)));
+      [[fallthrough]];
+    case Criterion::kGini:
+      return with(VectorScorer<VectorGini>(std::move(stats)));
+    case Criterion::kAccuracy:
+      return with(VectorScorer<VectorAccuracy>(std::move(stats)));
+    case Criterion::kPoisson:
+      return with(VectorScorer<VectorPoisson>(std::move(stats)));
+    case Criterion::kSquaredError:
+    case Criterion::kFTest:
+      return with(VectorScorer<VectorSquaredError>(std::move(stats)));
+    default:
+      return with(VectorScorer<VectorEntropy>(std::move(stats)));
+  }
+}
+
+bool lacks_values(const Dataset& data, const Sample& sample, std::span<const FeatureId> features) {
+  return std::ranges::any_of(features, [&](FeatureId feature) {
+    const Column& column = data.column(feature);
+    return column.has_missing && std::ranges::any_of(sample.rows, [&](RowId row) {
+             return column.code(row) == column.missing_code();
+           });
+  });
+}
+
+// Which cells and which criterion: what the innermost loops add up is decided here, once.
+GrownTree grow_by_kind(const GrowTask& task) {
+  const auto& [data, target, sample, params, cancel] = task;
+  if (params.categorical_split == CategoricalSplit::kMerge && target.n_outputs > 1) {
+    throw std::invalid_argument("categories are merged by one output");
+  }
+  if (params.missing == Missing::kFractional) return grow_in_portions(task);
+  const auto with = [&](auto scorer) { return grow_with(task, std::move(scorer)); };
+  const Criterion criterion = params.criterion;
+  if (params.own_score) {
+    if (target.is_classification()) return with(OwnScorer(VectorStats(target, sample), params.own_score));
+    const MomentTarget moments(target);
+    return with(OwnScorer(VectorStats(moments.target(), sample), params.own_score));
+  }
+  const bool two_classes = target.is_classification() && target.n_classes[0] == 2;
+  const bool by_gini = criterion == Criterion::kGini || (criterion == Criterion::kChi2 && two_classes);
+  if (can_count(target, sample, params)) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < sample.rows.size(); ++i) total += sample.times(i);
+    CountStats stats(target, sample);
+    if (two_classes) {
+      if (criterion == Criterion::kAccuracy) return with(TwoClassScorer<TwoClassAccuracyTerm>(stats, total));
+      return by_gini ? with(TwoClassScorer<GiniTerm>(stats, total))
+                     : with(TwoClassScorer<EntropyTerm>(stats, total));
+    }
+    if (criterion == Criterion::kAccuracy) return with(MajorityScorer(stats));
+    if (criterion == Criterion::kChi2) return with(CountChi2Scorer(stats, total));
+    return by_gini ? with(CountScorer<GiniTerm>(stats, total)) : with(CountScorer<EntropyTerm>(stats, total));
+  }
+  if (target.is_classification()) {
+    VectorStats stats(target, sample);
+    if (by_gini) return with(VectorScorer<VectorGini>(std::move(stats)));
+    if (criterion == Criterion::kAccuracy) return with(VectorScorer<VectorAccuracy>(std::move(stats)));
+    if (criterion == Criterion::kChi2) return with(VectorChi2Scorer(std::move(stats)));
+    return with(VectorScorer<VectorEntropy>(std::move(stats)));
+  }
+  if (target.n_outputs > 1) return with(VectorScorer<VectorSquaredError>(VectorStats(target, sample)));
+  if (params.criterion == Criterion::kPoisson)
+    return with(SumScorer<PoissonBranch>(SumStats(target, sample, false)));
+  return with(SumScorer<SquaredErrorBranch>(SumStats(target, sample, true)));
+}
+
+// The power of two that brings the largest of the numbers near 1, or 0 if they are near enough to compute
+// with.
+int distant_exponent(std::span<const double> numbers) {
+  constexpr int kNear = 200;  // squares and sums of billions still fit a float64
+  double largest = 0.0;
+  for (const double number : numbers) largest = std::max(largest, std::abs(number));
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return largest > 0 && std::abs(exponent) > kNear ? exponent : 0;
+}
+
+void scale(std::span<double> numbers, int exponent) {
+  for (double& number : numbers) number = std::ldexp(number, exponent);
+}
+
+std::vector<double> scaled(std::span<const double> numbers, int exponent) {
+  std::vector<double> result(numbers.begin(), numbers.end());
+  scale(result, exponent);
+  return result;
+}
+
+// Weights or targets like 1e-300: grows with all of them multiplied by a power of two, then says it in the
+// user's units.
+GrownTree grow_near(const GrowTask& task) {
+  const auto& [data, target, sample, params, cancel] = task;
+  const int weight_exponent = distant_exponent(target.weights);
+  const int real_exponent = distant_exponent(target.reals);
+  if (weight_exponent == 0 && real_exponent == 0) return grow_by_kind(task);
+
+  const std::vector<double> weights = scaled(target.weights, -weight_exponent);
+  const std::vector<double> reals = scaled(target.reals, -real_exponent);
+  Target near = target;
+  near.weights = weights;
+  near.reals = reals;
+  const int impurity_exponent = params.criterion == Criterion::kPoisson ? real_exponent : 2 * real_exponent;
+  GrowParams near_params = params;
+  near_params.min_weight_leaf = std::ldexp(params.min_weight_leaf, -weight_exponent);
+  near_params.min_impurity_decrease = std::ldexp(params.min_impurity_decrease, -impurity_exponent);
+  GrownTree grown = grow_by_kind({data, near, sample, near_params, cancel});
+  Tree& tree = grown.tree;
+  scale(tree.weight, weight_exponent);
+  scale(tree.impurity, impurity_exponent);
+  scale(tree.gain, weight_exponent + impurity_exponent);
+  if (!target.is_classification()) scale(tree.value, real_exponent);
+  return grown;
+}
+
+}  // namespace
+
+GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sample, const GrowParams& params,
+                    Cancel& cancel) {
+  GrowParams own = params;
+  if (own.features.empty()) {
+    own.features.resize(static_cast<std::size_t>(data.n_features()));
+    std::iota(own.features.begin(), own.features.end(), 0);
+  }
+  if (own.max_features < 1) own.max_features = static_cast<std::int32_t>(own.features.size());
+  std::optional<Arena> arena;
+  if (own.regions.empty())
+    own.regions = arena.emplace(static_cast<std::size_t>(std::max(1, own.n_threads))).regions();
+  // Rows that lack nothing stay whole, and grow faster as such.
+  if (own.missing == Missing::kFractional && !lacks_values(data, sample, own.features))
+    own.missing = Missing::kLearn;
+  GrownTree grown = grow_near({data, target, sample, own, cancel});
+  if (params.missing == Missing::kFractional) grown.tree.gaps = Gaps::kFractional;
+  if (params.missing == Missing::kAvailable) grown.tree.gaps = Gaps::kAvailable;
+  return grown;
+}
+
+}  // namespace hornbeam::grow

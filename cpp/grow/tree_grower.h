@@ -1,0 +1,310 @@
+// Grows one tree: takes the next open node from the frontier, carries out its test, describes the children
+// and finds their tests, until none is open. Small nodes are grown as subtrees, smaller ones as thickets, or
+// all of them as blocks; with several threads, nodes become pieces that one thread each grows to the end.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "grow/branchwork.h"
+#include "grow/describe.h"
+#include "grow/fast/grow_block.h"
+#include "grow/fast/grow_thicket.h"
+#include "grow/find_test.h"
+#include "grow/frontier.h"
+#include "grow/inherit.h"
+#include "grow/part_rows.h"
+#include "grow/tree_fit.h"
+
+namespace hornbeam::grow {
+
+template <Scorer S>
+class TreeGrower {
+ public:
+  TreeGrower(const GrowTask& task, const S& scorer, std::span<Entry> entries) : fit_(task, scorer, entries) {}
+
+  Tree grow() {
+    parts_.emplace_back();
+    Frontier frontier(fit_.plan.growth);
+    OpenNode root;
+    root.id = parts_[0].add(fit_.value_size());
+    root.end = fit_.entries.size();
+    Worker<S>& worker = *fit_.workers[0];
+    describe(fit_, parts_[0], root, worker, worker.child_cells[0]);
+    fit_.root_weight = parts_[0].nodes[0].weight;
+    admit(parts_[0], frontier, root, worker, worker.child_cells[0]);
+    grow_all(parts_[0], frontier, worker);
+    grow_pieces();
+    for (Branchwork& part : parts_) set_thresholds(fit_.data, part);
+    return assemble(fit_.data, parts_, fit_.target.n_outputs, fit_.n_values, fit_.categories, worker.region);
+  }
+
+ private:
+  using Element = typename S::Element;
+
+  // ---- the loop
+
+  // A test that is too large for what the limits leave is passed over: the next may be smaller.
+  void grow_all(Branchwork& part, Frontier& frontier, Worker<S>& worker) {
+    while (auto node = frontier.next()) {
+      if (!has_room_for(2)) break;
+      if (node->is_tested()) {
+        if (has_room_for(node->split.n_branches)) expand(part, frontier, *node, worker);
+      } else if (starts_ranks(part, *node)) {
+        if constexpr (kCountsByGini<S>) grow_ranks(fit_, part, *node, worker);
+      } else if (starts_thicket(*node, worker)) {
+        if (!grow_thicket(fit_, part, *node, worker)) reopen(part, frontier, *node, worker);
+      } else {
+        grow_subtree(part, *node, worker);
+      }
+    }
+  }
+
+  // Whether the limits have room for a test with so many branches: it adds a node for each, and a leaf less.
+  // Under a limit the tree grows in one piece.
+  bool has_room_for(std::int64_t n_branches) const {
+    if (!fit_.plan.limited) return true;
+    const GrowParams& params = fit_.params;
+    const auto n_nodes = static_cast<std::int64_t>(parts_[0].nodes.size());
+    const auto n_leaves = n_nodes - static_cast<std::int64_t>(parts_[0].splits.size());
+    return (params.max_leaf_nodes <= 0 || n_leaves + n_branches - 1 <= params.max_leaf_nodes) &&
+           (params.max_nodes <= 0 || n_nodes + n_branches <= params.max_nodes);
+  }
+
+  // Carries out a node's test and opens its children.
+  void expand(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
+    const bool learns_gain = kShowsAnother<S> && !fit_.leaves_out_rows(node.split);
+    part_rows(fit_, node, worker);
+    const NodeId first = add_children(part, node, worker);
+    const std::span<OpenNode> children = worker.children;
+    const GrowParams& params = fit_.params;
+    if (!params.monotonic.empty()) {
+      const ConstrainedValues values{fit_.value_size(), fit_.target.is_classification()};
+      constrain(part, values, params.monotonic[static_cast<std::size_t>(node.split.feature)], children);
+    }
+    if (spends_feature(fit_.categories, fit_.data, node.split)) spend_feature(node, children);
+    const auto is_open = [this](const OpenNode& child) { return !is_leaf(child); };
+    if (worker.subtree.started() && std::ranges::any_of(children, is_open)) part_orders(node, worker);
+    if (learns_gain) node.gain = gain_by_children(part, node.id, first, children.size());
+    record_test(part, node, first, children.size());
+    // A stack gives back the last one first, so the first child goes in last.
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const std::size_t b = fit_.plan.growth == Growth::kDepthFirst ? children.size() - 1 - i : i;
+      admit(part, frontier, children[b], worker, worker.child_cells[b]);
+    }
+  }
+
+  // Puts a node per branch into the tree and into worker.children, described; returns the first.
+  NodeId add_children(Branchwork& part, const OpenNode& node, Worker<S>& worker) {
+    const auto n_branches = static_cast<std::size_t>(node.split.n_branches);
+    std::vector<OpenNode>& children = worker.children;
+    children.clear();
+    children.resize(n_branches);
+    if (worker.child_cells.size() < n_branches) worker.child_cells.resize(n_branches);
+    const auto first = static_cast<NodeId>(part.nodes.size());
+    for (std::size_t b = 0; b < n_branches; ++b) {
+      OpenNode& child = children[b];
+      child.id = part.add(fit_.value_size());
+      child.begin = node.begin + worker.branch_begin[b];
+      child.end = node.begin + worker.branch_begin[b + 1];
+      child.portions = node.portions;
+      child.depth = node.depth + 1;
+      child.path = child_path(node.path, b);
+      child.lower = node.lower;
+      child.upper = node.upper;
+      child.spent = node.spent;
+      if (child.n_rows() > 0) {
+        describe(fit_, part, child, worker, worker.child_cells[b]);
+      } else {
+        describe_empty(part, fit_.value_size(), child, node);
+      }
+    }
+    return first;
+  }
+
+  void part_orders(const OpenNode& node, Worker<S>& worker) {
+    worker.poller.poll(node.n_rows() * fit_.params.features.size());
+    if (worker.branch_begin.size() == 3) {
+      worker.subtree.part_orders(node.begin, node.end, worker.branch_begin[1]);
+    } else {
+      worker.subtree.part_orders(node.begin, node.end, worker.branch_begin);
+    }
+  }
+
+  static void record_test(Branchwork& part, OpenNode& node, NodeId first, std::size_t n_branches) {
+    NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    record.first_child = first;
+    record.gain = node.gain;
+    record.missing_branch = node.split.missing_branch;
+    if (record.missing_branch < 0) record.missing_branch = heaviest_branch(part, first, n_branches);
+    record.split = static_cast<std::int32_t>(part.splits.size());
+    part.splits.push_back(std::move(node.split));
+  }
+
+  bool is_leaf(const OpenNode& node) const { return node.pure || fit_.ends_at(node.n_counted, node.depth); }
+
+  // A new node is opened, unless it is to become a piece, or the root of a subtree or thicket when its turn
+  // comes.
+  void admit(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
+             std::vector<Element>& cell) {
+    if (is_leaf(node)) return;
+    if (&part == &parts_[0] && becomes_piece(node)) {
+      pieces_.push_back(node);
+    } else if (starts_ranks(part, node) || starts_thicket(node, worker) ||
+               (!worker.subtree.started() && starts_subtree(node))) {
+      frontier.push(std::move(node));
+    } else {
+      open(part, frontier, node, worker, cell);
+    }
+  }
+
+  // Finds the node's test; a node without one stays a leaf.
+  void open(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
+            std::vector<Element>& cell) {
+    if (!fit_.target.is_classification()) worker.finder.add_up(fit_.rows_of(node), cell);
+    const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
+    const std::optional<double> score_gained = find_test(fit_, record, node, worker, cell);
+    if (!score_gained) return;
+    if constexpr (!kShowsAnother<S>) {
+      node.gain = std::max(0.0, *score_gained * fit_.prototype.score_unit());
+    } else if (fit_.params.min_impurity_decrease > 0 || fit_.plan.growth == Growth::kBestFirst ||
+               fit_.leaves_out_rows(node.split)) {
+      node.gain = shown_gain(fit_, node, worker);
+    }
+    if (fit_.least_gain().is_more_than(node.gain)) {
+      node.split = {};
+      return;
+    }
+    if (fit_.leaves_out_rows(node.split)) node.split.missing_branch = heavier_branch(fit_, node, worker);
+    frontier.push(std::move(node));
+  }
+
+  void reopen(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
+    worker.finder.add_up(fit_.rows_of(node), worker.child_cells[0]);
+    open(part, frontier, node, worker, worker.child_cells[0]);
+  }
+
+  // ---- subtrees and thickets
+
+  // Going depth first, a subtree is finished before the next one starts.
+  bool starts_subtree(const OpenNode& node) const {
+    return fit_.plan.growth == Growth::kDepthFirst && node.n_rows() <= fit_.plan.subtree_rows &&
+           levels_below(node) >= 2;
+  }
+
+  // Reading all features pays when a few levels look at them.
+  double levels_below(const OpenNode& node) const {
+    const GrowParams& params = fit_.params;
+    const double most = params.max_depth > 0 ? params.max_depth - node.depth : kInfinity;
+    const auto least_rows =
+        static_cast<double>(std::max(params.min_samples_split, 2 * params.min_samples_leaf));
+    const double levels = std::log2(static_cast<double>(node.n_rows()) / least_rows) + 1;
+    return std::min(most, levels);
+  }
+
+  void grow_subtree(Branchwork& part, OpenNode& root, Worker<S>& worker) {
+    const GrowthPlan& plan = fit_.plan;
+    const std::vector<FeatureId>& features = fit_.params.features;
+    if constexpr (kCountsByGini<S>) {
+      if (plan.grows_blocks) return grow_block(fit_, part, root, worker);
+    }
+    if (plan.values != nullptr) {
+      worker.subtree.start(*plan.values, features, fit_.rows_of(root), root.begin, worker.poller);
+    } else {
+      worker.subtree.start(fit_.data, plan.records, features, fit_.rows_of(root), root.begin,
+                           plan.keeps_order, worker.poller);
+    }
+    grow_from(part, root, worker);
+    worker.subtree.finish();
+  }
+
+  // Grows all that is below a described node.
+  void grow_from(Branchwork& part, OpenNode& root, Worker<S>& worker) {
+    Frontier frontier(fit_.plan.growth);
+    worker.finder.add_up(fit_.rows_of(root), worker.child_cells[0]);
+    admit(part, frontier, root, worker, worker.child_cells[0]);
+    grow_all(part, frontier, worker);
+  }
+
+  bool starts_thicket(const OpenNode& node, const Worker<S>& worker) const {
+    return fit_.plan.grows_thickets && worker.subtree.started() && node.n_rows() <= Thicket<S>::kMostRows;
+  }
+
+  // From there on, rows and what they count have few bits.
+  bool starts_ranks(const Branchwork& part, const OpenNode& node) const {
+    return fit_.plan.grows_ranks && node.n_rows() <= fit_.params.subtree_rows &&
+           RankBlock::is_worth(node.n_rows(), fit_.plan.most_codes) &&
+           part.nodes[static_cast<std::size_t>(node.id)].weight <=
+               RankGrowth::kMostWeight * fit_.prototype.stats().weight_unit();
+  }
+
+  // ---- pieces on several threads
+
+  bool becomes_piece(const OpenNode& node) const {
+    return fit_.params.n_threads > 1 && fit_.plan.growth != Growth::kBestFirst && !fit_.plan.limited &&
+           !fit_.in_pieces && node.n_rows() <= kPieceRows && fit_.entries.size() > kPieceRows;
+  }
+
+  void grow_pieces() {
+    if (pieces_.empty()) return;
+    fit_.in_pieces = true;
+    // Large ones first, so that no thread starts a long one last.
+    std::stable_sort(pieces_.begin(), pieces_.end(),
+                     [](const OpenNode& a, const OpenNode& b) { return a.n_rows() > b.n_rows(); });
+    parts_.resize(1 + pieces_.size());
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      parts_[0].nodes[static_cast<std::size_t>(pieces_[i].id)].part = static_cast<std::int32_t>(i) + 1;
+    }
+    parallel_for(
+        pieces_.size(), fit_.params.n_threads,
+        [&](std::size_t i, int w) {
+          grow_piece(parts_[i + 1], pieces_[i], *fit_.workers[static_cast<std::size_t>(w)]);
+        },
+        &fit_.cancel);
+  }
+
+  // The piece begins with a copy of its root.
+  void grow_piece(Branchwork& part, OpenNode root, Worker<S>& worker) {
+    const std::size_t size = fit_.value_size();
+    const auto value = parts_[0].values.begin() + static_cast<std::ptrdiff_t>(root.id * size);
+    const NodeId copy = part.add(size);
+    part.nodes[0] = parts_[0].nodes[static_cast<std::size_t>(root.id)];
+    part.nodes[0].part = -1;
+    std::copy_n(value, size, part.values.begin());
+    root.id = copy;
+    grow_from(part, root, worker);
+  }
+
+  TreeFit<S> fit_;
+  std::vector<Branchwork> parts_;
+  std::vector<OpenNode> pieces_;  // of the first part, for any thread
+};
+
+template <class S>
+GrownTree grow_with(const GrowTask& task, S scorer) {
+  const Sample& sample = task.sample;
+  Buffer<Entry> entries(sample.rows.size(), &task.params.regions[0]);
+  std::size_t n_entries = 0;
+  GrownTree grown;
+  for (std::size_t i = 0; i < sample.rows.size(); ++i) {
+    const RowId row = sample.rows[i];
+    if constexpr (requires { scorer.stats().fixed_weight(row); }) {
+      if (scorer.stats().fixed_weight(row) == 0) {
+        ++grown.n_weightless;
+        continue;
+      }
+    }
+    Entry& entry = entries[n_entries++];
+    entry = {row, S::Stats::payload_of(task.target, row, sample.times(i))};
+    if (task.params.missing == Missing::kFractional) entry.payload = 1u << kPortionBits;
+  }
+  grown.tree = TreeGrower<S>(task, scorer, entries.span().first(n_entries)).grow();
+  return grown;
+}
+
+}  // namespace hornbeam::grow

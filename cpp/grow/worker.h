@@ -1,0 +1,74 @@
+// What one thread needs to grow nodes, kept from node to node.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/cancel.h"
+#include "base/platform.h"
+#include "criterion/choice.h"
+#include "grow/fast/rank_block.h"
+#include "grow/fast/subtree.h"
+#include "grow/fast/thicket.h"
+#include "grow/fast/value_block.h"
+#include "grow/feature_draw.h"
+#include "grow/frontier.h"
+#include "grow/plan.h"
+#include "split/surrogates.h"
+#include "split/test_finder.h"
+
+namespace hornbeam::grow {
+
+using criterion::Choice;
+using split::SurrogateFinder;
+using split::TestFinder;
+
+// A node of a thicket that waits for its test.
+struct Sprout {
+  NodeId id;
+  std::int32_t depth;
+  std::uint64_t path;
+  Bits rows;
+};
+
+template <Scorer S>
+struct Worker {
+  Worker(const S& scorer, const CategoryPlan& categories, const GrowParams& params, Cancel& cancel,
+         Region& region, bool on_calling_thread)
+      : region(&region),
+        finder(scorer, categories, params.missing != Missing::kLearn, &region),
+        choice(second_step_of(params.criterion), params.min_significance),
+        features(params.features, params.max_features, params.key),
+        scratch(&region),
+        branches(&region),
+        surrogate_finder(&region),
+        subtree(&region),
+        block(&region),
+        ranks(&region),
+        poller(cancel, on_calling_thread) {}
+  Region* region;
+  TestFinder<S> finder;
+  Choice choice;
+  std::vector<Split> contenders;  // what it has been offered,
+  std::vector<Cut> cuts;          // or in a thicket
+  FeatureDraw features;
+  std::vector<double> class_weights;
+  std::vector<OpenNode> children;  // of the node at hand, with their cells
+  std::vector<std::vector<typename S::Element>> child_cells{2};
+  std::vector<std::size_t> branch_begin;  // where the rows of each branch begin in the node, and the end
+  std::vector<typename S::Element> branch_cell;  // of a test that is looked at but not carried out yet,
+  std::vector<double> value;                     // and what the branch would predict
+  Buffer<Entry> scratch;
+  Buffer<std::uint8_t> branches;  // of the node's rows
+  std::vector<std::int64_t> row_weights;
+  SurrogateFinder surrogate_finder;
+  Subtree subtree;
+  Thicket<S> thicket;
+  std::vector<Sprout> sprouts;
+  ValueBlock block;
+  RankBlock ranks;
+  CancelPoller poller;
+};
+
+}  // namespace hornbeam::grow

@@ -1,2 +1,0 @@
-#define HORNBEAM_KERNELS avx2
-#include "boost_body.h"

@@ -1,3 +1,0 @@
-#define HORNBEAM_KERNELS baseline
-#define HORNBEAM_KERNELS_NAME "baseline"
-#include "kernels_body.h"

@@ -1,2 +1,0 @@
-#define HORNBEAM_KERNELS avx2
-#include "predict_body.h"

@@ -1,2 +1,0 @@
-#define HORNBEAM_KERNELS avx512
-#include "predict_body.h"

@@ -1,2 +1,0 @@
-#define HORNBEAM_KERNELS baseline
-#include "predict_body.h"

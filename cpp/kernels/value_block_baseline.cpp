@@ -1,2 +1,0 @@
-#define HORNBEAM_KERNELS baseline
-#include "value_block_body.h"

@@ -1,0 +1,92 @@
+// The k nearest rows of one query, as far as they are known: rows with their distances come in, in any order.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "neighbors/distances.h"
+
+namespace hornbeam::neighbors {
+
+// Nearer first; of equally near rows the one with the smaller number.
+struct Neighbor {
+  double distance;
+  std::uint32_t row;
+
+  friend bool operator<(const Neighbor& a, const Neighbor& b) {
+    return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
+  }
+};
+
+// In memory that belongs to the caller. A few neighbours are kept in order, which moves fewer of them than a
+// heap; more are a heap with the worst of the k on top.
+class Nearest {
+ public:
+  explicit Nearest(std::span<Neighbor> room) : room_(room) {}
+
+  // A row that is farther than this is none of the k; one that is as far may be.
+  double worst() const { return worst_; }
+
+  void offer(Neighbor candidate) {
+    if (room_.size() <= kFew) {
+      insert(candidate);
+    } else {
+      push(candidate);
+    }
+  }
+
+  // The neighbours in order; afterwards the heap is one no more.
+  std::span<const Neighbor> sorted() {
+    if (room_.size() > kFew) std::sort(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(size_));
+    return room_.first(size_);
+  }
+
+ private:
+  static constexpr std::size_t kFew = 24;
+
+  void insert(Neighbor candidate) {
+    if (size_ < room_.size()) {
+      ++size_;
+    } else if (!(candidate < room_[size_ - 1])) {
+      return;
+    }
+    std::size_t place = size_ - 1;
+    for (; place > 0 && candidate < room_[place - 1]; --place) room_[place] = room_[place - 1];
+    room_[place] = candidate;
+    if (size_ == room_.size()) worst_ = room_[size_ - 1].distance;
+  }
+
+  void push(Neighbor candidate) {
+    if (size_ < room_.size()) {
+      room_[size_++] = candidate;
+      std::push_heap(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(size_));
+    } else if (candidate < room_[0]) {
+      std::pop_heap(room_.begin(), room_.end());
+      room_.back() = candidate;
+      std::push_heap(room_.begin(), room_.end());
+    }
+    if (size_ == room_.size()) worst_ = room_[0].distance;
+  }
+
+  std::span<Neighbor> room_;
+  std::size_t size_ = 0;
+  double worst_ = std::numeric_limits<double>::infinity();
+};
+
+// Offers points 0, 1, ... whose distances are given, at most kMostAtOnce; `row_of` tells their rows. Most are
+// too far, and are passed over eight at a time.
+template <class RowOf>
+void offer(const DistanceKernels& kernels, std::size_t n_points, const double* distances, Nearest& nearest,
+           RowOf row_of) {
+  std::uint64_t near_enough = kernels.not_above(distances, n_points, nearest.worst());
+  for (; near_enough != 0; near_enough &= near_enough - 1) {
+    const int i = std::countr_zero(near_enough);
+    if (distances[i] <= nearest.worst()) nearest.offer({distances[i], row_of(static_cast<std::uint32_t>(i))});
+  }
+}
+
+}  // namespace hornbeam::neighbors

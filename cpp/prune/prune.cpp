@@ -1,0 +1,677 @@
+#include "prune/prune.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "base/math.h"
+
+namespace hornbeam::prune {
+
+using tree::kNoTable;
+using tree::TreeSurrogates;
+
+void PruningLog::add(NodeId cut, NodeId removed, double before, double after) {
+  node.push_back(cut);
+  nodes_removed.push_back(removed);
+  error_before.push_back(before);
+  error_after.push_back(after);
+}
+
+namespace {
+
+constexpr NodeId kNone = -1;
+constexpr double kSlack = 0x1p-40;
+constexpr std::size_t kWorkPerNode = 64;  // for CancelPoller: about as long as so many rows
+
+NodeId node_count(const Tree& tree) {
+  return static_cast<NodeId>(tree.n_nodes());
+}
+
+// A number computed by adding and subtracting others, and how far rounding may have moved it.
+struct Measured {
+  double value = 0.0;
+  double slack = 0.0;
+};
+
+bool equal_on_paper(const Measured& a, const Measured& b) {
+  return std::abs(a.value - b.value) <= std::max(a.slack, b.slack);
+}
+
+// ---- collapsing
+
+// The arrays of a smaller tree, filled node by node in breadth-first order.
+class TreeCopy {
+ public:
+  TreeCopy(const Tree& source, std::size_t n_nodes)
+      : source_(source), table_begins_(source.category_begin.begin(), source.category_begin.end()) {
+    copy_.n_outputs = source.n_outputs;
+    copy_.n_values = source.n_values;
+    copy_.gaps = source.gaps;
+    copy_.first_child.reserve(n_nodes);
+    copy_.n_branches.reserve(n_nodes);
+    copy_.feature.reserve(n_nodes);
+    copy_.threshold.reserve(n_nodes);
+    copy_.category_begin.reserve(n_nodes);
+    copy_.missing_branch.reserve(n_nodes);
+    copy_.n_samples.reserve(n_nodes);
+    copy_.weight.reserve(n_nodes);
+    copy_.impurity.reserve(n_nodes);
+    copy_.gain.reserve(n_nodes);
+    copy_.value.reserve(n_nodes * source.value_size());
+    std::ranges::sort(table_begins_);
+  }
+
+  void add_leaf(NodeId node) {
+    add_facts(node);
+    if (source_.surrogates.any()) begin_surrogates();
+    copy_.first_child.push_back(kNoChild);
+    copy_.n_branches.push_back(0);
+    copy_.feature.push_back(kNoFeature);
+    copy_.threshold.push_back(kNoThreshold);
+    copy_.category_begin.push_back(kNoTable);
+    copy_.missing_branch.push_back(0);
+    copy_.gain.push_back(0.0);
+  }
+
+  void add_inner(NodeId node) {
+    add_facts(node);
+    copy_.first_child.push_back(next_child_);
+    next_child_ += source_.n_branches[node];
+    copy_.n_branches.push_back(source_.n_branches[node]);
+    copy_.feature.push_back(source_.feature[node]);
+    copy_.threshold.push_back(source_.threshold[node]);
+    copy_.category_begin.push_back(add_table(source_.category_begin[node]));
+    copy_.missing_branch.push_back(source_.missing_branch[node]);
+    copy_.gain.push_back(source_.gain[node]);
+    if (source_.surrogates.any()) add_surrogates(node);
+  }
+
+  Tree take() && {
+    if (copy_.surrogates.feature.empty()) copy_.surrogates.begin.clear();
+    if (copy_.surrogates.any()) begin_surrogates();
+    return std::move(copy_);
+  }
+
+ private:
+  void begin_surrogates() {
+    copy_.surrogates.begin.push_back(static_cast<std::int64_t>(copy_.surrogates.feature.size()));
+  }
+
+  void add_surrogates(NodeId node) {
+    const TreeSurrogates& from = source_.surrogates;
+    TreeSurrogates& to = copy_.surrogates;
+    begin_surrogates();
+    for (auto s = static_cast<std::size_t>(from.begin[node]);
+         s < static_cast<std::size_t>(from.begin[node + 1]); ++s) {
+      to.feature.push_back(from.feature[s]);
+      to.threshold.push_back(from.threshold[s]);
+      to.low_branch.push_back(from.low_branch[s]);
+      to.agreement.push_back(from.agreement[s]);
+      to.category_begin.push_back(kNoTable);
+      if (from.category_begin[s] == kNoTable) continue;
+      const auto next = std::find_if(from.category_begin.begin() + static_cast<std::ptrdiff_t>(s) + 1,
+                                     from.category_begin.end(), [](auto begin) { return begin != kNoTable; });
+      const auto words = from.category_words.begin();
+      const auto end = next == from.category_begin.end() ? from.category_words.end() : words + *next;
+      to.category_begin.back() = static_cast<std::int64_t>(to.category_words.size());
+      to.category_words.insert(to.category_words.end(), words + from.category_begin[s], end);
+    }
+  }
+
+  // What a node says about its rows, whether or not it tests them further.
+  void add_facts(NodeId node) {
+    copy_.n_samples.push_back(source_.n_samples[node]);
+    copy_.weight.push_back(source_.weight[node]);
+    copy_.impurity.push_back(source_.impurity[node]);
+    const auto size = static_cast<std::ptrdiff_t>(source_.value_size());
+    const auto value = source_.value.begin() + node * size;
+    copy_.value.insert(copy_.value.end(), value, value + size);
+  }
+
+  // A tree does not know how many categories its features have. Tables lie side by side, so each ends where
+  // the next one begins.
+  std::int64_t add_table(std::int64_t begin) {
+    if (begin == kNoTable) return kNoTable;
+    const auto next = std::ranges::upper_bound(table_begins_, begin);
+    const auto words = source_.category_words.begin();
+    const auto end = next == table_begins_.end() ? source_.category_words.end() : words + *next;
+    const auto new_begin = static_cast<std::int64_t>(copy_.category_words.size());
+    copy_.category_words.insert(copy_.category_words.end(), words + begin, end);
+    return new_begin;
+  }
+
+  const Tree& source_;
+  Tree copy_;
+  NodeId next_child_ = 1;
+  std::vector<std::int64_t> table_begins_;  // sorted
+};
+
+// ---- what a node costs as a leaf
+
+// The weight share that a node's majority class gets wrong, averaged over the outputs.
+double error_share(const Tree& tree, NodeId node) {
+  const double* shares = &tree.value[static_cast<std::size_t>(node) * tree.value_size()];
+  double hits = 0.0;
+  for (int o = 0; o < tree.n_outputs; ++o, shares += tree.n_values) {
+    hits += *std::max_element(shares, shares + tree.n_values);
+  }
+  return 1 - hits / tree.n_outputs;
+}
+
+std::vector<double> leaf_costs(const Tree& tree, PruneCost cost) {
+  const double root_weight = tree.weight[0];
+  if (!(root_weight > 0)) {
+    throw std::invalid_argument(
+        "cost-complexity pruning needs the weights of the nodes, but the root has weight " +
+        std::to_string(root_weight));
+  }
+  const bool by_error = cost == PruneCost::kError && tree.n_values > 1;
+  std::vector<double> costs(tree.n_nodes());
+  for (NodeId node = 0; node < node_count(tree); ++node) {
+    const double each = by_error ? error_share(tree, node) : tree.impurity[node];
+    costs[node] = tree.weight[node] / root_weight * each;
+  }
+  return costs;
+}
+
+double sum_over_leaves(const Tree& tree, std::span<const double> costs) {
+  double sum = 0.0;
+  for (NodeId node = 0; node < node_count(tree); ++node) {
+    if (tree.is_leaf(node)) sum += costs[node];
+  }
+  return sum;
+}
+
+// The children of a node, which lie side by side. (std::views::iota would say it, but not to every Clang.)
+class Children {
+ public:
+  Children(const Tree& tree, NodeId node)
+      : first_(tree.first_child[node]), end_(first_ + tree.n_branches[node]) {}
+
+  class Iterator {
+   public:
+    explicit Iterator(NodeId node) : node_(node) {}
+    NodeId operator*() const { return node_; }
+    Iterator& operator++() {
+      ++node_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    NodeId node_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(end_); }
+  NodeId size() const { return end_ - first_; }
+
+ private:
+  NodeId first_;
+  NodeId end_;
+};
+
+// Calls visit(node, children) for the inner nodes, children before parents: breadth-first order backwards.
+template <class Visit>
+void for_each_inner_node_upwards(const Tree& tree, CancelPoller& poller, Visit&& visit) {
+  for (NodeId node = node_count(tree) - 1; node >= 0; --node) {
+    poller.poll(kWorkPerNode);
+    if (!tree.is_leaf(node)) visit(node, Children(tree, node));
+  }
+}
+
+// ---- cost complexity
+
+// The cut of one inner node: at this alpha its branch, as pruned as it is by then, becomes a leaf.
+struct Link {
+  Measured alpha;
+  double cost_rise = 0.0;  // alpha * leaves_removed
+  NodeId leaves_removed = 0;
+  NodeId nodes_removed = 0;
+};
+
+// Finds all links in one pass upwards. Cutting the weakest link of the whole tree again and again would
+// change g of every ancestor at every cut, which a staircase makes quadratic. But at which alpha a node is
+// cut depends on its subtree only. So every subtree keeps a heap of the links that are cut before its own
+// root, the strongest on top. A new node starts with all of them cut, down to its children, and takes cuts
+// back from the top while they would come at a higher alpha than its own: those never happen, because the
+// node goes first. Each link enters one heap and leaves it at most once.
+class WeakestLinks {
+ public:
+  WeakestLinks(const Tree& tree, std::span<const double> costs, CancelPoller& poller)
+      : links_(tree.n_nodes()),
+        top_(tree.n_nodes(), kNone),
+        left_(tree.n_nodes(), kNone),
+        right_(tree.n_nodes(), kNone) {
+    for_each_inner_node_upwards(tree, poller,
+                                [&](NodeId node, Children children) { add(node, children, costs); });
+  }
+
+  const Link& operator[](NodeId node) const { return links_[node]; }
+
+  // The links of the whole tree, weakest first. A node comes after the links below it: they have smaller
+  // alphas.
+  std::vector<NodeId> weakest_first() const {
+    std::vector<NodeId> order;
+    if (top_[0] != kNone) order.push_back(top_[0]);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const NodeId below : {left_[order[i]], right_[order[i]]}) {
+        if (below != kNone) order.push_back(below);
+      }
+    }
+    std::ranges::sort(order, [&](NodeId a, NodeId b) {
+      return std::pair(links_[a].alpha.value, a) < std::pair(links_[b].alpha.value, b);
+    });
+    return order;
+  }
+
+ private:
+  void add(NodeId node, Children children, std::span<const double> costs) {
+    const NodeId n_branches = children.size();
+    Link link;
+    link.cost_rise = costs[node];
+    link.leaves_removed = n_branches - 1;
+    link.nodes_removed = n_branches;
+    NodeId heap = kNone;
+    for (const NodeId child : children) {
+      link.cost_rise -= costs[child];
+      heap = merge(heap, top_[child]);
+    }
+    link.alpha = strength(link, costs[node]);
+    while (heap != kNone && links_[heap].alpha.value >= link.alpha.value - link.alpha.slack) {
+      link.cost_rise += links_[heap].cost_rise;
+      link.leaves_removed += links_[heap].leaves_removed;
+      link.nodes_removed += links_[heap].nodes_removed;
+      link.alpha = strength(link, costs[node]);
+      heap = merge(left_[heap], right_[heap]);
+    }
+    left_[node] = right_[node] = kNone;
+    links_[node] = link;
+    top_[node] = merge(heap, node);
+  }
+
+  // A split that gains nothing on paper, or loses, goes as soon as leaves cost anything.
+  static Measured strength(const Link& link, double cost) {
+    const double slack = kSlack * std::abs(cost) / link.leaves_removed;
+    const double alpha = link.cost_rise / link.leaves_removed;
+    return {alpha > slack ? alpha : 0.0, slack};
+  }
+
+  // Skew heaps (Sleator and Tarjan 1986): merging goes down the right spines and swaps sides on the way,
+  // which makes it O(log n) on average over all merges, without recursion.
+  NodeId merge(NodeId a, NodeId b) {
+    NodeId merged = kNone;
+    NodeId* hole = &merged;
+    while (a != kNone && b != kNone) {
+      if (links_[a].alpha.value < links_[b].alpha.value) std::swap(a, b);
+      *hole = a;
+      hole = &left_[a];
+      a = std::exchange(right_[a], left_[a]);
+    }
+    *hole = a != kNone ? a : b;
+    return merged;
+  }
+
+  std::vector<Link> links_;
+  std::vector<NodeId> top_;  // per subtree: its strongest link
+  std::vector<NodeId> left_;
+  std::vector<NodeId> right_;
+};
+
+// Where a node is cut, its whole branch goes: no inner node below outlives it. Leaves never were inner nodes.
+void spread_downwards(const Tree& tree, std::vector<std::int32_t>& removed_at) {
+  for (NodeId node = 0; node < node_count(tree); ++node) {
+    if (tree.is_leaf(node)) removed_at[node] = 0;
+    for (std::int32_t b = 0; b < tree.n_branches[node]; ++b) {
+      std::int32_t& child = removed_at[tree.first_child[node] + b];
+      child = std::min(child, removed_at[node]);
+    }
+  }
+}
+
+// ---- reduced error
+
+struct Candidate {
+  NodeId node = 0;
+  NodeId nodes_below = 0;
+  Measured drop;  // of the error, if the node became a leaf
+};
+
+std::vector<Candidate> cuts_that_help(const Tree& tree, std::span<const double> cost_as_leaf,
+                                      CancelPoller& poller) {
+  std::vector<double> cost(cost_as_leaf.begin(), cost_as_leaf.end());  // of the subtree
+  std::vector<NodeId> nodes_below(tree.n_nodes(), 0);
+  std::vector<Candidate> candidates;
+  for_each_inner_node_upwards(tree, poller, [&](NodeId node, Children children) {
+    cost[node] = 0.0;
+    for (const NodeId child : children) {
+      cost[node] += cost[child];
+      nodes_below[node] += 1 + nodes_below[child];
+    }
+    const double slack = kSlack * (std::abs(cost[node]) + std::abs(cost_as_leaf[node]));
+    const Measured drop{cost[node] - cost_as_leaf[node], slack};
+    if (drop.value > slack) candidates.push_back({node, nodes_below[node], drop});
+  });
+  return candidates;
+}
+
+// Largest drop first; of equal ones the larger subtree, then the lower node.
+void sort_by_rank(std::vector<Candidate>& candidates) {
+  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return std::pair(-a.drop.value, a.node) < std::pair(-b.drop.value, b.node);
+  });
+  for (auto first = candidates.begin(); first != candidates.end();) {
+    const auto last = std::find_if(first, candidates.end(), [&](const Candidate& candidate) {
+      return !equal_on_paper(first->drop, candidate.drop);
+    });
+    std::sort(first, last, [](const Candidate& a, const Candidate& b) {
+      return std::pair(-a.nodes_below, a.node) < std::pair(-b.nodes_below, b.node);
+    });
+    first = last;
+  }
+}
+
+// Nodes that a cut has decided: those above it, the node itself, those below it. A node is decided once, so
+// all cuts together take O(n).
+class Decided {
+ public:
+  explicit Decided(const Tree& tree) : tree_(tree), parents_(tree.parents()), decided_(tree.n_nodes(), 0) {}
+
+  bool operator[](NodeId node) const { return decided_[node] != 0; }
+
+  void cut(NodeId node) {
+    for (NodeId above = parents_[node]; above != kNoChild && !decided_[above]; above = parents_[above]) {
+      decided_[above] = 1;
+    }
+    branch_.assign(1, node);
+    while (!branch_.empty()) {
+      const NodeId at = branch_.back();
+      branch_.pop_back();
+      decided_[at] = 1;
+      for (std::int32_t b = 0; b < tree_.n_branches[at]; ++b) branch_.push_back(tree_.first_child[at] + b);
+    }
+  }
+
+ private:
+  const Tree& tree_;
+  std::vector<NodeId> parents_;
+  std::vector<char> decided_;
+  std::vector<NodeId> branch_;
+};
+
+void check_costs(const Tree& tree, std::span<const double> cost_as_leaf) {
+  if (cost_as_leaf.size() != tree.n_nodes()) {
+    throw std::invalid_argument("cost_as_leaf has " + std::to_string(cost_as_leaf.size()) +
+                                " numbers, but the tree has " + std::to_string(tree.n_nodes()) + " nodes");
+  }
+  const auto bad = std::ranges::find_if_not(cost_as_leaf, [](double cost) { return std::isfinite(cost); });
+  if (bad != cost_as_leaf.end()) {
+    throw std::invalid_argument("cost_as_leaf must be finite, but node " +
+                                std::to_string(bad - cost_as_leaf.begin()) + " has " + std::to_string(*bad));
+  }
+}
+
+// ---- the binomial distribution, for real numbers of trials and successes
+
+// ln of x! over Stirling's formula for it, x > 0. The series is good from 16 on; smaller x are led there by
+// (x+1)! = (x+1) x!.
+double stirling_error(double x) {
+  double shift = 0.0;
+  for (; x < 16; x += 1) shift += (x + 0.5) * ln_of((x + 1) / x) - 1;
+  const double z = 1 / (x * x);
+  return shift + (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z / 1188)))) / x;
+}
+
+// x ln(x/m) + m - x for positive x and m, without cancellation where x is close to m: with v = (x-m)/(x+m) it
+// is (x-m) v + 2 x (v^3/3 + v^5/5 + ...).
+double deviance(double x, double m) {
+  if (std::abs(x - m) > 0.1 * (x + m)) return x * ln_of(x / m) + m - x;
+  const double v = (x - m) / (x + m);
+  double power = 2 * x * v;
+  double sum = (x - m) * v;
+  for (int odd = 3;; odd += 2) {
+    power *= v * v;
+    const double next = sum + power / odd;
+    if (next == sum) return sum;
+    sum = next;
+  }
+}
+
+// The probability of exactly `errors` in n trials, 0 < errors < n, 0 < p < 1. Written as its distance from
+// the most likely outcome (Loader 2000), because factorials of large n lose all digits in their difference.
+double binomial_density(double errors, double n, double p) {
+  const double hits = n - errors;
+  const double exponent = stirling_error(n) - stirling_error(errors) - stirling_error(hits) -
+                          deviance(errors, n * p) - deviance(hits, n * (1 - p));
+  return std::sqrt(n / (2 * std::numbers::pi * errors * hits)) * std::exp(exponent);
+}
+
+// I_x(a, b) without its leading factor: the continued fraction 1 / (1 + d_1 / (1 + d_2 / ...)) of Abramowitz
+// and Stegun 26.5.8, by Lentz's method. It takes about sqrt(a + b) terms where x < (a + 1) / (a + b + 2).
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;  // stands in for a denominator of 0
+  constexpr int kMaxTerms = 1'000'000;
+  const auto nonzero = [](double number) { return number == 0 ? kTiny : number; };
+  const auto numerator = [&](int term) {
+    const double m = term / 2;
+    if (term == 0) return 1.0;
+    if (term % 2 == 0) return m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    return -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+  };
+  double fraction = 1.0;  // Lentz's method wants a leading term; this one is taken off at the end
+  double upper = 1.0;     // ratios of successive numerators and denominators of the convergents
+  double lower = 0.0;
+  for (int term = 0; term < kMaxTerms; ++term) {
+    upper = nonzero(1 + numerator(term) / upper);
+    lower = 1 / nonzero(1 + numerator(term) * lower);
+    fraction *= upper * lower;
+    if (std::abs(upper * lower - 1) < 0x1p-52) break;
+  }
+  return fraction - 1;
+}
+
+// The probability of at most `errors` in n trials, given the density there.
+double binomial_tail(double errors, double n, double p, double density) {
+  if (1 - p < (n - errors + 1) / (n + 3)) return density * p * beta_fraction(n - errors, errors + 1, 1 - p);
+  const double above = density * (n - errors) * p / (errors + 1) * beta_fraction(errors + 1, n - errors, p);
+  return 1 - above;
+}
+
+// The p at which at most `errors` in n trials have this probability, 1 <= errors < n. Newton's method inside
+// a bracket. From the steepest point of the tail, where it starts, it cannot overshoot.
+double solve_for_rate(double errors, double n, double probability) {
+  double low = 0.0;
+  double high = 1.0;
+  double p = n - errors > 1 ? errors / (n - 1) : 0.5;
+  for (int step = 0; step < 200; ++step) {
+    const double density = binomial_density(errors, n, p);
+    const double excess = binomial_tail(errors, n, p, density) - probability;
+    (excess > 0 ? low : high) = p;
+    const double slope = density * (n - errors) / (1 - p);  // the tail falls as p rises
+    double next = p + excess / slope;
+    if (!(low < next && next < high)) next = low + (high - low) / 2;
+    if (std::abs(next - p) <= 0x1p-48 * p) return next;
+    p = next;
+  }
+  return p;
+}
+
+// ---- pessimistic
+
+void check_confidence(double confidence) {
+  if (!(confidence > 0 && confidence < 1)) {
+    throw std::invalid_argument("confidence must lie between 0 and 1, got " + std::to_string(confidence));
+  }
+}
+
+// Most nodes of a large tree have few rows, and the same few numbers of rows and errors again and again.
+class KnownRates {
+ public:
+  explicit KnownRates(double confidence) : confidence_(confidence) {}
+  double operator()(double errors, double weight) {
+    const auto [known, is_new] = rates_.try_emplace({errors, weight}, 0.0);
+    if (is_new) known->second = upper_error_rate(errors, weight, confidence_);
+    return known->second;
+  }
+
+ private:
+  double confidence_;
+  std::map<std::pair<double, double>, double> rates_;
+};
+
+double pessimistic_error(const Tree& tree, NodeId node, KnownRates& rates) {
+  const double weight = tree.weight[node];
+  if (!(weight > 0)) return 0.0;  // an empty branch of a multiway test
+  return weight * rates(weight * error_share(tree, node), weight);
+}
+
+}  // namespace
+
+Tree collapse(const Tree& tree, std::span<const NodeId> new_leaves) {
+  const NodeId n = node_count(tree);
+  std::vector<char> is_leaf(tree.n_nodes());
+  for (NodeId node = 0; node < n; ++node) is_leaf[node] = tree.is_leaf(node);
+  for (const NodeId node : new_leaves) {
+    if (node < 0 || node >= n) {
+      throw std::invalid_argument("the tree has " + std::to_string(n) + " nodes and none with number " +
+                                  std::to_string(node));
+    }
+    is_leaf[node] = 1;
+  }
+  // What remains keeps its order: breadth-first order of a part is the part of breadth-first order.
+  std::vector<char> remains(tree.n_nodes(), 0);
+  remains[0] = 1;
+  std::size_t n_remaining = 1;
+  for (NodeId node = 0; node < n; ++node) {
+    if (!remains[node] || is_leaf[node]) continue;
+    std::fill_n(remains.begin() + tree.first_child[node], tree.n_branches[node], 1);
+    n_remaining += static_cast<std::size_t>(tree.n_branches[node]);
+  }
+  TreeCopy copy(tree, n_remaining);
+  for (NodeId node = 0; node < n; ++node) {
+    if (!remains[node]) continue;
+    if (is_leaf[node]) {
+      copy.add_leaf(node);
+    } else {
+      copy.add_inner(node);
+    }
+  }
+  return std::move(copy).take();
+}
+
+CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost, Cancel& cancel) {
+  CancelPoller poller(cancel, true);
+  const std::vector<double> costs = leaf_costs(tree, cost);
+  const WeakestLinks links(tree, costs, poller);
+  CostComplexityPath path;
+  path.alpha = {0.0};
+  path.cost = {sum_over_leaves(tree, costs)};
+  path.n_leaves = {static_cast<std::int64_t>(tree.n_leaves())};
+  path.removed_at.assign(tree.n_nodes(), std::numeric_limits<std::int32_t>::max());
+  NodeId first_of_step = kNone;
+  for (const NodeId node : links.weakest_first()) {
+    const Link& link = links[node];
+    if (first_of_step == kNone || !equal_on_paper(links[first_of_step].alpha, link.alpha)) {
+      first_of_step = node;
+      path.alpha.push_back(link.alpha.value);
+      path.cost.push_back(path.cost.back());
+      path.n_leaves.push_back(path.n_leaves.back());
+    }
+    const double before = path.cost.back();
+    path.cost.back() += link.cost_rise;
+    path.n_leaves.back() -= link.leaves_removed;
+    path.removed_at[node] = static_cast<std::int32_t>(path.alpha.size()) - 1;
+    path.log.add(node, link.nodes_removed, before, path.cost.back());
+  }
+  spread_downwards(tree, path.removed_at);
+  return path;
+}
+
+Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost, Cancel& cancel) {
+  if (!(ccp_alpha >= 0)) {
+    throw std::invalid_argument("ccp_alpha must be 0 or more, got " + std::to_string(ccp_alpha));
+  }
+  if (ccp_alpha == 0) return tree;
+  const CostComplexityPath path = cost_complexity_path(tree, cost, cancel);
+  const auto beyond = std::ranges::upper_bound(path.alpha, ccp_alpha * (1 + kSlack));
+  const auto step = static_cast<std::int32_t>(beyond - path.alpha.begin()) - 1;
+  std::vector<NodeId> new_leaves;
+  for (NodeId node = 0; node < node_count(tree); ++node) {
+    if (path.removed_at[node] <= step) new_leaves.push_back(node);
+  }
+  return collapse(tree, new_leaves);
+}
+
+// The greedy rule needs no search after each cut. Cutting t lowers the drop of every node above it by the
+// drop of t, and that was the largest, so none of them can lower the error any more; what is below t is gone;
+// all other drops stay as they are. Ranking the cuts once and skipping the decided nodes is therefore the
+// same.
+PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as_leaf, Cancel& cancel) {
+  CancelPoller poller(cancel, true);
+  check_costs(tree, cost_as_leaf);
+  std::vector<Candidate> candidates = cuts_that_help(tree, cost_as_leaf, poller);
+  sort_by_rank(candidates);
+  Decided decided(tree);
+  PruningLog log;
+  double error = sum_over_leaves(tree, cost_as_leaf);
+  for (const Candidate& candidate : candidates) {
+    if (decided[candidate.node]) continue;
+    decided.cut(candidate.node);
+    log.add(candidate.node, candidate.nodes_below, error, error - candidate.drop.value);
+    error = log.error_after.back();
+  }
+  return {collapse(tree, log.node), std::move(log)};
+}
+
+double upper_error_rate(double errors, double weight, double confidence) {
+  check_confidence(confidence);
+  if (!(errors < weight)) return 1.0;
+  const double without_errors = -std::expm1(ln_of(confidence) / weight);
+  if (errors <= 0) return without_errors;
+  if (errors < 1) {
+    const double with_one = upper_error_rate(1.0, weight, confidence);
+    return without_errors + errors * (with_one - without_errors);
+  }
+  return solve_for_rate(errors, weight, confidence);
+}
+
+PrunedTree prune_pessimistic(const Tree& tree, double confidence, Cancel& cancel) {
+  CancelPoller poller(cancel, true);
+  check_confidence(confidence);
+  if (tree.n_values == 1 && tree.n_nodes() > 1) {
+    throw std::invalid_argument(
+        "pessimistic pruning counts misclassified rows, but this tree predicts numbers; use cost_complexity "
+        "or "
+        "reduced_error");
+  }
+  std::vector<double> cost(tree.n_nodes());  // as a leaf at first, then of the pruned subtree
+  KnownRates rates(confidence);
+  for (NodeId node = 0; node < node_count(tree); ++node) {
+    poller.poll(16 * kWorkPerNode);
+    cost[node] = pessimistic_error(tree, node, rates);
+  }
+  std::vector<NodeId> nodes_below(tree.n_nodes(), 0);
+  PruningLog log;
+  double error = sum_over_leaves(tree, cost);
+  for_each_inner_node_upwards(tree, poller, [&](NodeId node, Children children) {
+    double cost_of_children = 0.0;
+    for (const NodeId child : children) {
+      cost_of_children += cost[child];
+      nodes_below[node] += 1 + nodes_below[child];
+    }
+    if (cost[node] <= cost_of_children * (1 + kSlack)) {
+      log.add(node, std::exchange(nodes_below[node], 0), error, error + cost[node] - cost_of_children);
+      error = log.error_after.back();
+    } else {
+      cost[node] = cost_of_children;
+    }
+  });
+  return {collapse(tree, log.node), std::move(log)};
+}
+
+}  // namespace hornbeam::prune

@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS baseline
+#include "simd/boost/boost_body.h"

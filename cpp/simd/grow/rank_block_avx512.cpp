@@ -1,0 +1,634 @@
+// The growth of grow/fast/rank_block.h.
+#define HORNBEAM_KERNELS avx512
+#include <immintrin.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "base/sampler.h"
+#include "criterion/counts.h"
+#include "grow/fast/rank_block.h"
+#include "simd/grow/drawn_columns.h"
+
+namespace hornbeam::grow::avx512 {
+
+using criterion::GiniTerm;
+using criterion::tie_slack;
+
+namespace {
+
+using Rank = RankGrowth::Rank;
+using Bits = std::uint64_t;  // a set of rows, or of ranks
+
+constexpr std::size_t kThicketRows = 64;
+constexpr std::size_t kTables = RankGrowth::kTables;
+constexpr std::size_t kMostColumns = RowRecords::kMostFeatures;
+
+constexpr Bits first_bits(std::size_t n) {
+  return n >= 64 ? ~Bits{0} : (Bits{1} << n) - 1;
+}
+// The place of a set's n-th bit.
+std::size_t place_of_bit(Bits bits, std::size_t n) {
+  return static_cast<std::size_t>(std::countr_zero(_pdep_u64(Bits{1} << n, bits)));
+}
+
+// Rows below, rows of class 1 in the upper half; as in notes of the walk (criterion/counts.h), in 32 bits.
+using Counts = std::uint32_t;
+constexpr std::int64_t rows_in(Counts counts) {
+  return counts & 0xffff;
+}
+constexpr std::int64_t ones_in(Counts counts) {
+  return counts >> 16;
+}
+
+double score_of_branch(std::int64_t rows, std::int64_t ones) {
+  const GiniTerm term(0);
+  return term.branch(term(1, ones) + term(0, rows - ones), rows);
+}
+
+// Of the occupied places of a feature's order, those that have another one with the same value before them:
+// a bit that is set lets the bits above it know, as far as values repeat. Adding carries.
+struct Repetition {
+  bool reaches_end = false;  // of the word before
+
+  Bits in(Bits occupied, Bits repeats) {
+    Bits reached = 0;
+    if (repeats != 0) {
+      const Bits seeds = (occupied << 1 | static_cast<Bits>(reaches_end)) & repeats;
+      reached = repeats & (~(repeats + seeds) | seeds);
+    }
+    reaches_end = ((occupied | reached) >> 63) != 0;
+    return occupied & reached;
+  }
+};
+
+// The best test of a node so far; among equals the first stays, as in FirstBest.
+struct BestCut {
+  double score = -kInfinity;
+  float rough = -1.0f;  // no test so far has a larger rough score
+  std::int32_t column = -1;
+  std::size_t n_left = 0;  // of the rows in the order of the column
+  Counts left = 0;
+  Bits places = 0;  // in a thicket: where the rows are in that order
+
+  bool found() const { return column >= 0; }
+};
+
+// A node of a thicket.
+struct Sprout {
+  Bits rows;
+  std::uint64_t path;
+  std::int32_t node;
+  std::int32_t depth;
+};
+
+// How the rows of a thicket are ordered by a column.
+struct Look {
+  alignas(64) std::uint8_t row_at[kThicketRows];
+  Bits repeats;  // places whose value is that of the place before
+};
+
+// Of a chunk of 32 rows, those that go left move to the first places of a register, the others behind them.
+class Parting {
+ public:
+  static constexpr std::size_t kRows = 32;
+
+  Parting(std::uint32_t left, std::size_t n) : n_left_(static_cast<std::size_t>(std::popcount(left))) {
+    const auto all = static_cast<std::uint32_t>(first_bits(n));
+    const __m512i places = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                                            15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    to_left_ = static_cast<std::uint32_t>(first_bits(n_left_));
+    to_right_ = all & ~to_left_;
+    const __m512i lefts = _mm512_maskz_compress_epi16(left, places);
+    const __m512i rights = _mm512_maskz_compress_epi16(all & ~left, places);
+    const __m512i back = _mm512_sub_epi16(places, _mm512_set1_epi16(static_cast<short>(n_left_)));
+    const __m512i from = _mm512_mask_permutexvar_epi16(lefts, to_right_, back, rights);
+    // Moving bytes is quicker than moving pairs of them.
+    from_ = _mm512_add_epi16(_mm512_mullo_epi16(from, _mm512_set1_epi16(0x0202)), _mm512_set1_epi16(0x0100));
+  }
+  std::size_t n_left() const { return n_left_; }
+  void move(const Rank* from, Rank* left, Rank* right) const {
+    const __m512i parted = _mm512_permutexvar_epi8(from_, _mm512_loadu_si512(from));
+    _mm512_mask_storeu_epi16(left, to_left_, parted);
+    _mm512_mask_storeu_epi16(right - n_left_, to_right_, parted);
+  }
+
+ private:
+  std::size_t n_left_;
+  __mmask32 to_left_;
+  __mmask32 to_right_;
+  __m512i from_;
+};
+
+class RankGrower {
+ public:
+  explicit RankGrower(RankGrowth& growth)
+      : growth_(growth), draw_(growth.draw), n_nodes_(growth.n_nodes), n_words_((growth.n_rows + 63) / 64) {}
+
+  void grow() {
+    for (std::size_t c = 0; c < growth_.n_columns; ++c) {
+      growth_.poll(growth_.poller, growth_.n_rows * 4);
+      rank(c);
+    }
+    std::size_t n_waiting = 0;
+    waiting_[n_waiting++] = {0, growth_.n_rows, growth_.root_path, growth_.root, growth_.root_depth, 0};
+    while (n_waiting > 0) {
+      const Waiting node = waiting_[--n_waiting];
+      growth_.poll(growth_.poller, node.n_rows * 8);
+      if (node.n_rows <= kThicketRows) {
+        grow_thicket(node);
+      } else {
+        grow_node(node, n_waiting);
+      }
+    }
+    growth_.n_nodes = n_nodes_;
+  }
+
+ private:
+  // A node that waits for its test.
+  struct Waiting {
+    std::size_t begin;  // its rows in every column
+    std::size_t n_rows;
+    std::uint64_t path;
+    std::int32_t node;
+    std::int32_t depth;
+    std::int32_t side;
+  };
+  static constexpr std::size_t kMostWaiting = 32;  // twice as often as kMostRows can be halved, and a few
+  static_assert(RankGrowth::kMostRows <= 1u << 14);
+
+  // ---- ranks
+
+  // A code's rank is the number of smaller ones among the rows: marks are set in a field of bits and counted.
+  void rank(std::size_t c) {
+    const std::size_t n = growth_.n_rows;
+    const Code* codes = growth_.codes + c * growth_.stride;
+    Code* code_at = growth_.code_at + c * growth_.stride;
+    Rank* ranks = growth_.column(0, c, 0);
+    Bits* marks = growth_.marks;
+    std::uint16_t* before = growth_.marks_before;
+    for (std::size_t i = 0; i < n; ++i) marks[codes[i] / 64] |= Bits{1} << (codes[i] % 64);
+    const std::size_t n_marks = growth_.n_codes[c] / 64 + 1;
+    std::size_t n_values = 0;
+    for (std::size_t w = 0; w < n_marks; ++w) {
+      before[w] = static_cast<std::uint16_t>(n_values);
+      n_values += static_cast<std::size_t>(std::popcount(marks[w]));
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const Code code = codes[i];
+      const auto below = std::popcount(_bzhi_u64(marks[code / 64], code % 64));
+      const auto rank = static_cast<Rank>(before[code / 64] + below);
+      ranks[i] = rank;
+      code_at[rank] = code;
+    }
+    std::fill_n(marks, n_marks, Bits{0});
+    std::fill_n(growth_.repeats + c * RankGrowth::kWords, RankGrowth::kWords, Bits{0});
+    growth_.has_repeats[c] = n_values < n;
+    if (n_values < n) part_equals(c, n_values);
+  }
+
+  // Gives rows with the same value different ranks, side by side.
+  void part_equals(std::size_t c, std::size_t n_values) {
+    const std::size_t n = growth_.n_rows;
+    const Code* codes = growth_.codes + c * growth_.stride;
+    Code* code_at = growth_.code_at + c * growth_.stride;
+    Rank* ranks = growth_.column(0, c, 0);
+    Rank* next = next_;
+    std::fill_n(next, n_values, Rank{0});
+    for (std::size_t i = 0; i < n; ++i) ++next[ranks[i]];
+    std::uint32_t sum = 0;
+    for (std::size_t value = 0; value < n_values; ++value) {
+      const std::uint32_t count = next[value];
+      next[value] = static_cast<Rank>(sum);
+      sum += count;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const Rank rank = next[ranks[i]]++;
+      ranks[i] = rank;
+      code_at[rank] = codes[i];
+    }
+    Bits* repeats = growth_.repeats + c * RankGrowth::kWords;
+    for (std::size_t rank = 1; rank < n; ++rank)
+      repeats[rank / 64] |= static_cast<Bits>(code_at[rank] == code_at[rank - 1]) << (rank % 64);
+  }
+
+  bool is_open(const CountedNode& node, std::int32_t depth) const {
+    const bool pure = node.ones == 0 || node.ones == node.rows;
+    const bool ends = node.samples < growth_.rules.min_samples_split ||
+                      (growth_.rules.max_depth > 0 && depth >= growth_.rules.max_depth);
+    return !pure & !ends;
+  }
+
+  // ---- cuts of an ordered list
+
+  // Offers the best cut of n rows in the order of a column: counts_ has what each counts, `cuts` a bit for
+  // each that has another value than the one before. False if there is none.
+  //
+  // What a cut gains is 2 D^2 / (rows * left * right), D = ones on the left * rows - rows on the left * ones.
+  // D and left * right are exact, the rest is off by less than 2^-13 of itself. Exact scores tie within 2^-44
+  // of themselves, which in units of D^2 / (left * right) is less than rows^2 2^-43.
+  bool offer_cuts(std::int32_t column, std::size_t n, const Bits* cuts, const CountedNode& node, Bits places,
+                  BestCut& best) {
+    const __m512i by_node =
+        _mm512_set1_epi32(static_cast<int>(node.rows << 16 | (0x10000 - node.ones) % 0x10000));
+    const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i before = zero;
+    __m512 largest = _mm512_set1_ps(-1.0f);
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < n; i += 16) {
+      const __m512i bytes =
+          _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts_ + i)));
+      const __m512i rows = _mm512_and_si512(bytes, _mm512_set1_epi32(RankGrowth::kMostTimes));
+      const __mmask16 is_one = _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(RankGrowth::kClass1));
+      const __m512i steps = _mm512_mask_or_epi32(rows, is_one, rows, _mm512_slli_epi32(rows, 16));
+      __m512i sums = _mm512_add_epi32(steps, _mm512_alignr_epi32(steps, zero, 15));
+      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 14));
+      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 12));
+      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 8));
+      sums = _mm512_add_epi32(sums, before);
+      before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sums);
+      const __m512i left = _mm512_sub_epi32(sums, steps);
+      const __m512i left_rows = _mm512_and_si512(left, _mm512_set1_epi32(0xffff));
+      const __m512i right_rows = _mm512_sub_epi32(node_rows, left_rows);
+      const __m512 difference = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, by_node));
+      const __m512 product = _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
+      const __m512 rough = _mm512_mul_ps(_mm512_mul_ps(difference, difference), _mm512_rcp14_ps(product));
+      const auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
+      const __m512 admitted = _mm512_mask_mov_ps(_mm512_set1_ps(-1.0f), wanted, rough);
+      largest = _mm512_max_ps(largest, admitted);
+      any |= wanted;
+      _mm512_store_ps(rough_ + i, admitted);
+      _mm512_store_si512(left_ + i, left);
+    }
+    if (any == 0) return false;
+    const float here = _mm512_reduce_max_ps(largest);
+    best.rough = std::max(best.rough, here);
+    const float square = static_cast<float>(node.rows) * static_cast<float>(node.rows);
+    const float floor = best.rough * (1 - 0x1p-11f) - square * 0x1p-42f;
+    if (here >= floor) offer_hopeful(column, n, floor, node, places, best);
+    return true;
+  }
+
+  double score_of_cut(Counts left, const CountedNode& node) const {
+    const std::int64_t rows = rows_in(left);
+    const std::int64_t ones = ones_in(left);
+    return score_of_branch(rows, ones) + score_of_branch(node.rows - rows, node.ones - ones);
+  }
+
+  // Scores the cuts that reach the floor: of those within the slack of the best, the first is offered.
+  void offer_hopeful(std::int32_t column, std::size_t n, float floor, const CountedNode& node, Bits places,
+                     BestCut& best) {
+    std::size_t n_hopeful = 0;
+    double largest = -kInfinity;
+    for (std::size_t i = 0; i < n; i += 16) {
+      std::uint32_t hopeful =
+          _mm512_cmp_ps_mask(_mm512_load_ps(rough_ + i), _mm512_set1_ps(floor), _CMP_GE_OQ);
+      for (; hopeful != 0; hopeful &= hopeful - 1) {
+        const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(hopeful));
+        const double score = score_of_cut(left_[at], node);
+        largest = std::max(largest, score);
+        hopeful_[n_hopeful] = static_cast<Rank>(at);
+        scores_[n_hopeful++] = score;
+      }
+    }
+    if (!(largest > best.score)) return;
+    if (!best.found() || largest > best.score + tie_slack(best.score, 0.0)) {
+      const double least = largest - tie_slack(largest, 0.0);
+      std::size_t first = 0;
+      while (scores_[first] < least) ++first;
+      best.column = column;
+      best.n_left = hopeful_[first];
+      best.left = left_[best.n_left];
+      best.places = places;
+    }
+    best.score = largest;
+  }
+
+  // Writes down a node's test and its children; returns the first of them, or -1 if there is none, or none
+  // that is worth it.
+  std::int32_t split(std::int32_t id, const BestCut& best) {
+    CountedNode& node = growth_.nodes[id];
+    node.first_child = kNoChild;
+    if (!best.found()) return -1;
+    const double gain =
+        std::max(0.0, (best.score - score_of_branch(node.rows, node.ones)) * growth_.rules.weight_unit);
+    if (growth_.rules.least_gain.is_more_than(gain)) return -1;
+    const auto first = static_cast<std::int32_t>(n_nodes_);
+    n_nodes_ += 2;
+    node.first_child = first;
+    node.feature = growth_.features[best.column];
+    node.gain = gain;
+    CountedNode* children = growth_.nodes + first;
+    children[0].samples = static_cast<std::uint32_t>(best.n_left);
+    children[0].rows = static_cast<std::uint32_t>(rows_in(best.left));
+    children[0].ones = static_cast<std::uint32_t>(ones_in(best.left));
+    children[1].samples = node.samples - children[0].samples;
+    children[1].rows = node.rows - children[0].rows;
+    children[1].ones = node.ones - children[0].ones;
+    children[0].first_child = children[1].first_child = kNoChild;
+    return first;
+  }
+
+  void name_codes(std::int32_t id, std::int32_t column, Rank last_left, Rank first_right) {
+    const Code* code_at = growth_.code_at + static_cast<std::size_t>(column) * growth_.stride;
+    growth_.nodes[id].threshold = codes_as_threshold(code_at[last_left], code_at[first_right]);
+  }
+
+  // ---- nodes whose rows move
+
+  void grow_node(const Waiting& node, std::size_t& n_waiting) {
+    const CountedNode& counted = growth_.nodes[node.node];
+    const Rank* ranks = growth_.column(node.side, 0, node.begin);
+    const Rank* counts = growth_.column(node.side, growth_.n_columns, node.begin);
+    BestCut best;
+    Bits* kept = occupied_[0];  // of the best column
+    Bits* own = occupied_[1];
+    draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
+      bool informative = false;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (i % kTables == 0) fill_tables({drawn + i, std::min(kTables, n - i)}, ranks, counts, node.n_rows);
+        const auto column = static_cast<std::int32_t>(drawn[i]);
+        order_rows(drawn[i], growth_.tables + i % kTables * RankGrowth::kMostRows, node.n_rows, own);
+        informative |= offer_cuts(column, node.n_rows, cuts_, counted, 0, best);
+        if (best.column == column) std::swap(kept, own);
+      }
+      return informative;
+    });
+    const std::int32_t first = split(node.node, best);
+    if (first < 0) return;
+    const Rank first_right = rank_at(kept, best.n_left);
+    name_codes(node.node, best.column, rank_at(kept, best.n_left - 1), first_right);
+    open_children(node, first, static_cast<std::size_t>(best.column), first_right, n_waiting);
+  }
+
+  // Writes what the rows count into a table each for up to four columns: by the time that the first is read,
+  // it has been written.
+  void fill_tables(std::span<const std::uint32_t> columns, const Rank* ranks, const Rank* counts,
+                   std::size_t n) const {
+    const auto fill = [&](auto n_columns) {  // known to the compiler
+      const Rank* of[kTables];
+      for (std::size_t k = 0; k < n_columns; ++k) of[k] = ranks + columns[k] * growth_.stride;
+      std::uint8_t* tables = growth_.tables;
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto count = static_cast<std::uint8_t>(counts[i]);
+        for (std::size_t k = 0; k < n_columns; ++k) tables[k * RankGrowth::kMostRows + of[k][i]] = count;
+      }
+    };
+    static_assert(kTables == 4);
+    switch (columns.size()) {
+      case 1:
+        return fill(std::integral_constant<std::size_t, 1>{});
+      case 2:
+        return fill(std::integral_constant<std::size_t, 2>{});
+      case 3:
+        return fill(std::integral_constant<std::size_t, 3>{});
+      default:
+        return fill(std::integral_constant<std::size_t, 4>{});
+    }
+  }
+
+  // Moves what a table has, in its order, into counts_, and writes the places of cuts into cuts_. `occupied`
+  // gets the ranks there are.
+  void order_rows(std::size_t column, std::uint8_t* table, std::size_t n, Bits* occupied) {
+    const Bits* repeats = growth_.repeats + column * RankGrowth::kWords;
+    std::fill_n(cuts_, n / 64, ~Bits{0});
+    cuts_[n / 64] = first_bits(n % 64);
+    Repetition repetition;
+    std::size_t n_found = 0;
+    for (std::size_t w = 0; w < n_words_; ++w) {
+      const __m512i bytes = _mm512_loadu_si512(table + 64 * w);
+      const Bits here = _mm512_test_epi8_mask(bytes, bytes);
+      occupied[w] = here;
+      if (const Bits repeated = repetition.in(here, repeats[w]); repeated != 0)
+        leave_out(n_found, _pext_u64(repeated, here));
+      _mm512_storeu_si512(table + 64 * w, _mm512_setzero_si512());
+      _mm512_storeu_si512(counts_ + n_found, _mm512_maskz_compress_epi8(here, bytes));
+      n_found += static_cast<std::size_t>(std::popcount(here));
+    }
+    cuts_[0] &= ~Bits{1};
+  }
+
+  // Of the places from `first` on, these are no cuts.
+  void leave_out(std::size_t first, Bits places) {
+    const std::size_t shift = first % 64;
+    cuts_[first / 64] &= ~(places << shift);
+    if (shift != 0) cuts_[first / 64 + 1] &= ~(places >> (64 - shift));
+  }
+
+  static Rank rank_at(const Bits* occupied, std::size_t n) {
+    std::size_t w = 0;
+    for (std::size_t here; n >= (here = static_cast<std::size_t>(std::popcount(occupied[w]))); ++w) n -= here;
+    return static_cast<Rank>(64 * w + place_of_bit(occupied[w], n));
+  }
+
+  // Opens the children that are worth a look, with the rows parted.
+  void open_children(const Waiting& node, std::int32_t first, std::size_t column, Rank first_right,
+                     std::size_t& n_waiting) {
+    const CountedNode* children = growth_.nodes + first;
+    const std::int32_t depth = node.depth + 1;
+    const bool opens[2] = {is_open(children[0], depth), is_open(children[1], depth)};
+    if (!opens[0] && !opens[1]) return;
+    const std::size_t n_left = children[0].samples;
+    part_rows(node, growth_.column(node.side, column, node.begin), first_right, n_left);
+    // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
+    const std::size_t begin[2] = {node.begin, node.begin + n_left};
+    const std::int32_t larger = children[1].samples > children[0].samples ? 1 : 0;
+    for (const std::int32_t b : {larger, 1 - larger}) {
+      waiting_[n_waiting] = {
+          begin[b], children[b].samples, child_path(node.path, static_cast<std::uint64_t>(b)), first + b,
+          depth,    1 - node.side};
+      n_waiting += opens[b];
+    }
+  }
+
+  void part_rows(const Waiting& node, const Rank* tested, Rank first_right, std::size_t n_left) const {
+    const Rank* from = growth_.column(node.side, 0, node.begin);
+    Rank* left = growth_.column(1 - node.side, 0, node.begin);
+    Rank* right = left + n_left;
+    const __m512i bound = _mm512_set1_epi16(static_cast<short>(first_right));
+    for (std::size_t i = 0; i < node.n_rows; i += Parting::kRows) {
+      const std::size_t n = std::min(Parting::kRows, node.n_rows - i);
+      const std::uint32_t goes_left = _mm512_mask_cmplt_epu16_mask(static_cast<__mmask32>(first_bits(n)),
+                                                                   _mm512_loadu_si512(tested + i), bound);
+      const Parting parting(goes_left, n);
+      for (std::size_t c = 0, at = 0; c <= growth_.n_columns; ++c, at += growth_.stride)
+        parting.move(from + i + at, left + at, right + at);
+      left += parting.n_left();
+      right += n - parting.n_left();
+    }
+  }
+
+  // ---- thickets
+
+  void grow_thicket(const Waiting& root) {
+    thicket_ranks_ = growth_.column(root.side, 0, root.begin);
+    thicket_rows_ = root.n_rows;
+    const Rank* counts = thicket_ranks_ + growth_.n_columns * growth_.stride;
+    const __m256i low = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(counts));
+    const __m256i high = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(counts + 32));
+    thicket_counts_ = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    std::fill_n(is_looked_at_, growth_.n_columns, std::uint8_t{0});
+    // First come, first served: neighbours in the list do not wait for each other.
+    std::size_t n_sprouts = 0;
+    sprouts_[n_sprouts++] = {first_bits(root.n_rows), root.path, root.node, root.depth};
+    for (std::size_t i = 0; i < n_sprouts; ++i) grow_sprout(sprouts_[i], n_sprouts);
+  }
+
+  void grow_sprout(const Sprout node, std::size_t& n_sprouts) {
+    const CountedNode& counted = growth_.nodes[node.node];
+    const BestCut best = counted.samples == 2 ? find_cut_of_two(node, counted) : find_cut(node, counted);
+    const std::int32_t first = split(node.node, best);
+    if (first < 0) return;
+    const Bits left = carry_out(node, best);
+    const Bits rows[2] = {left, node.rows ^ left};
+    for (std::int32_t b = 0; b < 2; ++b) {
+      sprouts_[n_sprouts] = {rows[b], child_path(node.path, static_cast<std::uint64_t>(b)), first + b,
+                             node.depth + 1};
+      n_sprouts += is_open(growth_.nodes[first + b], node.depth + 1);
+    }
+  }
+
+  BestCut find_cut(const Sprout& node, const CountedNode& counted) {
+    BestCut best;
+    const __m512i counts = _mm512_maskz_mov_epi8(node.rows, thicket_counts_);
+    draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
+      bool informative = false;
+      for (std::size_t i = 0; i < n; ++i) {
+        const Look& look = ordered(drawn[i]);
+        const __m512i bytes =
+            _mm512_maskz_permutexvar_epi8(first_bits(thicket_rows_), _mm512_load_si512(look.row_at), counts);
+        const Bits places = _mm512_test_epi8_mask(bytes, bytes);
+        const Bits repeated = Repetition{}.in(places, look.repeats);
+        const Bits cuts = _pext_u64(~repeated, places) & ~Bits{1};
+        _mm512_storeu_si512(counts_, _mm512_maskz_compress_epi8(places, bytes));
+        informative |=
+            offer_cuts(static_cast<std::int32_t>(drawn[i]), counted.samples, &cuts, counted, places, best);
+      }
+      return informative;
+    });
+    return best;
+  }
+
+  // Of two rows, every test that parts them is as good as any other: the first one stays.
+  BestCut find_cut_of_two(const Sprout& node, const CountedNode& counted) {
+    const auto one = static_cast<std::size_t>(std::countr_zero(node.rows));
+    const auto other = static_cast<std::size_t>(std::bit_width(node.rows)) - 1;
+    BestCut best;
+    draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const Rank* ranks = thicket_ranks_ + drawn[i] * growth_.stride;
+        const Code* code_at = growth_.code_at + drawn[i] * growth_.stride;
+        if (growth_.has_repeats[drawn[i]] != 0 && code_at[ranks[one]] == code_at[ranks[other]]) continue;
+        const Rank* counts = thicket_ranks_ + growth_.n_columns * growth_.stride;
+        const std::uint32_t count = counts[ranks[one] < ranks[other] ? one : other];
+        const std::uint32_t times = count & RankGrowth::kMostTimes;
+        best.column = static_cast<std::int32_t>(drawn[i]);
+        best.n_left = 1;
+        best.left = times | ((count & RankGrowth::kClass1) != 0 ? times << 16 : 0);
+        best.score = score_of_cut(best.left, counted);
+        return true;
+      }
+      return false;
+    });
+    return best;
+  }
+
+  // The rows that go left.
+  Bits carry_out(const Sprout& node, const BestCut& best) {
+    const auto column = static_cast<std::size_t>(best.column);
+    const Rank* ranks = thicket_ranks_ + column * growth_.stride;
+    Rank last_left;
+    Rank first_right;
+    if (growth_.nodes[node.node].samples == 2) {
+      const Rank one = ranks[std::countr_zero(node.rows)];
+      const Rank other = ranks[std::bit_width(node.rows) - 1];
+      last_left = std::min(one, other);
+      first_right = std::max(one, other);
+    } else {
+      const Look& look = looks_[column];
+      last_left = ranks[look.row_at[place_of_bit(best.places, best.n_left - 1)]];
+      first_right = ranks[look.row_at[place_of_bit(best.places, best.n_left)]];
+    }
+    name_codes(node.node, best.column, last_left, first_right);
+    return rows_below(ranks, first_right) & node.rows;
+  }
+
+  static Bits rows_below(const Rank* ranks, Rank bound) {
+    const __m512i bounds = _mm512_set1_epi16(static_cast<short>(bound));
+    const Bits low = _mm512_cmplt_epu16_mask(_mm512_loadu_si512(ranks), bounds);
+    const Bits high = _mm512_cmplt_epu16_mask(_mm512_loadu_si512(ranks + 32), bounds);
+    return low | high << 32;
+  }
+
+  // A row's place is the number of those below it: comparing each with all is quicker than sorting.
+  const Look& ordered(std::size_t column) {
+    Look& look = looks_[column];
+    if (is_looked_at_[column] != 0) return look;
+    is_looked_at_[column] = 1;
+    const Rank* ranks = thicket_ranks_ + column * growth_.stride;
+    const std::size_t n = thicket_rows_;
+    const Bits all = first_bits(n);
+    if (n <= 32) {
+      const __m512i list = _mm512_loadu_si512(ranks);
+      for (std::size_t row = 0; row < n; ++row) {
+        const __m512i own = _mm512_set1_epi16(static_cast<short>(ranks[row]));
+        const auto below = _mm512_mask_cmplt_epu16_mask(static_cast<__mmask32>(all), list, own);
+        look.row_at[std::popcount(below)] = static_cast<std::uint8_t>(row);
+      }
+    } else {
+      for (std::size_t row = 0; row < n; ++row)
+        look.row_at[std::popcount(rows_below(ranks, ranks[row]) & all)] = static_cast<std::uint8_t>(row);
+    }
+    look.repeats = 0;
+    if (growth_.has_repeats[column] != 0) {
+      const Code* code_at = growth_.code_at + column * growth_.stride;
+      Code before = code_at[ranks[look.row_at[0]]];
+      for (std::size_t place = 1; place < n; ++place) {
+        const Code code = code_at[ranks[look.row_at[place]]];
+        look.repeats |= static_cast<Bits>(code == before) << place;
+        before = code;
+      }
+    }
+    return look;
+  }
+
+  RankGrowth& growth_;
+  DrawnColumns draw_;
+  std::size_t n_nodes_;
+  std::size_t n_words_;  // that the ranks of all rows have
+  Waiting waiting_[kMostWaiting];
+  Bits occupied_[2][RankGrowth::kWords];
+
+  // Of one order, by place.
+  static constexpr std::size_t kPlaces = RankGrowth::kMostRows + 64;
+  alignas(64) std::uint8_t counts_[kPlaces];
+  alignas(64) float rough_[kPlaces];
+  alignas(64) Counts left_[kPlaces];
+  Bits cuts_[RankGrowth::kWords + 2];
+  Rank hopeful_[kPlaces];
+  double scores_[kPlaces];
+  Rank next_[kPlaces];
+
+  const Rank* thicket_ranks_ = nullptr;
+  std::size_t thicket_rows_ = 0;
+  __m512i thicket_counts_;
+  Sprout sprouts_[2 * kThicketRows];
+  std::uint8_t is_looked_at_[kMostColumns];
+  Look looks_[kMostColumns];
+};
+
+void grow(RankGrowth& growth) {
+  RankGrower(growth).grow();
+}
+
+}  // namespace
+
+extern const RankKernels rank_table;
+const RankKernels rank_table = {grow};
+
+}  // namespace hornbeam::grow::avx512

@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS baseline
+#include "simd/grow/value_block_body.h"

@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS baseline
+#include "simd/predict/predict_body.h"

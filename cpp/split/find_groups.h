@@ -1,0 +1,205 @@
+// The best test of a numeric feature by its coarse codes; bodies of TestFinder, see split/test_finder.h and
+// data/row_records.h.
+//
+// The score of a test is convex in what lies left of it, for every criterion that counts two classes. Walking
+// through a group of values, the counts on the left stay within a box: between those before the group and
+// those after it, for either class. A convex function is largest at a corner of the box. Groups whose corners
+// do not reach the best of the edges between groups hold no best test.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "split/test_finder.h"
+
+namespace hornbeam::split {
+
+using criterion::BoundsGroups;
+using criterion::GroupBounds;
+using criterion::Scorer;
+using criterion::Walk;
+using data::grouped_code;
+using data::GroupedCode;
+using data::halfway;
+using data::kFineBits;
+using data::kGroups;
+using data::RowRecords;
+
+// A place between two groups, not between two rows.
+inline constexpr Code kEdge = Code{1} << 31;
+
+template <Scorer S>
+template <class Records>
+void TestFinder<S>::count_groups(const Records& records, std::span<const RowRecords::Place> places)
+  requires BoundsGroups<S>
+{
+  const std::size_t n = entries_.size();
+  const Step* steps = steps_.data();
+  const auto count = [&](auto n_places) {  // known to the compiler
+    const auto group = [&]<std::size_t... k>(std::index_sequence<k...>) {
+      return std::array{records.groups(places[k])...};
+    }(std::make_index_sequence<decltype(n_places)::value>{});
+    for (std::size_t i = 0; i < n; ++i) {
+      const Step step = steps[i];
+      for (std::size_t k = 0; k < n_places; ++k) group_sums_[k][group[k](i)] += step;
+    }
+  };
+  static_assert(kCountedAtOnce == 4);
+  switch (places.size()) {
+    case 1:
+      return count(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return count(std::integral_constant<std::size_t, 2>{});
+    case 3:
+      return count(std::integral_constant<std::size_t, 3>{});
+    default:
+      return count(std::integral_constant<std::size_t, 4>{});
+  }
+}
+
+// Lists the groups that have rows, and forgets their sums.
+template <Scorer S>
+void TestFinder<S>::list_groups(std::array<Step, kGroups>& sums) {
+  Step* before = before_group_.start(kGroups + 1);
+  std::uint8_t* groups = groups_.data();
+  std::size_t n_groups = 0;
+  Step left{};
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    groups[n_groups] = static_cast<std::uint8_t>(group);
+    before[n_groups] = left;
+    n_groups += sums[group] != Step{};
+    left += sums[group];
+    sums[group] = Step{};
+  }
+  before[n_groups] = left;
+  n_groups_ = n_groups;
+}
+
+// Sorts the rows of the hopeful groups by their codes.
+template <Scorer S>
+template <class Records>
+void TestFinder<S>::sort_hopeful_rows(const Records& records, RowRecords::Place place) {
+  const std::size_t n = entries_.size();
+  codes_.grow_to(n);
+  keys_.grow_to(n);
+  key_scratch_.grow_to(n);
+  Code* rows = codes_.data();
+  std::size_t n_rows = 0;
+  const auto group = records.groups(place);
+  for (std::size_t i = 0; i < n; ++i) {
+    rows[n_rows] = static_cast<Code>(i);
+    n_rows += is_hopeful_[group(i)];
+  }
+  GroupedCode lowest = ~GroupedCode{0};
+  GroupedCode highest = 0;
+  for (std::size_t k = 0; k < n_rows; ++k) {
+    const GroupedCode code = place.grouped(records[rows[k]]);
+    keys_[k] = std::uint64_t{code} << 32 | rows[k];
+    lowest = std::min(lowest, code);
+    highest = std::max(highest, code);
+  }
+  n_sorted_ = n_rows;
+  sorted_ = sort_by_code(keys_.data(), key_scratch_.data(), n_rows, lowest, highest);
+}
+
+// Candidates are the hopeful edges between groups and, within hopeful groups, all places between different
+// values. Places are edges, or the number of the first sorted row on the right.
+template <Scorer S>
+typename TestFinder<S>::Found TestFinder<S>::walk_groups_and_rows(const GroupBounds& bounds) {
+  Walk walk = start_walk(false, n_sorted_ + n_groups_);
+  const Step* before = before_group_.data();
+  Code* places = places_.data();
+  std::size_t next = 0;
+  for (std::size_t g = 0; g < n_groups_; ++g) {
+    const std::uint8_t group = groups_[g];
+    if (!is_hopeful_[group]) {
+      walk.move(before[g + 1] - before[g]);
+    } else {
+      const auto group_of = [&](std::size_t i) { return sorted_[i] >> (32 + kFineBits); };
+      const auto row_of = [&](std::size_t i) { return static_cast<std::uint32_t>(sorted_[i]); };
+      walk.move(steps_[row_of(next)]);
+      for (++next; next < n_sorted_ && group_of(next) == group; ++next) {
+        places[walk.n_notes()] = static_cast<Code>(next);
+        walk.note(sorted_[next] >> 32 != sorted_[next - 1] >> 32);
+        walk.move(steps_[row_of(next)]);
+      }
+    }
+    places[walk.n_notes()] = kEdge | static_cast<Code>(g);
+    walk.note(g + 1 < n_groups_ && bounds.of_edge[g + 1] >= bounds.floor);
+  }
+  return best_place(walk, false);
+}
+
+template <Scorer S>
+template <class Records>
+bool TestFinder<S>::find_best(const Column& column, const Records& records, RowRecords::Place place,
+                              std::size_t counted, FirstBest<Split>& best, FeatureId feature)
+  requires BoundsGroups<S>
+{
+  list_groups(group_sums_[counted]);
+  const bool groups_are_values = column.n_codes <= kGroups;
+  if (groups_are_values && n_groups_ == 1) return false;
+  const GroupBounds bounds = scorer_.bound_groups(before_group_, n_groups_, best.score());
+  if (!bounds.any && n_groups_ > 1) return true;
+
+  const Step* before = before_group_.data();
+  bool some_hopeful = false;
+  for (std::size_t g = 0; g < n_groups_; ++g) {
+    const bool hopeful = !groups_are_values && (bounds.of_group[g] >= bounds.floor || n_groups_ == 1) &&
+                         Walk::is_several(before[g + 1] - before[g]);
+    is_hopeful_[groups_[g]] = hopeful;
+    some_hopeful |= hopeful;
+  }
+  n_sorted_ = 0;
+  if (some_hopeful) sort_hopeful_rows(records, place);
+  if (n_groups_ == 1 && sorted_[0] >> 32 == sorted_[n_sorted_ - 1] >> 32) return false;
+
+  tested_cell_ = node_.data();
+  n_missing_ = 0;
+  left_out_weight_ = 0;
+  n_tests_ = 0.0;
+  to_beat_ = best.score();
+  const Found found = walk_groups_and_rows(bounds);
+  if (!found.any || (best.found() && !(found.score > best.score()))) return true;
+  Split split = split_of(found, feature);
+  if ((found.place & kEdge) != 0) {
+    constexpr auto kLastFine = std::numeric_limits<std::uint16_t>::max();
+    split.last_left_grouped = grouped_code(groups_[found.place ^ kEdge], kLastFine);
+    split.group_right = groups_[(found.place ^ kEdge) + 1];
+  } else {
+    split.last_left_grouped = static_cast<GroupedCode>(sorted_[found.place - 1] >> 32);
+    split.group_right = static_cast<std::uint8_t>(split.last_left_grouped >> kFineBits);
+  }
+  best.offer(found.score, split);
+  return true;
+}
+
+// Looks up the neighbouring values that the test parts.
+template <Scorer S>
+template <class Records>
+void TestFinder<S>::finish(const Column& column, const RowRecords& all, const Records& records,
+                           Split& split) const {
+  const RowRecords::Place place = all.place(split.feature);
+  const auto group_left = static_cast<std::uint8_t>(split.last_left_grouped >> kFineBits);
+  const std::uint8_t group_right = split.group_right;
+  GroupedCode low = 0;
+  GroupedCode high = ~GroupedCode{0};
+  const auto group_of = records.groups(place);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const std::uint8_t group = group_of(i);
+    if (group != group_left && group != group_right) continue;
+    const GroupedCode code = place.grouped(records[i]);
+    if (code <= split.last_left_grouped) {
+      low = std::max(low, code);
+    } else {
+      high = std::min(high, code);
+    }
+  }
+  split.last_left = all.code(split.feature, low);
+  split.first_right = all.code(split.feature, high);
+  const double value = column.values[split.last_left];
+  split.threshold = column.binned ? value : halfway(value, column.values[split.first_right]);
+}
+
+}  // namespace hornbeam::split
