@@ -17,6 +17,7 @@ from hornbeam.data.content import Rows
 from hornbeam.data.matrix import FloatMatrix, Matrix, read_matrix_as
 from hornbeam.data.table import Schema
 from hornbeam.data.wording import shown
+from hornbeam.sums import sum_in_any_order
 
 __all__ = [
     "Metric",
@@ -265,10 +266,12 @@ def refuse_unusable(
 def _standard_scaling(points: FloatMatrix, weights: FloatArray | None) -> Scaling:
     """Find the mean and the standard deviation of each column; a constant one is only centred."""
     values = points.astype(np.float64)
-    centre = np.average(values, axis=0, weights=weights)
+    counted = np.ones(len(values)) if weights is None else weights
+    total = sum_in_any_order(counted)
+    centre = sum_in_any_order(values * counted[:, np.newaxis]) / total
     constant = values.min(axis=0) == values.max(axis=0)
     centre[constant] = values[0, constant]
-    spread = np.sqrt(np.average((values - centre) ** 2, axis=0, weights=weights))
+    spread = np.sqrt(sum_in_any_order((values - centre) ** 2 * counted[:, np.newaxis]) / total)
     spread[constant | (spread == 0)] = 1.0
     return Scaling(centre, spread)
 

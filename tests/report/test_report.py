@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression
@@ -426,7 +427,7 @@ def test_tables_of_one_column_and_of_two(model, n_columns, tmp_path):
     x = np.repeat(np.arange(12.0), 5)
     X = pd.DataFrame({"x": x, "nothing": 1.0}).iloc[:, :n_columns]
     y = (x > 5).astype(int)
-    fitted = model.fit(X, y)
+    fitted = clone(model).fit(X, y)
     data = viewer_data(facts_of(fitted, X, y))
     assert [row["values"] for row in data["rows"]] == [{"0": f"{value:g}"} for value in x]
     if isinstance(model, hb.DecisionTreeClassifier):

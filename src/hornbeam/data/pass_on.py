@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import narwhals as nw
 from sklearn.utils.validation import validate_data
 
 from hornbeam.data.families import READ_FAMILIES, refuse_object, value_family
 from hornbeam.data.sources import refuse_corrupt_sparse
 from hornbeam.sklearn_bases import BaseEstimator
 
-__all__ = ["NotedColumns", "table_to_pass_on"]
+__all__ = ["NotedColumns", "is_frame", "table_to_pass_on"]
 
 
 class NotedColumns(BaseEstimator):
@@ -17,7 +18,7 @@ class NotedColumns(BaseEstimator):
 
 def table_to_pass_on(columns: Any, X: Any, *, reset: bool) -> Any:
     """Leave a data frame as it is, make other tables an array or a sparse matrix; check or note columns."""
-    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+    if is_frame(X):
         validate_data(columns, X, reset=reset, skip_check_array=True)
         return X
     refuse_corrupt_sparse(X)
@@ -27,6 +28,13 @@ def table_to_pass_on(columns: Any, X: Any, *, reset: bool) -> Any:
     if table.dtype == object:
         _refuse_containers(table)
     return table
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of any library; not all of them say so by `__dataframe__`."""
+    if hasattr(X, "iloc") or hasattr(X, "__dataframe__"):
+        return True
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
 
 
 def _refuse_containers(table: Any) -> None:

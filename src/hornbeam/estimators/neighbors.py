@@ -216,7 +216,7 @@ def _median(neighborhood: Neighborhood, n_threads: int) -> float:
     def between(rows: Rows) -> FloatArray:
         return neighborhood.distances_between(neighborhood.points[rows], n_threads=n_threads)
 
-    return median_distance(between, neighborhood.n_rows, neighborhood.weights)
+    return median_distance(between, neighborhood.points, neighborhood.weights)
 
 
 def _without_themselves(positions: Rows, distances: FloatArray) -> tuple[Rows, FloatArray]:

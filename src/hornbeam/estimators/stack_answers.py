@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from hornbeam._optional import require
+from hornbeam.data.pass_on import is_frame
 from hornbeam.recipes.stack import Member, Method, Stacked
 
 __all__ = ["among", "answers_by_name", "column_names", "columns_of_levels", "correlations", "side_by_side"]
@@ -34,15 +36,33 @@ def side_by_side(
         return stacked
     if sparse.issparse(X):
         return sparse.hstack([stacked, X], format="csr")
-    if hasattr(X, "iloc"):
-        pandas = require("pandas", purpose="Passing a data frame through")
+    if is_frame(X):
         names = [
             name
             for member, found in zip(members, columns, strict=True)
             for name in column_names(member.name, found.shape[1], classes)
         ]
-        return pandas.concat([pandas.DataFrame(stacked, columns=names, index=X.index), X], axis=1)
+        return _before_columns(names, stacked, X)
     return np.hstack([stacked, np.asarray(X)])
+
+
+def _before_columns(names: Sequence[str], stacked: FloatArray, X: Any) -> Any:
+    """Put answers before the columns of a data frame, in a frame of the same library."""
+    frame: Any = nw.from_native(X, eager_only=True)
+    taken = [name for name in names if name in frame.columns]
+    if taken:
+        raise ValueError(
+            f"passthrough=True puts the answers of {taken[0]!r} beside a column of X of that name. Rename "
+            "the member or the column."
+        )
+    if hasattr(X, "iloc"):  # which goes by its index
+        pandas = require("pandas", purpose="Passing a data frame through")
+        return pandas.concat([pandas.DataFrame(stacked, columns=list(names), index=X.index), X], axis=1)
+    answers = [
+        nw.new_series(name, np.ascontiguousarray(values), backend=frame.implementation)
+        for name, values in zip(names, stacked.T, strict=True)
+    ]
+    return frame.with_columns(*answers).select(*names, *frame.columns).to_native()
 
 
 def _informative(method: Method, answers: FloatArray) -> FloatArray:

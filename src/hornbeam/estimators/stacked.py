@@ -20,6 +20,7 @@ from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
 from hornbeam.data.weights import rows_that_count
 from hornbeam.errors import MemberError
+from hornbeam.estimators.row_scores import scoring_row_by_row
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.estimators.stack_answers import (
     among,
@@ -330,6 +331,9 @@ class Stack(TransformerMixin, StackingOptions):
             )
         return features
 
+    def _asked_final(self) -> Any:
+        return scoring_row_by_row(self.final_estimator_)
+
     def transform(self, X: Any) -> Any:
         """Return what the final estimator sees: the answers of the last level, and X if it is passed on."""
         return self._stacked_features(X)
@@ -347,7 +351,7 @@ class Stack(TransformerMixin, StackingOptions):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return what the final estimator predicts from the answers of the members."""
         features = self._stacked_features(X)
-        predicted: npt.NDArray[Any] = self.final_estimator_.predict(features)
+        predicted: npt.NDArray[Any] = self._asked_final().predict(features)
         return predicted
 
     # --- Looking inside ----------------------------------------------------------------------------------

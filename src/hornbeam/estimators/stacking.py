@@ -60,7 +60,7 @@ class StackingClassifier(ClassifierMixin, Stack, ClassifierStackingOptions):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the class shares that the final estimator gives."""
         features = self._stacked_features(X)
-        shares: FloatArray = self.final_estimator_.predict_proba(features)
+        shares: FloatArray = self._asked_final().predict_proba(features)
         return shares
 
     @final_has("predict_proba")
@@ -74,7 +74,7 @@ class StackingClassifier(ClassifierMixin, Stack, ClassifierStackingOptions):
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores that the final estimator gives."""
         features = self._stacked_features(X)
-        scores: FloatArray = self.final_estimator_.decision_function(features)
+        scores: FloatArray = self._asked_final().decision_function(features)
         return scores
 
     def _read_target(self, y: Any, n_rows: int, rows: RowArray | None) -> ClassTarget:

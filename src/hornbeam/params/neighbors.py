@@ -22,7 +22,8 @@ class NeighborOptions(CategoryOptions, ThreadOptions):
     )
     bandwidth: Annotated[float, Bounds(low=0, low_open=True)] | Literal["median"] = option(
         default="median",
-        help="Width of the gaussian weights; 'median' takes the median distance between rows of the fit.",
+        help="Width of the gaussian weights; 'median' takes the median distance between rows of the fit, or "
+        "between 1,000 of them where there are more.",
     )
     metric: Literal["minkowski", "euclidean", "manhattan", "chebyshev", "cosine", "gower"] = option(
         default="minkowski",

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.recipes.listen import Listener
+from hornbeam.sums import sum_in_any_order
 
 __all__ = [
     "Boosted",
@@ -105,7 +106,7 @@ def starting_weights(weights: FloatArray | None, n_rows: int) -> FloatArray:
 
 
 def _with_mean_one(weights: FloatArray) -> FloatArray:
-    scaled: FloatArray = weights * (len(weights) / weights.sum())
+    scaled: FloatArray = weights * (len(weights) / sum_in_any_order(weights))
     return scaled
 
 
@@ -137,7 +138,7 @@ def boost_classes(
     for number in range(rounds.n_rounds):
         given = _drawn_by(weights, rounds, number) if rounds.resample else weights
         member, wrong = learner.fit(given, number)
-        error = float((weights * wrong).sum() / weights.sum())
+        error = float(sum_in_any_order(weights[wrong]) / len(weights))
         kept = weights if rounds.keep_weights else None
         if error == 0:
             boosted._add(member, error, math.inf, kept)
@@ -195,7 +196,7 @@ def boost_numbers(
             boosted._stop("no_error", "the last one is exact and decides alone.")
             break
         losses = _LOSSES[loss](np.minimum(distance / farthest, 1.0))
-        error = float((weights * losses).sum() / weights.sum())
+        error = float(sum_in_any_order(weights * losses) / len(weights))
         if error >= 0.5 - _ROUNDING:
             if not boosted.members:
                 boosted._add(member, error, 0.0, kept)

@@ -19,6 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 Weights = Literal["uniform", "distance", "inverse_square", "gaussian"] | Callable[..., Any]
 
 _MOST_ROWS_FOR_MEDIAN = 1000
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplied by it, bits spread
 
 
 def neighbor_weights(weights: Weights, distances: FloatArray, bandwidth: float | None) -> FloatArray:
@@ -70,20 +71,35 @@ def portions(row_weights: FloatArray, n_neighbors: float) -> FloatArray:
 
 
 def median_distance(
-    distances: Callable[[npt.NDArray[np.intp]], FloatArray], n_rows: int, row_weights: FloatArray | None
+    distances: Callable[[npt.NDArray[np.intp]], FloatArray],
+    points: npt.NDArray[Any],
+    row_weights: FloatArray | None,
 ) -> float:
     """Return the median distance between different rows; 1 if there are no two that differ.
 
-    `distances` measures those between some rows. Of many rows a thousand are asked, at even steps. A row of
-    weight 2 counts as two rows do.
+    `distances` measures those between some rows. Of many rows a thousand are asked, drawn by what is in them,
+    so that their order does not matter. A row of weight 2 counts as two rows do.
     """
-    rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _MOST_ROWS_FOR_MEDIAN)).astype(np.intp))
+    rows = np.arange(len(points))
+    if len(rows) > _MOST_ROWS_FOR_MEDIAN:
+        order = _shuffled_by_content(points, row_weights)
+        rows = order[np.linspace(0, len(order) - 1, _MOST_ROWS_FOR_MEDIAN).astype(np.intp)]
     pairs = np.triu_indices(len(rows), k=1)
     between = distances(rows)[pairs]
     some = np.ones(len(rows)) if row_weights is None else row_weights[rows]
     counts = some[pairs[0]] * some[pairs[1]]
     apart = between > 0
     return _weighted_median(between[apart], counts[apart]) if apart.any() else 1.0
+
+
+def _shuffled_by_content(points: npt.NDArray[Any], row_weights: FloatArray | None) -> npt.NDArray[np.intp]:
+    """Put rows into an order that looks random and follows from their values; equal rows are neighbours."""
+    mixed = np.zeros(len(points), dtype=np.uint64)
+    for column in points.T:
+        values = np.where(np.isnan(column), np.nan, column.astype(np.float64) + 0.0)  # one NaN and one zero
+        mixed = (mixed ^ values.view(np.uint64)) * _ODD
+        mixed ^= mixed >> np.uint64(29)
+    return np.argsort(mixed) if row_weights is None else np.lexsort((row_weights, mixed))
 
 
 def _weighted_median(values: FloatArray, counts: FloatArray) -> float:

@@ -1,0 +1,59 @@
+"""The scores of a linear final estimator, row by row: a row alone gets the bits that it gets among others.
+
+scikit-learn multiplies matrices, and the library behind that adds up in an order that depends on how many
+rows there are. Here the columns are added one after the other, whatever the number of rows; everything else
+stays scikit-learn's.
+"""
+
+import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+__all__ = ["scoring_row_by_row"]
+
+
+def scoring_row_by_row(final: Any) -> Any:
+    """Return a copy of a linear model that scores row by row; other estimators as they are."""
+    kind = type(final)
+    if not kind.__module__.startswith("sklearn.linear_model") or not hasattr(final, "coef_"):
+        return final
+    overrides = [each for each in (_ClassScores, _NumberScores) if hasattr(kind, each.replaces)]
+    if not overrides:
+        return final
+    asked = copy.copy(final)
+    asked.__class__ = type(kind.__name__, (*overrides, kind), {})
+    return asked
+
+
+class _ClassScores:
+    """What predictions and probabilities of a linear classifier are made of."""
+
+    replaces = "decision_function"
+
+    def decision_function(self, X: Any) -> Any:
+        return _scores(self, X, super().decision_function)  # type: ignore[misc]
+
+
+class _NumberScores:
+    """What a linear regressor predicts."""
+
+    replaces = "_decision_function"
+
+    def _decision_function(self, X: Any) -> Any:
+        return _scores(self, X, super()._decision_function)  # type: ignore[misc]
+
+
+def _scores(model: Any, X: Any, by_product: Any) -> Any:
+    X = validate_data(model, X, accept_sparse=["csr", "csc", "coo"], reset=False)
+    weights = np.atleast_2d(model.coef_)
+    if sparse.issparse(X) or weights.shape[1] != X.shape[1]:
+        return by_product(X)
+    total: npt.NDArray[Any] = np.zeros((len(X), len(weights)))
+    for column, of_column in zip(X.T, weights.T, strict=True):
+        total += column[:, np.newaxis] * of_column
+    total += model.intercept_
+    return total[:, 0] if np.ndim(model.coef_) == 1 or len(weights) == 1 else total
