@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -146,15 +147,41 @@ GrownTree grow_by_kind(const GrowTask& task) {
   return with(SumScorer<SquaredErrorBranch>(SumStats(target, sample, true)));
 }
 
-// The power of two that brings the largest of the numbers near 1, or 0 if they are near enough to compute
-// with.
-int distant_exponent(std::span<const double> numbers) {
-  constexpr int kNear = 200;  // squares and sums of billions still fit a float64
+// The exponent of the largest of some numbers; 0 if all are 0.
+int largest_exponent(std::span<const double> numbers) {
   double largest = 0.0;
   for (const double number : numbers) largest = std::max(largest, std::abs(number));
   int exponent = 0;
   std::frexp(largest, &exponent);
-  return largest > 0 && std::abs(exponent) > kNear ? exponent : 0;
+  return largest > 0 ? exponent : 0;
+}
+
+// The same for some rows, of which each has as many numbers.
+int largest_exponent(std::span<const double> numbers, std::span<const RowId> rows, std::size_t per_row) {
+  double largest = 0.0;
+  for (const RowId row : rows)
+    for (const double number : numbers.subspan(row * per_row, per_row))
+      largest = std::max(largest, std::abs(number));
+  return largest_exponent({&largest, 1});
+}
+
+// The power of two that brings numbers near 1, or 0 if they are near enough to compute with.
+int distant_exponent(int exponent) {
+  constexpr int kNear = 200;  // squares and sums of billions still fit a float64
+  return std::abs(exponent) > kNear ? exponent : 0;
+}
+
+// By how many powers of two impurities are told too small or, negative, too large: by none, unless the user's
+// targets are such that impurities, or those times weights, would be no numbers any more, or all of them 0.
+// All targets decide, so that the trees of a forest can be compared.
+int untold_exponent(const Target& target, bool squared) {
+  constexpr int kRoom = 60;  // for sums over rows and nodes
+  const int reals = largest_exponent(target.reals);
+  const int weights = largest_exponent(target.weights);
+  const int most = std::numeric_limits<double>::max_exponent - kRoom - std::max(0, weights);
+  const int least = std::numeric_limits<double>::min_exponent + kRoom - std::min(0, weights);
+  const int impurity = squared ? 2 * reals : reals;
+  return impurity - std::clamp(impurity, std::min(least, most), most);
 }
 
 void scale(std::span<double> numbers, int exponent) {
@@ -168,11 +195,14 @@ std::vector<double> scaled(std::span<const double> numbers, int exponent) {
 }
 
 // Weights or targets like 1e-300: grows with all of them multiplied by a power of two, then says it in the
-// user's units.
+// user's units. What decides are the rows of the sample: others may be far from them.
 GrownTree grow_near(const GrowTask& task) {
   const auto& [data, target, sample, params, cancel] = task;
-  const int weight_exponent = distant_exponent(target.weights);
-  const int real_exponent = distant_exponent(target.reals);
+  const auto n_outputs = static_cast<std::size_t>(target.n_outputs);
+  const int weight_exponent =
+      target.weights.empty() ? 0 : distant_exponent(largest_exponent(target.weights, sample.rows, 1));
+  const int real_exponent =
+      target.reals.empty() ? 0 : distant_exponent(largest_exponent(target.reals, sample.rows, n_outputs));
   if (weight_exponent == 0 && real_exponent == 0) return grow_by_kind(task);
 
   const std::vector<double> weights = scaled(target.weights, -weight_exponent);
@@ -180,15 +210,17 @@ GrownTree grow_near(const GrowTask& task) {
   Target near = target;
   near.weights = weights;
   near.reals = reals;
-  const int impurity_exponent = params.criterion == Criterion::kPoisson ? real_exponent : 2 * real_exponent;
+  const bool squared = params.criterion != Criterion::kPoisson;
+  const int impurity_exponent = squared ? 2 * real_exponent : real_exponent;
   GrowParams near_params = params;
   near_params.min_weight_leaf = std::ldexp(params.min_weight_leaf, -weight_exponent);
   near_params.min_impurity_decrease = std::ldexp(params.min_impurity_decrease, -impurity_exponent);
   GrownTree grown = grow_by_kind({data, near, sample, near_params, cancel});
   Tree& tree = grown.tree;
+  const int told = real_exponent == 0 ? 0 : impurity_exponent - untold_exponent(target, squared);
   scale(tree.weight, weight_exponent);
-  scale(tree.impurity, impurity_exponent);
-  scale(tree.gain, weight_exponent + impurity_exponent);
+  scale(tree.impurity, told);
+  scale(tree.gain, weight_exponent + told);
   if (!target.is_classification()) scale(tree.value, real_exponent);
   return grown;
 }

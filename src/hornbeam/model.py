@@ -202,6 +202,17 @@ class Ensemble:
             return self._predictor.leaves_of_encoded(rows.codes, rows.rows, begin, end, n_threads)
         return self._predictor.leaves(self._core_columns(rows), rows.n_rows, begin, end, n_threads)
 
+    def _mean_of_parts(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.float64]:
+        """Average numbers whose sum is none, such as 1e308 ten times."""
+        n_trees = len(self.trees)
+        counts: Any = n_trees
+        if self.trees[0].gaps == "available":
+            counts = np.maximum(self.n_answers(rows, n_threads=n_threads), 1)[:, np.newaxis, np.newaxis]
+        part = float(np.ldexp(1.0, -n_trees.bit_length()))
+        total = self.total(rows, n_threads=n_threads, weights=np.full(n_trees, part))
+        total /= counts * part
+        return total
+
     def n_answers(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.int64]:
         """Count the trees that have an answer for each row: those in which it comes to a leaf."""
         counts = np.zeros(rows.n_rows, dtype=np.int64)
@@ -246,6 +257,8 @@ class Ensemble:
         Where none has one, the answer is what they say before any test: the mean of their roots.
         """
         total = self.total(rows, n_threads=n_threads, hard_votes=hard_votes)
+        if total.shape[2] == 1 and len(self.trees) > 1 and not np.isfinite(total).all():
+            return self._mean_of_parts(rows, n_threads=n_threads)
         if self.trees[0].gaps != "available":
             total /= len(self.trees)
             return total

@@ -18,6 +18,7 @@ from hornbeam import _core
 from hornbeam.data.encode import Encoded, encode
 from hornbeam.data.table import Table
 from hornbeam.data.target import read_offset
+from hornbeam.data.units import unit_of
 from hornbeam.data.weights import unequal
 from hornbeam.estimators.boosting_rows import BoostingRows, Target, labels_of
 from hornbeam.estimators.boosting_scores import BoostingScores
@@ -290,7 +291,8 @@ class BoostingRounds(CallbackSupportMixin, BoostingScores):
         """Return a function from scores to how good they are, the higher the better."""
         y, weights, scoring = rows.y, rows.weights, self.scoring
         if scoring == "loss":
-            return lambda scores: -loss.mean(y, scores, weights)
+            unit = unit_of(y) if loss.is_of_differences else 1.0
+            return lambda scores: -loss.mean(y / unit, scores / unit, weights)
         truth = labels_of(rows.target)
         if callable(scoring):
             own, X = scoring, rows.in_own_container()

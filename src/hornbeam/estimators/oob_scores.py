@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.units import unit_of
 from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
 from hornbeam.recipes.out_of_bag import OutOfBag
 
@@ -47,7 +48,8 @@ def score_of_numbers(metric: Metric, target: RegressionTarget, out_of_bag: OutOf
     if target.n_outputs == 1:
         truth, found = truth[:, 0], found[:, 0]
     if isinstance(metric, bool):
-        return float(metrics.r2_score(truth, found))
+        unit = unit_of(target.values)
+        return float(metrics.r2_score(truth / unit, found / unit))
     if callable(metric):
         return float(metric(truth, found))
     return float(metrics.get_scorer(metric)(RecordedNumbers(found), truth.reshape(len(truth), -1), truth))

@@ -94,7 +94,8 @@ class Prunable(GrownModel, PruningOptions):
             held = data.held_out(held_rows)
             refuse_one_class(held, what="The validation part", way_out=_LARGER_PART)
         tree = data.grow(rows)
-        judge = Judge(model, n_threads, by_error=self.prune_cost == "error")
+        by_error, unit = self.prune_cost == "error", Judge.unit_for(data.target)
+        judge = Judge(model, n_threads, by_error=by_error, unit=unit)
         if self.prune == "pessimistic":
             return tree, prune_by_pessimism(tree, self.prune_confidence)
         if self.prune == "reduced_error" and held is not None:
@@ -159,7 +160,7 @@ class Prunable(GrownModel, PruningOptions):
         if ccp_alpha is not None:
             return cut_at_alpha(tree, ccp_alpha, by_error=by_error)
         held = self._read_validation(validation, self._model, self._target_kind())
-        judge = Judge(self._model, resolve_n_jobs(self.n_jobs), by_error)
+        judge = Judge(self._model, resolve_n_jobs(self.n_jobs), by_error, Judge.unit_for(held.target))
         if how == "reduced_error":
             return prune_by_validation(tree, held, judge)
         return prune_by_table(tree, judge.by_validation(tree, held), "validation", by_error=by_error)

@@ -16,6 +16,7 @@ from hornbeam import _core
 from hornbeam._optional import require
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.units import unit_of
 from hornbeam.inside.category_tests import CategoryCells, category_tests, n_orders
 from hornbeam.inside.choices import Measured, Test, best_of_features, measure
 from hornbeam.inside.conditions import Group, Interval
@@ -51,7 +52,7 @@ class NodeRows:
             cells = np.zeros((len(self.rows), len(self.target.classes[0])))
             cells[np.arange(len(self.rows)), self.target.codes[self.rows, 0]] = weights
             return cells
-        y = self.target.values[self.rows, 0]
+        y = self.target.values[self.rows, 0] / unit_of(self.target.values[:, 0])
         y_log_y = y * np.log(np.where(y > 0, y, 1))
         cells = np.stack([np.ones_like(y), y, y * y, y_log_y], axis=1)
         cells *= weights[:, None]

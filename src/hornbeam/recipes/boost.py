@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.units import told_square
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.losses import Loss, OwnLoss
@@ -225,7 +226,7 @@ class Boosting:
         arrays = tree_to_arrays(tree)
         with np.errstate(over="ignore"):  # gains are squares
             arrays["value"] = arrays["value"] * unit
-            arrays["gain"] = np.minimum(arrays["gain"] * unit * unit, np.finfo(np.float64).max)
+            arrays["gain"] = arrays["gain"] * told_square(unit)
         if not np.isfinite(arrays["value"]).all():
             _refuse_runaway_scores()
         return tree_from_arrays(arrays, self._encoded.schema)

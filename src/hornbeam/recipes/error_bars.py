@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.units import unit_of
 
 __all__ = ["LeafRows", "conformal_sets", "jackknife_intervals", "jackknife_std", "leaf_quantiles"]
 
@@ -86,7 +87,8 @@ def jackknife_std(
     The square of what chance among the members adds is subtracted; what is left is at least 0.
     """
     n_members, n_units = times.shape
-    centred = said - said.mean(axis=1, keepdims=True)
+    unit = unit_of(said)
+    centred = said / unit - (said / unit).mean(axis=1, keepdims=True)
     drawn = times - times.mean(axis=0)
     variance = np.empty(len(said))
     for rows in _stretches(len(said), n_units):
@@ -101,7 +103,7 @@ def jackknife_std(
         scale = (n_units - 1) / n_units * (1 / (1 - share)) ** 2
         variance, by_chance = variance * scale, by_chance * scale
     deviation: FloatArray = np.sqrt(np.maximum(variance - by_chance, 0.0))
-    return deviation
+    return deviation * unit
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.units import told_square, unit_of
 from hornbeam.warnings import OutOfBagWarning
 
 __all__ = ["OutOfBag"]
@@ -32,6 +33,7 @@ class OutOfBag:
         self.sums = np.zeros((n_rows, target.n_outputs, n_values))
         self.counts = np.zeros(n_rows, dtype=np.int64)
         self.curve: list[float] = []
+        self._unit = 1.0 if isinstance(target, ClassTarget) else unit_of(target.values)
         self._errors = np.zeros(n_rows)
         self._total_error = 0.0
         self._n_answered = 0
@@ -39,19 +41,21 @@ class OutOfBag:
     def add(self, rows: npt.NDArray[np.uint32], values: FloatArray) -> None:
         """Add what the next member says about the rows it has not seen: rows x outputs x values."""
         self._n_answered += int(np.count_nonzero(self.counts[rows] == 0))
-        self.sums[rows] += values
+        self.sums[rows] += values if self._unit == 1.0 else values / self._unit
         self.counts[rows] += 1
         errors = self._errors_of(rows)
         self._total_error += float((errors - self._errors[rows]).sum())
         self._errors[rows] = errors
-        self.curve.append(self._total_error / self._n_answered if self._n_answered else float("nan"))
+        mean = self._total_error / self._n_answered if self._n_answered else float("nan")
+        self.curve.append(mean * told_square(self._unit))
 
     def _errors_of(self, rows: npt.NDArray[np.uint32]) -> FloatArray:
         if isinstance(self._target, ClassTarget):
             wrong: FloatArray = (self.sums[rows].argmax(axis=2) != self._target.codes[rows]).mean(axis=1)
             return wrong
         means = self.sums[rows, :, 0] / self.counts[rows, np.newaxis]
-        squares: FloatArray = ((means - self._target.values[rows]) ** 2).mean(axis=1)
+        distances = means - self._target.values[rows] / self._unit
+        squares: FloatArray = (distances**2).mean(axis=1)
         return squares
 
     @property
@@ -62,7 +66,7 @@ class OutOfBag:
     def answers(self) -> FloatArray:
         """Return the mean answer per row, NaN where there is none: rows x outputs x values."""
         with np.errstate(invalid="ignore"):
-            return self.sums / self.counts[:, np.newaxis, np.newaxis]
+            return self.sums / self.counts[:, np.newaxis, np.newaxis] * self._unit
 
     def warn_of_unanswered_rows(self) -> None:
         """Warn, once, if rows were in the sample of every member."""

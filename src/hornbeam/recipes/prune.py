@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.model import Ensemble
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.units import told_square, unit_of
+from hornbeam.model import Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.holdout import HeldOut
 
 __all__ = [
@@ -105,7 +107,7 @@ class PruningRecord:
 
 def prune_by_validation(tree: _core.Tree, held: HeldOut, judge: "Judge") -> Pruned:
     """Cut, one by one, the node whose removal lowers the validation error most, until none does."""
-    pruned, log = _core.prune_reduced_error(tree, judge.sums(tree, held)["error"])
+    pruned, log = _core.prune_reduced_error(tree, judge.sums(tree, held)["error"] * told_square(judge.unit))
     return Pruned(pruned, PruningLog.of(log, unit=_Weight.of(held).total))
 
 
@@ -167,6 +169,10 @@ class Judgement:
     error: FloatArray
     standard_error: FloatArray
 
+    def told_in(self, square: float) -> "Judgement":
+        """Return the same in units of the targets squared."""
+        return self if square == 1.0 else Judgement(self.error * square, self.standard_error * square)
+
 
 @dataclass(frozen=True)
 class _Weight:
@@ -195,16 +201,26 @@ def _judgement(sums: list[dict[str, FloatArray]], weights: list[_Weight]) -> Jud
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Judges trees by rows they did not see; `model` says how these are read and led through a tree."""
+    """Judges trees by rows they did not see; `model` says how these are read and led through a tree.
+
+    `unit` is what numbers to predict are counted in while errors are squared, and squared again.
+    """
 
     model: Ensemble
     n_threads: int
     by_error: bool = False
+    unit: float = 1.0
+
+    @staticmethod
+    def unit_for(target: ClassTarget | RegressionTarget) -> float:
+        """Return the unit in which fourth powers of all the targets of a fit can be added up."""
+        return 1.0 if isinstance(target, ClassTarget) else unit_of(target.values, 200)
 
     def by_validation(self, tree: _core.Tree, held: HeldOut) -> Judgement:
         """Judge every tree of the sequence by validation rows."""
         n_steps = len(_core.cost_complexity_path(tree, self.by_error)["alpha"])
-        return _judgement([self._sums_at(tree, held, lambda _: np.arange(n_steps))], [_Weight.of(held)])
+        sums = self._sums_at(tree, held, lambda _: np.arange(n_steps))
+        return _judgement([sums], [_Weight.of(held)]).told_in(told_square(self.unit))
 
     def by_folds(self, tree: _core.Tree, fold_trees: Iterator[tuple[_core.Tree, HeldOut]]) -> Judgement:
         """Judge every tree of the sequence by cross-validation (Breiman et al. 1984, section 3.4).
@@ -217,7 +233,7 @@ class Judge:
         for fold_tree, held in fold_trees:
             sums.append(self._sums_at(fold_tree, held, steps_of))
             weights.append(_Weight.of(held))
-        return _judgement(sums, weights)
+        return _judgement(sums, weights).told_in(told_square(self.unit))
 
     def _sums_at(
         self, tree: _core.Tree, held: HeldOut, steps_of: Callable[[FloatArray], IntArray]
@@ -230,12 +246,15 @@ class Judge:
         }
 
     def sums(self, tree: _core.Tree, held: HeldOut) -> dict[str, FloatArray]:
-        """Sum up, per node, what it would cost as a leaf on the rows that reach it."""
+        """Sum up, per node, what it would cost as a leaf on the rows that reach it, the unit being 1."""
         model = replace(self.model, trees=(tree,))
         leaves = model.leaves(held.rows, n_threads=self.n_threads)[:, 0]
-        sums: dict[str, FloatArray] = _core.validation_sums(
-            tree, np.ascontiguousarray(leaves), **held.targets()
-        )
+        targets = held.targets()
+        if self.unit != 1.0:
+            arrays = tree_to_arrays(tree)
+            tree = tree_from_arrays({**arrays, "value": arrays["value"] / self.unit}, self.model.schema)
+            targets["reals"] = targets["reals"] / self.unit
+        sums: dict[str, FloatArray] = _core.validation_sums(tree, np.ascontiguousarray(leaves), **targets)
         return sums
 
 
@@ -245,7 +264,9 @@ def matching_steps(alphas: FloatArray) -> Callable[[FloatArray], IntArray]:
     A step that is best from one alpha to the next is matched by what the other tree prefers at their
     geometric mean.
     """
-    between = np.sqrt(alphas * np.append(alphas[1:], np.inf)) if len(alphas) > 1 else alphas
+    unit = unit_of(alphas)
+    counted = alphas / unit
+    between = np.sqrt(counted * np.append(counted[1:], np.inf)) * unit if len(alphas) > 1 else alphas
 
     def steps_of(other_alphas: FloatArray) -> IntArray:
         steps: IntArray = np.searchsorted(other_alphas, between * (1 + _SLACK), side="right") - 1

@@ -1,0 +1,72 @@
+"""Targets like 1e200 and 1e-200: their squares are no numbers, yet the models are those of usual targets.
+
+Targets are multiplied by powers of two, which changes no bit but the exponent: so must the answers be.
+"""
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.warnings import HornbeamWarning
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(150, 4))
+Y = X[:, 0] + 0.3 * X[:, 1] + rng.normal(size=150) * 0.1
+EXPONENTS = [-1000, -600, -520, 520, 600, 1000]  # 2^520 is 3e156
+KINDS: list[tuple[str, dict[str, Any]]] = [
+    ("DecisionTreeRegressor", {}),
+    ("DecisionTreeRegressor", {"criterion": "f_test", "max_leaf_nodes": 9}),
+    ("DecisionTreeRegressor", {"prune": "cost_complexity", "cv": 3}),
+    ("DecisionTreeRegressor", {"prune": "reduced_error"}),
+    ("RandomForestRegressor", {"n_estimators": 12, "oob_score": True, "keep": ["oob", "leaf_rows"]}),
+    ("RandomForestRegressor", {"n_estimators": "auto"}),
+    ("ExtraTreesRegressor", {"n_estimators": 5}),
+    ("BaggingRegressor", {"n_estimators": 12, "oob_score": True}),
+    ("AdaBoostRegressor", {"n_estimators": 5}),
+    ("GradientBoostingRegressor", {"n_estimators": 5}),
+    ("GradientBoostingRegressor", {"n_estimators": 12, "early_stopping": True, "loss": "huber", "tol": 0.0}),
+]
+
+
+def fitted(name: str, options: dict[str, Any], exponent: int) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)
+        return getattr(hb, name)(random_state=0, **options).fit(X, np.ldexp(Y, exponent))
+
+
+@pytest.mark.parametrize(("name", "options"), KINDS)
+def test_far_targets_give_the_model_of_near_ones(name: str, options: dict[str, Any]) -> None:
+    near = fitted(name, options, 0)
+    for exponent in EXPONENTS:
+        far = fitted(name, options, exponent)
+        np.testing.assert_array_equal(far.predict(X), np.ldexp(near.predict(X), exponent))
+        if hasattr(near, "feature_importances_"):
+            np.testing.assert_allclose(far.feature_importances_, near.feature_importances_, rtol=1e-9)
+        if "oob_score" in options:
+            assert far.oob_score_ == pytest.approx(near.oob_score_, rel=1e-12)
+        for more in ("predict_std", "predict_interval", "predict_quantiles"):
+            if "keep" in options:
+                expected = np.ldexp(getattr(near, more)(X[:9]), exponent)
+                np.testing.assert_allclose(getattr(far, more)(X[:9]), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_what_a_tree_tells_of_far_targets_is_finite(exponent: int) -> None:
+    tree = fitted("DecisionTreeRegressor", {"max_depth": 4}, exponent)
+    assert np.isfinite(tree.tree_.impurity).all()
+    assert np.all(tree.tree_.gain[tree.tree_.feature >= 0] > 0)
+    assert json.loads(hb.export(tree, "json"))
+    assert tree.rules()
+    assert len(tree.split_table(X, np.ldexp(Y, exponent)))
+
+
+def test_a_mean_of_the_largest_numbers_is_a_number() -> None:
+    y = np.where(X[:, 0] > 0, 1.7e308, 1.2e308)
+    forest = hb.RandomForestRegressor(9, random_state=0).fit(X, y)
+    said = forest.predict(X)
+    assert said.min() == pytest.approx(1.2e308)
+    assert said.max() == pytest.approx(1.7e308)
