@@ -31,7 +31,7 @@ STUB := src/hornbeam/_core.pyi
 COMPILERS := $(if $(filter default undefined,$(origin CXX)),c++ g++ clang++,$(firstword $(CXX)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-python lint-types lint-cpp lint-spelling lint-stub format stub bench docs sanitize \
+.PHONY: help demo test lint lint-python lint-types lint-cpp lint-odr lint-spelling lint-stub format stub bench docs sanitize \
         test-clang test-oldest fuzz setup clean clean-all
 
 help: ## list the targets
@@ -64,7 +64,7 @@ docs: $(STAMPS)/docs $(STAMPS)/core ## build the documentation into site/
 # Python itself is not built with the sanitizer, so its runtime has to be loaded first; the C++ runtime goes with it, or
 # the sanitizer cannot see exceptions. Leaks are not looked for: the interpreter keeps memory until it ends. The report
 # goes to the process's own stderr, which pytest must not have captured when the process stops.
-sanitize: $(SANITIZE_VENV)/.stamps/dev $(SANITIZE_VENV)/.stamps/core ## run the tests with address and undefined-behaviour checks (GCC)
+sanitize: lint-odr $(SANITIZE_VENV)/.stamps/dev $(SANITIZE_VENV)/.stamps/core ## run the tests with address and undefined-behaviour checks (GCC)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	$(SANITIZE_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --capture=sys $(ARGS)
@@ -99,6 +99,14 @@ lint-types: $(STAMPS)/dev
 
 lint-cpp: $(STAMPS)/dev
 	find $(CPP_FOLDERS) \( -name '*.h' -o -name '*.cpp' \) -print0 | xargs -0 -r $(BIN)/clang-format --dry-run -Werror
+
+# Minutes the first time, so not among the others: `make sanitize` runs it, and GCC is needed. Optimisation is off, as
+# only the names matter.
+lint-odr: $(STAMPS)/run
+	@mkdir -p build
+	@$(BIN)/cmake -S . -B build/odr -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DHORNBEAM_ODR=ON -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_CXX_COMPILER=$(if $(filter default undefined,$(origin CXX)),g++,$(CXX)) >build/odr.log || { cat build/odr.log; exit 1; }
+	@$(BIN)/cmake --build build/odr --target hornbeam_odr
 
 lint-spelling: $(STAMPS)/dev
 	$(BIN)/codespell

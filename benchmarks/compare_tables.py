@@ -34,7 +34,7 @@ from sklearn.svm import SVC, SVR
 
 import hornbeam as hb
 from benchmarks.data import shared_folder
-from hornbeam.selection.linear import Design
+from hornbeam.estimators.linear import Design
 
 FOREST = {"max_features": ["sqrt", 0.2, 0.4], "min_samples_leaf": [1, 5]}
 ROUNDS = {"learning_rate": [0.1, 0.05], "max_leaf_nodes": [31, 7]}

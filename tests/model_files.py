@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import hornbeam as hb
+from hornbeam.estimators.linear import linear_model
 from hornbeam.model import TREE_ARRAYS
-from hornbeam.selection.linear import linear_model
 
 SIZE = slice(53, 69)
 DIGEST = slice(81, 145)

@@ -16,18 +16,18 @@ from hornbeam.bootstrap import (
 )
 from hornbeam.distill import Distilled, distill
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
-from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from hornbeam.estimators.forest.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.estimators.tree.density import DensityTree
 from hornbeam.report import report
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 import hornbeam as hb
-from hornbeam.estimators.learners import OtherLearner
+from hornbeam.estimators.adaboost.learners import OtherLearner
 from hornbeam.warnings import DataWarning
 
 

@@ -581,7 +581,7 @@ def test_members_that_share_their_rows_are_those_of_copies(cv, monkeypatch):
     shared = stack.fit(frame, y)
     n_shared = len(encoded)
     assert len(ranked) == 1  # numbers are sorted once for all folds
-    monkeypatch.setattr(hornbeam.estimators.stacked, "shares_reading", lambda estimator: False)
+    monkeypatch.setattr(hornbeam.estimators.stacking.stack, "shares_reading", lambda estimator: False)
     alone = clone(stack).fit(frame, y)
     # Trees, forest, AdaBoost and bag have exact codes, boosting has bins: two encodings in place of five.
     n_fits = 4 if cv == 3 else 1

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 import hornbeam as hb
-from hornbeam.recipes.error_bars import jackknife_std
+from hornbeam.recipes.uncertainty import jackknife_std
 
 
 def numbers(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import hornbeam as hb
 from hornbeam.errors import ModelFormatError
-from hornbeam.selection.linear import linear_model
+from hornbeam.estimators.linear import linear_model
 
 CLASSIFIERS = [
     LogisticRegression(max_iter=1000),

@@ -44,7 +44,7 @@ def test_an_audit_hook_sees_one_file_opened_and_nothing_else(samples: Samples, t
         # Our own code comes in when something is first loaded.
         import hornbeam.io
         # The members that are not ours; a file can ask for these modules and no others.
-        import sklearn.linear_model, sklearn.pipeline, sklearn.preprocessing, hornbeam.selection.linear
+        import sklearn.linear_model, sklearn.pipeline, sklearn.preprocessing, hornbeam.estimators.linear
         events = []
         watching = False
         def hook(event, arguments):

@@ -13,8 +13,8 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 import hornbeam as hb
 from hornbeam.data.task import task_of
 from hornbeam.selection import contest
-from hornbeam.selection.error_bars import Scores
 from hornbeam.selection.family import NAMES
+from hornbeam.selection.score_errors import Scores
 
 
 @pytest.fixture(scope="module")

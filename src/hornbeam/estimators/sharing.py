@@ -3,8 +3,8 @@
 from typing import Any
 
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.base import TreeModel
+from hornbeam.estimators.forest.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

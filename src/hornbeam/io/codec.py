@@ -17,21 +17,21 @@ from sklearn.base import clone
 
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from hornbeam.estimators.adaboost.members import OtherMembers, TreeMembers
 from hornbeam.estimators.answers import ClassAnswers
-from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
-from hornbeam.estimators.boosted import OtherMembers, TreeMembers
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
-from hornbeam.estimators.density import DensityTree
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from hornbeam.estimators.forest.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.growth import GrownModel
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.estimators.tree.density import DensityTree
 from hornbeam.io.adaboost import read_rounds, write_rounds
 from hornbeam.io.boosting import read_boosting, write_boosting
 from hornbeam.io.draws import read_draws, write_draws

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import ModelFormatError
-from hornbeam.estimators.bag import BagModel
+from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.recipes.bag import BagPlan
-from hornbeam.recipes.error_bars import LeafRows
+from hornbeam.recipes.uncertainty import LeafRows
 
 __all__ = ["read_draws", "write_draws"]
 

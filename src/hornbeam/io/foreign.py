@@ -111,7 +111,7 @@ _FOREIGN: Mapping[str, _Foreign] = {
         optional=("mean_", "var_", "scale_"),
     ),
     "Pipeline": _Foreign("sklearn.pipeline", frozenset({"steps"}), (), lambda model: True),
-    "Design": _Foreign("hornbeam.selection.linear", frozenset(), (), lambda model: True),
+    "Design": _Foreign("hornbeam.estimators.linear", frozenset(), (), lambda model: True),
 }
 _SCALER, _DESIGN = "sklearn.StandardScaler", "hornbeam.Design"
 

@@ -38,7 +38,7 @@ def write_design(design: Any, writer: RecordWriter) -> None:
 
 def read_design(design: Any, reader: RecordReader) -> None:
     """Take out a preparation, checked so far that it can prepare any table of its columns."""
-    from hornbeam.selection.linear import Scale  # noqa: PLC0415 - not with `import hornbeam`
+    from hornbeam.estimators.linear import Scale  # noqa: PLC0415 - not with `import hornbeam`
 
     schema = read_schema(reader)
     n_numbers = sum(kind != "categorical" for kind in schema.kinds)

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from hornbeam.errors import ModelFormatError
-from hornbeam.estimators.stack_answers import columns_of_levels
 from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
+from hornbeam.estimators.stacking.answers import columns_of_levels
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_classes, read_feature_names, write_classes
 from hornbeam.recipes.stack import Method

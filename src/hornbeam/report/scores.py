@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.selection.error_bars import draw_counts
 from hornbeam.selection.metrics import Answers, Metric, Truth, chosen_metrics
+from hornbeam.selection.score_errors import draw_counts
 
 __all__ = ["Contest", "Score", "Scores", "score_classes", "score_numbers"]
 

@@ -15,11 +15,11 @@ from hornbeam.declare.kinds import shown
 from hornbeam.inside.words import named, printable
 from hornbeam.recipes.listen import listening
 from hornbeam.selection.contest import Clock, Contest, Entry
-from hornbeam.selection.error_bars import Scores, judge
 from hornbeam.selection.family import BASELINE, choose_family
 from hornbeam.selection.folds import Folded, random_splitter
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.metrics import Metric, chosen_metrics
+from hornbeam.selection.score_errors import Scores, judge
 from hornbeam.selection.trials import Candidate
 from hornbeam.selection.verdict import standing_of, verdict
 

@@ -8,7 +8,6 @@ from hornbeam.data.table import Table
 from hornbeam.data.task import Task
 from hornbeam.declare.kinds import did_you_mean, joined, shown
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
@@ -16,10 +15,12 @@ from hornbeam.estimators.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from hornbeam.estimators.forest.bagging import BaggingClassifier, BaggingRegressor
+from hornbeam.estimators.linear import linear_model
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.selection.grids import defaults_first
-from hornbeam.selection.linear import linear_model
 
 __all__ = ["BASELINE", "LINEAR", "NAMES", "STACK", "Member", "choose_family", "stack_of"]
 
@@ -60,7 +61,7 @@ def choose_family(
         for name, template in estimators.items()
         if name in wanted
     ]
-    return [*members, *_added(add or {})], STACK in wanted and stack_of(task, []) is not None
+    return [*members, *_added(add or {})], STACK in wanted
 
 
 def _wanted(methods: Iterable[str] | None) -> list[str]:
@@ -131,8 +132,6 @@ def _distances(table: Table) -> dict[str, Any]:
 
 
 def stack_of(task: Task, members: Sequence[tuple[str, Any]]) -> Any:
-    """Return a stack of some members; None if this version has no stacking."""
-    import hornbeam as hb  # noqa: PLC0415 - its names may lack stacking
-
-    kind = getattr(hb, "StackingClassifier" if task == "classification" else "StackingRegressor", None)
-    return None if kind is None else kind(levels=[list(members)])
+    """Return a stack of some members."""
+    kind = StackingClassifier if task == "classification" else StackingRegressor
+    return kind(levels=[list(members)])

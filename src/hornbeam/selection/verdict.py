@@ -1,6 +1,6 @@
 """What the numbers of a comparison say, in words.
 
-A difference counts when it is larger than two of its standard errors (see `error_bars.py`); below that, the
+A difference counts when it is larger than two of its standard errors (see `score_errors.py`); below that, the
 folds might have shown it by chance.
 """
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.inside.words import named
-from hornbeam.selection.error_bars import Scores
 from hornbeam.selection.family import BASELINE, LINEAR, NAMES
 from hornbeam.selection.metrics import Metric
+from hornbeam.selection.score_errors import Scores
 
 __all__ = ["Standing", "standing_of", "verdict"]
 

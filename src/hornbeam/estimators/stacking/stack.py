@@ -22,7 +22,7 @@ from hornbeam.data.weights import rows_that_count
 from hornbeam.errors import MemberError
 from hornbeam.estimators.row_scores import scoring_row_by_row
 from hornbeam.estimators.sharing import shares_reading
-from hornbeam.estimators.stack_answers import (
+from hornbeam.estimators.stacking.answers import (
     among,
     answers_by_name,
     column_names,
@@ -30,7 +30,7 @@ from hornbeam.estimators.stack_answers import (
     correlations,
     side_by_side,
 )
-from hornbeam.estimators.stack_metadata import Metadata, Numbering, RoutedMetadata
+from hornbeam.estimators.stacking.metadata import Metadata, Numbering, RoutedMetadata
 from hornbeam.params import StackingOptions, fitted, resolve_random_key, validate
 from hornbeam.recipes.stack import (
     Member,

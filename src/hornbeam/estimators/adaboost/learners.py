@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget, class_weights
-from hornbeam.estimators.boosted import Members, OtherMembers, TreeMembers, one_answer_per_row
+from hornbeam.estimators.adaboost.members import Members, OtherMembers, TreeMembers, one_answer_per_row
 from hornbeam.estimators.growth import warn_of_a_lone_leaf
 from hornbeam.estimators.tree import DecisionTreeClassifier
 from hornbeam.model import EncodedRows, Ensemble

@@ -19,9 +19,7 @@ from hornbeam.data.names import feature_names_of
 from hornbeam.data.sources import open_source
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.data.weights import rows_that_count
-from hornbeam.estimators.base import read_training
-from hornbeam.estimators.boosted import Members, TreeMembers
-from hornbeam.estimators.learners import (
+from hornbeam.estimators.adaboost.learners import (
     Learner,
     OtherLearner,
     StumpLearner,
@@ -30,6 +28,8 @@ from hornbeam.estimators.learners import (
     is_plain_stump,
     refuse_without_weights,
 )
+from hornbeam.estimators.adaboost.members import Members, TreeMembers
+from hornbeam.estimators.base import read_training
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.model import Ensemble

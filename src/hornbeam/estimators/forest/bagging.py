@@ -28,9 +28,9 @@ from hornbeam.data.target import (
 )
 from hornbeam.data.weights import multiplied, rows_that_count
 from hornbeam.estimators.answers import check_counts
-from hornbeam.estimators.bag import BagModel
+from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
+from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
-from hornbeam.estimators.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.model import Ensemble
 from hornbeam.params import (

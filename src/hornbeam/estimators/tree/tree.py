@@ -15,7 +15,7 @@ from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.base import Training, paths_to
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
-from hornbeam.estimators.pruning import Prunable
+from hornbeam.estimators.tree.pruning import Prunable
 from hornbeam.estimators.validation import Validation, read_rows
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.frame import tree_frame

@@ -20,10 +20,10 @@ from hornbeam.data.table import Table
 from hornbeam.data.target import read_offset
 from hornbeam.data.units import unit_of
 from hornbeam.data.weights import unequal
-from hornbeam.estimators.boosting_rows import BoostingRows, Target, labels_of
-from hornbeam.estimators.boosting_scores import BoostingScores
+from hornbeam.estimators.boosting.interactions import interaction_groups
+from hornbeam.estimators.boosting.rows import BoostingRows, Target, labels_of
+from hornbeam.estimators.boosting.scores import BoostingScores
 from hornbeam.estimators.growth import rows_with_weight, warn_of_constant_columns
-from hornbeam.estimators.interactions import interaction_groups
 from hornbeam.estimators.validation import Validation, read_validation
 from hornbeam.model import Ensemble
 from hornbeam.params import fitted, resolve_max_features, resolve_random_key

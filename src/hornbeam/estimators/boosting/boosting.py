@@ -13,8 +13,8 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.target import ClassTarget, class_weights, read_classes, read_numbers, read_offset
 from hornbeam.data.weights import multiplied, unequal
-from hornbeam.estimators.boosting_rounds import BoostingFit, BoostingRounds
-from hornbeam.estimators.boosting_rows import BoostingRows, Target
+from hornbeam.estimators.boosting.rounds import BoostingFit, BoostingRounds
+from hornbeam.estimators.boosting.rows import BoostingRows, Target
 from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
 from hornbeam.estimators.validation import Validation
 from hornbeam.params import ClassifierBoostingOptions, RegressorBoostingOptions, fitted

@@ -8,19 +8,19 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.estimators.bag import BagModel
+from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import GrownModel
 from hornbeam.model import EncodedRows, Ensemble
 from hornbeam.params import ForestOptions, fitted
 from hornbeam.recipes.bag import TreeBag
-from hornbeam.recipes.error_bars import (
+from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.recipes.uncertainty import (
     LeafRows,
     conformal_sets,
     jackknife_intervals,
     jackknife_std,
     leaf_quantiles,
 )
-from hornbeam.recipes.out_of_bag import OutOfBag
 
 __all__ = ["ClassErrorBars", "ErrorBars", "NumberErrorBars"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier, is_regressor
 
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
-from hornbeam.estimators.stacked import Stack, final_has
+from hornbeam.estimators.stacking.stack import Stack, final_has
 from hornbeam.params import ClassifierStackingOptions, fitted
 from hornbeam.recipes.stack import Method
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin

@@ -17,10 +17,10 @@ from hornbeam.data.table import Schema
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.base import Training
-from hornbeam.estimators.error_bars import ClassErrorBars, NumberErrorBars
+from hornbeam.estimators.forest.insight import Insight
+from hornbeam.estimators.forest.intervals import ClassErrorBars, NumberErrorBars
+from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
-from hornbeam.estimators.insight import Insight
-from hornbeam.estimators.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.params import (
     ClassifierForestOptions,

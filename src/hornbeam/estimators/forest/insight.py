@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.base import paths_through
-from hornbeam.estimators.error_bars import ErrorBars
+from hornbeam.estimators.forest.intervals import ErrorBars
 from hornbeam.inside.ensembles import EnsembleExplanation, explain_members, path_contributions
 from hornbeam.inside.explain import read_row
 from hornbeam.inside.frame import tree_frame

@@ -1,0 +1,175 @@
+"""The architecture holds: the includes between folders of the core, the imports, the menu of the site."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CORE = REPOSITORY / "cpp"
+PACKAGE = REPOSITORY / "src" / "hornbeam"
+DOCS = REPOSITORY / "docs"
+
+# The rooms of the core, each with those it may include; docs/walk.md draws the same arrows.
+TABLE_AND_TREE = {"base", "data", "tree"}
+GROWING = {*TABLE_AND_TREE, "criterion", "split"}
+ROOMS = {
+    "base": set(),
+    "data": {"base"},
+    "tree": {"base"},
+    "criterion": {"base"},
+    "split": {"base", "data", "criterion"},
+    "grow": GROWING,
+    "boost": {*GROWING, "grow"},
+    "stumps": {*GROWING, "grow"},
+    "density": TABLE_AND_TREE,
+    "prune": TABLE_AND_TREE,
+    "predict": TABLE_AND_TREE,
+    "explain": {*TABLE_AND_TREE, "predict"},
+    "neighbors": {"base"},
+    "simd": {*GROWING, "grow", "boost", "predict", "neighbors"},
+}
+ROOMS["bindings"] = set(ROOMS) - {"simd"}  # the loops are found through the rooms they belong to
+
+# The parts of the package from the ground up; a part may import what stands on an earlier line, nothing else.
+LAYERS = (
+    ("_core", "_optional", "errors", "memory", "sklearn_bases", "warnings"),
+    ("data", "datasets", "declare", "threads"),
+    ("model", "neighborhood", "params"),
+    ("recipes",),
+    ("bootstrap", "inside"),
+    ("baseline", "estimators"),
+    ("distill", "io", "plot"),
+    ("selection",),
+    ("report",),
+    ("__init__",),
+    ("cli",),
+    ("__main__",),
+)
+# Within estimators, likewise.
+METHODS = (
+    ("base", "recorded"),
+    ("answers", "growth", "validation"),
+    ("linear", "neighbors", "tree"),
+    ("adaboost", "boosting", "forest"),
+    ("sharing",),
+    ("stacking",),
+)
+
+
+def core_files() -> list[Path]:
+    files = sorted([*CORE.rglob("*.h"), *CORE.rglob("*.cpp")])
+    if not files:
+        pytest.skip("the sources of the core are not here")
+    return files
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(CORE).parts[0]
+
+
+def test_every_folder_of_the_core_is_a_room() -> None:
+    assert {room_of(path) for path in core_files()} == set(ROOMS)
+
+
+def test_the_rooms_of_the_core_include_only_what_lies_below_them() -> None:
+    upward = []
+    for path in core_files():
+        room = room_of(path)
+        for named in re.findall(r'^#include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+            beside = path.parent / named
+            target = room_of(beside) if beside.exists() else named.split("/")[0]
+            if target not in {room, *ROOMS[room]}:
+                upward.append(f"{path.relative_to(CORE)} includes {named}")
+    assert not upward, upward
+
+
+def test_a_file_of_the_core_speaks_in_the_namespace_of_its_room() -> None:
+    # Loops per instruction set have a namespace within the one of the room they work for.
+    strangers = []
+    for path in core_files():
+        parts = path.relative_to(CORE).parts
+        room = parts[1] if parts[0] == "simd" and len(parts) > 2 else parts[0]
+        expected = "hornbeam" if room in {"base", "simd"} else f"hornbeam::{room}"
+        opened = re.findall(r"^namespace (hornbeam[\w:]*) \{", path.read_text(encoding="utf-8"), re.MULTILINE)
+        sets = {
+            expected,
+            *(f"{expected}::{name}" for name in ("HORNBEAM_KERNELS", "baseline", "avx2", "avx512")),
+        }
+        if not set(opened) <= sets:
+            strangers.append(f"{path.relative_to(CORE)}: {opened}")
+    assert not strangers, strangers
+
+
+def imported(path: Path, prefix: str) -> Iterator[str]:
+    """Yield what comes after the prefix in the imports of a file, the late ones included."""
+    for node in ast.walk(ast.parse(path.read_bytes(), filename=str(path))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == prefix.rstrip("."):
+            names = [prefix + alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        else:
+            continue
+        for name in names:
+            if name == "hornbeam" and prefix == "hornbeam.":
+                yield "__init__"
+            elif name.startswith(prefix):
+                yield name.removeprefix(prefix).split(".")[0]
+
+
+def imports_against(layers: tuple[tuple[str, ...], ...], folder: Path, prefix: str) -> list[str]:
+    height = {part: number for number, parts in enumerate(layers) for part in parts}
+    found = []
+    for path in sorted(folder.rglob("*.py")):
+        part = path.relative_to(folder).parts[0].removesuffix(".py")
+        if part == "__init__" and prefix != "hornbeam.":
+            continue
+        for target in imported(path, prefix):
+            # What the package offers by name, such as hornbeam.load, is the package itself.
+            goal = target if target in height or prefix != "hornbeam." else "__init__"
+            if part != goal and height[part] <= height[goal]:
+                found.append(f"{path.relative_to(folder)} imports {target}")
+    return found
+
+
+def test_every_part_of_the_package_has_its_layer() -> None:
+    parts = {
+        path.name.split(".")[0] for path in PACKAGE.iterdir() if path.name not in {"py.typed", "__pycache__"}
+    }
+    assert parts == {part for parts in LAYERS for part in parts}
+
+
+def test_imports_point_downward() -> None:
+    assert imports_against(LAYERS, PACKAGE, "hornbeam.") == []
+
+
+def test_imports_between_the_estimators_point_downward() -> None:
+    assert imports_against(METHODS, PACKAGE / "estimators", "hornbeam.estimators.") == []
+
+
+def test_an_import_against_the_arrows_is_found(tmp_path: Path) -> None:
+    for part in ("io", "selection"):
+        (tmp_path / part).mkdir()
+    (tmp_path / "io" / "linear.py").write_text("def f():\n    from hornbeam.selection import tune\n")
+    (tmp_path / "selection" / "trials.py").write_text(
+        "import hornbeam\nfrom hornbeam.io.native import packed\n"
+    )
+    found = imports_against(LAYERS, tmp_path, "hornbeam.")
+    assert found == ["io/linear.py imports selection", "selection/trials.py imports __init__"]
+
+
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    menu = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (REPOSITORY / "mkdocs.yml").read_text(), re.MULTILINE)
+    made = {"reference.md"}  # written while the site is built
+    assert sorted(menu) == sorted({path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} | made)
+
+
+def test_every_decision_is_in_the_list_of_decisions() -> None:
+    listed = re.findall(
+        r"\((\d\d-[\w-]+\.md)\)", (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
+    )
+    assert sorted(listed) == sorted(path.name for path in (DOCS / "decisions").glob("[0-9]*.md"))
