@@ -35,7 +35,7 @@ ROOMS["bindings"] = set(ROOMS) - {"simd"}  # the loops are found through the roo
 
 # The parts of the package from the ground up; a part may import what stands on an earlier line, nothing else.
 LAYERS = (
-    ("_core", "_optional", "errors", "memory", "sklearn_bases", "warnings"),
+    ("_core", "_optional", "errors", "memory", "sklearn_bases", "sums", "warnings"),
     ("data", "datasets", "declare", "threads"),
     ("model", "neighborhood", "params"),
     ("recipes",),
@@ -51,7 +51,7 @@ LAYERS = (
 # Within estimators, likewise.
 METHODS = (
     ("base", "recorded"),
-    ("answers", "growth", "validation"),
+    ("answers", "growth", "row_scores", "validation"),
     ("linear", "neighbors", "tree"),
     ("adaboost", "boosting", "forest"),
     ("sharing",),

@@ -390,7 +390,7 @@ def test_members_without_weights_are_named(iris):
     X, y = iris
     levels = [[("knn", sklearn.neighbors.KNeighborsClassifier())]]
     with pytest.raises(ValueError, match=r"'knn', a KNeighborsClassifier, takes none.*metadata_routing"):
-        hb.StackingClassifier(levels).fit(X, y, sample_weight=np.ones(150))
+        hb.StackingClassifier(levels).fit(X, y, sample_weight=np.arange(1.0, 151.0))
 
 
 def test_metadata_is_routed(iris):
