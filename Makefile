@@ -3,7 +3,7 @@
 # Each target sets itself up. What has been done is remembered by stamp files inside the virtual environment it was done in:
 #   venv  the environment exists             run   what the library needs to be built and used is installed
 #   dev   the tools are installed            core  the C++ core is built and installed, editable
-#   browser   a browser was looked for
+#   browser, postgres   a browser, a PostgreSQL was looked for
 # so a second run starts at once, a changed pyproject.toml brings pip back, and a changed C++ file only Ninja.
 #
 # Needed on the machine: Python 3.11 or newer with its headers, a C++20 compiler, make. CMake and Ninja come from PyPI.
@@ -42,7 +42,7 @@ help: ## list the targets
 demo: $(STAMPS)/core ## see what hornbeam does, on data that ships with its dependencies
 	@$(BIN)/python -m hornbeam demo $(ARGS)
 
-test: $(STAMPS)/dev $(STAMPS)/core $(STAMPS)/browser ## run the tests, in random order (ARGS="-k name", WORKERS=0)
+test: $(STAMPS)/dev $(STAMPS)/core $(STAMPS)/browser $(STAMPS)/postgres ## run the tests, in random order (ARGS="-k name", WORKERS=0)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: lint-python lint-types lint-cpp lint-spelling lint-stub ## check style, types, spelling and the stub of the core
@@ -155,6 +155,17 @@ $(STAMPS)/browser: $(STAMPS)/dev
 	  { apt-get install -y --no-install-recommends chromium chromium-driver \
 	    || { apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver; }; } \
 	    >$(VENV)/browser.log 2>&1 </dev/null || echo "It cannot be had; tests that need it are skipped ($(VENV)/browser.log)."; \
+	fi
+	@touch $@
+
+# Exported SQL is run in a real PostgreSQL, on the same terms.
+$(STAMPS)/postgres: $(STAMPS)/dev
+	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null \
+	    && command -v apt-get >/dev/null && test "$$(id -u)" = 0; then \
+	  echo "Installing PostgreSQL, in which exported SQL is tested"; \
+	  { apt-get install -y --no-install-recommends postgresql \
+	    || { apt-get update && apt-get install -y --no-install-recommends postgresql; }; } \
+	    >$(VENV)/postgres.log 2>&1 </dev/null || echo "It cannot be had; tests that need it are skipped ($(VENV)/postgres.log)."; \
 	fi
 	@touch $@
 

@@ -32,7 +32,7 @@ from hornbeam.report import report
 
 if TYPE_CHECKING:
     from hornbeam import plot
-    from hornbeam.io.export import export
+    from hornbeam.exports.front import export
     from hornbeam.io.native import load, save
     from hornbeam.selection.compare import Comparison, compare
     from hornbeam.selection.tune import Tuned, tune
@@ -83,7 +83,7 @@ _LATER = {
     "Comparison": "hornbeam.selection.compare",
     "Tuned": "hornbeam.selection.tune",
     "compare": "hornbeam.selection.compare",
-    "export": "hornbeam.io.export",
+    "export": "hornbeam.exports.front",
     "load": "hornbeam.io.native",
     "save": "hornbeam.io.native",
     "tune": "hornbeam.selection.tune",

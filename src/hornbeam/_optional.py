@@ -5,12 +5,25 @@ missing, the error says what to install.
 """
 
 import importlib
+import importlib.util
 from types import ModuleType
 
-__all__ = ["require"]
+__all__ = ["installed", "require"]
 
 # Package -> the extra of hornbeam that brings it.
-_EXTRAS = {"matplotlib": "plot", "pandas": "frames", "polars": "frames", "pyarrow": "frames"}
+_EXTRAS = {
+    **{"matplotlib": "plot", "pandas": "frames", "polars": "frames", "pyarrow": "frames"},
+    **{"onnx": "export", "onnxruntime": "export", "duckdb": "export"},
+    **{"starlette": "serve", "uvicorn": "serve"},
+}
+
+
+def installed(package: str) -> bool:
+    """Tell whether an optional package is there, without importing it."""
+    try:
+        return package in _EXTRAS and importlib.util.find_spec(package) is not None
+    except ValueError:  # something that a test has put in its place
+        return False
 
 
 def require(module: str, *, purpose: str) -> ModuleType:

@@ -5,11 +5,15 @@ Wrong parameters and wrong data raise ValueError, wrong calls TypeError, files t
 
 from typing import Any
 
-__all__ = ["MemberError", "MemberTypeError", "ModelFormatError"]
+__all__ = ["ExportError", "MemberError", "MemberTypeError", "ModelFormatError"]
 
 
 class ModelFormatError(ValueError):
     """A model file is damaged, hostile, or not a model file at all."""
+
+
+class ExportError(ValueError):
+    """A model cannot be written in a format, or what was written does not answer as the model does."""
 
 
 class MemberError(ValueError):

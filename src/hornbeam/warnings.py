@@ -11,6 +11,7 @@ __all__ = [
     "OutOfBagWarning",
     "ThreadsWarning",
     "UnseenCategoryWarning",
+    "UntestedExportWarning",
     "VersionWarning",
     "WarmStartWarning",
     "WeightWarning",
@@ -51,6 +52,10 @@ class UnseenCategoryWarning(HornbeamWarning):
 
 class NoAnswerWarning(HornbeamWarning):
     """Rows to predict lack values that every tree asks for."""
+
+
+class UntestedExportWarning(HornbeamWarning):
+    """An exported model was not run where it will be used, as that program is not here."""
 
 
 class VersionWarning(HornbeamWarning):

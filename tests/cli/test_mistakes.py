@@ -158,7 +158,10 @@ def test_mistakes_in_data_and_files(arguments, words, data, model, capsys):
         (["predict", "MODEL"], "DATA"),
         (["show", "MODEL", "--row", "0"], "--row"),
         (["show", "MODEL", "--rules", "poem"], "--rules"),
-        (["export", "MODEL", "--format", "onnx"], "not yet; there is json, dot and text"),
+        (
+            ["export", "MODEL", "--format", "pmml"],
+            "not yet; there is onnx, sql, c, python, json, dot and text",
+        ),
         (["compare", "DATA"], "--target"),
         (["compare", "DATA", "--target", "y", "--folds", "1"], "--folds"),
         (["compare", "DATA", "--target", "y", "--time-budget", "soon"], "--time-budget"),

@@ -8,11 +8,9 @@
     container.py   the bytes: safetensors, with a size and a checksum
     files.py       the file: replaced whole or not at all
 
-What a file looks like is written down in docs/model-format.md. `export.py` writes models for others to read:
-text, JSON, DOT.
+What a file looks like is written down in docs/model-format.md. Models for other programs: `hornbeam.exports`.
 """
 
-from hornbeam.io.export import export
 from hornbeam.io.native import load, save
 
-__all__ = ["export", "load", "save"]
+__all__ = ["load", "save"]
