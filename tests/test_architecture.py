@@ -42,7 +42,7 @@ LAYERS = (
     ("bootstrap", "inside"),
     ("baseline", "estimators"),
     ("distill", "io", "plot"),
-    ("selection",),
+    ("exports", "selection"),
     ("report",),
     ("__init__",),
     ("cli",),

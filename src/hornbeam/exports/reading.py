@@ -17,8 +17,7 @@ from hornbeam import _core
 from hornbeam.data.wording import shown
 from hornbeam.errors import ExportError
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from hornbeam.estimators.bagging import BaggingClassifier, BaggingRegressor
-from hornbeam.estimators.boosted import TreeMembers
+from hornbeam.estimators.adaboost.members import TreeMembers
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
@@ -26,6 +25,7 @@ from hornbeam.estimators.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from hornbeam.estimators.forest.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.exports.columns import InputColumn, columns_of
 from hornbeam.exports.portable import Link, Output, PortableModel, PortableTree, StandIn
