@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from predict.random_models import Model, models, random_rows, random_thresholds, random_tree, tree_shape
+from predict.test_gaps import core_columns, grown
 from reference.prediction import shares_of_leaves
 from reference.shapley import shapley_pairs, shapley_values, worth_of_sets
 
 from hornbeam import _core
-from predict.random_models import Model, models, random_rows, random_thresholds, random_tree, tree_shape
-from predict.test_gaps import core_columns, grown
 
 # Up to 32 rows, or rows times rows of a background, are walked; more are looked up in tables.
 WALKED, LOOKED_UP = 5, 40

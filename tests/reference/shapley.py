@@ -21,7 +21,9 @@ Row = Sequence[float]
 Values = Callable[[int], np.ndarray]
 
 
-def _shares(tree: _core.Tree, node: int, row: Row | None, categories: Sequence[int], majority: bool) -> np.ndarray:
+def _shares(
+    tree: _core.Tree, node: int, row: Row | None, categories: Sequence[int], majority: bool
+) -> np.ndarray:
     """The share of a row that takes each branch; without a row, of the rows of the fit."""
     first, n = int(tree.first_child[node]), int(tree.n_branches[node])
     taken = [] if row is None else branches_taken(tree, node, row, categories, unseen_to_majority=majority)
@@ -43,7 +45,7 @@ def worth_of_sets(
     *,
     unseen_to_majority: bool = False,
 ) -> np.ndarray:
-    """What the tree says if only some columns of the row are known, for all sets of columns: sets x values."""
+    """What the tree says if only some columns of the row are known, for all sets: sets x values."""
     sets = np.arange(2 ** len(categories))
     total: np.ndarray = np.zeros((len(sets), len(values(0))))
     waiting = [(0, np.ones(len(sets)))]
