@@ -11,15 +11,21 @@ namespace hornbeam::explain {
 namespace {
 
 std::vector<FeatureId> tested_features(std::span<const Tree* const> trees) {
-  std::vector<FeatureId> found;
+  std::vector<bool> is_tested;
+  const auto mark = [&](FeatureId feature) {
+    if (feature < 0) return;
+    const auto place = static_cast<std::size_t>(feature);
+    if (place >= is_tested.size()) is_tested.resize(place + 1);
+    is_tested[place] = true;
+  };
   for (const Tree* tree : trees) {
-    found.insert(found.end(), tree->feature.begin(), tree->feature.end());
-    found.insert(found.end(), tree->surrogates.feature.begin(), tree->surrogates.feature.end());
-    std::ranges::sort(found);
-    found.erase(std::unique(found.begin(), found.end()), found.end());
+    for (const FeatureId feature : tree->feature) mark(feature);
+    for (const FeatureId feature : tree->surrogates.feature) mark(feature);
   }
-  std::erase_if(found, [](FeatureId feature) { return feature < 0; });
-  return found;
+  std::vector<FeatureId> features;
+  for (std::size_t place = 0; place < is_tested.size(); ++place)
+    if (is_tested[place]) features.push_back(static_cast<FeatureId>(place));
+  return features;
 }
 
 }  // namespace

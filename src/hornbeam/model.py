@@ -200,7 +200,7 @@ class Ensemble:
             return self._predictor.leaves_of_array(rows.array, begin, end, n_threads)
         if isinstance(rows, EncodedRows):
             return self._predictor.leaves_of_encoded(rows.codes, rows.rows, begin, end, n_threads)
-        return self._predictor.leaves(self._core_columns(rows), rows.n_rows, begin, end, n_threads)
+        return self._predictor.leaves(self.core_columns(rows), rows.n_rows, begin, end, n_threads)
 
     def _mean_of_parts(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.float64]:
         """Average numbers whose sum is none, such as 1e308 ten times."""
@@ -297,7 +297,7 @@ class Ensemble:
         elif isinstance(rows, EncodedRows):
             self._predictor.add_encoded(rows.codes, rows.rows, *arguments)
         else:
-            self._predictor.add(self._core_columns(rows), rows.n_rows, *arguments)
+            self._predictor.add(self.core_columns(rows), rows.n_rows, *arguments)
 
     @property
     def _whole_trees(self) -> tuple[_core.Tree, ...]:
@@ -314,7 +314,7 @@ class Ensemble:
     def _features_tested(self) -> frozenset[int]:
         return frozenset(self._predictor.features.tolist())
 
-    def _core_columns(self, table: Table) -> Sequence[npt.NDArray[Any]]:
+    def core_columns(self, table: Table) -> Sequence[npt.NDArray[Any]]:
         """Give the core its columns; a sparse one is written out only if a tree looks at it."""
         untouched = np.broadcast_to(np.float64(0), table.n_rows)
         columns = []

@@ -26,10 +26,10 @@ def slow_contributions(tree: object, x: np.ndarray, n_features: int) -> np.ndarr
     return found
 
 
-def test_contributions_of_numbers() -> None:
+def test_path_contributions_of_numbers() -> None:
     X, y = problem()
     forest = hb.RandomForestRegressor(20, random_state=0).fit(X, y)
-    found, start = forest.contributions(X[:10])
+    found, start = forest.path_contributions(X[:10])
     assert found.shape == (10, 6) and start.shape == (10,)
     np.testing.assert_allclose(start + found.sum(axis=1), forest.predict(X[:10]), rtol=1e-15)
     np.testing.assert_allclose(start, np.mean([tree.value[0, 0, 0] for tree in trees_of(forest)]))
@@ -38,19 +38,19 @@ def test_contributions_of_numbers() -> None:
         np.testing.assert_allclose(found[row], np.mean(slow, axis=0)[:, 0, 0], atol=1e-12)
 
 
-def test_contributions_of_classes() -> None:
+def test_path_contributions_of_classes() -> None:
     X, y = problem()
     labels = np.array(["low", "mid", "top"])[np.searchsorted([12, 16], y)]
     forest = hb.RandomForestClassifier(20, random_state=0).fit(X, labels)
-    found, start = forest.contributions(X[:10])
+    found, start = forest.path_contributions(X[:10])
     assert found.shape == (10, 6, 3)
     np.testing.assert_allclose(start + found.sum(axis=1), forest.predict_proba(X[:10]), atol=1e-15)
     two = hb.ExtraTreesClassifier(5, random_state=0).fit(X, np.stack([labels, labels], axis=1))
-    found, start = two.contributions(X[:10])
+    found, start = two.path_contributions(X[:10])
     assert found.shape == (10, 6, 2, 3)
     np.testing.assert_allclose((start + found.sum(axis=1))[:, 1], two.predict_proba(X[:10])[1], atol=1e-15)
     with pytest.raises(ValueError, match="need voting='soft'"):
-        forest.set_params(voting="hard").contributions(X)
+        forest.set_params(voting="hard").path_contributions(X)
 
 
 def test_explanation() -> None:

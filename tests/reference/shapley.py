@@ -4,7 +4,7 @@ In:  trees of the core, one row as a list of values (as in prediction.py), a row
 Out: the worth of all 2^M sets of columns, sets numbered by their bits; and from it each column's part.
 
 The games: at a test on a known column the row takes its own branches, whatever its policy for missing values
-says; at any other it takes all branches in the shares of the rows of the fit, or those of the background's row.
+says; at any other it takes all branches in the shares of the rows of the fit, or those of the other row.
 A row without an answer at a known column (policy "available") takes all branches there, too.
 """
 

@@ -16,7 +16,9 @@ from hornbeam.data.sources import open_source
 from hornbeam.data.table import Schema, Table, read_columns
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.weights import rows_that_count
+from hornbeam.estimators.explained import Explained, mean_of_trees
 from hornbeam.inside.nodes import TreeReading
+from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
 from hornbeam.warnings import DataWarning
@@ -37,7 +39,7 @@ class Training:
     rows: Rows | None
 
 
-class TreeModel(ColumnOptions, RunOptions):
+class TreeModel(Explained, ColumnOptions, RunOptions):
     """Base of the estimators whose members are our trees."""
 
     n_features_in_: int = fitted()
@@ -73,6 +75,10 @@ class TreeModel(ColumnOptions, RunOptions):
             unseen=self._model.unseen,
             missing_seen=tuple(seen and is_one_branch for seen in self._missing_seen),
         )
+
+    def _score_sum(self) -> ScoreSum:
+        """Return what the model adds up: the mean of its trees, unless somebody knows better."""
+        return mean_of_trees(self._model, self._class_labels())
 
     def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:
         """Return the classes of each output; nothing if the trees predict numbers."""

@@ -1,12 +1,13 @@
 """AdaBoost: `AdaBoostClassifier` and `AdaBoostRegressor`."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import _safe_indexing, get_tags
@@ -30,8 +31,10 @@ from hornbeam.estimators.adaboost.learners import (
 )
 from hornbeam.estimators.adaboost.members import Members, TreeMembers
 from hornbeam.estimators.base import read_training
+from hornbeam.estimators.explained import Explained
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.nodes import TreeReading
+from hornbeam.inside.shapley import ScoreSum, TreeSum
 from hornbeam.model import Ensemble
 from hornbeam.params import (
     AdaBoostClassifierOptions,
@@ -81,7 +84,7 @@ class _Given:
         return self.n_rows_given if self.rows is None else len(self.rows)
 
 
-class _AdaBoost(AdaBoostOptions):
+class _AdaBoost(Explained, AdaBoostOptions):
     """What the two kinds of AdaBoost share."""
 
     n_features_in_: int = fitted()
@@ -242,6 +245,12 @@ class _AdaBoost(AdaBoostOptions):
         """Give a tree the names that make it readable."""
         return self._trees.reading(tree)
 
+    def _score_sum(self) -> ScoreSum:
+        raise ValueError(
+            f"The answer of {type(self).__name__} is a median of its members, which is no sum of "
+            "contributions; ask a member, such as estimators_[0].contributions(X)."
+        )
+
     def _facts_beside_trees(self) -> dict[str, Any]:
         """Return what an export needs besides the trees."""
         return {"weights": votes_of(self.estimator_weights_).tolist()}
@@ -371,6 +380,23 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
     def _labels_of(self, votes: FloatArray) -> AnyArray:
         labels: AnyArray = self.classes_[np.argmax(votes, axis=1)]
         return labels
+
+    def _score_sum(self) -> ScoreSum:
+        """Return the votes of the members: for each class or, of two, for the second less the first."""
+        trees = TreeSum(self._trees.model, votes_of(self.estimator_weights_), votes=True)
+        n = self.n_classes_
+
+        def answers(scores: FloatArray) -> FloatArray:
+            if n > 2:
+                return self._shares_of(scores, is_certain=False)
+            return (scores + 1) / 2 if self._is_certain else expit(2 * scores)
+
+        if n == 2:
+            difference = np.array([[-1.0], [1.0]])
+            return ScoreSum((replace(trees, onto=difference),), np.zeros(1), answers=answers)
+        is_share = self._is_certain or n == 1
+        told = ScoreSum((trees,), np.zeros(n), (n,), tuple(self.classes_.tolist()))
+        return told if is_share else replace(told, answers=answers, sharpness=2.0)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the sum of the weights of the members that vote for each class: rows x classes.

@@ -20,9 +20,10 @@ from hornbeam.estimators.tree import DecisionTreeRegressor
 from hornbeam.inside.contributions import Contributions, contributions_of
 from hornbeam.inside.explain import read_row
 from hornbeam.inside.importance import shares_of_gain, shares_of_tests
+from hornbeam.inside.shapley import ScoreSum, TreeSum
 from hornbeam.model import RowsToPredict, refuse_missing
 from hornbeam.params import BoostingOptions, fitted, options_of, resolve_max_features
-from hornbeam.recipes.losses import Loss
+from hornbeam.recipes.losses import Loss, OwnLoss
 
 __all__ = ["BoostingScores"]
 
@@ -58,6 +59,23 @@ class BoostingScores(TreeModel, BoostingOptions):
         start = self._start(rows, offset)
         for scores in self._model.stages(rows, n_threads=n_threads, step=self._loss.n_scores, onto=start):
             yield scores[:, 0, :]
+
+    def _score_sum(self) -> ScoreSum:
+        """Return the trees on top of the constant that the rounds started from; offsets are no part of it."""
+        n_scores = self._loss.n_scores
+        trees = TreeSum(self._model, np.ones(len(self._model.trees)))
+        if n_scores == 1:
+            return ScoreSum((trees,), self._baseline, answers=self._answer_per_score)
+        classes = tuple(getattr(self, "classes_", np.arange(n_scores)).tolist())
+        return ScoreSum((trees,), self._baseline, (n_scores,), classes, self._answer_per_score)
+
+    def _answer_per_score(self, scores: FloatArray) -> FloatArray:
+        """Return what scores stand for: of two classes, the share of the second."""
+        if scores.shape[1] > 1 and isinstance(self._loss, OwnLoss) and hasattr(self._loss.given, "answers"):
+            raise ValueError(
+                "of='answer' does not know the slopes of the answers of your loss; explain the score."
+            )
+        return np.reshape(self._answers(scores), (len(scores), -1))[:, -scores.shape[1] :]
 
     # --- Looking inside ----------------------------------------------------------------------------------
 

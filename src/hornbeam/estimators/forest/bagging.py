@@ -28,10 +28,12 @@ from hornbeam.data.target import (
 )
 from hornbeam.data.weights import multiplied, rows_that_count
 from hornbeam.estimators.answers import check_counts
+from hornbeam.estimators.explained import Explained, mean_of_trees
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.inside.shapley import ScoreSum, TreeSum
 from hornbeam.model import Ensemble
 from hornbeam.params import (
     BaggingOptions,
@@ -54,7 +56,7 @@ Target = ClassTarget | RegressionTarget
 Tree = DecisionTreeClassifier | DecisionTreeRegressor
 
 
-class _Bagging(BagModel, BaggingOptions):
+class _Bagging(Explained, BagModel, BaggingOptions):
     """What bagging of classifiers and of regressors share.
 
     `_grown` is the tree that members are copies of, with the columns of the fit and all trees in its model,
@@ -296,6 +298,40 @@ class _Bagging(BagModel, BaggingOptions):
             raise AttributeError("the members are no trees on one encoding")
         model: Ensemble = self._grown._model
         return model
+
+    def _class_labels(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the classes; nothing if the members predict numbers."""
+        return (self.classes_,) if hasattr(self, "classes_") else ()
+
+    def _score_sum(self) -> ScoreSum:
+        """Return the mean of the members, each of them trees."""
+        labels, votes = self._class_labels(), self._votes_are_hard()
+        if self._grown is not None:
+            return mean_of_trees(self._grown._model, labels, votes=votes)
+        n_scores = len(labels[0]) if labels else 1
+        sums = [self._sum_of_member(number, votes=votes) for number in range(self._n_members)]
+        shape, outputs = ((n_scores,), tuple(labels[0].tolist())) if labels else ((), ())
+        return ScoreSum(tuple(sums), np.zeros(n_scores), shape, outputs)
+
+    def _sum_of_member(self, number: int, *, votes: bool) -> TreeSum:
+        """Return what a member that was fitted by itself adds to the mean."""
+        member: Any = self._fitted_members[number]
+        if not isinstance(member, DecisionTreeClassifier | DecisionTreeRegressor):
+            raise ValueError(
+                f"contributions take bags of {self._tree.__name__}; member {number} is a "
+                f"{type(member).__name__}."
+            )
+        features = self._features_of(number) if self._features.n_wanted else None
+        (own,) = mean_of_trees(member._model, member._class_labels(), votes=votes).sums
+        labels = self._class_labels()
+        onto = None
+        if isinstance(member, DecisionTreeClassifier) and len(member.classes_) < len(
+            labels[0]
+        ):  # a class that the sample lacks has no share
+            onto = (member.classes_[:, np.newaxis] == labels[0]).astype(np.float64)
+        return replace(
+            own, weights=own.weights / self._n_members, columns=features, picked=features, onto=onto
+        )
 
     def _mean_answer(self, X: Any, classes: Any) -> FloatArray:
         """Average what the members say: rows x classes, or rows x 1 for numbers."""

@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.base import paths_through
+from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.forest.intervals import ErrorBars
 from hornbeam.inside.ensembles import EnsembleExplanation, explain_members, path_contributions
 from hornbeam.inside.explain import read_row
 from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.importance import shares_of_gain, shares_of_tests
 from hornbeam.inside.rules import RuleStyle, write_rules
+from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import refuse_missing
 from hornbeam.recipes.shuffle import error_growth
 from hornbeam.threads import resolve_n_jobs
@@ -47,15 +49,22 @@ class Insight(ErrorBars):
         """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
         return paths_through(self._model.trees, self.apply(X))
 
-    def contributions(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Say what each column contributes to each prediction, and where the prediction starts.
+    def _score_sum(self) -> ScoreSum:
+        return mean_of_trees(self._model, self._class_labels(), votes=self._votes_are_hard())
+
+    def path_contributions(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Say how each prediction changes at the tests on each column, and where it starts.
+
+        On its way down a tree the answer for a row changes from node to node; each change is put down to the
+        column of the test. That is quick and easy to follow, but later tests get more than earlier ones of
+        the same kind; `contributions` shares out fairly.
 
         The first array is rows x columns, the second has a number per row; with several classes or outputs
         both have further dimensions for these. Start and contributions sum to the predicted number, or to
         the share of each class under soft voting.
         """
         if self._votes_are_hard():
-            raise ValueError("Votes are no sums of contributions; contributions need voting='soft'.")
+            raise ValueError("Votes are no sums of contributions; path_contributions need voting='soft'.")
         means = self._values(X)
         found, start = path_contributions(self._model.trees, self._leaves(X), self.n_features_in_, means)
         if self.n_outputs_ == 1:

@@ -1,0 +1,91 @@
+"""Explanations that every model made of our trees has: what each column adds to the score of a row.
+
+An estimator says what it adds up (`_score_sum`); the rest is the same for all.
+"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam.data.wording import shown
+from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
+from hornbeam.model import Ensemble
+from hornbeam.params import Declared, fitted
+from hornbeam.threads import resolve_n_jobs
+
+__all__ = ["Explained", "mean_of_trees"]
+
+WhatToExplain = Literal["score", "answer"]
+
+
+class Explained(Declared):
+    """Base of the estimators that can say what each column adds to their scores."""
+
+    n_features_in_: int = fitted()
+    feature_names_in_: npt.NDArray[np.object_] = fitted()
+
+    def _score_sum(self) -> ScoreSum:
+        """Return what the model adds up."""
+        raise NotImplementedError
+
+    def _column_names(self) -> tuple[str, ...]:
+        """Name the columns of the fit; x0, x1, ... if they had no names."""
+        if hasattr(self, "feature_names_in_"):
+            return tuple(self.feature_names_in_.tolist())
+        return tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def contributions(
+        self,
+        X: Any,
+        *,
+        background: Any = None,
+        interactions: bool = False,
+        of: WhatToExplain = "score",
+    ) -> Contributions:
+        """Say what each column adds to the score of each row: its Shapley value, exactly.
+
+        The score is what the model adds up: the predicted number or the share of each class of trees and
+        forests, the score before the link of boosting. Base and contributions sum to it. `of="answer"`
+        explains what the score stands for instead, such as the probability of boosting.
+
+        Without a `background`, a column that is not known is split like the rows of the fit were at each
+        test. With one, a table of any number of rows, it is drawn from these rows: what the model says of the
+        mean row of the background is where the explanation starts. `interactions=True` tells pairs of columns
+        apart: rows x columns x columns.
+        """
+        check_is_fitted(self)
+        if of not in get_args(WhatToExplain):
+            raise ValueError(f"of must be 'score' or 'answer'; got {shown(of)}.")
+        return contributions_of(
+            self._score_sum(),
+            X,
+            background=background,
+            pairs=bool(interactions),
+            to_answer=of == "answer",
+            names=self._column_names(),
+            estimator_name=type(self).__name__,
+            n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
+        )
+
+
+def mean_of_trees(
+    model: Ensemble, class_labels: tuple[npt.NDArray[Any], ...], *, votes: bool = False
+) -> ScoreSum:
+    """Describe the mean of what trees say: numbers or class shares, or with `votes` the shares of votes."""
+    if votes and model.trees[0].gaps == "fractional":
+        raise ValueError(
+            "Under missing='fractional' a vote is no sum over leaves; contributions need voting='soft'."
+        )
+    n_trees = len(model.trees)
+    n_outputs, n_values = model.trees[0].value.shape[1:]
+    shape: tuple[int, ...] = (n_outputs, n_values)
+    outputs: tuple[Any, ...] = ()
+    if not class_labels:
+        shape = () if n_outputs == 1 else (n_outputs,)
+        outputs = () if n_outputs == 1 else tuple(range(n_outputs))
+    elif n_outputs == 1:
+        shape, outputs = (n_values,), tuple(class_labels[0].tolist())
+    weights = np.full(n_trees, 1 / n_trees)
+    return ScoreSum((TreeSum(model, weights, votes),), np.zeros(n_outputs * n_values), shape, outputs)
