@@ -66,7 +66,7 @@ docs: $(STAMPS)/docs $(STAMPS)/core ## build the documentation into site/
 # goes to the process's own stderr, which pytest must not have captured when the process stops.
 sanitize: lint-odr $(SANITIZE_VENV)/.stamps/dev $(SANITIZE_VENV)/.stamps/core ## run the tests with address and undefined-behaviour checks (GCC)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 HORNBEAM_ATTACKS=60 \
 	$(SANITIZE_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --capture=sys $(ARGS)
 
 test-clang: $(CLANG_VENV)/.stamps/dev $(CLANG_VENV)/.stamps/core ## run the tests on a core built by Clang, its warnings being errors

@@ -42,6 +42,7 @@ void draw_by_weight(Stream& stream, std::uint64_t n_draws, std::span<const doubl
 
 // Weights under which the classes of a sample have equal totals; with several outputs the factors multiply.
 std::vector<double> balanced_weights(const Target& target, const Sample& sample) {
+  constexpr double kLargestFactor = 0x1p400;  // a class may weigh next to nothing; products stay numbers
   std::vector<double> factors(target.classes.size() / static_cast<std::size_t>(target.n_outputs), 1.0);
   for (int output = 0; output < target.n_outputs; ++output) {
     std::vector<double> totals(static_cast<std::size_t>(target.n_classes[static_cast<std::size_t>(output)]));
@@ -52,7 +53,8 @@ std::vector<double> balanced_weights(const Target& target, const Sample& sample)
     const double total = std::accumulate(totals.begin(), totals.end(), 0.0);
     const auto n_present = static_cast<double>(std::ranges::count_if(totals, [](double t) { return t > 0; }));
     for (const RowId row : sample.rows) {
-      factors[row] *= total / (n_present * totals[static_cast<std::size_t>(target.label(row, output))]);
+      const double of_class = totals[static_cast<std::size_t>(target.label(row, output))];
+      factors[row] = std::min(factors[row] * (total / (n_present * of_class)), kLargestFactor);
     }
   }
   for (const RowId row : sample.rows) factors[row] *= target.weight(row);

@@ -340,6 +340,21 @@ def test_a_seed_reaches_everything_random(iris):
     assert levels[0][0][1].random_state is None
 
 
+def test_a_seed_reaches_the_final_estimator(iris):
+    X, y = iris
+    final = hb.ExtraTreesClassifier(2, max_depth=3)
+    levels = [[("tree", hb.DecisionTreeClassifier(max_depth=2))]]
+    said = [
+        hb.StackingClassifier(levels, final_estimator=final, passthrough=True, random_state=seed)
+        .fit(X, y)
+        .predict_proba(X)
+        for seed in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(said[0], said[1])
+    assert (said[0] != said[2]).any()
+    assert final.random_state is None
+
+
 def test_the_number_of_threads_changes_nothing(iris):
     X, y = iris
     levels = [[*classifiers(), ("forest", hb.RandomForestClassifier(5))]]
@@ -391,6 +406,7 @@ def test_members_without_weights_are_named(iris):
     levels = [[("knn", sklearn.neighbors.KNeighborsClassifier())]]
     with pytest.raises(ValueError, match=r"'knn', a KNeighborsClassifier, takes none.*metadata_routing"):
         hb.StackingClassifier(levels).fit(X, y, sample_weight=np.arange(1.0, 151.0))
+    hb.StackingClassifier(levels).fit(X, y, sample_weight=np.ones(150))  # which are no weights
 
 
 def test_metadata_is_routed(iris):

@@ -40,6 +40,7 @@ FloatArray = npt.NDArray[np.float64]
 CodeArray = npt.NDArray[np.int32]
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | Sequence[Mapping[Any, float]]
 
+_LARGEST_FACTOR = 2.0**400  # of a class: products with weights and sums of them are numbers still
 _MOST_COUNTED = 1 << 16  # different whole numbers that labels are counted by instead of sorted
 
 
@@ -260,12 +261,14 @@ def _check_class_weight(class_weight: Any, n_outputs: int) -> None:
 
 def _balancing_factors(codes: CodeArray, n_classes: int, sample_weight: FloatArray | None) -> FloatArray:
     if sample_weight is None:
-        factors: FloatArray = compute_sample_weight("balanced", codes)
-        return factors
+        balanced: FloatArray = compute_sample_weight("balanced", codes)
+        return balanced
     totals = np.bincount(codes, weights=sample_weight, minlength=n_classes)
     has_weight = totals > 0
     per_class = np.zeros(n_classes)
-    per_class[has_weight] = totals.sum() / (np.count_nonzero(has_weight) * totals[has_weight])
+    with np.errstate(over="ignore"):  # a class may weigh next to nothing
+        factors = totals.sum() / (np.count_nonzero(has_weight) * totals[has_weight])
+    per_class[has_weight] = np.minimum(factors, _LARGEST_FACTOR)
     return per_class[codes]
 
 

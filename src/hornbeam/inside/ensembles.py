@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.units import unit_of
 from hornbeam.inside import words
 
 __all__ = ["EnsembleExplanation", "explain_members", "path_contributions"]
@@ -30,8 +31,9 @@ def path_contributions(
     """
     shape = trees[0].value.shape[1:]
     contributions = np.zeros((len(leaves), n_features, *shape))
+    unit = unit_of(total)
     for position, tree in enumerate(trees):
-        parent, feature, value = tree.parent, tree.feature, tree.value
+        parent, feature, value = tree.parent, tree.feature, tree.value / unit
         rows, at = np.arange(len(leaves)), leaves[:, position]
         above = parent[at]
         while len(rows):  # walk all rows up at once, until each is at the root
@@ -39,6 +41,7 @@ def path_contributions(
             contributions[rows, feature[above]] += value[at] - value[above]
             at, above = above, parent[above]
     contributions /= len(trees)
+    contributions *= unit
     return contributions, total - contributions.sum(axis=1)
 
 

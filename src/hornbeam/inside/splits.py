@@ -323,7 +323,8 @@ class _FeatureCells:
         # With two classes or squared error, some prefix of the order by mean is best (Breiman et al. 1984).
         cells = self.by_code[present]
         weights = cells.sum(axis=1) if self.reading.classes else cells[:, 0]
-        order = present[np.lexsort((present, cells[:, 1] / weights))]
+        second = cells[:, 1] if cells.shape[1] > 1 else weights  # of a single class all means are the same
+        order = present[np.lexsort((present, second / weights))]
         return [order[: k + 1] for k in range(len(order) - 1)]
 
     def _all_subsets(self) -> list[IntArray]:

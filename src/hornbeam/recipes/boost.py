@@ -208,8 +208,11 @@ class Boosting:
         with users_code():
             pair = loss.derivatives(self.target.y, self.scores())
         weights = 1.0 if self._weights is None else self._weights[:, np.newaxis]
-        self._booster.gradients()[:] = (pair[0] * weights).T
-        self._booster.hessians()[:] = (pair[1] * weights).T
+        with np.errstate(over="ignore"):  # the core counts in float32
+            self._booster.gradients()[:] = (pair[0] * weights).T
+            self._booster.hessians()[:] = (pair[1] * weights).T
+        if not (np.isfinite(self._booster.gradients()).all() and np.isfinite(self._booster.hessians()).all()):
+            _refuse_runaway_scores()
 
     def _grow(self, number: int) -> list[_core.Tree]:
         """Grow the trees of a round, one per score; all draw the same rows and features."""

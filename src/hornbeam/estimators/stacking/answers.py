@@ -10,6 +10,7 @@ from scipy import sparse
 
 from hornbeam._optional import require
 from hornbeam.data.pass_on import is_frame
+from hornbeam.data.units import unit_of
 from hornbeam.recipes.stack import Member, Method, Stacked
 
 __all__ = ["among", "answers_by_name", "column_names", "columns_of_levels", "correlations", "side_by_side"]
@@ -132,6 +133,7 @@ def _correlation(one: FloatArray, other: FloatArray) -> float:
     both = ~np.isnan(one).any(axis=1) & ~np.isnan(other).any(axis=1)
     if not both.any():
         return float("nan")
-    a, b = (values[both] - values[both].mean(axis=0) for values in (one, other))
+    counted = (values[both] / unit_of(values[both]) for values in (one, other))
+    a, b = (values - values.mean(axis=0) for values in counted)
     size = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum() / size) if size > 0 else float("nan")

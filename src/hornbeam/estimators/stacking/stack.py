@@ -144,7 +144,7 @@ class Stack(TransformerMixin, StackingOptions):
             numbering=Numbering(rows, n_given),
             key=key,
         )
-        final = self._fit_final(stacked, data)
+        final = self._fit_final(stacked, data, key)
         answers = answers_by_name(levels, stacked)
         methods = {member.name: member.method for level in levels for member in level}
         scores = {
@@ -221,8 +221,10 @@ class Stack(TransformerMixin, StackingOptions):
         splitter = check_cv(self.cv, data.y, classifier=data.classes is not None)
         return list(splitter.split(X, data.y, **metadata.split_options))
 
-    def _fit_final(self, stacked: Stacked, data: StackData) -> Any:
+    def _fit_final(self, stacked: Stacked, data: StackData, key: int | None) -> Any:
         final = clone(self._final_template())
+        if key is not None:
+            final = seeded(final, key)
         rows = stacked.final_rows
         everything = len(rows) == len(data.y)
         features = stacked.features if everything else _safe_indexing(stacked.features, rows)

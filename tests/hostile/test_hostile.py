@@ -1,0 +1,28 @@
+"""Random tables and options against every estimator; for more: `python -m hostile.attack` from tests/."""
+
+import os
+
+import pytest
+
+from hornbeam.params import estimators
+from hostile.attack import Attack, BreachError
+
+# The same seeds every time, so that a failure is nobody's bad luck; `make sanitize` asks for more of them.
+N_ATTACKS = int(os.environ.get("HORNBEAM_ATTACKS", "8"))
+
+
+@pytest.mark.timeout(60 + 30 * N_ATTACKS)
+@pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)
+def test_everything_fits_or_is_refused_in_one_line(cls: type) -> None:
+    for seed in range(N_ATTACKS):
+        attack = Attack(seed, most_rows=130, kinds=[cls])
+        try:
+            attack.run()
+        except BreachError as breach:
+            pytest.fail(f"Attack({seed}, 130, [{cls.__name__}]): {breach}: {attack.describe()}")
+
+
+# What was found once stays found.
+@pytest.mark.parametrize("seed", [11, 32, 67, 96, 140, 348, 352, 100026, 100081])
+def test_attacks_that_once_succeeded(seed: int) -> None:
+    Attack(seed).run()
