@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import hornbeam as hb
 from hornbeam import memory
 from hornbeam.memory import available_memory, refuse_beyond_memory
 from hornbeam.recipes.single import GrowthSettings
@@ -54,3 +56,31 @@ def test_refusal_gives_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_most_leaves(limits: dict[str, int], expected: int) -> None:
     assert GrowthSettings(criterion="gini", **limits).most_leaves(1000) == expected
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hb.RandomForestClassifier(10**9),
+        hb.ExtraTreesClassifier(10**12),
+        hb.BaggingClassifier(n_estimators=10**12),
+        hb.BaggingClassifier(hb.KNeighborsClassifier(1), n_estimators=10**12),
+        hb.AdaBoostClassifier(n_estimators=10**12),
+        hb.GradientBoostingClassifier(2**31 - 1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_more_members_than_memory_are_refused_with_the_size_needed(
+    monkeypatch: pytest.MonkeyPatch, model: Any
+) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 2**30)
+    told = rf"n_estimators={model.n_estimators}: .* would take about [\d,]+\.\d GiB; 1\.0 GiB of memory are"
+    with pytest.raises(MemoryError, match=told):
+        model.fit([[0.0], [1.0], [2.0]] * 9, [0, 1, 0] * 9)
+
+
+def test_rounds_that_early_stopping_will_end_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 2**20)
+    model = hb.GradientBoostingClassifier(10**9, early_stopping=True, random_state=0)
+    model.fit([[0.0], [1.0], [2.0]] * 30, [0, 1, 0] * 30)
+    assert len(model.estimators_) < 1000

@@ -2,7 +2,8 @@
 
 Most trees are small beside their data. Two are not: every node holds a share for every class, so that as many
 classes as rows make a square; and every test on a column of categories holds a bit for each, so that an
-identifier taken for a category makes one, too. Both are refused where the square does not fit.
+identifier taken for a category makes one, too. Both are refused where the square does not fit. So are more
+members than would fit if each were a single leaf.
 """
 
 import numpy as np
@@ -12,9 +13,10 @@ from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.wording import shown
 from hornbeam.memory import refuse_beyond_memory
 
-__all__ = ["refuse_hopeless_tree"]
+__all__ = ["refuse_hopeless_ensemble", "refuse_hopeless_tree"]
 
 _NOT_WORTH_ASKING = 2**28  # bytes; a tree that cannot be larger is never refused
+_LEAST_BYTES_OF_A_MEMBER = 1000  # a tree of one leaf, with the object around it
 _WAY_OUT = "Limit the tree with max_leaf_nodes or max_depth"
 
 
@@ -25,6 +27,17 @@ def refuse_hopeless_tree(
     if isinstance(target, ClassTarget):
         _refuse_class_shares(encoded, target, most_leaves)
     _refuse_category_tables(encoded, target, most_leaves)
+
+
+def refuse_hopeless_ensemble(n_members: int) -> None:
+    """Raise MemoryError if so many members cannot fit, even if each were a single leaf."""
+    if n_members * _LEAST_BYTES_OF_A_MEMBER < _NOT_WORTH_ASKING:
+        return
+    refuse_beyond_memory(
+        n_members * _LEAST_BYTES_OF_A_MEMBER,
+        what=f"n_estimators={n_members}: so many members, even of a single leaf each,",
+        way_out="Lower n_estimators.",
+    )
 
 
 def _refuse_class_shares(encoded: Encoded, target: ClassTarget, most_leaves: int) -> None:

@@ -54,6 +54,7 @@ from hornbeam.recipes.adaboost import (
     votes_of,
     weighted_median,
 )
+from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import Listener, listening
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
 from hornbeam.threads import resolve_n_jobs
@@ -185,6 +186,7 @@ class _AdaBoost(Explained, AdaBoostOptions):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> _Given:
         given = self._read(X, y, sample_weight)
+        refuse_hopeless_ensemble(self.n_estimators)
         rounds = Rounds(
             n_rounds=self.n_estimators,
             learning_rate=self.learning_rate,

@@ -29,6 +29,7 @@ from hornbeam.model import Ensemble
 from hornbeam.params import fitted, resolve_max_features, resolve_random_key
 from hornbeam.recipes.bag import MemberFeatures, plan_draws
 from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws, turns
+from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.holdout import HeldOut, hold_out, refuse_one_class
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.losses import Loss, OwnLoss
@@ -93,6 +94,8 @@ class BoostingRounds(CallbackSupportMixin, BoostingScores):
             given.table, given.target, target, encoded.columns_with_gaps(), key, goes_on=bool(former)
         )
         n_former = len(former) // loss.n_scores
+        if not self.early_stopping and not callbacks:  # which may end the fit after a few rounds
+            refuse_hopeless_ensemble((self.n_estimators - n_former) * loss.n_scores)
         fault: BaseException | None = None
         with listening(self.verbose, type(self).__name__) as listener:
             watch = Watch(

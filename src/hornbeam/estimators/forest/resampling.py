@@ -12,6 +12,7 @@ from hornbeam.data.content import Rows
 from hornbeam.data.target import read_groups
 from hornbeam.params import BagOptions, fitted, resolve_random_key
 from hornbeam.recipes.bag import Bag, BagPlan, fill, fill_until_settled, plan_draws
+from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.warnings import WarmStartWarning
@@ -127,6 +128,7 @@ class BagModel(BagOptions):
                 WarmStartWarning,
                 stacklevel=4,
             )
+        refuse_hopeless_ensemble(int(self.n_estimators) - n_former)
         return range(n_former, int(self.n_estimators))
 
     def _fill(
