@@ -59,7 +59,7 @@ def test_every_method_fits_and_predicts_as_in_python(method, load, tmp_path, cap
     X, y = load(return_X_y=True, as_frame=True)
     data, model, out = tmp_path / "d.csv", tmp_path / "m.hornbeam", tmp_path / "p.csv"
     X.assign(y=y).to_csv(data, index=False)
-    size = [] if method in ("tree", "neighbors") else ["--n-estimators", "4"]
+    size = [] if method in ("tree", "neighbors", "stacking") else ["--n-estimators", "4"]
     seed = [] if method == "neighbors" else ["--random-state", "3"]
     assert (
         run(["fit", str(data), "--target", "y", "--method", method, "--out", str(model), *size, *seed]) == 0
@@ -103,14 +103,14 @@ def test_parquet_gives_the_answers_of_csv(waiting, waiting_model, capsys):
 def test_compressed_csv_is_read_as_it_is(waiting, waiting_model, capsys):
     packed = waiting.with_name("packed.csv.gz")
     packed.write_bytes(gzip.compress(waiting.read_bytes()))
-    assert run(["predict", str(waiting_model), str(packed)]) == 0
+    assert run(["predict", str(waiting_model), str(packed), "--no-probabilities"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == restaurant().y.tolist()
 
 
 def test_predicting_no_rows_gives_the_header(waiting, waiting_model, capsys):
     waiting.write_text(waiting.read_text().splitlines()[0] + "\n")
     assert run(["predict", str(waiting_model), str(waiting)]) == 0
-    assert capsys.readouterr().out == "prediction\n"
+    assert capsys.readouterr().out == "prediction,probability No,probability Yes\n"
 
 
 def test_text_columns_stay_text_when_all_cells_look_like_numbers(tmp_path, capsys):
@@ -129,7 +129,7 @@ def test_predictions_that_look_like_formulas_are_defused_and_numbers_are_not(tmp
     data.write_text("x,y\n" + "1,=cmd\n2,-30\n3,@x\n4,+1\n5,-1+2\n6,\tx\n" * 2)
     assert run(["fit", str(data), "--target", "y", "--method", "tree", "--out", str(model)]) == 0
     capsys.readouterr()
-    assert run(["predict", str(model), str(data)]) == 0
+    assert run(["predict", str(model), str(data), "--no-probabilities"]) == 0
     assert capsys.readouterr().out.splitlines()[1:7] == ["'=cmd", "-30", "'@x", "+1", "'-1+2", "'\tx"]
 
 

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 import typer
 
 import hornbeam as hb
+from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
-from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
+from hornbeam.cli.table_format import TableFormat, reads_tables
+from hornbeam.cli.tables import Data
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.inside.words import named, printable
 from hornbeam.io.native import packed
@@ -29,6 +31,7 @@ RandomSeed = Annotated[
 ]
 
 
+@reads_tables
 def compare(
     data: Data,
     *,
@@ -51,17 +54,16 @@ def compare(
     ] = True,
     random_state: RandomSeed = 0,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Save the winner, fitted on all rows.")
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Save the winner, fitted on all rows.")
     ] = None,
     force: Force = False,
     json: AsJson = False,
-    separator: Separator = ",",
-    na: Missing = None,
+    form: TableFormat,
 ) -> None:
     """Compare the whole family, a linear model and a guess on the same folds; error bars and a verdict."""
     if out is not None:
         check_output(out, force=force, inputs=[data])
-    X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
+    X, y = read_learning_rows(data, target, form)
     found = hb.compare(
         X,
         y,
@@ -74,17 +76,17 @@ def compare(
         random_state=random_state,
         verbose=sys.stderr.isatty(),
     )
-    saved = None if out is None else _save_best(found, X, y, out)
+    saved = None if out is None else _save_best(found, X, y, out, notes_of(target, form))
     facts = {"verdict": found.verdict, "failures": dict(found.failures), "saved": saved}
     print_result(found, {"methods": found.records, **facts}, as_json=json, out=out)
 
 
-def _save_best(found: hb.Comparison, X: Any, y: Any, out: str) -> str:
+def _save_best(found: hb.Comparison, X: Any, y: Any, out: str, notes: dict[str, Any]) -> str:
     """Save the best model that a file can hold, which is any but a bare guess; return its method's name."""
     for name in found.names:
         model = found.best_ if name == found.best_name else found.estimator(name).fit(X, y)
         try:
-            pieces = packed(model)
+            pieces = packed(model, notes=notes)
         except (TypeError, ValueError):  # the baseline; what the user adds cannot come from a command line
             continue
         write_output(out, pieces)

@@ -21,7 +21,7 @@ from rich.text import Text
 
 import hornbeam as hb
 from hornbeam import datasets
-from hornbeam.cli.tables import Missing, Separator, TableFormat
+from hornbeam.cli.table_format import TableFormat, reads_tables
 from hornbeam.cli.targets import read_learning_rows
 from hornbeam.data.shared import rows_of
 from hornbeam.inside.words import count, named, printable
@@ -34,7 +34,9 @@ CLASS_COLOURS = ("cyan", "yellow", "magenta", "green")
 REPORT = "hornbeam-demo.html"
 
 
+@reads_tables
 def main(
+    *,
     data: Annotated[
         str | None, typer.Option("--data", metavar="FILE", help="A CSV or Parquet file of your own.")
     ] = None,
@@ -44,8 +46,7 @@ def main(
     time_budget: Annotated[
         float, typer.Option("--time-budget", metavar="SECONDS", min=1, help="For each comparison.")
     ] = 40.0,
-    separator: Separator = ",",
-    na: Missing = None,
+    form: TableFormat,
 ) -> None:
     """See what hornbeam does: a tree in words, comparisons of the whole family, and a report."""
     if (data is None) != (target is None):
@@ -53,7 +54,7 @@ def main(
     console = Console(highlight=False)
     greeting = f"\n[bold green]hornbeam {hb.__version__}[/]  decision trees and everything built from them"
     if data is not None and target is not None:
-        X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
+        X, y = read_learning_rows(data, target, form)
         console.print(greeting)
         about = f"{count(X.num_rows, 'row')} and {count(X.num_columns, 'column')} of {printable(data, None)}"
         _title(console, f"What tells {named(target)}?", about)

@@ -63,7 +63,7 @@ def export(
         raise typer.BadParameter("--format onnx: name a file with --out; it is no text.")
     check_output(out, force=force, inputs=[model])
     try:
-        text = hb.export(load_model(model), form, verify=verify, **options)  # type: ignore[arg-type]
+        text = hb.export(load_model(model).fitted, form, verify=verify, **options)  # type: ignore[arg-type]
     except TypeError as error:  # a model that is not made of trees
         raise Mistake(str(error)) from error
     write_output(out, [text if isinstance(text, bytes) else text.encode("utf-8")])

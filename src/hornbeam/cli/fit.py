@@ -7,10 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from hornbeam.baseline import baseline
+from hornbeam.cli.judging import Judged, fit_and_judge
 from hornbeam.cli.methods import Method, estimator_for, with_option_flags
+from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
 from hornbeam.cli.scores import baseline_scores, scores_of
-from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
+from hornbeam.cli.table_format import TableFormat, reads_tables
+from hornbeam.cli.tables import Data
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.inside.words import count, printable
 from hornbeam.io.native import packed
@@ -19,6 +22,7 @@ __all__ = ["fit"]
 
 
 @with_option_flags
+@reads_tables
 def fit(
     data: Data,
     *,
@@ -27,24 +31,31 @@ def fit(
     task: TaskChoice = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE", help="The model file; DATA.hornbeam if left out."),
+        typer.Option("--out", "-o", metavar="FILE", help="The model file; DATA.hornbeam if left out."),
     ] = None,
     force: Force = False,
+    judge: Annotated[
+        bool,
+        typer.Option(
+            "--judge/--no-judge",
+            help="Say how good the model is on rows it has not seen: out of bag, or by a copy fitted to four "
+            "fifths of the rows.",
+        ),
+    ] = True,
     json: AsJson = False,
-    separator: Separator = ",",
-    na: Missing = None,
+    form: TableFormat,
     **options: Any,
 ) -> None:
     """Learn to predict a column from the others, and save the model."""
     place = _place(data, out)
     check_output(place, force=force, inputs=[data])
-    X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
+    X, y = read_learning_rows(data, target, form)
     chosen = task_for(y, target, task)
     estimator = estimator_for(method, chosen, options)
     start = time.perf_counter()
-    estimator.fit(X, y)
+    judged = fit_and_judge(estimator, X, y, chosen, judge=judge)
     seconds = time.perf_counter() - start
-    write_output(place, packed(estimator))
+    write_output(place, packed(estimator, notes=notes_of(target, form)))
     facts = {
         "model": place,
         "estimator": type(estimator).__name__,
@@ -53,6 +64,7 @@ def fit(
         "rows": X.num_rows,
         "columns": X.num_columns,
         "seconds": round(seconds, 3),
+        "judged": None if judged is None else vars(judged),
         "training": scores_of(estimator, X, y),
         "baseline": baseline_scores(baseline(y, task=chosen), y),
     }
@@ -60,7 +72,7 @@ def fit(
         if place != STANDARD:
             print_json(facts)
     else:
-        typer.echo(_sentence(facts), err=place == STANDARD)
+        typer.echo(_sentence(facts, judged), err=place == STANDARD)
 
 
 def _place(data: str, out: str | None) -> str:
@@ -68,14 +80,24 @@ def _place(data: str, out: str | None) -> str:
         return out
     if data == STANDARD:
         raise typer.BadParameter("The data come from standard input: name the model file with --out.")
-    return str(Path(data).with_suffix(".hornbeam"))
+    return str(Path(data).with_suffix(".hornbeam")) if Path(data).name else f"{data}.hornbeam"
 
 
-def _sentence(facts: dict[str, Any]) -> str:
-    metric, trained = next(iter(facts["training"].items()))
-    always = facts["baseline"][metric]
+def _sentence(facts: dict[str, Any], judged: Judged | None) -> str:
     size = f"{count(facts['rows'], 'row')} and {count(facts['columns'], 'column')}"
-    return (
-        f"{facts['estimator']} fitted on {size} in {facts['seconds']:.2f} s; {metric} on these rows "
-        f"{trained:.4g} (baseline {always:.4g}). Saved as {printable(facts['model'], None)}."
-    )
+    fitted = f"{facts['estimator']} fitted on {size} in {facts['seconds']:.2f} s."
+    return f"{fitted} {_verdict(facts, judged)} Saved as {printable(facts['model'], None)}."
+
+
+def _verdict(facts: dict[str, Any], judged: Judged | None) -> str:
+    """Say the first score: of rows that the model has not seen, if there are any."""
+    if judged is None:
+        metric, score = next(iter(facts["training"].items()))
+        guess = facts["baseline"][metric]
+        return f"On the very rows it was fitted on: {metric} {score:.4g} (a guess {guess:.4g})."
+    metric, score = next(iter(judged.model.items()))
+    where = {
+        "out of bag": f"Out of bag ({count(judged.rows, 'row')}, each by trees that have not seen it)",
+        "held out": f"On {count(judged.rows, 'row')} held out from a copy",
+    }[judged.how]
+    return f"{where}: {metric} {score:.4g} (a guess {judged.baseline[metric]:.4g})."

@@ -17,9 +17,9 @@ from typer.core import TyperGroup
 
 import hornbeam as hb
 from hornbeam.cli import compare, demo, evaluate, export, fit, predict, report, show, tune
-from hornbeam.cli.mistakes import Mistake
+from hornbeam.cli.help import Verb
+from hornbeam.cli.mistakes import Mistake, forget_notes, one_line
 from hornbeam.declare.hints import NAMES_ELSEWHERE
-from hornbeam.inside.words import printable
 from hornbeam.warnings import HornbeamWarning
 
 __all__ = ["main", "run"]
@@ -51,15 +51,15 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.main)
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
-app.command("evaluate")(evaluate.evaluate)
-app.command("compare")(compare.compare)
-app.command("tune")(tune.tune)
-app.command("show")(show.show)
-app.command("report")(report.report)
-app.command("export")(export.export)
+app.command("demo", cls=Verb)(demo.main)
+app.command("fit", cls=Verb)(fit.fit)
+app.command("predict", cls=Verb)(predict.predict)
+app.command("evaluate", cls=Verb)(evaluate.evaluate)
+app.command("compare", cls=Verb)(compare.compare)
+app.command("tune", cls=Verb)(tune.tune)
+app.command("show", cls=Verb)(show.show)
+app.command("report", cls=Verb)(report.report)
+app.command("export", cls=Verb)(export.export)
 
 
 def _print_version(wanted: bool) -> None:
@@ -107,6 +107,7 @@ def _end_in_good_order(*_: Any) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one verb and return the exit code."""
+    forget_notes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", HornbeamWarning)
@@ -123,16 +124,12 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _complain(sentence: str, code: int) -> int:
-    print(f"hornbeam: {_one_line(sentence)}", file=sys.stderr)
+    print(f"hornbeam: {one_line(sentence)}", file=sys.stderr)
     return code
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"hornbeam: warning: {_one_line(str(message))}", file=sys.stderr)
-
-
-def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()), limit=None)
+    print(f"hornbeam: warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _about(error: BaseException) -> str:

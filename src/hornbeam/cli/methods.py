@@ -16,7 +16,7 @@ import typer
 import hornbeam as hb
 from hornbeam.data.task import Task
 from hornbeam.declare import Declared, Option, options_of
-from hornbeam.declare.kinds import Choice, Flag, did_you_mean, joined
+from hornbeam.declare.kinds import Choice, Flag, NoneKind, did_you_mean, joined
 from hornbeam.inside.words import printable
 
 __all__ = ["Method", "class_of", "estimator_for", "known_methods", "option_value", "with_option_flags"]
@@ -30,10 +30,17 @@ STEMS = {
     "boosting": "GradientBoosting",
     "adaboost": "AdaBoost",
     "neighbors": "KNeighbors",
+    "stacking": "Stacking",
 }
 ENDINGS: Mapping[Task, str] = {"classification": "Classifier", "regression": "Regressor"}
 # Options whose values are objects of Python, or that need a model from before.
-NOT_FOR_A_SHELL = frozenset({"estimator", "warm_start", "metric_params"})
+NOT_FOR_A_SHELL = frozenset({"estimator", "final_estimator", "levels", "warm_start", "metric_params"})
+# What a stack is made of where nobody says.
+MEMBERS = "forest,extra-trees,boosting"
+# Words in what an option takes that nobody can write in a shell.
+_NO_TEXT = re.compile(
+    r"object|splitter|function|callable|pairs|instance|generator|RandomState", re.IGNORECASE
+)
 
 
 def known_methods() -> dict[str, str]:
@@ -51,13 +58,32 @@ def estimator_for(method: str, task: Task, given: Mapping[str, Any]) -> Any:
     """Make the estimator of a method, with the options that were given as flags."""
     cls = class_of(method, task)
     declared = options_of(cls)
+    texts = dict(given)
+    members = texts.pop("members", None)
     values = {
-        name: _value(declared[name], text) if name in declared else text for name, text in given.items()
+        name: _value(declared[name], text) if name in declared else text for name, text in texts.items()
     }
+    if "levels" in declared:
+        values["levels"] = [_members(members or MEMBERS, task)]
+    elif members is not None:
+        raise typer.BadParameter("--members is an option of --method stacking.")
     try:
         return cls(**values)
     except TypeError as error:  # an option that this method does not take; the message says which do
         raise typer.BadParameter(str(error)) from error
+
+
+def _members(names: str, task: Task) -> list[tuple[str, Any]]:
+    """Make the members of a stack, with their usual settings."""
+    members = []
+    for name in filter(None, map(str.strip, names.split(","))):
+        cls = class_of(name, task)
+        if "levels" in options_of(cls):
+            raise typer.BadParameter("--members: a stack of stacks needs Python.")
+        members.append((name, cls()))
+    if not members:
+        raise typer.BadParameter(f"--members: name some methods, as in {MEMBERS}.")
+    return members
 
 
 def option_value(method: str, task: Task, name: str, text: str) -> Any:
@@ -85,6 +111,9 @@ def class_of(method: str, task: Task) -> type[Declared]:
 
 # --- Flags -------------------------------------------------------------------------------------------------
 
+# By method, the declarations of an option: for classes and for numbers, or for one of them.
+Takers = dict[str, list[Option]]
+
 
 def with_option_flags(verb: Callable[..., None]) -> Callable[..., None]:
     """Replace a verb's `**options` by one flag per option; only those that the user gave arrive in it."""
@@ -104,26 +133,78 @@ def with_option_flags(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flags(*, taken: set[str]) -> Iterator[inspect.Parameter]:
-    takers: dict[str, dict[str, Option]] = {}
+    """Make a flag of every option, those of most methods first, then method by method."""
+    takers: dict[str, Takers] = {}
     for method, stem in known_methods().items():
         for ending in ENDINGS.values():
             for name, declared in options_of(getattr(hb, stem + ending)).items():
-                takers.setdefault(name, {}).setdefault(method, declared)
-    for name, by_method in sorted(takers.items()):
-        if name not in NOT_FOR_A_SHELL and name not in taken:
-            yield inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_flag(name, by_method)
-            )
+                takers.setdefault(name, {}).setdefault(method, []).append(declared)
+    wanted = [name for name in takers if name not in NOT_FOR_A_SHELL and name not in taken]
+    order = list(known_methods())
+
+    def place(name: str) -> tuple[int, list[int], str]:
+        return -len(takers[name]), [order.index(method) for method in takers[name]], name
+
+    flags = [(name, _flag(name, takers[name])) for name in sorted(wanted, key=place)]
+    members = f"The methods that are stacked, in one level. Default: {MEMBERS}."
+    flags.append(("members", _option("--members", "NAME,...", members, "stacking")))
+    for name, annotation in flags:
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _flag(name: str, by_method: Mapping[str, Option]) -> Any:
-    declared = next(iter(by_method.values()))
-    flag, panel = f"--{name.replace('_', '-')}", "Options of the methods"
-    text = f"{declared.help} Taken by {joined(by_method, 'and')}."
+def _flag(name: str, by_method: Takers) -> Any:
+    declared = next(iter(by_method.values()))[0]
+    flag = f"--{name.replace('_', '-')}"
+    text = " ".join(filter(None, [declared.help, _allowed(by_method), _defaults(by_method)]))
+    everybody = len(by_method) == len(known_methods())
+    panel = "all methods" if everybody else joined(by_method, "and")
     if all(isinstance(kind, Flag) for kind in declared.kinds):
         both = f"{flag}/--no-{flag.removeprefix('--')}"
-        return Annotated[bool | None, typer.Option(both, help=text, rich_help_panel=panel)]
-    return Annotated[str | None, typer.Option(flag, metavar="VALUE", help=text, rich_help_panel=panel)]
+        return Annotated[bool | None, typer.Option(both, help=text, rich_help_panel=_panel(panel))]
+    return _option(flag, "VALUE", text, panel)
+
+
+def _option(flag: str, metavar: str, text: str, panel: str) -> Any:
+    return Annotated[
+        str | None, typer.Option(flag, metavar=metavar, help=text, rich_help_panel=_panel(panel))
+    ]
+
+
+def _panel(methods: str) -> str:
+    return f"Options of {methods}"
+
+
+def _allowed(by_method: Takers) -> str:
+    """Say what can be written after a flag; what only Python can give is left out."""
+    phrases: dict[str, None] = {}
+    for declared in (one for each in by_method.values() for one in each):
+        for kind in declared.kinds:
+            if isinstance(kind, Flag):
+                continue
+            words = kind.choices if isinstance(kind, Choice) else kind.phrases
+            if isinstance(kind, NoneKind):
+                words = ("none",)
+            phrases |= dict.fromkeys(word for word in words if not _NO_TEXT.search(word))
+    return f"Takes {joined(phrases, 'or')}." if phrases else ""
+
+
+def _defaults(by_method: Takers) -> str:
+    """Say what holds without the flag, for each method where that differs."""
+    by_default: dict[str, list[str]] = {}
+    for method, declared in by_method.items():
+        words = dict.fromkeys(_shown_default(one.default) for one in declared)
+        by_default.setdefault(" for classes, ".join(words) + " for numbers" * (len(words) > 1), []).append(
+            method
+        )
+    if len(by_default) == 1:
+        return f"Default: {next(iter(by_default))}."
+    parts = [f"{default} ({', '.join(methods)})" for default, methods in by_default.items()]
+    return f"Default: {'; '.join(parts)}."
+
+
+def _shown_default(value: Any) -> str:
+    words = {None: "none", True: "yes", False: "no"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
 # --- Values ------------------------------------------------------------------------------------------------
@@ -147,8 +228,11 @@ def _readings(text: str, declared: Option) -> Iterator[Any]:
     for read in (int, float, json.loads):
         try:
             yield read(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     yield text
-    if "," in text or not any(isinstance(kind, Choice) for kind in declared.kinds):
-        yield text.split(",")
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        yield [int(part) for part in parts]
+    except ValueError:
+        yield parts

@@ -1,7 +1,30 @@
-"""What the user can put right: raised anywhere below a verb, printed by `main.py` as one line."""
+"""What the user is told beside results: mistakes, which `main.py` prints as one line, and notes."""
 
-__all__ = ["Mistake"]
+import sys
+
+from hornbeam.inside.words import printable
+
+__all__ = ["Mistake", "forget_notes", "note", "one_line"]
+
+_noted: set[str] = set()
 
 
 class Mistake(Exception):  # noqa: N818 - it is the user's, and named for what it is
     """A mistake in the data or the files: its text is all the user sees, and the exit code is 1."""
+
+
+def note(sentence: str) -> None:
+    """Say on standard error what was decided for the user; the same only once in a command."""
+    if sentence not in _noted:
+        _noted.add(sentence)
+        print(f"hornbeam: {one_line(sentence)}", file=sys.stderr)
+
+
+def forget_notes() -> None:
+    """Begin a command: everything may be said again."""
+    _noted.clear()
+
+
+def one_line(text: str) -> str:
+    """Write a text on one line, without characters that a terminal would obey."""
+    return printable(" ".join(text.split()), limit=None)

@@ -1,36 +1,99 @@
-"""Model files at the command line: a path comes in, a model goes out, and the columns it needs of a table."""
+"""Model files at the command line: a path comes in, a model goes out, and how its tables are written.
 
-from dataclasses import replace
+`fit` notes in the file what its table was like: the target, what separates cells, which texts are missing.
+`predict` and the others read their tables in the same way, unless a flag says otherwise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
-import hornbeam as hb
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.tables import TableFormat
+from hornbeam.cli.table_format import TableFormat
 from hornbeam.inside.words import count, named
+from hornbeam.io.native import load_with_notes
 
-__all__ = ["ModelFile", "format_for", "load_model", "model_columns", "model_name"]
+__all__ = [
+    "LoadedModel",
+    "ModelFile",
+    "format_for",
+    "load_model",
+    "model_columns",
+    "model_name",
+    "notes_of",
+]
 
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that fit has written.")]
 
 
-def load_model(path: str) -> Any:
-    """Load a model; what is wrong with a file is said by the errors of `load`."""
-    return hb.load(path)
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A model, the target that it was fitted to if the file says so, and how its tables are to be read."""
+
+    fitted: Any
+    target: str | None
+    form: TableFormat
+
+
+def load_model(path: str, form: TableFormat | None = None) -> LoadedModel:
+    """Load a model; what flags leave open about tables, its file may know."""
+    fitted, notes = load_with_notes(path)
+    known = _checked(notes)
+    form = TableFormat() if form is None else form
+    read = replace(
+        form,
+        usual_separator=known.get("separator", ","),
+        decimal=form.decimal or known.get("decimal"),
+        encoding=form.encoding or known.get("encoding"),
+        missing=known.get("missing", ()) if form.missing is None else form.missing,
+        ids=known.get("ids") if form.ids is None else form.ids,
+    )
+    return LoadedModel(fitted, known.get("target"), format_for(fitted, read))
+
+
+def notes_of(target: str, form: TableFormat) -> dict[str, Any]:
+    """Note what a table was like: plain values for a model file."""
+    notes = {
+        "target": target,
+        "separator": form.separator,
+        "decimal": form.decimal,
+        "encoding": form.encoding,
+        "missing": list(form.missing or ()) or None,
+        "ids": list(form.ids or ()) or None,
+    }
+    return {name: value for name, value in notes.items() if value is not None}
+
+
+def _checked(notes: Mapping[str, Any]) -> dict[str, Any]:
+    """Take notes that are what `notes_of` writes; a file may come from a stranger, and others are ignored."""
+    found: dict[str, Any] = {}
+    for name in ("target", "separator", "decimal", "encoding"):
+        if isinstance(notes.get(name), str):
+            found[name] = notes[name]
+    for name in ("missing", "ids"):
+        value = notes.get(name)
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            found[name] = value
+    if len(found.get("separator", ",")) != 1 or found.get("separator") in ('"', "\r", "\n"):
+        del found["separator"]
+    return found
 
 
 def format_for(model: Any, form: TableFormat) -> TableFormat:
-    """Keep as text what was text in the fit, even where all cells happen to look like numbers."""
+    """Keep as text what was text in the fit, and ask for numbers where there were numbers."""
     schema = _schema_of(model)
     if schema is None:
         return form
+    columns = list(zip(schema.names, schema.kinds, schema.categories, strict=True))
     texts = {
         name
-        for name, categories in zip(schema.names, schema.categories, strict=True)
+        for name, _, categories in columns
         if categories and any(isinstance(category, str) for category in categories)
     }
-    return replace(form, text_columns=frozenset(texts))
+    numbers = {name for name, kind, _ in columns if kind == "numeric"}
+    return replace(form.keeping_as_text(texts | set(form.ids or ())), number_columns=frozenset(numbers))
 
 
 def model_name(model: Any) -> str:
@@ -39,10 +102,15 @@ def model_name(model: Any) -> str:
 
 
 def _schema_of(model: Any) -> Any:
-    """Return what a model knows about its columns; of a pipeline, its first step knows."""
+    """Return what a model knows about its columns: of a pipeline its first step, of a stack a member."""
     if hasattr(model, "steps"):
         return getattr(model.steps[0][1], "schema_", None)
-    return getattr(getattr(model, "_model", None), "schema", None)
+    if hasattr(model, "stack_method_"):
+        return next((found for member in model.estimators_[0] if (found := _schema_of(member))), None)
+    try:
+        return getattr(model._model, "schema", None)
+    except AttributeError:
+        return None
 
 
 def model_columns(model: Any, table: Any) -> Any:

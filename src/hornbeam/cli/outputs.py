@@ -33,7 +33,9 @@ __all__ = [
 
 STANDARD = "-"  # standard input, or standard output
 
-Output = Annotated[str, typer.Option("--out", metavar="FILE", help="Where to put the result; - prints it.")]
+Output = Annotated[
+    str, typer.Option("--out", "-o", metavar="FILE", help="Where to put the result; - prints it.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output file if there is one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 

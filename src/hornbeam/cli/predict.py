@@ -3,58 +3,98 @@
 import csv
 import io
 import json as json_format
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 from sklearn.base import is_classifier
 
-from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns, model_name
-from hornbeam.cli.outputs import AsJson, Force, Output, check_output, safe_cell, write_output
-from hornbeam.cli.tables import Data, Missing, Separator, TableFormat, read_batches
+from hornbeam.cli.mistakes import Mistake, note
+from hornbeam.cli.models import LoadedModel, ModelFile, load_model, model_columns, model_name
+from hornbeam.cli.outputs import STANDARD, AsJson, Force, Output, check_output, safe_cell, write_output
+from hornbeam.cli.table_format import TableFormat, reads_tables
+from hornbeam.cli.tables import Data, read_batches
+from hornbeam.inside.words import count, named, printable
 
 __all__ = ["predict"]
 
+Columns = dict[str, list[Any]]
 
+
+@reads_tables
 def predict(
     model: ModelFile,
     data: Data,
     *,
     out: Output = "-",
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Add a column per class: the share the model gives it.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--probabilities/--no-probabilities",
+            help="Add a column per class: the share the model gives it. Default: yes, if there are classes.",
+        ),
+    ] = None,
     force: Force = False,
     json: AsJson = False,
-    separator: Separator = ",",
-    na: Missing = None,
+    form: TableFormat,
 ) -> None:
-    """Predict the target of each row; rows are read and answered in batches."""
+    """Predict the target of each row; columns that --id names come first.
+
+    Rows are read and answered in batches.
+    """
     check_output(out, force=force, inputs=[model, data])
-    fitted = load_model(model)
-    if probabilities and not hasattr(fitted, "predict_proba"):
-        raise typer.BadParameter(f"--probabilities: {model_name(fitted)} predicts numbers, not classes.")
-    batches = read_batches(data, format_for(fitted, TableFormat(separator, na or ())))
-    answers = _answers(fitted, batches, probabilities=probabilities)
+    loaded = load_model(model, form)
+    if probabilities and not hasattr(loaded.fitted, "predict_proba"):
+        raise typer.BadParameter(
+            f"--probabilities: {model_name(loaded.fitted)} predicts numbers, not classes."
+        )
+    wants_shares = hasattr(loaded.fitted, "predict_proba") if probabilities is None else probabilities
+    n_rows = [0]
+    answers = _counted(_answers(loaded, data, form.ids, shares=wants_shares), n_rows)
     write_output(out, _json_lines(answers) if json else _csv_lines(answers))
+    if out != STANDARD:
+        typer.echo(f"{count(n_rows[0], 'prediction')} written to {printable(out, None)}.", err=json)
 
 
-def _answers(model: Any, batches: Iterator[Any], *, probabilities: bool) -> Iterator[dict[str, list[Any]]]:
+def _counted(answers: Iterator[Columns], n_rows: list[int]) -> Iterator[Columns]:
+    for columns in answers:
+        n_rows[0] += len(columns["prediction"])
+        yield columns
+
+
+def _answers(
+    loaded: LoadedModel, data: str, asked_ids: Sequence[str] | None, *, shares: bool
+) -> Iterator[Columns]:
     """Answer batch by batch: columns of the result, by name; an empty batch gives empty columns."""
-    classes = model.classes_.tolist() if probabilities and is_classifier(model) else []
-    for table in batches:
+    model = loaded.fitted
+    classes = model.classes_.tolist() if shares and is_classifier(model) else []
+    for table in read_batches(data, loaded.form):
+        answers: Columns = _ids(table, loaded.form, asked_ids)
         X = model_columns(model, table)
         if X.num_rows == 0:
-            yield {"prediction": [], **{f"probability {label}": [] for label in classes}}
+            yield answers | {"prediction": [], **{f"probability {label}": [] for label in classes}}
             continue
-        answers = {"prediction": model.predict(X).tolist()}
+        answers["prediction"] = model.predict(X).tolist()
         if classes:
-            shares = model.predict_proba(X)
-            answers |= {f"probability {label}": shares[:, k].tolist() for k, label in enumerate(classes)}
+            given = model.predict_proba(X)
+            answers |= {f"probability {label}": given[:, k].tolist() for k, label in enumerate(classes)}
         yield answers
 
 
-def _csv_lines(answers: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
+def _ids(table: Any, form: TableFormat, asked: Sequence[str] | None) -> Columns:
+    """Copy the columns that name a row; only those that a flag asks for have to be there."""
+    found: Columns = {}
+    for name in form.ids or ():
+        if name in table.column_names:
+            found[name] = table.column(name).to_pylist()
+        elif asked:
+            raise Mistake(f"There is no column {named(name)} for --id.")
+        else:
+            note(f"The model was fitted with {named(name)} as an id; these rows have no such column.")
+    return found
+
+
+def _csv_lines(answers: Iterator[Columns]) -> Iterator[bytes]:
     for number, columns in enumerate(answers):
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -65,9 +105,9 @@ def _csv_lines(answers: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
         yield text.getvalue().encode("utf-8")
 
 
-def _json_lines(answers: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
+def _json_lines(answers: Iterator[Columns]) -> Iterator[bytes]:
     """Write one JSON object per row."""
     for columns in answers:
         rows = zip(*columns.values(), strict=True)
-        lines = [json_format.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows]
+        lines = [json_format.dumps(dict(zip(columns, row, strict=True)), default=str) + "\n" for row in rows]
         yield "".join(lines).encode("ascii")

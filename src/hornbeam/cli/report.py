@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from hornbeam.cli.evaluate import rows_with_answers
+from hornbeam.cli.evaluate import known_target, rows_with_answers
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.models import ModelFile, format_for, load_model
+from hornbeam.cli.models import ModelFile, load_model
 from hornbeam.cli.outputs import STANDARD, Force, check_output, write_output
-from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
-from hornbeam.cli.targets import Target
+from hornbeam.cli.table_format import TableFormat, reads_tables
+from hornbeam.cli.tables import Data
+from hornbeam.cli.targets import KnownTarget
 from hornbeam.inside.words import printable
 
 __all__ = ["report"]
@@ -18,11 +19,12 @@ __all__ = ["report"]
 N_FOLDS = 5
 
 
+@reads_tables
 def report(
     model: ModelFile,
     data: Data,
     *,
-    target: Target,
+    target: KnownTarget = None,
     train: Annotated[
         str | None,
         typer.Option("--train", metavar="FILE", help="The rows the model was fitted on; DATA are then new."),
@@ -32,11 +34,10 @@ def report(
     ] = False,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE", help="The page; MODEL.html if left out, - prints it."),
+        typer.Option("--out", "-o", metavar="FILE", help="The page; MODEL.html if left out, - prints it."),
     ] = None,
     force: Force = False,
-    separator: Separator = ",",
-    na: Missing = None,
+    form: TableFormat,
 ) -> None:
     """Write a page about a model: its score and error bar, its errors, what matters, its trees.
 
@@ -49,19 +50,19 @@ def report(
 
     place = out or str(Path(model).with_suffix(".html"))
     check_output(place, force=force, inputs=[model, data, *([train] if train else [])])
-    fitted = load_model(model)
-    form = format_for(fitted, TableFormat(separator, na or ()))
-    X, y = rows_with_answers(fitted, data, target, form)
-    X_train, y_train = (None, None) if train is None else rows_with_answers(fitted, train, target, form)
+    loaded = load_model(model, form)
+    asked = known_target(loaded, target)
+    X, y = rows_with_answers(loaded, data, asked)
+    X_train, y_train = (None, None) if train is None else rows_with_answers(loaded, train, asked)
     try:
         facts = gather(
-            fitted,
+            loaded.fitted,
             X,
             y,
             X_train=X_train,
             y_train=y_train,
             cv=None if new else N_FOLDS,
-            target_name=target,
+            target_name=asked,
             seed=0,
         )
     except TypeError as error:  # a model that predicts neither classes nor numbers

@@ -1,6 +1,7 @@
 """How good a model is, in numbers, and what a guess without any model would reach.
 
-Classes: accuracy, balanced accuracy, log loss. Numbers: R^2, root mean squared and mean absolute error. The
+Classes: accuracy, balanced accuracy, the area under the ROC curve (of more than two classes the mean over
+them, each against the rest), log loss. Numbers: R^2, root mean squared and mean absolute error. The
 first score is the one to look at.
 """
 
@@ -8,34 +9,37 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score, root_mean_squared_error
 
 from hornbeam.baseline import Baseline
 
-__all__ = ["baseline_scores", "scores_of"]
+__all__ = ["baseline_scores", "scores_of", "scores_of_numbers", "scores_of_shares"]
 
 
 def scores_of(model: Any, X: Any, y: Any) -> dict[str, float]:
     """Score a model on rows with known answers."""
     if not is_classifier(model):
-        return _number_scores(model.predict(X), y)
-    # A large forest takes its time: it is asked once. The answer is the class of the largest share, the first
-    # of equals, as in `predict`.
-    shares = model.predict_proba(X)
-    predicted = model.classes_[np.argmax(shares, axis=1)]
-    return _class_scores(predicted, y, _codes(model.classes_, y), shares)
+        return scores_of_numbers(model.predict(X), y)
+    # A large forest takes its time: it is asked once.
+    return scores_of_shares(model.classes_, model.predict_proba(X), y)
+
+
+def scores_of_shares(classes: Any, shares: Any, y: Any) -> dict[str, float]:
+    """Score class shares; the answer is the class of the largest, the first of equals, as in `predict`."""
+    return _class_scores(classes[np.argmax(shares, axis=1)], y, _codes(classes, y), shares)
 
 
 def baseline_scores(guess: Baseline, y: Any) -> dict[str, float]:
     """Score the guess that needs no columns on the same rows."""
     predicted = np.broadcast_to(np.asarray(guess.answer), len(y))
     if guess.classes is None or guess.shares is None:
-        return _number_scores(predicted, y)
+        return scores_of_numbers(predicted, y)
     shares = np.broadcast_to(guess.shares, (len(y), len(guess.shares)))
     return _class_scores(predicted, y, _codes(guess.classes, y), shares)
 
 
-def _number_scores(predicted: Any, y: Any) -> dict[str, float]:
+def scores_of_numbers(predicted: Any, y: Any) -> dict[str, float]:
+    """Score predicted numbers."""
     scores = {
         "RMSE": float(root_mean_squared_error(y, predicted)),
         "MAE": float(mean_absolute_error(y, predicted)),
@@ -58,6 +62,20 @@ def _class_scores(predicted: Any, y: Any, codes: Any, shares: Any) -> dict[str, 
         hits = np.bincount(within, weights=right, minlength=len(there)) / np.bincount(within)
         given = shares[np.arange(len(y)), codes]
         # A share of 0 counts as the smallest above it.
-        loss = -np.mean(np.log(np.clip(given, np.finfo(np.float64).eps, 1.0)))
-        scores |= {"balanced accuracy": float(np.mean(hits)), "log loss": float(loss)}
+        loss = (
+            np.mean(-np.log(np.clip(given, np.finfo(np.float64).eps, 1.0))) + 0.0
+        )  # and no loss is 0, not -0
+        scores["balanced accuracy"] = float(np.mean(hits))
+        if len(there) == shares.shape[1] > 1:
+            scores["AUC"] = _area(codes, shares)
+        scores["log loss"] = float(loss)
     return scores
+
+
+def _area(codes: Any, shares: Any) -> float:
+    """Return the share of pairs, one row of a class and one of another, that are in the right order."""
+    areas = [
+        roc_auc_score(codes == k, shares[:, k])
+        for k in ([1] if shares.shape[1] == 2 else range(shares.shape[1]))
+    ]
+    return float(np.mean(areas))

@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.models import ModelFile, format_for, load_model, model_columns, model_name
+from hornbeam.cli.models import LoadedModel, ModelFile, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
-from hornbeam.cli.tables import Missing, Separator, TableFormat, read_table
+from hornbeam.cli.table_format import TableFormat, reads_tables
+from hornbeam.cli.tables import read_table
 from hornbeam.cli.targets import read_learning_rows
 from hornbeam.inside.ask import Question, next_question
 from hornbeam.inside.rules import write_rules
@@ -23,6 +25,7 @@ MOST_IMPORTANT = 10  # features listed for an ensemble
 Style = Literal["text", "lines", "formula"]
 
 
+@reads_tables
 def show(
     model: ModelFile,
     *,
@@ -30,7 +33,12 @@ def show(
         int | None, typer.Option("--tree", metavar="N", help="Which tree of an ensemble, from 0.")
     ] = None,
     rules: Annotated[
-        Style, typer.Option("--rules", help="The whole tree, a line per leaf, or a formula per answer.")
+        Style,
+        typer.Option(
+            "--rules",
+            metavar="text|lines|formula",
+            help="The whole tree, a line per leaf, or a formula per answer.",
+        ),
     ] = "text",
     explain: Annotated[
         str | None,
@@ -55,18 +63,17 @@ def show(
         int, typer.Option("--node", metavar="N", min=0, help="Which node, as export numbers them.")
     ] = 0,
     json: AsJson = False,
-    separator: Separator = ",",
-    na: Missing = None,
+    form: TableFormat,
 ) -> None:
     """Show what a model has learned: its tree, its rules, why a row gets its answer, a node's candidates."""
-    fitted = load_model(model)
-    form = format_for(fitted, TableFormat(separator, na or ()))
+    loaded = load_model(model, form)
+    fitted = loaded.fitted
     if ask:
         shown = _ask(fitted, tree)
     elif splits is not None:
-        shown = _splits(fitted, splits, target, node, form)
+        shown = _splits(loaded, splits, target, node)
     elif explain is not None:
-        shown = {"row": row, "explanation": _explanation(fitted, explain, row, form)}
+        shown = {"row": row, "explanation": _explanation(fitted, explain, row, loaded.form)}
     else:
         shown = _description(fitted, tree, rules)
     if json:
@@ -108,15 +115,16 @@ def _ask(model: Any, number: int | None) -> dict[str, Any]:
     return {"asked": known, "answer": question.outcome, "explanation": str(question)}
 
 
-def _splits(model: Any, data: str, target: str | None, node: int, form: TableFormat) -> dict[str, Any]:
+def _splits(loaded: LoadedModel, data: str, target: str | None, node: int) -> dict[str, Any]:
     """List the tests that a node could have asked of some rows, the best first."""
+    model, target = loaded.fitted, target or loaded.target
     if not hasattr(model, "split_table"):
         raise Mistake(f"{model_name(model)} is no single tree: only these can list the tests of a node.")
     if target is None:
         raise typer.BadParameter("--splits needs --target: the column that holds the right answers.")
     if node >= model.tree_.node_count:
         raise Mistake(f"There is no node {node}: the tree has {count(model.tree_.node_count, 'node')}.")
-    X, y = read_learning_rows(data, target, form)
+    X, y = read_learning_rows(data, target, replace(loaded.form, ids=None))
     table = model.split_table(model_columns(model, X), y, node)
     return {"node": node, "splits": sorted(table.to_dict("records"), key=lambda split: split["score"])}
 

@@ -1,69 +1,46 @@
-"""Tables from CSV and Parquet files: a path or `-` comes in, Arrow tables go out.
+"""Tables from files: a path or `-` comes in, Arrow tables go out.
 
-A CSV file is read as text first and given types afterwards, column by column: a column in which every cell
-that is not empty is a number becomes numeric, all others stay text as they are. Only the empty cell is
-missing; "None", "NA" and "nan" are values of a text column unless `--na` says otherwise. Rows with too few or
-too many cells are refused rather than filled up.
-
-`read_table` returns everything; `read_batches` goes through a file of any length in bounded memory.
+A CSV file is read as text first and given types afterwards, column by column (`column_types.py`); Parquet and
+Feather have types, and so have lines of JSON. `read_table` returns everything; `read_batches` goes through a
+file of any length in bounded memory.
 """
 
-import csv
-import gzip
 import io
 import itertools
+import json
 import mmap
 import os
-import sys
 import warnings
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Annotated, Any
-
-import typer
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from hornbeam._optional import require
+from hornbeam.cli.column_types import refuse_nan, typed
+from hornbeam.cli.csv_files import (
+    LONGEST_LINE,
+    blaming,
+    csv_batches,
+    csv_options,
+    line_of_row,
+    read_header,
+    refuse_open_quote,
+    without_unnamed,
+)
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.outputs import STANDARD
-from hornbeam.cli.pipes import endable
+from hornbeam.cli.opening import STANDARD, opened, refuse_other_files, starts_as
+from hornbeam.cli.recoding import as_utf8_lines
+from hornbeam.cli.table_format import Data, TableFormat
 from hornbeam.declare.kinds import did_you_mean
 from hornbeam.inside.words import named, printable
-from hornbeam.warnings import DataWarning
 
-__all__ = ["Data", "Missing", "Separator", "TableFormat", "read_batches", "read_table", "take_column"]
+__all__ = ["Data", "TableFormat", "read_batches", "read_table", "take_column"]
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file; - reads standard input.")]
-Separator = Annotated[str, typer.Option("--separator", metavar="CHAR", help="What separates CSV cells.")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option("--na", metavar="TEXT", help="A text that means missing, as the empty cell does."),
-]
-
-FIRST_ROWS = 2**16  # bytes, from which the types of columns are guessed
-LONGEST_LINE = 2**24  # bytes; more is no table, and would have to be held in memory
-BLOCK = 2**20  # bytes that one core reads at a time, where lines are shorter
-STREAMED = 2**22  # bytes of a batch, of which Arrow reads many ahead; a line may be so long where rows stream
-PARQUET_MARK = b"PAR1"
-NUMBER = r"^\s*[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
-DECIMAL_COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
-SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
-
-
-@dataclass(frozen=True)
-class TableFormat:
-    """How a table is to be read: what separates cells, what is missing, and which columns stay text."""
-
-    separator: str = ","
-    missing: Sequence[str] = ()
-    text_columns: Collection[str] = field(default_factory=frozenset)
-
-    def __post_init__(self) -> None:
-        if len(self.separator) != 1 or not self.separator.isascii() or self.separator in '"\r\n':
-            raise typer.BadParameter(
-                f"--separator must be one character, such as ';'; got {printable(self.separator)!r}. "
-                "For a tab write $'\\t'."
-            )
+_FIRST_ROWS = 2**16  # bytes, from which the types of columns are guessed
+_BLOCK = 2**20  # bytes that one core reads at a time, where lines are shorter
+_STREAMED = (
+    2**22
+)  # bytes of a batch, of which Arrow reads many ahead; a line may be so long where rows stream
+_INDEX_OF_PANDAS = "__index_level_0__"
 
 
 def read_table(path: str, form: TableFormat) -> Any:
@@ -72,27 +49,59 @@ def read_table(path: str, form: TableFormat) -> Any:
     quickly_read = _read_as_it_begins(path, form)
     if quickly_read is not None:
         return quickly_read
-    with _opened(path) as stream:
+    with opened(path) as stream:
         names, batches = _raw_batches(path, stream, form)
         tables = [arrow.Table.from_batches([batch]) for batch in batches]
     table = arrow.concat_tables(tables) if tables else _empty(names)
-    _refuse_open_quote(path, table, form)
-    return _typed(table, form)
+    refuse_open_quote(path, table, form)
+    return typed(_wanted(path, table, form), form, _places(path, form, 0))
 
 
 def read_batches(path: str, form: TableFormat) -> Iterator[Any]:
     """Go through a table a few thousand rows at a time; at least one table comes, be it empty."""
     arrow = require("pyarrow", purpose="Reading tables")
-    with _opened(path) as stream:
-        names, batches = _raw_batches(path, stream, form, STREAMED)
+    with opened(path) as stream:
+        names, batches = _raw_batches(path, stream, form, _STREAMED)
         first = next(batches, None)
         if first is None:
-            yield _empty(names)
+            yield _wanted(path, _empty(names), form)
             return
+        n_rows = 0
         for batch in itertools.chain([first], batches):
             table = arrow.Table.from_batches([batch])
-            yield _typed(table, form)
-    _refuse_open_quote(path, table, form)
+            yield typed(_wanted(path, table, form), form, _places(path, form, n_rows))
+            n_rows += table.num_rows
+    refuse_open_quote(path, table, form)
+
+
+def _places(path: str, form: TableFormat, n_before: int) -> Callable[[int], str]:
+    """Return a function that says where in the file a row of a batch is."""
+
+    def where(row: int) -> str:
+        shown, number = printable(path, None), n_before + row
+        if path != STANDARD:
+            with opened(path) as raw:
+                if starts_as(raw) == "csv":
+                    separator = read_header(path, as_utf8_lines(path, raw, form), form).separator
+                    line = line_of_row(path, form, separator, number)
+                    return f"{shown}, line {line}" if line is not None else f"{shown}, data row {number + 1}"
+        return f"{shown}, data row {number + 1}"
+
+    return where
+
+
+def _wanted(path: str, table: Any, form: TableFormat) -> Any:
+    """Leave out columns that are numbers of rows, and those that the user drops."""
+    names = without_unnamed(path, table.column_names)
+    gone = [name for name in table.column_names if name not in names]
+    if _INDEX_OF_PANDAS in names:
+        gone.append(_INDEX_OF_PANDAS)
+    there = set(table.column_names)
+    for name in form.drop:
+        if name not in there:
+            raise Mistake(f"There is no column {named(name)} for --drop. {_columns_there(name, table)}")
+    dropped = set(gone) | set(form.drop)
+    return table.select([name for name in table.column_names if name not in dropped])
 
 
 def take_column(table: Any, name: str, *, flag: str) -> tuple[Any, Any]:
@@ -103,72 +112,85 @@ def take_column(table: Any, name: str, *, flag: str) -> tuple[Any, Any]:
 
 
 def _columns_there(name: str, table: Any) -> str:
-    there = table.column_names
+    there = [each for each in table.column_names if each.strip()]
     if len(there) == 1:
-        other = next((shown for mark, shown in SEPARATORS.items() if mark in there[0]), None)
-        hint = f" If {other} separates the columns, say so with --separator." if other else ""
-        return f"The only column is {named(there[0])}.{hint}"
+        return f"The only column is {named(there[0])}. If that should be several, see --separator."
     return did_you_mean(name, there) or f"The columns are: {', '.join(map(named, there[:12]))}" + (
         ", ..." if len(there) > 12 else "."
     )
 
 
-# --- Files ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    """Open a file to read, decompressed; standard input is not ours to close."""
-    if path == STANDARD:
-        with endable(sys.stdin.buffer) as standard:
-            yield standard if hasattr(standard, "peek") else io.BufferedReader(standard)
-        return
-    with open(path, "rb") as opened, endable(opened) as file:
-        if path.endswith(".gz"):
-            with gzip.open(file) as unpacked, io.BufferedReader(unpacked) as stream:
-                yield stream
-        else:
-            yield file
+# --- Formats -----------------------------------------------------------------------------------------------
 
 
 def _raw_batches(
     path: str, stream: Any, form: TableFormat, block: int = LONGEST_LINE
 ) -> tuple[list[str], Iterator[Any]]:
-    """Read either format: the column names, and the batches, in which CSV cells are still text."""
-    # A look at the first bytes tells the formats apart; standard input cannot be rewound.
-    if stream.peek(len(PARQUET_MARK))[: len(PARQUET_MARK)] == PARQUET_MARK:
-        return _parquet(path, stream)
-    return _csv(path, stream, form, block)
+    """Read any format: the column names, and the batches, in which CSV cells are still text."""
+    kind = starts_as(stream)
+    if kind == "csv":
+        refuse_other_files(path, stream)
+        return csv_batches(path, stream, form, block)
+    if kind == "json":
+        return _json_lines(path, as_utf8_lines(path, stream, form))
+    with blaming(path, form):
+        seekable = stream if stream.seekable() else io.BytesIO(stream.read())
+        if kind == "feather":
+            table = require("pyarrow.feather", purpose="Reading Feather").read_table(seekable)
+            return table.column_names, iter(table.to_batches())
+        file = require("pyarrow.parquet", purpose="Reading Parquet").ParquetFile(seekable)
+    return file.schema_arrow.names, _guarded(path, form, file.iter_batches())
 
 
-def _parquet(path: str, stream: Any) -> tuple[list[str], Iterator[Any]]:
-    parquet = require("pyarrow.parquet", purpose="Reading Parquet")
-    with _blaming(path, TableFormat()):
-        file = parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
-    return file.schema_arrow.names, _guarded(path, file.iter_batches())
+def _guarded(path: str, form: TableFormat, batches: Iterator[Any]) -> Iterator[Any]:
+    with blaming(path, form):
+        yield from batches
 
 
-def _csv(path: str, stream: Any, form: TableFormat, block: int) -> tuple[list[str], Iterator[Any]]:
-    arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
-    names = _header(path, stream, form)
-    if not stream.peek(1):
-        return names, iter(())
-    ragged: list[Any] = []
+def _json_lines(path: str, stream: Any) -> tuple[list[str], Iterator[Any]]:
+    """Read a JSON object per line, or a list of objects: a column for every name that occurs."""
+    arrow = require("pyarrow", purpose="Reading JSON")
+    shown = printable(path, None)
+    rows: list[Any] = []
+    try:
+        if stream.peek(1)[:1].isspace() or stream.peek(1)[:1] == b"[":
+            rows = _objects(json.loads(stream.read()))
+        else:
+            for line in filter(bytes.strip, stream):
+                rows += _objects(json.loads(line))
+    except RecursionError:
+        raise Mistake(f"{shown}: JSON is nested too deeply to be a table.") from None
+    except ValueError as error:
+        place = f", after row {len(rows)}," if rows else ""
+        raise Mistake(f"{shown}{place} is not JSON, an object per line: {error}.") from None
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not names:
+        raise Mistake(f"{shown} holds no columns: write one JSON object per row.")
+    columns = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        nested = next((i for i, value in enumerate(values) if isinstance(value, dict | list)), None)
+        if nested is not None:
+            raise Mistake(
+                f"{shown}, row {nested + 1}: {named(name)} holds {printable(values[nested])}, no value."
+            )
+        try:
+            columns[name] = arrow.array(values)
+        except (arrow.ArrowException, OverflowError, UnicodeEncodeError):
+            raise Mistake(
+                f"{shown}: {named(name)} holds values of several kinds, or too large ones."
+            ) from None
+    return names, iter(arrow.table(columns).to_batches())
 
-    def remember(row: Any) -> str:
-        ragged.append(row)
-        return "error"
 
-    # One thread: only then does a ragged row know its number.
-    options = _csv_options(names, form, use_threads=False)
-    options["parse_options"].invalid_row_handler = remember
-    options["read_options"].block_size = block
+def _objects(document: Any) -> list[Any]:
+    rows = document if isinstance(document, list) else [document]
+    if not all(isinstance(row, dict) for row in rows):
+        raise ValueError('a row must be an object, as in {"age": 31}')
+    return rows
 
-    def batches() -> Iterator[Any]:
-        with _blaming(path, form, ragged, longest=block):
-            yield from arrow_csv.open_csv(stream, **options)
 
-    return names, batches()
+# --- CSV on all cores --------------------------------------------------------------------------------------
 
 
 def _read_as_it_begins(path: str, form: TableFormat) -> Any:
@@ -179,37 +201,45 @@ def _read_as_it_begins(path: str, form: TableFormat) -> Any:
     """
     arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
     arrow = require("pyarrow", purpose="Reading CSV")
-    if path == STANDARD or not os.path.isfile(path):
+    types = _types_as_it_begins(path, form) if path != STANDARD and os.path.isfile(path) else None
+    if not types:
         return None
-    with _opened(path) as stream:
-        if stream.peek(len(PARQUET_MARK))[: len(PARQUET_MARK)] == PARQUET_MARK:
-            return None
-        names = _header(path, stream, form)
-        options = _csv_options(names, form)
-        try:
-            begin = arrow_csv.read_csv(io.BytesIO(b"".join(stream.readlines(FIRST_ROWS))), **options)
-        except arrow.ArrowInvalid:
-            return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said later, if it is still so when all rows are read
-        try:
-            types = {field.name: field.type for field in _typed(begin, form).schema}
-        except Mistake:
-            return None
-    with _opened(path) as stream:
-        _header(path, stream, form)
+    with opened(path) as raw:
+        stream = as_utf8_lines(path, raw, form)
+        options = csv_options(read_header(path, stream, form), form)
         options["convert_options"].column_types = types
-        options["parse_options"].newlines_in_values = _may_have_long_cells(path)
-        options["read_options"].block_size = BLOCK
+        options["convert_options"].include_columns = list(types)
+        options["parse_options"].newlines_in_values = not form.is_utf8 or _may_have_long_cells(path)
+        options["read_options"].block_size = _BLOCK
         try:
             table = arrow_csv.read_csv(stream, **options)
         except arrow.ArrowInvalid:
             return None
-    _refuse_open_quote(path, table, form)
-    for name in names:
-        if types[name] == arrow.float64():
-            _refuse_nan(table.column(name), name)
-    return _typed(table, form)
+    refuse_open_quote(path, table, form)
+    for name, kind in types.items():
+        if kind == arrow.float64():
+            refuse_nan(table.column(name), name)
+    return typed(table, form, _places(path, form, 0))
+
+
+def _types_as_it_begins(path: str, form: TableFormat) -> dict[str, Any] | None:
+    """Read the types of its columns off the first rows of a CSV file; None where that goes wrong."""
+    arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
+    arrow = require("pyarrow", purpose="Reading CSV")
+    with opened(path) as raw:
+        if starts_as(raw) != "csv":
+            return None
+        refuse_other_files(path, raw)
+        stream = as_utf8_lines(path, raw, form)
+        options = csv_options(read_header(path, stream, form), form)
+        rows = b"".join(stream.readlines(_FIRST_ROWS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said later, if it is still so when all rows are read
+        try:
+            begin = _wanted(path, arrow_csv.read_csv(io.BytesIO(rows), **options), form)
+            return {field.name: field.type for field in typed(begin, form, str).schema}
+        except (arrow.ArrowInvalid, Mistake):
+            return None
 
 
 def _may_have_long_cells(path: str) -> bool:
@@ -220,206 +250,6 @@ def _may_have_long_cells(path: str) -> bool:
         return content.find(b'"') >= 0
 
 
-def _csv_options(names: Sequence[str], form: TableFormat, **reading: Any) -> dict[str, Any]:
-    """Say how Arrow is to read what follows the header: cells as texts."""
-    arrow_csv = require("pyarrow.csv", purpose="Reading CSV")
-    arrow = require("pyarrow", purpose="Reading CSV")
-    return {
-        "read_options": arrow_csv.ReadOptions(column_names=names, block_size=LONGEST_LINE, **reading),
-        "parse_options": arrow_csv.ParseOptions(
-            delimiter=form.separator,
-            newlines_in_values=True,
-            ignore_empty_lines=len(names) > 1,  # else an empty line is a row with a missing value
-        ),
-        "convert_options": arrow_csv.ConvertOptions(
-            column_types={name: arrow.string() for name in names},
-            strings_can_be_null=True,
-            null_values=["", *form.missing],
-        ),
-    }
-
-
-def _header(path: str, stream: Any, form: TableFormat) -> list[str]:
-    """Take the first line, which may go over several where a name in quotes holds a line break."""
-    line = stream.readline(LONGEST_LINE)
-    while line.count(b'"') % 2 and len(line) < LONGEST_LINE and (more := stream.readline(LONGEST_LINE)):
-        line += more
-    shown = printable(path, None)
-    if line.count(b'"') % 2 and len(line) < LONGEST_LINE:
-        raise Mistake(f"{shown}: a quote in the first line is not closed.")
-    if len(line) >= LONGEST_LINE:
-        raise Mistake(f"{shown}: the first line is longer than {LONGEST_LINE // 2**20} MB; is this CSV?")
-    try:
-        text = line.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Mistake(f"{shown} is not in UTF-8: save it as UTF-8 CSV.") from None
-    if "\0" in text:
-        raise Mistake(f"{shown}: the first line holds a NUL character; save the file as UTF-8 CSV.")
-    names = next(csv.reader([text.rstrip("\r\n")], delimiter=form.separator), [])
-    if not names:
-        raise Mistake(f"{shown} is empty: a line of column names and a row of values are the least.")
-    for position, name in enumerate(names):
-        if not name.strip():
-            raise Mistake(f"{shown}: column {position + 1} has no name in the first line.")
-        if name in names[:position]:
-            raise Mistake(f"{shown}: two columns are called {named(name)}; give each a name of its own.")
-    return names
-
-
-def _guarded(path: str, batches: Iterator[Any]) -> Iterator[Any]:
-    with _blaming(path, TableFormat()):
-        yield from batches
-
-
-@contextmanager
-def _blaming(
-    path: str, form: TableFormat, ragged: Sequence[Any] = (), *, longest: int = LONGEST_LINE
-) -> Iterator[None]:
-    """Put Arrow's complaints into words of a user, with the name of the file."""
-    arrow = require("pyarrow", purpose="Reading tables")
-    shown = printable(path, None)
-    try:
-        yield
-    except arrow.ArrowInvalid as error:
-        if ragged:
-            row = ragged[0]
-            line = _first_ragged_line(path, form, row.expected_columns)
-            place = f"data row {row.number}" if line is None else f"line {line}"
-            hint = " Is a quote not closed?" if row.text.count('"') % 2 else ""
-            raise Mistake(
-                f"{shown}: {place} has {row.actual_columns} cell(s), but there are "
-                f"{row.expected_columns} columns: {printable(row.text)!r}.{hint}"
-            ) from None
-        text = str(error)
-        if "invalid UTF8" in text:
-            raise Mistake(f"{shown} is not in UTF-8: save it as UTF-8 CSV.") from None
-        if "straddling" in text:
-            raise Mistake(
-                f"{shown}: a line is longer than {longest // 2**20} MB; is a quote not closed?"
-            ) from None
-        raise Mistake(f"{shown}: {printable(text, 200)}") from None
-
-
-def _refuse_open_quote(path: str, table: Any, form: TableFormat) -> None:
-    """Refuse a last cell that has swallowed all lines after a quote that nobody closed.
-
-    In any other column such a quote leaves a row with too few cells. Of standard input, which cannot be read
-    again, a last cell that ends with a line break is taken for one.
-    """
-    if table.num_rows == 0:
-        return
-    last = table.column(table.num_columns - 1)[-1].as_py()
-    if not isinstance(last, str) or "\n" not in last:
-        return
-    if last.endswith("\n") if path == STANDARD else _ends_within_quotes(path, form):
-        begin = printable(last.partition("\n")[0])
-        raise Mistake(
-            f"{printable(path, None)}: a quote is not closed; the cell that begins with {begin!r} goes on to "
-            "the end of the file."
-        )
-
-
-def _ends_within_quotes(path: str, form: TableFormat) -> bool:
-    with _opened(path) as stream:
-        if stream.peek(len(PARQUET_MARK))[: len(PARQUET_MARK)] == PARQUET_MARK:
-            return False
-        with io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
-            try:
-                for _ in csv.reader(text, delimiter=form.separator, strict=True):
-                    pass
-            except csv.Error as error:
-                return "end of data" in str(error)
-    return False
-
-
-def _first_ragged_line(path: str, form: TableFormat, n_columns: int) -> int | None:
-    """Find the line on which the first row with too few or too many cells begins; standard input has gone.
-
-    Rows are no lines: a cell in quotes may go over several, and empty lines are no rows.
-    """
-    if path == STANDARD:
-        return None
-    with _opened(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as text:
-        rows = csv.reader(text, delimiter=form.separator)
-        begin = 1
-        try:
-            for cells in rows:
-                if cells and len(cells) != n_columns:
-                    return begin
-                begin = rows.line_num + 1
-        except csv.Error:  # a cell beyond all bounds: Arrow has counted the rows at least
-            return None
-    return None
-
-
-# --- Types of columns --------------------------------------------------------------------------------------
-
-
 def _empty(names: Sequence[str]) -> Any:
     arrow = require("pyarrow", purpose="Reading tables")
     return arrow.table({name: arrow.array([], arrow.string()) for name in names})
-
-
-def _typed(table: Any, form: TableFormat) -> Any:
-    """Turn texts into numbers, in columns where that is possible for all of them."""
-    arrow = require("pyarrow", purpose="Reading tables")
-    for position, name in enumerate(table.column_names):
-        column = table.column(position)
-        if column.type == arrow.string() and name not in form.text_columns:
-            table = table.set_column(position, name, _as_numbers(column, name))
-    return table
-
-
-def _as_numbers(column: Any, name: str) -> Any:
-    """Return a column of numbers, or the column as it is: then it is one of texts."""
-    arrow = require("pyarrow", purpose="Reading tables")
-    compute = require("pyarrow.compute", purpose="Reading tables")
-    values = compute.drop_null(column)
-    # The first value gives most columns of text away, and "nan", "inf" and "0x1F" with them.
-    if len(values) == 0 or not _matching(values.slice(0, 1), f"{NUMBER}|{DECIMAL_COMMA}")[0].as_py():
-        return column
-    trimmed = compute.utf8_trim_whitespace(column)
-    for kind in (arrow.int64(), arrow.float64()):
-        try:
-            numbers = compute.cast(trimmed, kind)
-        except arrow.ArrowInvalid:
-            continue
-        if kind == arrow.float64():
-            _refuse_nan(numbers, name)
-        return numbers
-    _explain_texts_among_numbers(values, name)
-    return column
-
-
-def _refuse_nan(numbers: Any, name: str) -> None:
-    compute = require("pyarrow.compute", purpose="Reading tables")
-    if compute.any(compute.is_nan(numbers)).as_py():
-        raise Mistake(f"Column {named(name)} holds 'nan' among numbers; if missing is meant, say --na nan.")
-
-
-def _explain_texts_among_numbers(values: Any, name: str) -> None:
-    """Say why a column that begins with a number is none of numbers."""
-    compute = require("pyarrow.compute", purpose="Reading tables")
-    if compute.all(_matching(values, DECIMAL_COMMA)).as_py():
-        example = printable(values[0].as_py())
-        raise Mistake(
-            f"Column {named(name)} holds numbers with a decimal comma, such as {example!r}: "
-            "write them with a point."
-        )
-    is_number = _matching(values, NUMBER)
-    if compute.mean(is_number).as_py() < 0.5:
-        return
-    odd = values.filter(compute.invert(is_number))
-    if len(odd):
-        example = printable(odd[0].as_py())
-        warnings.warn(
-            f"Column {named(name)} is taken as text, because of {example!r} among its numbers. "
-            "If that means missing, say so with --na.",
-            DataWarning,
-            stacklevel=2,
-        )
-
-
-def _matching(values: Any, pattern: str) -> Any:
-    compute = require("pyarrow.compute", purpose="Reading tables")
-    return compute.match_substring_regex(values, pattern)

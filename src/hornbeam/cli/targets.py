@@ -6,26 +6,54 @@ import typer
 
 from hornbeam._optional import require
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.tables import TableFormat, read_table, take_column
+from hornbeam.cli.table_format import TableFormat
+from hornbeam.cli.tables import read_table, take_column
 from hornbeam.data.task import Task, task_of
 from hornbeam.inside.words import count, named, printable
 
-__all__ = ["Target", "TaskChoice", "read_learning_rows", "target_values", "task_for"]
+__all__ = [
+    "KnownTarget",
+    "Target",
+    "TaskChoice",
+    "read_learning_rows",
+    "target_values",
+    "task_for",
+    "without_ids",
+]
 
 Target = Annotated[str, typer.Option("--target", metavar="COLUMN", help="The column to predict.")]
+KnownTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="COLUMN",
+        help="The column with the right answers; the model file knows, as a rule.",
+    ),
+]
 TaskChoice = Annotated[
     Task | None,
-    typer.Option("--task", help="Classes or numbers; the target decides if left out."),
+    typer.Option(
+        "--task",
+        metavar="classification|regression",
+        help="Classes or numbers; the target decides if left out.",
+    ),
 ]
 
 
 def read_learning_rows(data: str, target: str, form: TableFormat) -> tuple[Any, Any]:
     """Read a table and split it into the columns to learn from and the target."""
-    X, column = take_column(read_table(data, form), target, flag="--target")
+    X, column = take_column(without_ids(read_table(data, form), form), target, flag="--target")
     if X.num_rows == 0 or X.num_columns == 0:
         lacking = "rows" if X.num_rows == 0 else f"columns beside {named(target)}"
         raise Mistake(f"{printable(data, None)} has no {lacking}: there is nothing to learn from.")
     return X, target_values(column, target)
+
+
+def without_ids(table: Any, form: TableFormat) -> Any:
+    """Leave out columns that only name a row."""
+    for name in form.ids or ():
+        table, _ = take_column(table, name, flag="--id")
+    return table
 
 
 def task_for(y: Any, target: str, wanted: Task | None) -> Task:
@@ -45,9 +73,8 @@ def target_values(column: Any, name: str) -> Any:
         raise Mistake(
             f"The target {named(name)} is empty in data row {row + 1} and {others}: leave such rows out."
         )
-    if _is_text(
-        column
-    ):  # a million texts are a few classes, most often: each becomes one of Python's only once
+    if _is_text(column):
+        # A million texts are a few classes, most often: each becomes one of Python's only once.
         coded = column.dictionary_encode()
         return coded.dictionary.to_numpy(zero_copy_only=False).astype(str)[coded.indices.to_numpy()]
     values = column.to_numpy(zero_copy_only=False)

@@ -8,8 +8,10 @@ import typer
 import hornbeam as hb
 from hornbeam.cli.compare import Folds
 from hornbeam.cli.methods import Method, class_of, estimator_for, option_value, with_option_flags
+from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
-from hornbeam.cli.tables import Data, Missing, Separator, TableFormat
+from hornbeam.cli.table_format import TableFormat, reads_tables
+from hornbeam.cli.tables import Data
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.data.task import Task
 from hornbeam.declare import options_of
@@ -20,6 +22,7 @@ __all__ = ["tune"]
 
 
 @with_option_flags
+@reads_tables
 def tune(
     data: Data,
     *,
@@ -40,21 +43,25 @@ def tune(
     ] = None,
     choose: Annotated[
         Literal["best", "one-standard-error"],
-        typer.Option("--choose", help="Which setting to save: the best, or the simplest close to it."),
+        typer.Option(
+            "--choose",
+            metavar="best|one-standard-error",
+            help="Which setting to save: the best, or the simplest close to it.",
+        ),
     ] = "best",
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Save the chosen model, fitted on all rows.")
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Save the chosen model, fitted on all rows."),
     ] = None,
     force: Force = False,
     json: AsJson = False,
-    separator: Separator = ",",
-    na: Missing = None,
+    form: TableFormat,
     **options: Any,
 ) -> None:
     """Try values of a method's options by cross-validation; options given as flags stay as they are."""
     if out is not None:
         check_output(out, force=force, inputs=[data])
-    X, y = read_learning_rows(data, target, TableFormat(separator, na or ()))
+    X, y = read_learning_rows(data, target, form)
     chosen = task_for(y, target, task)
     if "random_state" in options_of(class_of(method, chosen)):
         options.setdefault("random_state", "0")  # or all settings would differ by chance, too
@@ -69,7 +76,7 @@ def tune(
         verbose=sys.stderr.isatty(),
     )
     if out is not None:
-        write_output(out, packed(found.best_estimator_))
+        write_output(out, packed(found.best_estimator_, notes=notes_of(target, form)))
     facts = {
         "settings": found.records,
         "best": _plain(found.best_params_),

@@ -19,7 +19,7 @@ import math
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedIOBase
 from typing import Any, NoReturn
 
@@ -78,11 +78,16 @@ STORED_DTYPES: Mapping[np.dtype[Any], str] = {dtype: name for name, dtype in _DT
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a file holds: a document of plain values, tensors by name, and which hornbeam wrote it."""
+    """What a file holds: a document of plain values, tensors by name, and which hornbeam wrote it.
+
+    `notes` are for whoever wrote the file: no model depends on them. The command line notes how its tables
+    are written.
+    """
 
     document: dict[str, Any]
     tensors: dict[str, AnyArray]
     library_version: str
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -116,6 +121,7 @@ def _header(contents: Contents, names: list[str], data: list[AnyArray]) -> bytes
             "format_version": str(FORMAT_VERSION),
             "library_version": contents.library_version,
             "model": _json(contents.document),
+            **({"notes": _json(contents.notes)} if contents.notes else {}),
         }
     }
     end = 0
@@ -158,8 +164,8 @@ def read(file: BufferedIOBase, size: int) -> Contents:
     if header_end > size:
         raise ModelFormatError(f"the header ends at byte {header_end}, the file at {size}")
     header = _parse(str(buffer[_LENGTH_BYTES:header_end], "latin-1"), "header")
-    document, library_version = _read_metadata(header.pop("__metadata__", None))
-    return Contents(document, _read_tensors(header, buffer[header_end:]), library_version)
+    document, library_version, notes = _read_metadata(header.pop("__metadata__", None))
+    return Contents(document, _read_tensors(header, buffer[header_end:]), library_version, notes)
 
 
 def _exactly(file: BufferedIOBase, count: int, size: int) -> bytes:
@@ -229,7 +235,7 @@ def _read_and_check(file: BufferedIOBase, head: bytes, size: int) -> memoryview:
     return buffer.toreadonly()
 
 
-def _read_metadata(metadata: Any) -> tuple[dict[str, Any], str]:
+def _read_metadata(metadata: Any) -> tuple[dict[str, Any], str, dict[str, Any]]:
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise ModelFormatError("its metadata are not texts by name")
     version, library_version = metadata.get("format_version", ""), metadata.get("library_version", "")
@@ -242,8 +248,9 @@ def _read_metadata(metadata: Any) -> tuple[dict[str, Any], str]:
             f"made by hornbeam {library_version}, in version {version} of the format; this hornbeam reads "
             f"versions up to {FORMAT_VERSION}: upgrade hornbeam to {library_version} or newer"
         )
+    notes = _parse(metadata.pop("notes"), "notes") if "notes" in metadata else {}
     refuse_other_keys(metadata, _METADATA_KEYS, "its metadata")
-    return _parse(metadata["model"], "description of the model"), library_version
+    return _parse(metadata["model"], "description of the model"), library_version, notes
 
 
 def refuse_other_keys(given: Mapping[str, Any], known: set[str], what: str) -> None:

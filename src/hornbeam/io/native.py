@@ -19,7 +19,7 @@ from hornbeam.io.container import Contents, pack, read
 from hornbeam.io.files import open_regular, text_of_path, write_whole
 from hornbeam.io.record import RecordReader, RecordWriter
 
-__all__ = ["load", "packed", "read_model", "save"]
+__all__ = ["load", "load_with_notes", "packed", "read_model", "save"]
 
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -37,13 +37,15 @@ def save(model: Any, path: Path, *, predict_only: bool = False) -> None:
     write_whole(text_of_path(path), packed(model, predict_only=predict_only))
 
 
-def packed(model: Any, *, predict_only: bool = False) -> list[bytes | memoryview]:
-    """Lay a fitted estimator out as the pieces of its file."""
+def packed(
+    model: Any, *, predict_only: bool = False, notes: dict[str, Any] | None = None
+) -> list[bytes | memoryview]:
+    """Lay a fitted estimator out as the pieces of its file; `notes` are plain values that go with it."""
     require_model(model)
     check_is_fitted(model)
     writer = RecordWriter(predict_only=predict_only)
     document = write_estimator(model, writer)
-    return pack(Contents(document, writer.tensors, _core.version))
+    return pack(Contents(document, writer.tensors, _core.version, notes or {}))
 
 
 def load(path: Path) -> Any:
@@ -52,18 +54,27 @@ def load(path: Path) -> Any:
     `ModelFormatError` says what is wrong with a file that cannot be trusted, OSError why one cannot be read.
     Parameters that have no bearing on the model, such as `n_jobs`, have their default values.
     """
+    return load_with_notes(path)[0]
+
+
+def load_with_notes(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Load an estimator and what was noted when it was saved; whoever uses notes has to check them."""
     place = text_of_path(path)
     with open_regular(place) as (file, size):
         try:
-            return read_model(file, size)
+            return _read_both(file, size)
         except ModelFormatError as error:
             raise ModelFormatError(f"{shown(place, limit=4096)}: {error}") from None
 
 
 def read_model(file: BufferedIOBase, size: int) -> Any:
     """Read an estimator from a file that is open, of `size` bytes."""
+    return _read_both(file, size)[0]
+
+
+def _read_both(file: BufferedIOBase, size: int) -> tuple[Any, dict[str, Any]]:
     contents = read(file, size)
     model = read_estimator(RecordReader(contents.document, contents.tensors))
     if contents.tensors:
         raise ModelFormatError(f"the tensor {shown(next(iter(contents.tensors)))} is not known")
-    return model
+    return model, contents.notes

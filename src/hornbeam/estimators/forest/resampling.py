@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,13 @@ class BagModel(BagOptions):
     _plan: BagPlan = fitted()
     _n_rows_given: int = fitted()
     _rows_given: Rows | None = fitted()
+
+    def _forget_out_of_bag(self) -> Self:
+        """Take away out-of-bag answers and scores, which hold something of every row; return the model."""
+        self.oob_score = False
+        for name in ("oob_score_", "oob_curve_", "oob_prediction_", "oob_decision_function_", "_oob_errors"):
+            vars(self).pop(name, None)
+        return self
 
     # --- Draws -------------------------------------------------------------------------------------------
 
