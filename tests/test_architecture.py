@@ -43,6 +43,7 @@ LAYERS = (
     ("baseline", "estimators"),
     ("distill", "io", "plot"),
     ("exports", "selection"),
+    ("imports",),
     ("report",),
     ("__init__",),
     ("cli",),

@@ -33,6 +33,7 @@ from hornbeam.report import report
 if TYPE_CHECKING:
     from hornbeam import plot
     from hornbeam.exports.front import export
+    from hornbeam.imports.front import from_model
     from hornbeam.io.native import load, save
     from hornbeam.selection.compare import Comparison, compare
     from hornbeam.selection.tune import Tuned, tune
@@ -70,6 +71,7 @@ __all__ = [
     "datasets",
     "distill",
     "export",
+    "from_model",
     "load",
     "member_correlation",
     "plot",
@@ -84,6 +86,7 @@ _LATER = {
     "Tuned": "hornbeam.selection.tune",
     "compare": "hornbeam.selection.compare",
     "export": "hornbeam.exports.front",
+    "from_model": "hornbeam.imports.front",
     "load": "hornbeam.io.native",
     "save": "hornbeam.io.native",
     "tune": "hornbeam.selection.tune",

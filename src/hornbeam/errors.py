@@ -5,7 +5,7 @@ Wrong parameters and wrong data raise ValueError, wrong calls TypeError, files t
 
 from typing import Any
 
-__all__ = ["ExportError", "MemberError", "MemberTypeError", "ModelFormatError"]
+__all__ = ["ExportError", "ImportedModelError", "MemberError", "MemberTypeError", "ModelFormatError"]
 
 
 class ModelFormatError(ValueError):
@@ -14,6 +14,10 @@ class ModelFormatError(ValueError):
 
 class ExportError(ValueError):
     """A model cannot be written in a format, or what was written does not answer as the model does."""
+
+
+class ImportedModelError(ValueError):
+    """A model of another library cannot be said here, or what was made of it answers otherwise."""
 
 
 class MemberError(ValueError):

@@ -1,0 +1,109 @@
+"""XGBoost's models, from the JSON that `save_model` writes, read as plain values.
+
+XGBoost rounds numbers to single precision and sends those below a split to the left. Its scores are sums in
+single precision, so that ours differ from them in the last digits.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hornbeam.errors import ImportedModelError
+from hornbeam.imports.foreign_trees import ForeignTree, boosting_model, mean_over_leaves, plain_schema
+from hornbeam.imports.thresholds import below_single
+
+__all__ = ["from_xgboost"]
+
+# Objective -> loss of ours, and how its base score becomes a score.
+_LOSSES: dict[str, tuple[str, str]] = {
+    "reg:squarederror": ("squared_error", "identity"),
+    "reg:squaredlogerror": ("squared_error", "identity"),
+    "reg:pseudohubererror": ("squared_error", "identity"),
+    "reg:absoluteerror": ("absolute_error", "identity"),
+    "reg:quantileerror": ("squared_error", "identity"),
+    "reg:gamma": ("gamma", "log"),
+    "reg:tweedie": ("tweedie", "log"),
+    "count:poisson": ("poisson", "log"),
+    "binary:logistic": ("log_loss", "logit"),
+    "multi:softprob": ("softmax", "identity"),
+    "multi:softmax": ("softmax", "identity"),
+}
+
+
+def from_xgboost(document: Any, *, classes: Any = None) -> Any:
+    """Make a gradient boosting of ours of XGBoost's document."""
+    try:
+        learner = document["learner"]
+        booster = learner["gradient_booster"]
+        name = booster.get("name", "gbtree")
+        if name != "gbtree":
+            raise ImportedModelError(f"booster={name!r} of XGBoost is not known here; 'gbtree' is")
+        return _boosting(learner, booster["model"], classes)
+    except (KeyError, TypeError, IndexError) as error:
+        raise ImportedModelError(f"the document is not that of an XGBoost model: it lacks {error}") from None
+
+
+def _boosting(learner: Any, model: Any, classes: Any) -> Any:
+    objective = learner["objective"]["name"]
+    if objective not in _LOSSES:
+        raise ImportedModelError(f"the objective {objective!r} of XGBoost is not known here")
+    loss, link = _LOSSES[objective]
+    facts = learner["learner_model_param"]
+    if int(facts.get("num_target", "1")) > 1:
+        raise ImportedModelError("several targets of XGBoost are not known here")
+    n_classes = int(facts["num_class"])
+    n_scores = max(n_classes, 1)
+    if int(model["gbtree_model_param"].get("num_parallel_tree", "1")) > 1 and n_scores > 1:
+        raise ImportedModelError("num_parallel_tree above 1 with several classes is not known here")
+    n_features = int(facts["num_feature"])
+    names = list(learner.get("feature_names") or [])
+    schema = plain_schema(names or [f"x{j}" for j in range(n_features)], names_given=bool(names))
+    trees = [_tree(tree) for tree in model["trees"]]
+    if [int(turn) for turn in model["tree_info"]] != [k % n_scores for k in range(len(trees))]:
+        raise ImportedModelError("the trees of the model do not take turns at the classes")
+    if loss in ("log_loss", "softmax") and classes is None:
+        classes = np.arange(max(n_classes, 2))
+    base = str(facts["base_score"]).strip("[]").split(",")
+    start = [_linked(float(text), link) for text in (base if len(base) == n_scores else base[:1] * n_scores)]
+    return boosting_model(
+        trees,
+        schema,
+        loss=loss,
+        start=start,
+        classes=classes if loss in ("log_loss", "softmax") else None,
+        parameter=1.5 if loss == "tweedie" else 0.0,
+    )
+
+
+def _linked(base: float, link: str) -> float:
+    if link == "logit":
+        return math.log(base / (1 - base))
+    return math.log(base) if link == "log" else base
+
+
+def _tree(tree: Any) -> ForeignTree:
+    if int(tree["tree_param"].get("size_leaf_vector", "1")) > 1:
+        raise ImportedModelError("leaves of XGBoost with several values are not known here")
+    if any(tree.get("split_type", ())) or len(tree.get("categories", ())):
+        raise ImportedModelError(
+            "tests on categories of XGBoost are not known here: encode the categories as numbers before"
+        )
+    left = np.array(tree["left_children"], dtype=np.int64)
+    right = np.array(tree["right_children"], dtype=np.int64)
+    is_leaf = left < 0
+    conditions = np.array(tree["split_conditions"], dtype=np.float32)
+    weight = np.maximum(np.array(tree["sum_hessian"], dtype=np.float64), 0.0)
+    values = np.where(is_leaf, conditions.astype(np.float64), 0.0)
+    threshold = np.where(is_leaf, -2.0, below_single(np.where(is_leaf, 0, conditions)))
+    return ForeignTree(
+        left=left,
+        right=right,
+        feature=np.array(tree["split_indices"], dtype=np.int64),
+        threshold=threshold,
+        missing_left=np.array(tree["default_left"], dtype=np.float64) != 0,
+        value=mean_over_leaves(left, right, values, weight).reshape(-1, 1, 1),
+        rows=np.maximum(np.rint(weight), 1),
+        weight=weight,
+        gain=np.where(is_leaf, 0.0, np.maximum(np.array(tree["loss_changes"], dtype=np.float64), 0.0)),
+    )
