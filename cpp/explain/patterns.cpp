@@ -2,9 +2,21 @@
 
 #include <algorithm>
 
+#include "explain/explain_kernels.h"
+
 namespace hornbeam::explain {
 
 using tree::kNoTable;
+
+void goes_right(const Tree& tree, NodeId node, Unseen unseen, const RowBlock& block, std::size_t first,
+                std::size_t n, std::uint8_t* right) {
+  if (tree.category_begin[node] == tree::kNoTable && !tree.surrogates.any()) {
+    explain_kernels().compare(block.column(tree.feature[node]) + first, n, tree.threshold[node],
+                              tree.missing_branch[node] == 1, right);
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i) right[i] = branch_taken(tree, node, unseen, block, first + i) == 1;
+}
 
 void PatternWalk::begin(const CutTree& cut, std::size_t n_rows) {
   const auto n_levels = static_cast<std::size_t>(cut.n_levels);
@@ -16,24 +28,10 @@ void PatternWalk::begin(const CutTree& cut, std::size_t n_rows) {
   bits_.resize(n_rows);
 }
 
-void PatternWalk::goes_right(const Tree& tree, NodeId node, const RowBlock& block,
-                             std::uint8_t* right) const {
-  if (tree.category_begin[node] == kNoTable && !tree.surrogates.any()) {
-    const double* values = block.column(tree.feature[node]);
-    const double threshold = tree.threshold[node];
-    if (tree.missing_branch[node] == 0) {
-      for (std::size_t i = 0; i < n_rows_; ++i) right[i] = values[i] > threshold;
-    } else {
-      for (std::size_t i = 0; i < n_rows_; ++i) right[i] = !(values[i] <= threshold);
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < n_rows_; ++i) right[i] = branch_taken(tree, node, unseen_, block, i) == 1;
-}
-
 void PatternWalk::test(const Tree& tree, NodeId node, const RowBlock& block, std::size_t level) {
   nodes_[level] = node;
-  if (tree.n_branches[node] == 2) return goes_right(tree, node, block, right_.data() + level * n_rows_);
+  if (tree.n_branches[node] == 2)
+    return goes_right(tree, node, unseen_, block, 0, n_rows_, right_.data() + level * n_rows_);
   branches_.resize(std::max(branches_.size(), nodes_.size() * n_rows_));
   std::int32_t* branches = branches_.data() + level * n_rows_;
   for (std::size_t i = 0; i < n_rows_; ++i) branches[i] = branch_taken(tree, node, unseen_, block, i);
@@ -67,7 +65,7 @@ void PatternWalk::write_patterns(const Tree& tree, const Subtree& subtree, const
   for (const std::int32_t level : subtree.levels)
     add(passed_.data() + static_cast<std::size_t>(level) * n_rows_);
   for (const NodeId node : subtree.tests) {
-    goes_right(tree, node, block, bits_.data());
+    goes_right(tree, node, unseen_, block, 0, n_rows_, bits_.data());
     add(bits_.data());
   }
 }

@@ -10,6 +10,10 @@
 
 namespace hornbeam::explain {
 
+// Marks with 1 the rows [first, first + n) of a block that go right at a test with two branches.
+void goes_right(const Tree& tree, NodeId node, Unseen unseen, const RowBlock& block, std::size_t first,
+                std::size_t n, std::uint8_t* right);
+
 // One thread's memory for it.
 class PatternWalk {
  public:
@@ -35,7 +39,6 @@ class PatternWalk {
  private:
   void begin(const CutTree& cut, std::size_t n_rows);
   void test(const Tree& tree, NodeId node, const RowBlock& block, std::size_t level);
-  void goes_right(const Tree& tree, NodeId node, const RowBlock& block, std::uint8_t* right) const;
   void pass(const Tree& tree, const CutStep& step);
   void write_patterns(const Tree& tree, const Subtree& subtree, const RowBlock& block);
 

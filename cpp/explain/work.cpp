@@ -25,6 +25,7 @@ Work::Worker::Worker(const Explainer& model, bool pairs, Cancel& cancel, bool on
     : rows(model.features_),
       background(model.features_),
       patterns(model.unseen_),
+      long_paths(model.unseen_),
       walk(model.features_.empty() ? 0 : static_cast<std::size_t>(model.features_.back()) + 1),
       game(model.quadratures_),
       maker(model.quadratures_, pairs),
@@ -101,8 +102,12 @@ std::size_t Work::prepare(std::size_t begin) {
     Prepared& prepared = batch_.emplace_back();
     prepared.cut.n_left_over = tree.n_leaves();
     prepared.cut.is_root.resize(tree.n_nodes());
-    if (!use_tables_ || prepared.cut.n_left_over > kMostLeavesForTables) continue;
-    prepared.cut = cut(tree, model_.shares_[end]);
+    if (!use_tables_) continue;
+    if (prepared.cut.n_left_over <= kMostLeavesForTables) prepared.cut = cut(tree, model_.shares_[end]);
+    if (prepared.cut.n_left_over > 0 && n_background_ == 0 && !slots_.has_pairs()) {
+      prepared.long_paths = LongPaths(tree, model_.shares_[end], prepared.cut.is_root, model_.quadratures_);
+      n_bytes += prepared.long_paths.n_bytes();
+    }
     std::size_t n_entries = 0;
     for (const Subtree& subtree : prepared.cut.subtrees) {
       prepared.table_begin.push_back(n_entries);
@@ -219,6 +224,10 @@ void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_r
   for (std::size_t tree = begin; tree < end; ++tree) {
     const Prepared& prepared = batch_[tree - begin];
     look_up(tree, prepared, worker);
+    if (prepared.long_paths.any()) {
+      follow_long_paths(tree, prepared, worker);
+      continue;
+    }
     if (prepared.cut.n_left_over == 0) continue;
     for (std::size_t row = 0; row < worker.rows.n_rows(); ++row)
       walk_row(tree, prepared.cut.is_root, row, 1.0, worker);
@@ -238,7 +247,7 @@ void Work::look_up(std::size_t tree, const Prepared& prepared, Worker& worker) {
           double* sums =
               worker.sums.data() + (slot * model_.n_scores_ + model_.first_score(tree)) * block_rows_;
           for (std::size_t v = 0; v < n_said; ++v) {
-            for (std::size_t row = 0; row < n_rows; ++row) sums[row] += table[patterns[row]];
+            explain_kernels().look_up(patterns, n_rows, table, sums);
             table += subtree.n_patterns();
             sums += block_rows_;
           }
@@ -250,6 +259,20 @@ void Work::look_up(std::size_t tree, const Prepared& prepared, Worker& worker) {
           for (std::size_t j = i + 1; j < n_columns; ++j) add_table(slots_.pair(slot_of(i), slot_of(j)));
       });
   worker.poller.poll(n_rows * prepared.cut.subtrees.size() * 8);
+}
+
+void Work::follow_long_paths(std::size_t tree, const Prepared& prepared, Worker& worker) {
+  const auto value_of = [&](NodeId leaf) {
+    model_.say(tree, leaf, worker.values.data());
+    return worker.values.data();
+  };
+  const auto parts_of = [&](FeatureId feature, std::size_t v) {
+    const std::size_t score = model_.first_score(tree) + v;
+    return worker.sums.data() + (worker.rows.slot_of(feature) * model_.n_scores_ + score) * block_rows_;
+  };
+  worker.long_paths.add(*model_.trees_[tree], prepared.long_paths, worker.rows, model_.n_said(tree), value_of,
+                        parts_of);
+  worker.poller.poll(worker.rows.n_rows() * prepared.cut.n_left_over * 8);
 }
 
 void Work::walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,

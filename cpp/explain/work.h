@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "explain/explainer.h"
+#include "explain/long_paths.h"
 #include "explain/patterns.h"
 #include "explain/slots.h"
 #include "explain/subtrees.h"
@@ -38,6 +39,7 @@ class Work {
     RowBlock rows;
     RowBlock background;
     PatternWalk patterns;
+    LongPathWalk long_paths;
     PathWalk walk;
     LeafGame game;
     TableMaker maker;
@@ -49,6 +51,7 @@ class Work {
   // A tree of the batch.
   struct Prepared {
     CutTree cut;
+    LongPaths long_paths;
     std::vector<std::size_t> table_begin;  // by subtree
     std::vector<std::size_t> count_begin;  // by subtree, among those of the batch
     std::vector<double> tables;
@@ -71,6 +74,7 @@ class Work {
 
   void explain_block(std::size_t begin, std::size_t end, std::size_t first_row, std::size_t last_row,
                      Worker& worker);
+  void follow_long_paths(std::size_t tree, const Prepared& prepared, Worker& worker);
   void look_up(std::size_t tree, const Prepared& prepared, Worker& worker);
   void walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,
                 Worker& worker);

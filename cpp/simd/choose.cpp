@@ -6,6 +6,7 @@
 
 #include "base/platform.h"
 #include "boost/boost_kernels.h"
+#include "explain/explain_kernels.h"
 #include "grow/fast/rank_block.h"
 #include "grow/fast/value_block.h"
 #include "neighbors/distances.h"
@@ -32,6 +33,9 @@ namespace hornbeam {
 HORNBEAM_TABLES(Kernels, table)
 namespace boost {
 HORNBEAM_TABLES(BoostKernels, boost_table)
+}
+namespace explain {
+HORNBEAM_TABLES(ExplainKernels, explain_table)
 }
 namespace grow {
 HORNBEAM_TABLES(BlockKernels, block_table)
@@ -91,6 +95,11 @@ const grow::RankKernels* grow::rank_kernels() {
 
 const boost::BoostKernels& boost::boost_kernels() {
   static const BoostKernels& form = chosen(HORNBEAM_FORMS(boost, boost_table));
+  return form;
+}
+
+const explain::ExplainKernels& explain::explain_kernels() {
+  static const ExplainKernels& form = chosen(HORNBEAM_FORMS(explain, explain_table));
   return form;
 }
 

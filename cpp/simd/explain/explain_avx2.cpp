@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS avx2
+#include "simd/explain/explain_body.h"

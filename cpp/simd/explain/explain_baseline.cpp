@@ -1,0 +1,2 @@
+#define HORNBEAM_KERNELS baseline
+#include "simd/explain/explain_body.h"
