@@ -9,6 +9,9 @@ namespace hornbeam::explain {
 
 inline constexpr std::size_t kLanes = 64;  // rows that long paths are followed with side by side
 
+inline constexpr std::size_t kTables =
+    8;  // tables that are looked up together: a cache line for each pattern
+
 // The factors of a column on a path, at each point t: c + t in, with c = (1 - t) out; see walk.h. Of one that
 // the row does not get past, `inverse` is 1 / c; `more` is what 1 / (c + t) has more than that.
 struct Factors {
@@ -21,8 +24,10 @@ struct ExplainKernels {
   // right[i] = 1 where values[i] goes right at a threshold; NaN goes right if `missing_right`.
   void (*compare)(const double* values, std::size_t n, double threshold, bool missing_right,
                   std::uint8_t* right);
-  // sums[i] += table[patterns[i]]
-  void (*look_up)(const std::uint8_t* patterns, std::size_t n, const double* table, double* sums);
+  // patterns[i] |= bits[i] << place
+  void (*set_bits)(const std::uint8_t* bits, std::size_t n, int place, std::uint8_t* patterns);
+  // sums[k][i] += table[patterns[i], k], for kTables tables side by side; n is a multiple of kTables.
+  void (*look_up)(const std::uint8_t* patterns, std::size_t n, const double* table, double* const* sums);
   // below[t, i] = above[t, i] * (c[t] + at[t] * in[i])
   void (*descend)(const double* above, const double* in, Factors factors, const double* at,
                   std::size_t n_points, double* below);
@@ -32,6 +37,8 @@ struct ExplainKernels {
   // parts[i] += scale * (in[i] - out) * (the sum over points of worth[t, i] without the column's factor)
   void (*share_out)(const double* worth, const double* in, double out, Factors factors, std::size_t n_points,
                     double scale, double* parts);
+  // to[i] += scale * from[i]
+  void (*add_scaled)(const double* from, double scale, std::size_t n, double* to);
 };
 
 const ExplainKernels& explain_kernels();

@@ -132,7 +132,8 @@ void LongPathWalk::reach_leaf(std::int32_t level, const double* values) {
   const double* products = products_.data() + static_cast<std::size_t>(level) * size;
   for (std::size_t v = 0; v < n_values_; ++v) {
     double* worth = worth_.data() + (static_cast<std::size_t>(level) * n_values_ + v) * size;
-    for (std::size_t i = 0; i < size; ++i) worth[i] = values[v] * products[i];
+    std::fill_n(worth, size, 0.0);
+    explain_kernels().add_scaled(products, values[v], size, worth);
   }
 }
 
@@ -149,7 +150,7 @@ void LongPathWalk::pass_up(std::int32_t level) {
   const std::size_t size = n_values_ * n_points_ * kLanes;
   const double* worth = worth_.data() + static_cast<std::size_t>(level) * size;
   double* above = worth_.data() + static_cast<std::size_t>(level - 1) * size;
-  for (std::size_t i = 0; i < size; ++i) above[i] += worth[i];
+  explain_kernels().add_scaled(worth, 1.0, size, above);
 }
 
 }  // namespace hornbeam::explain

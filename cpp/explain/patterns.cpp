@@ -24,7 +24,7 @@ void PatternWalk::begin(const CutTree& cut, std::size_t n_rows) {
   passed_.resize(n_levels * n_rows);
   right_.resize(n_levels * n_rows);
   nodes_.resize(n_levels);
-  patterns_.resize(n_rows);
+  patterns_.resize((n_rows + kTables - 1) / kTables * kTables);  // looked up so many at a time
   bits_.resize(n_rows);
 }
 
@@ -44,23 +44,23 @@ void PatternWalk::pass(const Tree& tree, const CutStep& step) {
   if (tree.n_branches[nodes_[level - 1]] == 2) {
     const std::uint8_t* right = right_.data() + above;
     const auto other = static_cast<std::uint8_t>(1 - step.branch);
-    for (std::size_t i = 0; i < n_rows_; ++i) passed[i] = right[i] ^ other;
+    const std::size_t n = n_rows_;
+    for (std::size_t i = 0; i < n; ++i) passed[i] = right[i] ^ other;
   } else {
     const std::int32_t* branches = branches_.data() + above;
     for (std::size_t i = 0; i < n_rows_; ++i) passed[i] = branches[i] == step.branch;
   }
   if (step.former == kNoLevel) return;
   const std::uint8_t* former = passed_.data() + static_cast<std::size_t>(step.former) * n_rows_;
-  for (std::size_t i = 0; i < n_rows_; ++i) passed[i] &= former[i];
+  const std::size_t n = n_rows_;
+  for (std::size_t i = 0; i < n; ++i) passed[i] &= former[i];
 }
 
 void PatternWalk::write_patterns(const Tree& tree, const Subtree& subtree, const RowBlock& block) {
   std::fill(patterns_.begin(), patterns_.end(), std::uint8_t{0});
   int bit = 0;
   const auto add = [&](const std::uint8_t* bits) {
-    for (std::size_t i = 0; i < n_rows_; ++i)
-      patterns_[i] = static_cast<std::uint8_t>(patterns_[i] | (bits[i] << bit));
-    ++bit;
+    explain_kernels().set_bits(bits, n_rows_, bit++, patterns_.data());
   };
   for (const std::int32_t level : subtree.levels)
     add(passed_.data() + static_cast<std::size_t>(level) * n_rows_);

@@ -4,25 +4,9 @@
 #include <array>
 #include <bit>
 
+#include "explain/beta.h"
+
 namespace hornbeam::explain {
-
-namespace {
-
-// The integral of t^a (1 - t)^b from 0 to 1: a! b! / (a + b + 1)!.
-double beta(int a, int b) {
-  using Table = std::array<std::array<double, kMostBits + 1>, kMostBits + 1>;
-  static const Table table = [] {
-    Table made{};
-    for (int i = 0; i <= kMostBits; ++i) {
-      made[0][i] = 1.0 / (i + 1);
-      for (int j = 1; j <= kMostBits; ++j) made[j][i] = made[j - 1][i] * j / (i + j + 1);
-    }
-    return made;
-  }();
-  return table[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
-}
-
-}  // namespace
 
 void TableMaker::find_places(const SubtreeLeaf& leaf, std::size_t n_patterns) {
   places_.assign(n_patterns, 0);

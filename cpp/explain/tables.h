@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "explain/explain_kernels.h"
 #include "explain/quadrature.h"
 #include "explain/slots.h"
 #include "explain/subtrees.h"
@@ -20,8 +21,14 @@ class TableMaker {
   std::size_t n_tables(const Subtree& subtree) const { return slots_of(subtree).size(); }
   Slots slots_of(const Subtree& subtree) const { return {subtree.columns.size(), pairs_}; }
 
-  // Adds to tables[slot, value, pattern], which are 0 before. `value_of(leaf)` gives the values of a leaf;
-  // `counts` are the rows of the background by pattern, `n_background` in all; none in path-dependent games.
+  // How many doubles they take: rounded up to whole groups of kTables.
+  static std::size_t n_entries(const Subtree& subtree, std::size_t n_tables) {
+    return (n_tables + kTables - 1) / kTables * kTables * subtree.n_patterns();
+  }
+
+  // Adds to tables[group, pattern, table of the group], which are 0 before; tables are numbered [slot,
+  // value]. `value_of(leaf)` gives the values of a leaf; `counts` are the rows of the background by pattern,
+  // `n_background` in all; none in path-dependent games.
   template <class ValueOf>
   void make(const Subtree& subtree, std::span<const std::uint32_t> counts, std::size_t n_background,
             std::size_t n_values, const ValueOf& value_of, double* tables) {
@@ -37,8 +44,9 @@ class TableMaker {
       const std::size_t n_columns = leaf.columns.size();
       const auto spread = [&](std::size_t slot, const double* amounts) {
         for (std::size_t v = 0; v < n_values; ++v) {
-          double* table = tables + (slot * n_values + v) * n;
-          for (std::size_t p = 0; p < n; ++p) table[p] += amounts[places_[p]] * values[v];
+          const std::size_t number = slot * n_values + v;
+          double* table = tables + number / kTables * kTables * n + number % kTables;
+          for (std::size_t p = 0; p < n; ++p) table[p * kTables] += amounts[places_[p]] * values[v];
         }
       };
       for (std::size_t i = 0; i < n_columns; ++i) spread(leaf.columns[i].place, amounts(i, n_columns));

@@ -1,6 +1,7 @@
 #include "explain/work.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/parallel.h"
 
@@ -19,6 +20,11 @@ std::size_t rows_per_block(std::size_t n_sums) {
   return std::clamp<std::size_t>(fit / 16 * 16, 16, 256);
 }
 
+// Rows are looked up so many at a time; blocks have room for those that there are not.
+std::size_t rows_looked_up(std::size_t n_rows) {
+  return (n_rows + kTables - 1) / kTables * kTables;
+}
+
 }  // namespace
 
 Work::Worker::Worker(const Explainer& model, bool pairs, Cancel& cancel, bool on_calling_thread)
@@ -26,6 +32,7 @@ Work::Worker::Worker(const Explainer& model, bool pairs, Cancel& cancel, bool on
       background(model.features_),
       patterns(model.unseen_),
       long_paths(model.unseen_),
+      wide(model.quadratures_, model.unseen_, pairs),
       walk(model.features_.empty() ? 0 : static_cast<std::size_t>(model.features_.back()) + 1),
       game(model.quadratures_),
       maker(model.quadratures_, pairs),
@@ -103,16 +110,13 @@ std::size_t Work::prepare(std::size_t begin) {
     prepared.cut.n_left_over = tree.n_leaves();
     prepared.cut.is_root.resize(tree.n_nodes());
     if (!use_tables_) continue;
-    if (prepared.cut.n_left_over <= kMostLeavesForTables) prepared.cut = cut(tree, model_.shares_[end]);
-    if (prepared.cut.n_left_over > 0 && n_background_ == 0 && !slots_.has_pairs()) {
-      prepared.long_paths = LongPaths(tree, model_.shares_[end], prepared.cut.is_root, model_.quadratures_);
-      n_bytes += prepared.long_paths.n_bytes();
-    }
+    cut_tree(end, prepared);
+    n_bytes += prepared.long_paths.n_bytes();
     std::size_t n_entries = 0;
     for (const Subtree& subtree : prepared.cut.subtrees) {
       prepared.table_begin.push_back(n_entries);
       prepared.count_begin.push_back(n_counts);
-      n_entries += workers_[0].maker.n_tables(subtree) * model_.n_said(end) * subtree.n_patterns();
+      n_entries += TableMaker::n_entries(subtree, workers_[0].maker.n_tables(subtree) * model_.n_said(end));
       n_counts += subtree.n_patterns();
     }
     prepared.tables.resize(n_entries);
@@ -123,11 +127,27 @@ std::size_t Work::prepare(std::size_t begin) {
   parallel_for(
       end - begin, question_.n_threads,
       [&](std::size_t i, int w) {
+        count_wide_patterns(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
         make_tables(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
         find_base_of_tree(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
       },
       &cancel_);
   return end;
+}
+
+// What is in no table is left to the method that its game has for it, or to a walk.
+void Work::cut_tree(std::size_t number, Prepared& prepared) const {
+  const Tree& tree = *model_.trees_[number];
+  const std::vector<double>& shares = model_.shares_[number];
+  const bool is_small = prepared.cut.n_left_over <= kMostLeavesForTables;
+  if (is_small) prepared.cut = cut(tree, shares);
+  if (prepared.cut.n_left_over == 0) return;
+  if (n_background_ == 0 && !slots_.has_pairs()) {
+    prepared.long_paths = LongPaths(tree, shares, prepared.cut.is_root, model_.quadratures_);
+  } else if (is_small) {
+    prepared.wide_leaves = find_wide_leaves(tree, shares, prepared.cut.is_root);
+    prepared.cut.n_left_over -= prepared.wide_leaves.size();
+  }
 }
 
 void Work::count_background(std::size_t begin) {
@@ -146,6 +166,25 @@ void Work::count_background(std::size_t begin) {
   });
   for (const Worker& worker : workers_)
     for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += worker.counts[i];
+}
+
+void Work::count_wide_patterns(std::size_t tree, Prepared& prepared, Worker& worker) {
+  if (prepared.wide_leaves.empty() || n_background_ == 0) return;
+  std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> counts(prepared.wide_leaves.size());
+  for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
+    worker.background.load(*question_.background, begin, std::min(begin + kBackgroundRows, n_background_));
+    for (std::size_t leaf = 0; leaf < counts.size(); ++leaf) {
+      for (const std::uint64_t pattern :
+           worker.wide.find(*model_.trees_[tree], prepared.wide_leaves[leaf], worker.background))
+        ++counts[leaf][pattern];
+    }
+    worker.poller.poll(32 * worker.background.n_rows() * counts.size());
+  }
+  for (std::size_t leaf = 0; leaf < counts.size(); ++leaf) {
+    auto& found = prepared.wide_leaves[leaf].background;
+    found.assign(counts[leaf].begin(), counts[leaf].end());
+    std::ranges::sort(found);
+  }
 }
 
 std::span<const std::uint32_t> Work::counts_of(const Prepared& prepared, std::size_t subtree) const {
@@ -190,6 +229,11 @@ void Work::find_base_of_tree(std::size_t tree, const Prepared& prepared, Worker&
     for (const SubtreeLeaf& leaf : subtree.leaves)
       add(leaf.node, worker.maker.reach(leaf, subtree, counts_of(prepared, s), n_background_));
   }
+  for (const WideLeaf& leaf : prepared.wide_leaves) {
+    const auto& last = leaf.background.back();  // the pattern of a row that comes to the leaf is the largest
+    if (last.first == leaf.all_bits())
+      add(leaf.node, static_cast<double>(last.second) / static_cast<double>(n_background_));
+  }
   if (prepared.cut.n_left_over == 0) return;
   const double each = 1.0 / static_cast<double>(n_background_);
   for_background(worker, [&](std::size_t other) {
@@ -224,6 +268,7 @@ void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_r
   for (std::size_t tree = begin; tree < end; ++tree) {
     const Prepared& prepared = batch_[tree - begin];
     look_up(tree, prepared, worker);
+    look_up_wide(tree, prepared, worker);
     if (prepared.long_paths.any()) {
       follow_long_paths(tree, prepared, worker);
       continue;
@@ -238,27 +283,55 @@ void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_r
 
 void Work::look_up(std::size_t tree, const Prepared& prepared, Worker& worker) {
   const std::size_t n_said = model_.n_said(tree);
-  const std::size_t n_rows = worker.rows.n_rows();
+  worker.unused.resize(block_rows_);
   worker.patterns.run(
       *model_.trees_[tree], prepared.cut, worker.rows, [&](std::size_t s, const std::uint8_t* patterns) {
         const Subtree& subtree = prepared.cut.subtrees[s];
-        const double* table = prepared.tables.data() + prepared.table_begin[s];
-        const auto add_table = [&](std::size_t slot) {
-          double* sums =
-              worker.sums.data() + (slot * model_.n_scores_ + model_.first_score(tree)) * block_rows_;
-          for (std::size_t v = 0; v < n_said; ++v) {
-            explain_kernels().look_up(patterns, n_rows, table, sums);
-            table += subtree.n_patterns();
-            sums += block_rows_;
-          }
+        worker.targets.clear();
+        const auto add_slot = [&](std::size_t slot) {
+          const std::size_t first = slot * model_.n_scores_ + model_.first_score(tree);
+          for (std::size_t v = 0; v < n_said; ++v)
+            worker.targets.push_back(worker.sums.data() + (first + v) * block_rows_);
         };
         const std::size_t n_columns = subtree.columns.size();
         const auto slot_of = [&](std::size_t i) { return worker.rows.slot_of(subtree.columns[i]); };
-        for (std::size_t i = 0; i < n_columns; ++i) add_table(slot_of(i));
+        for (std::size_t i = 0; i < n_columns; ++i) add_slot(slot_of(i));
         for (std::size_t i = 0; slots_.has_pairs() && i < n_columns; ++i)
-          for (std::size_t j = i + 1; j < n_columns; ++j) add_table(slots_.pair(slot_of(i), slot_of(j)));
+          for (std::size_t j = i + 1; j < n_columns; ++j) add_slot(slots_.pair(slot_of(i), slot_of(j)));
+        while (worker.targets.size() % kTables != 0) worker.targets.push_back(worker.unused.data());
+        const double* table = prepared.tables.data() + prepared.table_begin[s];
+        for (std::size_t k = 0; k < worker.targets.size(); k += kTables) {
+          explain_kernels().look_up(patterns, rows_looked_up(worker.rows.n_rows()), table,
+                                    worker.targets.data() + k);
+          table += kTables * subtree.n_patterns();
+        }
       });
-  worker.poller.poll(n_rows * prepared.cut.subtrees.size() * 8);
+  worker.poller.poll(worker.rows.n_rows() * prepared.cut.subtrees.size() * 8);
+}
+
+void Work::look_up_wide(std::size_t tree, const Prepared& prepared, Worker& worker) {
+  const std::size_t n_said = model_.n_said(tree);
+  for (const WideLeaf& leaf : prepared.wide_leaves) {
+    const std::vector<std::uint64_t>& patterns = worker.wide.find(*model_.trees_[tree], leaf, worker.rows);
+    model_.say(tree, leaf.node, worker.values.data());
+    worker.wide.begin_leaf();
+    const Slots own(leaf.columns.size(), slots_.has_pairs());
+    const auto slot_of = [&](std::size_t i) { return worker.rows.slot_of(leaf.columns[i].feature); };
+    for (std::size_t row = 0; row < patterns.size(); ++row) {
+      const double* amounts = worker.wide.amounts(leaf, patterns[row], n_background_);
+      const auto add = [&](std::size_t slot, double amount) {
+        double* sums =
+            worker.sums.data() + (slot * model_.n_scores_ + model_.first_score(tree)) * block_rows_ + row;
+        for (std::size_t v = 0; v < n_said; ++v) sums[v * block_rows_] += amount * worker.values[v];
+      };
+      for (std::size_t i = 0; i < leaf.columns.size(); ++i) {
+        add(slot_of(i), amounts[i]);
+        for (std::size_t j = i + 1; slots_.has_pairs() && j < leaf.columns.size(); ++j)
+          add(slots_.pair(slot_of(i), slot_of(j)), amounts[own.pair(i, j)]);
+      }
+    }
+    worker.poller.poll(64 * patterns.size());
+  }
 }
 
 void Work::follow_long_paths(std::size_t tree, const Prepared& prepared, Worker& worker) {

@@ -16,6 +16,7 @@
 #include "explain/subtrees.h"
 #include "explain/tables.h"
 #include "explain/walk.h"
+#include "explain/wide_leaves.h"
 
 namespace hornbeam::explain {
 
@@ -40,18 +41,22 @@ class Work {
     RowBlock background;
     PatternWalk patterns;
     LongPathWalk long_paths;
+    WidePatterns wide;
     PathWalk walk;
     LeafGame game;
     TableMaker maker;
     CancelPoller poller;
-    std::vector<double> sums;    // [slot, score, row of the block]
-    std::vector<double> values;  // of a leaf
+    std::vector<double> sums;      // [slot, score, row of the block]
+    std::vector<double> values;    // of a leaf
+    std::vector<double*> targets;  // sums that tables go to
+    std::vector<double> unused;
     std::vector<std::uint32_t> counts;
   };
   // A tree of the batch.
   struct Prepared {
     CutTree cut;
     LongPaths long_paths;
+    std::vector<WideLeaf> wide_leaves;
     std::vector<std::size_t> table_begin;  // by subtree
     std::vector<std::size_t> count_begin;  // by subtree, among those of the batch
     std::vector<double> tables;
@@ -67,6 +72,7 @@ class Work {
   bool background_is_parted();
 
   std::size_t prepare(std::size_t begin);
+  void cut_tree(std::size_t tree, Prepared& prepared) const;
   void count_background(std::size_t begin);
   std::span<const std::uint32_t> counts_of(const Prepared& prepared, std::size_t subtree) const;
   void make_tables(std::size_t tree, Prepared& prepared, Worker& worker);
@@ -74,6 +80,8 @@ class Work {
 
   void explain_block(std::size_t begin, std::size_t end, std::size_t first_row, std::size_t last_row,
                      Worker& worker);
+  void count_wide_patterns(std::size_t tree, Prepared& prepared, Worker& worker);
+  void look_up_wide(std::size_t tree, const Prepared& prepared, Worker& worker);
   void follow_long_paths(std::size_t tree, const Prepared& prepared, Worker& worker);
   void look_up(std::size_t tree, const Prepared& prepared, Worker& worker);
   void walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,
