@@ -1,53 +1,13 @@
 #include <algorithm>
-#include <cmath>
 
+#include "predict/branches.h"
 #include "predict/plain.h"
 
 namespace hornbeam::predict {
 
-using data::kUnseenCategory;
 using tree::Gaps;
-using tree::kNoTable;
-using tree::TreeSurrogates;
 
 namespace {
-
-// What a surrogate says about its feature's value; negative if it is missing. A category that the model has
-// not seen is missing here, whatever becomes of it at a test.
-std::int32_t branch_of_surrogate(const TreeSurrogates& all, std::size_t surrogate, double value) {
-  if (all.category_begin[surrogate] == kNoTable) {
-    if (std::isnan(value)) return -1;
-    const std::int32_t low = all.low_branch[surrogate];
-    return value <= all.threshold[surrogate] ? low : 1 - low;
-  }
-  return value >= 0 ? all.branch_of_category(surrogate, static_cast<std::uint32_t>(value)) : -1;
-}
-
-// Where a row goes that lacks the node's feature: as the first surrogate says whose feature it has.
-template <class ValueOf>
-std::int32_t branch_without(const Tree& tree, NodeId node, const ValueOf& value_of) {
-  const TreeSurrogates& all = tree.surrogates;
-  if (!all.any()) return tree.missing_branch[node];
-  for (std::int64_t s = all.begin[node]; s < all.begin[node + 1]; ++s) {
-    const auto surrogate = static_cast<std::size_t>(s);
-    const std::int32_t branch = branch_of_surrogate(all, surrogate, value_of(all.feature[surrogate]));
-    if (branch >= 0) return branch;
-  }
-  return tree.missing_branch[node];
-}
-
-// `value_of` gives the row's value of a feature. Negative if the row has no single branch to take.
-template <class ValueOf>
-std::int32_t branch_of(const Tree& tree, NodeId node, Unseen unseen, const ValueOf& value_of) {
-  const double value = value_of(tree.feature[node]);
-  if (tree.category_begin[node] == kNoTable) {
-    if (!std::isnan(value)) return value <= tree.threshold[node] ? 0 : 1;
-  } else {
-    if (value >= 0) return tree.branch_of_category(node, static_cast<std::uint32_t>(value));
-    if (value == kUnseenCategory && unseen == Unseen::kMajority) return tree.largest_branch(node);
-  }
-  return tree.gaps == Gaps::kBranch ? branch_without(tree, node, value_of) : -1;
-}
 
 struct Portion {
   NodeId node;

@@ -57,7 +57,7 @@ def assert_close(found, expected, scale):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * max(scale, 1.0))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     models(n_trees=2, n_thresholds=5),
     st.sampled_from([WALKED, LOOKED_UP]),
@@ -78,7 +78,7 @@ def test_path_dependent_values_are_those_of_the_definition(model, n_rows, seed, 
         assert_close(base[i], of_sets[0], np.abs(of_sets).max())
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(
     models(n_trees=2, n_thresholds=5, value_shape=(1, 2)),
     st.sampled_from([(2, 3), (3, 12), (40, 12), (3, 300)]),
@@ -132,7 +132,7 @@ def test_long_paths(shape, n_rows, with_background, pairs):
         assert_close(base[i], of_sets[0], np.abs(of_sets).max())
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(grown(), st.booleans(), st.booleans(), st.booleans())
 def test_every_policy_of_missing_values(case, majority, with_background, repeat):
     trees, _, columns, categories = case
