@@ -9,7 +9,6 @@
 
 namespace hornbeam::bindings {
 
-using tree::FeatureCategories;
 using tree::find_fault;
 using tree::Gaps;
 using tree::kNoTable;
@@ -59,7 +58,7 @@ std::vector<NodeId> children(const Tree& tree, std::int32_t branch) {
   return child;
 }
 
-Tree make_tree(int n_outputs, int n_values, const FeatureCategories& categories,
+Tree make_tree(int n_outputs, int n_values, const Array1<std::uint32_t>& categories,
                const Array1<NodeId>& first_child, const Array1<std::int32_t>& n_branches,
                const Array1<FeatureId>& feature, const Array1<double>& threshold,
                const Array1<std::int64_t>& category_begin, const Array1<std::int32_t>& missing_branch,
@@ -95,7 +94,7 @@ Tree make_tree(int n_outputs, int n_values, const FeatureCategories& categories,
                copy(surrogate_low_branch), copy(surrogate_category_begin), copy(surrogate_agreement),
                copy(surrogate_category_words)},
               what_gaps_do};
-    if (const std::string fault = find_fault(tree, categories); !fault.empty())
+    if (const std::string fault = find_fault(tree, span_of(categories)); !fault.empty())
       throw nb::value_error(fault.c_str());
     return tree;
   });

@@ -89,7 +89,7 @@ const char* find_number_fault(const Tree& tree, std::size_t node) {
 
 // `next_word` is where the next table of categories must begin: tables stand in node order, without gaps or
 // overlaps.
-const char* find_test_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories,
+const char* find_test_fault(const Tree& tree, std::size_t node, FeatureCategories categories,
                             std::size_t& next_word) {
   const FeatureId feature = tree.feature[node];
   if (feature < 0 || static_cast<std::size_t>(feature) >= categories.size())
@@ -121,7 +121,7 @@ const char* find_test_fault(const Tree& tree, std::size_t node, const FeatureCat
 }
 
 // As find_test_fault, for the tests that stand in for the node's.
-std::string find_surrogate_fault(const Tree& tree, std::size_t node, const FeatureCategories& categories,
+std::string find_surrogate_fault(const Tree& tree, std::size_t node, FeatureCategories categories,
                                  std::size_t& next_word) {
   const TreeSurrogates& all = tree.surrogates;
   const std::int64_t begin = all.begin[node];
@@ -152,7 +152,7 @@ std::string find_surrogate_fault(const Tree& tree, std::size_t node, const Featu
 }
 
 // Checks the surrogates of a tree that is sound otherwise.
-std::string find_surrogates_fault(const Tree& tree, const FeatureCategories& categories) {
+std::string find_surrogates_fault(const Tree& tree, FeatureCategories categories) {
   const TreeSurrogates& all = tree.surrogates;
   const std::size_t n = all.feature.size();
   const bool agree = all.threshold.size() == n && all.low_branch.size() == n &&
@@ -174,7 +174,7 @@ std::string find_surrogates_fault(const Tree& tree, const FeatureCategories& cat
 
 }  // namespace
 
-std::string find_fault(const Tree& tree, const FeatureCategories& categories) {
+std::string find_fault(const Tree& tree, FeatureCategories categories) {
   if (std::string fault = find_size_fault(tree); !fault.empty()) return fault;
   // Breadth-first order with adjacent children means that the children of the inner nodes, taken in order,
   // are exactly the nodes 1, 2, 3, ...: so every node is reached once and there is no cycle.

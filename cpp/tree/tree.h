@@ -90,11 +90,11 @@ struct Tree {
 };
 
 // What a tree's tests may refer to: how many categories each feature has, 0 for numeric ones.
-using FeatureCategories = std::vector<std::uint32_t>;
+using FeatureCategories = std::span<const std::uint32_t>;
 
 // Checks arrays that came from outside in one linear pass: sizes agree, children lie in range and after their
 // parent, every node but the root has exactly one parent, features, branches and tables are in range, numbers
 // are finite where they must be. Returns an empty text for a sound tree, else what is wrong, naming the node.
-std::string find_fault(const Tree& tree, const FeatureCategories& categories);
+std::string find_fault(const Tree& tree, FeatureCategories categories);
 
 }  // namespace hornbeam::tree

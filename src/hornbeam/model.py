@@ -74,10 +74,13 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
         )
     names = [*TREE_ARRAYS, *(name for name in SURROGATE_ARRAYS if name in arrays)]
     flat = {name: np.ascontiguousarray(arrays[name]).reshape(-1) for name in names}
-    n_categories = [
-        len(categories or ()) if kind == "categorical" else 0
-        for kind, categories in zip(schema.kinds, schema.categories, strict=True)
-    ]
+    n_categories = np.array(
+        [
+            len(categories or ()) if kind == "categorical" else 0
+            for kind, categories in zip(schema.kinds, schema.categories, strict=True)
+        ],
+        dtype=np.uint32,
+    )
     return _core.make_tree(
         n_outputs=value.shape[1],
         n_values=value.shape[2],

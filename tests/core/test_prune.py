@@ -55,7 +55,7 @@ def make_tree(
     return _core.make_tree(
         n_outputs=1,
         n_values=value.shape[1],
-        categories=[0, N_CATEGORIES],
+        categories=np.array([0, N_CATEGORIES], dtype=np.uint32),
         first_child=first_child.astype(np.int32),
         n_branches=n_branches,
         feature=np.where(inner, 0 if numeric else 1, -2).astype(np.int32),
@@ -164,7 +164,8 @@ def costs_of(tree: _core.Tree, by_error: bool) -> np.ndarray:
 def sound(tree: _core.Tree, categories: list[int]) -> bool:
     """Whether the tree passes the checks for trees from outside."""
     arrays = {name: np.array(getattr(tree, name)).ravel() for name in TREE_ARRAYS}
-    again = _core.make_tree(n_outputs=tree.n_outputs, n_values=tree.n_values, categories=categories, **arrays)
+    known = np.array(categories, dtype=np.uint32)
+    again = _core.make_tree(n_outputs=tree.n_outputs, n_values=tree.n_values, categories=known, **arrays)
     return same_bits(tree, again)
 
 
@@ -365,7 +366,7 @@ def from_sklearn(model: Any) -> _core.Tree:
     return _core.make_tree(
         n_outputs=theirs.n_outputs,
         n_values=theirs.max_n_classes,
-        categories=[0] * theirs.n_features,
+        categories=np.zeros(theirs.n_features, dtype=np.uint32),
         first_child=np.where(inner, 1 + np.cumsum(n_branches) - 2, -1).astype(np.int32),
         n_branches=n_branches,
         feature=theirs.feature[order].astype(np.int32),

@@ -29,7 +29,7 @@ def staircase(n_levels):
     tree = _core.make_tree(
         n_outputs=1,
         n_values=2,
-        categories=[0],
+        categories=np.zeros(1, dtype=np.uint32),
         first_child=first_child,
         n_branches=np.where(is_inner, 2, 0).astype(np.int32),
         feature=np.where(is_inner, 0, -2).astype(np.int32),

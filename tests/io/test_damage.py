@@ -615,3 +615,53 @@ def test_no_two_columns_of_members_have_one_name(file_of: FileOf, load_bytes: Lo
     }
     with pytest.raises(ModelFormatError, match="two columns have the same name"):
         load_bytes(with_tensors(sample, **names))
+
+
+def test_draws_beyond_the_rows_there_are(file_of: FileOf, load_bytes: Load) -> None:
+    """A sample of two billion draws would be made again by predict_std, and by nobody before."""
+    data = file_of("forest")
+    draws = tensors_of(data)["draws.draws_per_stratum"].astype(np.int64)
+    for wrong in (2**31 - 1, 2**62, int(draws[0]) + 100):
+        with pytest.raises(ModelFormatError, match="more draws than the"):
+            load_bytes(with_tensors(data, draws__draws_per_stratum=np.full_like(draws, wrong)))
+
+
+def test_shares_of_classes_that_an_output_does_not_have(tmp_path: Path, load_bytes: Load) -> None:
+    X = np.arange(12.0).reshape(-1, 1)
+    y = np.stack([np.arange(12) % 3, np.arange(12) % 2], axis=1)
+    path = tmp_path / "two.hornbeam"
+    hb.save(hb.DecisionTreeClassifier(max_depth=2).fit(X, y), path)
+    data = path.read_bytes()
+    counts = tensors_of(data)["trees.class_counts"].copy()
+    assert not counts[:, 1, 2].any()
+    counts[0, 1, 2] = 1
+    with pytest.raises(
+        ModelFormatError, match="tree 0 gives a share to a class that its output does not have"
+    ):
+        load_bytes(with_tensors(data, trees__class_counts=counts))
+
+
+def test_a_crowd_of_trees_in_a_few_bytes(tmp_path: Path, load_bytes: Load) -> None:
+    """Each would take a kilobyte of memory; both sides of the limit, at its real size."""
+    path = tmp_path / "leaf.hornbeam"
+    hb.save(hb.DecisionTreeRegressor(max_nodes=1).fit([[0.0], [1.0]], [1.0, 1.0]), path, predict_only=True)
+    data = path.read_bytes()
+    leaf = {name: array for name, array in tensors_of(data).items() if name.startswith("trees.")}
+    assert sum(array.nbytes for array in leaf.values()) < 16
+    for n_trees, told in (
+        (100_001, r"it has 100001 trees in \d+ bytes; more than 100000 trees must have 16 bytes each"),
+        (100_000, "a single decision tree has 100000 trees"),
+    ):
+        crowd = {name.replace(".", "__"): np.concatenate([array] * n_trees) for name, array in leaf.items()}
+        with pytest.raises(ModelFormatError, match=told):
+            load_bytes(with_tensors(data, **crowd))
+
+
+def test_many_columns_are_not_looked_at_once_per_tree(tmp_path: Path) -> None:
+    """300 trees and 20,000 columns: six million looks would show, one per column does not."""
+    X = np.zeros((4, 20_000))
+    X[:, 7] = [0, 1, 2, 3]
+    forest = hb.ExtraTreesRegressor(300, max_features=10, random_state=0).fit(X, [0.0, 1.0, 2.0, 3.0])
+    path = tmp_path / "wide.hornbeam"
+    hb.save(forest, path, predict_only=True)
+    assert np.array_equal(hb.load(path).predict(X), forest.predict(X))

@@ -95,7 +95,7 @@ def random_tree(
     return _core.make_tree(
         n_outputs=value_shape[0],
         n_values=value_shape[1],
-        categories=list(categories),
+        categories=np.array(categories, dtype=np.uint32),
         first_child=first_child,
         n_branches=n_branches,
         feature=feature,

@@ -108,7 +108,7 @@ def test_a_chain_of_100_000_tests():
     tree = _core.make_tree(
         n_outputs=1,
         n_values=1,
-        categories=[0],
+        categories=np.zeros(1, dtype=np.uint32),
         first_child=np.where(inner, node + 1, -1).astype(np.int32),
         n_branches=np.where(inner, 2, 0).astype(np.int32),
         feature=np.where(inner, 0, -2).astype(np.int32),

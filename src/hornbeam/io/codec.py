@@ -177,6 +177,12 @@ def _set_classes(model: ClassAnswers, classes: list[Any], ensemble: Ensemble) ->
     counts = [len(labels) for labels in classes]
     if (ensemble.trees[0].n_outputs, ensemble.trees[0].n_values) != (len(counts), max(counts)):
         raise ModelFormatError("the values of the trees do not have one entry per output and class")
+    if min(counts) < max(counts):  # outputs of fewer classes have room for the others, which must be empty
+        for number, tree in enumerate(ensemble.trees):
+            if any(tree.value[:, k, n:].any() for k, n in enumerate(counts)):
+                raise ModelFormatError(
+                    f"tree {number} gives a share to a class that its output does not have"
+                )
     several = len(classes) > 1
     model.classes_ = classes if several else classes[0]
     model.n_classes_ = counts if several else counts[0]

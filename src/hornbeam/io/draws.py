@@ -125,6 +125,8 @@ def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int) -> BagPlan:
         raise ModelFormatError("it is not said how many rows each sample has")
     if any(array is not None and array.size and array.min() < 0 for array in (units, strata, draws)):
         raise ModelFormatError("the units that samples were drawn from are not in order")
+    if sum(draws.tolist()) > max(n_rows, int(strata.max(initial=0))) + len(draws):
+        raise ModelFormatError(f"samples are drawn by more draws than the {n_rows} rows there are")
     plan = BagPlan(
         key=reader.fact("key", int),
         with_replacement=reader.fact("with_replacement", bool),

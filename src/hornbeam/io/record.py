@@ -202,6 +202,11 @@ class TensorStream:
     def __len__(self) -> int:
         return len(self._stored)
 
+    @property
+    def n_bytes(self) -> int:
+        """Size in the file."""
+        return int(self._stored.nbytes)
+
     def next(self, count: int) -> AnyArray:
         """Read the next entries."""
         begin, self._position = self._position, self._position + count

@@ -39,6 +39,7 @@ _NO_TABLE = -1
 # Trees are decoded in batches of about this many nodes: few enough for the processor's caches, and enough
 # that thousands of small trees cost no more than a few large ones.
 _BATCH_NODES = 2**16
+_MOST_SMALL_TREES, _FEWEST_BYTES = 100_000, 16
 
 
 class _Nodes:
@@ -221,7 +222,7 @@ def _verify(
     """Take out what was put in: what cannot be read, or would give other trees back, must not be written."""
     begin = word_begin = 0
     waiting = iter(trees)
-    for nodes, decoded, surrogates in _read_batches(writer.reader(), schema):
+    for nodes, decoded, surrogates in _batches_to_write(writer, schema):
         end, word_end = begin + int(nodes.ends[-1]), word_begin + len(decoded["category_words"])
         for name, array in decoded.items():
             place = slice(word_begin, word_end) if name == "category_words" else slice(begin, end)
@@ -242,6 +243,13 @@ def _verify(
                     "have nothing. Fit the model again with this version of hornbeam."
                 )
         begin, word_begin = end, word_end
+
+
+def _batches_to_write(writer: RecordWriter, schema: Schema) -> Iterator[tuple[_Nodes, Arrays, list[Arrays]]]:
+    try:
+        yield from _read_batches(writer.reader(), schema)
+    except ModelFormatError as error:
+        raise ValueError(f"The model cannot be saved: it could not be loaded. {error}.") from None
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -294,7 +302,7 @@ def _make_trees(
     n_categories = _n_categories(schema)
     n_words = nodes.totals(_table_sizes(arrays["feature"], arrays["n_branches"], n_categories))
     trees = []
-    categories = n_categories.tolist()
+    categories = n_categories.astype(np.uint32)
     for number, word_end in enumerate(np.cumsum(n_words).tolist()):
         place = slice(int(nodes.starts[number]), int(nodes.ends[number]))
         one = {name: array[place].reshape(-1) for name, array in arrays.items()}
@@ -327,6 +335,7 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
     in_range = counts.size > 0 and counts.min() > 0 and counts.max() <= n_nodes
     if not in_range or ends.min() < 0 or ends[-1] != n_nodes:
         raise ModelFormatError("the numbers of nodes of the trees do not add up")
+    _refuse_crowds(len(counts), sum(stream.n_bytes for stream in streams.values()))
     n_categories = _n_categories(schema)
     first = 0
     while first < len(counts):
@@ -338,6 +347,15 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
         first = stop
     for stream in streams.values():
         stream.finish()
+
+
+def _refuse_crowds(n_trees: int, n_bytes: int) -> None:
+    """Refuse a small file that would fill the memory: there a tree takes a kilobyte, however small it is."""
+    if n_trees > _MOST_SMALL_TREES and n_bytes < n_trees * _FEWEST_BYTES:
+        raise ModelFormatError(
+            f"it has {n_trees} trees in {n_bytes} bytes; more than {_MOST_SMALL_TREES} trees must have "
+            f"{_FEWEST_BYTES} bytes each"
+        )
 
 
 def _streams(reader: TensorReader) -> dict[str, TensorStream]:
