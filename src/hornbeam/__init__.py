@@ -93,6 +93,11 @@ _LATER = {
 }
 
 
+def __dir__() -> list[str]:
+    """List what there is for users."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Import what a fit does not need when it is first asked for: `import hornbeam` stays quick."""
     if name == "plot":

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.encode import core_column
 from hornbeam.data.table import Schema, SparseColumn, Table, Unseen, read_table_as
+from hornbeam.data.unseen import warn_of_unseen
 from hornbeam.threads import resolve_n_jobs
-from hornbeam.warnings import NoAnswerWarning, UnseenCategoryWarning, VersionWarning
+from hornbeam.warnings import NoAnswerWarning, VersionWarning
 
 __all__ = [
     "SURROGATE_ARRAYS",
@@ -150,13 +151,8 @@ class Ensemble:
         if not self.missing_allowed:
             refuse_missing(table, estimator_name)
         if table.n_unseen:
-            counts = ", ".join(f"{name!r}: {count} row(s)" for name, count in table.n_unseen.items())
             way = "the larger branch" if self.unseen == "majority" else "the way of missing values"
-            warnings.warn(
-                f"Categories that the fit has not seen go {way} (unseen='error' refuses them): {counts}.",
-                UnseenCategoryWarning,
-                stacklevel=4,
-            )
+            warn_of_unseen(table.n_unseen, way, stacklevel=4)
         return table
 
     def rows_of(self, X: Any, *, estimator_name: str) -> Table | ArrayRows:

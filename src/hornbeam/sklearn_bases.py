@@ -6,6 +6,7 @@ scikit-learn's own; a type checker sees the few methods spelled out below, and s
 every estimator.
 """
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
@@ -17,6 +18,7 @@ __all__ = [
     "MultiOutputMixin",
     "RegressorMixin",
     "TransformerMixin",
+    "visual_block",
     "with_callbacks",
 ]
 
@@ -106,3 +108,13 @@ else:
         def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
             """Return the method as it is."""
             return method
+
+
+def visual_block() -> Any:
+    """Return scikit-learn's class for the parts of a diagram; None where it has moved once more."""
+    for place in ("sklearn.utils._repr_html.estimator", "sklearn.utils._estimator_html_repr"):
+        try:
+            return importlib.import_module(place)._VisualBlock
+        except (ImportError, AttributeError):
+            continue
+    return None

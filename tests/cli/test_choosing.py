@@ -92,7 +92,7 @@ def test_tune_takes_the_usual_grid_and_the_simplest_setting(flowers, tmp_path, c
     flags = ["--target", "kind", "--method", "neighbors", "--folds", "3", "--choose", "one-standard-error"]
     assert run(["tune", str(flowers), *flags, "--out", str(out)]) == 0
     assert "n_neighbors" in capsys.readouterr().out
-    found = hb.tune(hb.KNeighborsClassifier(), None, *load_iris(return_X_y=True), cv=3)
+    found = hb.tune(*load_iris(return_X_y=True), hb.KNeighborsClassifier(), cv=3)
     assert hb.load(out).n_neighbors == found.one_standard_error_params_["n_neighbors"]
 
 

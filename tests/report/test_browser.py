@@ -274,3 +274,68 @@ def test_the_theme_can_be_switched(browser, pages):
     assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") != before
     assert browser.find_elements("id", "viewer") == []
     complaints(browser)
+
+
+@pytest.fixture(scope="module")
+def narrow_pages(tmp_path_factory) -> dict[str, Path]:
+    """A tree of 30 leaves on a mixed table, and boosting on the same."""
+    folder = tmp_path_factory.mktemp("narrow")
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age in whole years": generator.integers(18, 90, 600).astype(float),
+            "district": generator.choice([f"district {k}" for k in range(25)], 600),
+        }
+    )
+    table.loc[generator.random(600) < 0.1, "age in whole years"] = np.nan
+    score = table["age in whole years"].fillna(60) / 30 + generator.normal(size=600)
+    kind = pd.Series(np.where(score > 2, "survived", "died"), name="outcome")
+    tree = hb.DecisionTreeClassifier(max_leaf_nodes=30, random_state=0).fit(table, kind)
+    hb.report(tree, table, kind, folder / "tree.html", cv=None)
+    boosting = hb.GradientBoostingRegressor(5).fit(table, score)
+    hb.report(boosting, table, score, folder / "boosting.html", cv=None)
+    return {name: folder / f"{name}.html" for name in ("tree", "boosting")}
+
+
+BEYOND = """return [...document.querySelectorAll('body *')].filter((one) => {
+  const box = one.getBoundingClientRect();
+  for (let above = one.parentElement; above; above = above.parentElement) {
+    if (above.id === 'canvas') return false;  // a picture to be moved about
+  }
+  return box.width > 0 && box.right > innerWidth + 1;
+}).map((one) => `${one.tagName} ${one.textContent.slice(0, 30)}`);"""
+
+
+@pytest.mark.parametrize("name", ["tree", "boosting"])
+def test_nothing_is_cut_at_400_pixels(browser, narrow_pages, name):
+    size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get(narrow_pages[name].as_uri())
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
+        assert browser.execute_script(BEYOND) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_open_all_writes_into_boxes_where_there_is_room(browser, narrow_pages):
+    browser.get(narrow_pages["tree"].as_uri())
+    browser.execute_script(
+        "window.written = []; const kind = CanvasRenderingContext2D.prototype, write = kind.fillText;"
+        "kind.fillText = function (text, ...at) { window.written.push(text); write.call(this, text, ...at); };"
+        "document.getElementById('viewer').scrollIntoView(); document.getElementById('expand').click();"
+    )
+    browser.execute_async_script("setTimeout(arguments[0], 300)")
+    written = browser.execute_script("return window.written")
+    drawn = browser.execute_script("return document.querySelectorAll('#nodes .node').length")
+    assert len(written) >= 59 or drawn >= 59  # 30 leaves and the tests above them
+    assert all(written)
+
+
+def test_a_leaf_of_boosting_says_what_it_adds(browser, narrow_pages):
+    browser.get(narrow_pages["boosting"].as_uri())
+    browser.execute_script(
+        "const row = document.getElementById('row'); row.value = '3'; row.dispatchEvent(new Event('change'));"
+    )
+    told = browser.execute_script("return document.getElementById('facts').innerText")
+    assert told.startswith("Adds ") and "to the score" in told and "Answer" not in told

@@ -433,3 +433,56 @@ def test_tables_of_one_column_and_of_two(model, n_columns, tmp_path):
     if isinstance(model, hb.DecisionTreeClassifier):
         hb.report(fitted, X, y, path=tmp_path / "page.html")
         assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+# --- Words of the viewer -----------------------------------------------------------------------------------
+
+
+def members_of(model, X, y):
+    return viewer_data(facts_of(model.fit(X, y), X, y, cv=None))["members"][0]
+
+
+def test_the_viewer_says_where_missing_values_go_and_what_each_branch_takes():
+    x = np.repeat([1.0, 2.0, 3.0, np.nan], 10)
+    X, y = pd.DataFrame({"x": x}), np.where((x <= 1.5) | np.isnan(x), "a", "b")
+    tree = members_of(hb.DecisionTreeClassifier(), X, y)
+    assert tree["test"][0] == "x <= 1.5 or missing" and tree["way"][1:] == ["yes", "no"]
+    assert tree["reached"][1:] == ["x <= 1.5 or missing", "x > 1.5"]
+    known = members_of(hb.DecisionTreeClassifier(), X, np.where(np.isnan(x), "a", "b"))
+    assert sorted(known["reached"][1:]) == ["x is known", "x is missing"]
+
+
+def test_long_lists_of_categories_are_counted_and_nothing_is_negated_twice():
+    letters = [f"kind {k:02}" for k in range(30)]
+    X = pd.DataFrame({"kind": np.repeat(letters, 4)})
+    few = np.isin(X["kind"], letters[:3])
+    for y in (few, ~few):
+        tree = members_of(hb.DecisionTreeClassifier(max_depth=1), X, y.astype(int))
+        assert "not" not in tree["test"][0]
+        if tree["way"][1] == "yes":
+            assert tree["brief"][0] == "kind in 3 of 30"
+        else:  # the question has no yes and no: branches go by what takes them
+            assert tree["test"][0] == "kind"
+            assert set(tree["way"][1:]) == {"kind 00 and 2 more", "kind 03 and 26 more"}
+
+
+@pytest.mark.parametrize(
+    "model", [hb.DecisionTreeClassifier(max_depth=2), hb.DecisionTreeRegressor(max_depth=2)]
+)
+def test_gain_is_the_same_in_the_viewer_in_frames_and_in_tables_of_splits(model):
+    fitted = clone(model).fit(IRIS.data, IRIS.target)
+    viewed = viewer_data(facts_of(fitted, IRIS.data, IRIS.target, cv=None))["members"][0]
+    table = fitted.split_table(IRIS.data, IRIS.target, 0)
+    best = table.loc[table["chosen"], "gain"].item()
+    assert fitted.to_frame()["gain"][0] == pytest.approx(best)
+    assert viewed["gain"][0] == pytest.approx(best, rel=1e-3)
+
+
+@pytest.mark.parametrize("model", [hb.GradientBoostingRegressor(2), hb.GradientBoostingClassifier(2)])
+def test_a_leaf_of_boosting_adds(model):
+    data = viewer_data(facts_of(clone(model).fit(IRIS.data, IRIS.target), IRIS.data, IRIS.target, cv=None))
+    assert data["adds"] is True
+    tree = viewer_data(
+        facts_of(hb.DecisionTreeClassifier().fit(IRIS.data, IRIS.target), IRIS.data, IRIS.target)
+    )
+    assert tree["adds"] is False

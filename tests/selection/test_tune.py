@@ -42,7 +42,7 @@ CASES = [
 
 @pytest.mark.parametrize(("estimator", "grid", "options"), CASES, ids=lambda case: type(case).__name__)
 def test_results_are_those_of_grid_search_cv(estimator, grid, options, iris):
-    found = hb.tune(estimator, grid, *iris, train_scores=True, **options)
+    found = hb.tune(*iris, estimator, grid, train_scores=True, **options)
     expected = GridSearchCV(estimator, grid, return_train_score=True, **options).fit(*iris)
     assert set(found.cv_results_) == set(expected.cv_results_)
     assert found.cv_results_["params"] == expected.cv_results_["params"]
@@ -61,7 +61,7 @@ def test_results_are_those_of_grid_search_cv(estimator, grid, options, iris):
 def test_results_of_numbers_are_those_of_grid_search_cv():
     X, y = load_diabetes(return_X_y=True)
     estimator, grid = hb.DecisionTreeRegressor(random_state=0), {"min_samples_leaf": [1, 20]}
-    found = hb.tune(estimator, grid, X, y)
+    found = hb.tune(X, y, estimator, grid)
     expected = GridSearchCV(estimator, grid).fit(X, y)
     np.testing.assert_array_equal(
         found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
@@ -73,7 +73,7 @@ def test_one_standard_error_takes_the_simplest_close_setting():
     X = rng.uniform(size=(200, 3))
     y = (X[:, 0] > 0.5) ^ (rng.random(200) < 0.1)
     grid = {"max_depth": [1, 2, 4, 8]}
-    found = hb.tune(hb.DecisionTreeClassifier(random_state=0), grid, X, y, cv=5, choose="one_standard_error")
+    found = hb.tune(X, y, hb.DecisionTreeClassifier(random_state=0), grid, cv=5, choose="one_standard_error")
     means, errors = found.cv_results_["mean_test_score"], found.standard_errors
     scores = [found.cv_results_[f"split{k}_test_score"][found.best_index_] for k in range(5)]
     assert errors[found.best_index_] == pytest.approx(np.std(scores, ddof=1) / np.sqrt(5))
@@ -116,7 +116,7 @@ def test_usual_grids_begin_with_what_the_estimator_has(estimator):
 
 
 def test_the_usual_grid_is_searched_when_none_is_given(iris):
-    found = hb.tune(hb.KNeighborsClassifier(), None, *iris, cv=2)
+    found = hb.tune(*iris, hb.KNeighborsClassifier(), cv=2)
     assert len(found.settings) == 8 and found.best_score_ > 0.9
     with pytest.raises(ValueError, match="no usual grid for StandardScaler"):
         default_grid(StandardScaler())
@@ -124,16 +124,16 @@ def test_the_usual_grid_is_searched_when_none_is_given(iris):
 
 def test_settings_that_fail_are_named_and_the_others_stay(iris):
     with pytest.warns(CandidateWarning, match=r"1 of 2 settings failed, first .*'n_neighbors': 500.*fold 1"):
-        found = hb.tune(hb.KNeighborsClassifier(), {"n_neighbors": [500, 5]}, *iris, cv=3)
+        found = hb.tune(*iris, hb.KNeighborsClassifier(), {"n_neighbors": [500, 5]}, cv=3)
     assert found.best_params_ == {"n_neighbors": 5} and list(found.errors) == [0]
     with pytest.raises(ValueError, match="1 of 1 settings failed"):
-        hb.tune(hb.KNeighborsClassifier(), {"n_neighbors": [500]}, *iris)
+        hb.tune(*iris, hb.KNeighborsClassifier(), {"n_neighbors": [500]})
     with pytest.raises(ValueError, match="choose must be"):
-        hb.tune(hb.KNeighborsClassifier(), {"n_neighbors": [5]}, *iris, choose="worst")
+        hb.tune(*iris, hb.KNeighborsClassifier(), {"n_neighbors": [5]}, choose="worst")
 
 
 def test_the_frame_ranks_the_settings(iris):
-    found = hb.tune(hb.DecisionTreeClassifier(random_state=0), {"max_depth": [1, 4]}, *iris)
+    found = hb.tune(*iris, hb.DecisionTreeClassifier(random_state=0), {"max_depth": [1, 4]})
     assert isinstance(found.frame, pd.DataFrame)
     assert found.frame["score"].is_monotonic_decreasing
     assert found.frame["choice"][0].startswith("best") and "max_depth" in str(found)
@@ -141,7 +141,7 @@ def test_the_frame_ranks_the_settings(iris):
 
 def test_a_validation_curve_draws_what_was_found(iris):
     grid = {"max_depth": [8, 1, 2], "min_samples_leaf": [1, 30]}
-    found = hb.tune(hb.DecisionTreeClassifier(random_state=0), grid, *iris, train_scores=True)
+    found = hb.tune(*iris, hb.DecisionTreeClassifier(random_state=0), grid, train_scores=True)
     ax = found.plot("max_depth")
     assert {line.get_label() for line in ax.lines} == {"training rows", "test rows"}
     test = next(line for line in ax.lines if line.get_label() == "test rows")

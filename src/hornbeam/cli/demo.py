@@ -32,6 +32,7 @@ __all__ = ["main"]
 CLASS_COLOURS = ("cyan", "yellow", "magenta", "green")
 
 REPORT = "hornbeam-demo.html"
+FEWEST_LEAVES = 4  # of a tree that is worth looking at
 
 
 @reads_tables
@@ -45,7 +46,7 @@ def main(
     ] = None,
     time_budget: Annotated[
         float, typer.Option("--time-budget", metavar="SECONDS", min=1, help="For each comparison.")
-    ] = 40.0,
+    ] = 12.0,
     form: TableFormat,
 ) -> None:
     """See what hornbeam does: a tree in words, comparisons of the whole family, and a report."""
@@ -58,7 +59,7 @@ def main(
         console.print(greeting)
         about = f"{count(X.num_rows, 'row')} and {count(X.num_columns, 'column')} of {printable(data, None)}"
         _title(console, f"What tells {named(target)}?", about)
-        show_report(console, show_comparison(console, X, y, time_budget), X, y)
+        show_report(console, show_comparison(console, X, y, time_budget), X, y, target)
     else:
         console.print(greeting)
         show_restaurant(console)
@@ -90,7 +91,7 @@ def show_tumours(console: Console, seconds: float) -> None:
         console, "Is a tumour malignant?", f"{len(X)} rows of {X.shape[1]} measurements, from scikit-learn"
     )
     _show_tree(console, hb.DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, y))
-    show_report(console, show_comparison(console, X, y, seconds), X, y)
+    show_report(console, show_comparison(console, X, y, seconds), X, y, "diagnosis")
 
 
 def show_patients(console: Console, seconds: float) -> None:
@@ -114,18 +115,21 @@ def show_comparison(console: Console, X: Any, y: Any, seconds: float) -> hb.Comp
     return found
 
 
-def show_report(console: Console, found: hb.Comparison, X: Any, y: Any) -> None:
+def show_report(console: Console, found: hb.Comparison, X: Any, y: Any, target: str) -> None:
     """Write a report about the best model made of trees, judged on a quarter of the rows."""
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
 
-    name = next((name for name in found.names if hasattr(found.estimator(name), "_reading")), None)
-    if name is None:
-        return
     parts = train_test_split(range(len(y)), test_size=0.25, random_state=0)
     (X_fit, y_fit), (X_judge, y_judge) = ((rows_of(X, rows), rows_of(y, rows)) for rows in parts)
-    model = found.estimator(name).fit(X_fit, y_fit)
+    for name in found.names:
+        if hasattr(found.estimator(name), "_reading"):
+            model = found.estimator(name).fit(X_fit, y_fit)
+            if model._model.trees[0].n_leaves >= FEWEST_LEAVES:
+                break
+    else:
+        return
     path = Path(tempfile.mkdtemp(prefix="hornbeam-")) / REPORT
-    hb.report(model, X_judge, y_judge, path, X_train=X_fit, y_train=y_fit)
+    hb.report(model, X_judge, y_judge, path, X_train=X_fit, y_train=y_fit, target_name=target)
     _say(console, f"A report about {name}: {path.as_uri()}")
 
 

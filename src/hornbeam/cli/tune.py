@@ -66,10 +66,10 @@ def tune(
     if "random_state" in options_of(class_of(method, chosen)):
         options.setdefault("random_state", "0")  # or all settings would differ by chance, too
     found = hb.tune(
-        estimator_for(method, chosen, options),
-        _grid(grid, method, chosen),
         X,
         y,
+        estimator_for(method, chosen, options),
+        _grid(grid, method, chosen),
         cv=folds,
         scoring=scoring,
         choose="best" if choose == "best" else "one_standard_error",

@@ -30,7 +30,7 @@ from hornbeam.data.content import (
     numeric_values,
 )
 from hornbeam.data.families import value_family
-from hornbeam.data.wording import joined, shown
+from hornbeam.data.wording import joined, listed, shown
 from hornbeam.warnings import DataWarning
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "codes_as_fitted",
     "column_at_fit",
     "values_as_numeric",
+    "warn_of_all_missing",
     "warn_of_merged_integers",
     "warn_of_near_unique",
 ]
@@ -68,6 +69,16 @@ class Column:
             position = _first_nan(self.values.data)
             return None if position is None else int(self.values.indices[position])
         return _first_nan(self.values) if self.kind == "numeric" else _first_true(self.values == MISSING)
+
+    def is_all_missing(self) -> bool:
+        """Whether no row has a value."""
+        if isinstance(self.values, SparseColumn) or not len(self.values):
+            return False  # a sparse column has zeros, as a rule
+        if self.kind != "numeric":
+            return bool(self.values[0] == MISSING and (self.values == MISSING).all())
+        return bool(
+            self.values.dtype.kind == "f" and np.isnan(self.values[0]) and np.isnan(self.values).all()
+        )
 
 
 def _first_nan(values: AnyArray) -> int | None:
@@ -160,6 +171,18 @@ def warn_of_merged_integers(merged: Mapping[str, int]) -> None:
             + ". If they are identifiers, drop them or name them in categorical_features.",
             DataWarning,
             stacklevel=3,
+        )
+
+
+def warn_of_all_missing(columns: Iterable[Column], n_rows: int, *, stacklevel: int) -> None:
+    """Warn of columns without any value."""
+    empty = [column.name for column in columns if n_rows > 1 and column.is_all_missing()]
+    if empty:
+        warnings.warn(
+            f"{'Columns' if len(empty) > 1 else 'Column'} {listed(empty)} "
+            f"{'have' if len(empty) > 1 else 'has'} no value in any row: nothing can be learned from that.",
+            DataWarning,
+            stacklevel=stacklevel + 1,
         )
 
 

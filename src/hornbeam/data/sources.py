@@ -4,7 +4,8 @@
 is not copied, and nothing of the user's is ever written to.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import narwhals as nw
@@ -16,8 +17,17 @@ from hornbeam.data.content import AnyArray, Content, SparseColumn
 from hornbeam.data.families import refuse_complex
 from hornbeam.data.names import refuse_duplicate_names
 from hornbeam.data.readers import read_array, read_series, readable
+from hornbeam.data.wording import shown
 
-__all__ = ["OpenSource", "Source", "labelled", "open_source", "refuse_corrupt_sparse", "unmasked"]
+__all__ = [
+    "OpenSource",
+    "Source",
+    "labelled",
+    "open_source",
+    "refuse_corrupt_sparse",
+    "refuse_no_table",
+    "unmasked",
+]
 
 
 Kept = TypeVar("Kept")
@@ -72,11 +82,25 @@ def open_source(X: Any, estimator_name: str) -> Source:
     return source
 
 
+def refuse_no_table(X: Any, name: str = "X") -> None:
+    """Refuse what is no table but tells of one: the path of a file, a dict of columns."""
+    if isinstance(X, str | bytes | os.PathLike):
+        raise TypeError(
+            f"{name} is {shown(X)}, a text. Read the table first, for example with pandas.read_csv, and give "
+            "its columns."
+        )
+    if isinstance(X, Mapping) and not sparse.issparse(X):
+        raise TypeError(
+            f"{name} is a dict. Make it a table first, for example with pandas.DataFrame({name})."
+        )
+
+
 def _source_of(X: Any, estimator_name: str) -> Source:
     if isinstance(X, OpenSource):
         return X
-    if sparse.issparse(X):
+    if sparse.issparse(X):  # of which one kind is a dict
         return _SparseSource(X)
+    refuse_no_table(X)
     try:
         frame: Any = nw.from_native(X, allow_series=True, pass_through=True)
     except ValueError:

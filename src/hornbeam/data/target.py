@@ -5,6 +5,7 @@ refused with the first row that holds one. Targets have one column per output, a
 """
 
 import numbers
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
@@ -21,6 +22,7 @@ from hornbeam.data.content import Rows, labels_of_texts
 from hornbeam.data.families import value_family
 from hornbeam.data.sources import unmasked
 from hornbeam.data.wording import shown
+from hornbeam.warnings import DataWarning
 
 __all__ = [
     "ClassTarget",
@@ -120,11 +122,23 @@ def read_classes(
     )
     outputs = [_read_labels(column, _output_name(name, k, len(columns))) for k, column in enumerate(columns)]
     codes = np.stack([codes for _, codes in outputs], axis=1)
+    if name == "y":
+        _warn_of_one_class([classes for classes, _ in outputs], n_rows)
     return ClassTarget(
         codes=codes if rows is None else codes[rows],
         classes=[classes for classes, _ in outputs],
         is_multi_output=len(columns) > 1,
     )
+
+
+def _warn_of_one_class(outputs: Sequence[AnyArray], n_rows: int) -> None:
+    """Warn of labels that leave nothing to tell apart; of a single row that is no news."""
+    if n_rows > 1 and all(len(classes) == 1 for classes in outputs):
+        warnings.warn(
+            f"y holds one class only, {shown(outputs[0].tolist()[0])}: every row will get that answer.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def read_numbers(
@@ -321,6 +335,11 @@ def _columns_of(y: Any, what: str) -> tuple[list[AnyArray], bool]:
     """Take a container of one or two dimensions apart: its columns, and whether it had one dimension."""
     if sparse.issparse(y):
         raise TypeError(f"{what} is sparse; make it dense with {what}.toarray().")
+    if isinstance(y, str | bytes):
+        raise TypeError(
+            f"{what} is the text {shown(y)}; it must hold one value per row. If that is a column of X, give "
+            f"the column, X[{shown(y)}], and leave it out of X."
+        )
     frame: Any = nw.from_native(y, allow_series=True, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(

@@ -19,7 +19,11 @@ def _is_number(value: Any) -> bool:
 
 def task_of(y: Any) -> Task:
     """Decide what kind of target this is: texts, truth values and a few whole numbers are classes."""
+    if isinstance(y, str | bytes):
+        return "classification"  # reading it will say what is wrong
     values = np.asarray(y)
+    if values.dtype == object and any(isinstance(value, str) for value in values.ravel()):
+        return "classification"
     if values.dtype == object and all(_is_number(value) for value in values.ravel()):
         values = values.astype(np.float64)  # numbers of a nullable dtype, or of Python
     if values.dtype.kind not in "iuf":

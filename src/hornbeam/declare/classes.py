@@ -6,6 +6,7 @@ when the class is made, and writes the constructor. The functions below it read 
 the manual and tests.
 """
 
+import functools
 import inspect
 import sys
 import textwrap
@@ -154,6 +155,8 @@ class Declared(BaseEstimator):
             cls.__init__ = _constructor(cls)  # type: ignore[method-assign]
         if cls.__doc__:
             cls.__doc__ = _with_parameters(cls.__doc__, cls)
+        if not cls.__name__.startswith("_"):
+            _take_over_methods(cls)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; `inner__name=value` sets one of an inner estimator.
@@ -246,6 +249,29 @@ def _refuse_undeclared_fields(cls: type[Declared]) -> None:
                 f"{cls.__name__}.{name} is annotated but not declared: write `= option(...)` for a parameter "
                 "or `= fitted()` for what fit sets, or annotate it as ClassVar"
             )
+
+
+def _take_over_methods(cls: type[Declared]) -> None:
+    """Give a public class copies of what private bases define: Python's errors name the class of a method."""
+    for name in dir(cls):
+        owner = next((base for base in cls.__mro__ if name in vars(base)), cls)
+        method = vars(owner).get(name)
+        if (
+            name.startswith("_")
+            or not owner.__name__.startswith("_")
+            or not isinstance(method, types.FunctionType)
+        ):
+            continue
+        own = types.FunctionType(
+            method.__code__, method.__globals__, name, method.__defaults__, method.__closure__
+        )
+        functools.update_wrapper(own, method)
+        vars(own).pop("__wrapped__", None)
+        if hasattr(method, "__wrapped__"):
+            own.__wrapped__ = method.__wrapped__  # type: ignore[attr-defined]
+        own.__kwdefaults__ = method.__kwdefaults__
+        own.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, own)
 
 
 def _take_marks(cls: type[Declared]) -> dict[str, Option | None]:

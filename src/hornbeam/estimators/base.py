@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
+from hornbeam.data.column import warn_of_all_missing
 from hornbeam.data.content import Rows
 from hornbeam.data.sources import open_source
 from hornbeam.data.table import Schema, Table, read_columns
@@ -167,6 +168,8 @@ def read_training(
         warnings.warn(
             "X has a single row: the model can only repeat its target.", DataWarning, stacklevel=stacklevel
         )
+    if table.origin is None:  # folds that are dealt out have been looked at as a whole
+        warn_of_all_missing(table.columns, table.n_rows, stacklevel=stacklevel)
     return Training(table, weights, source.n_rows, rows)
 
 

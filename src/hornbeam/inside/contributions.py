@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.inside import words
+from hornbeam.inside.html import html_table
 
 __all__ = ["Contributions", "contributions_of"]
 
@@ -27,31 +28,55 @@ class Contributions:
 
     `start` is what the model says of the average row, `by_feature` what each feature added to it, `score` the
     sum, and `prediction` what the score stands for. With three classes or more, start and score have an entry
-    per class and `by_feature` has an array of such entries. `str` lists the parts, the largest first.
+    per class, in the order of `classes`, and `by_feature` has an array of such entries. `unit` says in words
+    what a score counts. `str` lists the parts, the largest first.
     """
 
     start: Any
     by_feature: dict[str, Any]
     score: Any
     prediction: Any
+    classes: tuple[Any, ...] = ()
+    unit: str = ""
 
     def __str__(self) -> str:
+        lines = [f"scores are {self.unit}"] if self.unit else []
+        rows = self._rows()
+        if np.ndim(self.score):
+            rows.insert(0, ["", *(words.named(label) for label in self.classes)])
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            lines += [
+                "  ".join(
+                    [first.ljust(widths[0]), *(t.rjust(w) for t, w in zip(others, widths[1:], strict=True))]
+                )
+                for first, *others in rows
+            ]
+        else:
+            lines += [f"{what}: {number}" for what, number in rows]
+        return "\n".join([*(line.rstrip() for line in lines), f"answer: {self.prediction}"])
+
+    def _rows(self) -> list[list[str]]:
+        """Name each part and write its numbers: the start, the features with the largest first, the sum."""
         largest_first = sorted(self.by_feature.items(), key=lambda part: -np.abs(part[1]).max())
-        lines = [f"start: {_numbers(self.start)}"]
-        lines += [
-            f"{words.printable(feature)}: {_numbers(part, signed=True)}"
-            for feature, part in largest_first
-            if np.any(part)
+        parts = [
+            [words.printable(name), *_numbers(part, "+.6g")] for name, part in largest_first if np.any(part)
         ]
-        return "\n".join([*lines, f"score: {_numbers(self.score)}", f"answer: {self.prediction}"])
+        return [["start", *_numbers(self.start)], *parts, ["score", *_numbers(self.score)]]
 
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        """Show the parts in a notebook."""
+        titles = (
+            ["", *(words.named(label) for label in self.classes)] if np.ndim(self.score) else ["", "score"]
+        )
+        told = f"Answer: {self.prediction}."
+        return html_table(titles, self._rows(), f"Scores are {self.unit}. {told}" if self.unit else told)
 
-def _numbers(part: Any, *, signed: bool = False) -> str:
-    texts = [f"{number:+.6g}" if signed else f"{number:.6g}" for number in np.atleast_1d(part)]
-    return ", ".join(texts)
+
+def _numbers(part: Any, form: str = ".6g") -> list[str]:
+    return [f"{number:{form}}" for number in np.atleast_1d(part)]
 
 
 def contributions_of(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.units import unit_of
 from hornbeam.inside import words
+from hornbeam.inside.html import preformatted
 
 __all__ = ["EnsembleExplanation", "explain_members", "path_contributions"]
 
@@ -66,6 +67,10 @@ class EnsembleExplanation:
 
     def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """Show the answer in a notebook."""
+        return preformatted(self.text)
 
 
 def explain_members(

@@ -22,6 +22,7 @@ from hornbeam.data.table import (
 )
 from hornbeam.inside import words
 from hornbeam.inside.conditions import Interval
+from hornbeam.inside.html import preformatted
 from hornbeam.inside.nodes import Passing, StandIn, TreeReading
 
 __all__ = ["Explanation", "GivenRow", "Step", "explain_row", "read_row"]
@@ -69,6 +70,10 @@ class Explanation:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        """Show the way in a notebook."""
+        return preformatted(str(self))
 
 
 # --- One row in, whatever it came in ---------------------------------------------------------------------

@@ -36,10 +36,16 @@ def tree_frame(reading: TreeReading) -> Any:
         "rows": tree.n_node_samples,
         "weight": tree.weighted_n_node_samples,
         "impurity": tree.impurity,
-        "gain": np.where(is_leaf, np.nan, tree.gain),
+        "gain": np.where(is_leaf, np.nan, _gains(tree)),
         **_answers(reading),
     }
     return pandas.DataFrame(columns)
+
+
+def _gains(tree: Any) -> Any:
+    """Return what splits lower the mean impurity of their rows by, as in `split_table`."""
+    weights = tree.weighted_n_node_samples
+    return np.divide(tree.gain, weights, out=np.zeros(len(weights)), where=weights > 0)
 
 
 def _tests(reading: TreeReading, pandas: Any) -> dict[str, Any]:

@@ -7,9 +7,18 @@ import numpy.typing as npt
 
 from hornbeam import _core
 
-__all__ = ["shares_of_gain", "shares_of_tests"]
+__all__ = ["gain_per_row", "shares_of_gain", "shares_of_tests"]
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def gain_per_row(tree: _core.Tree, node: int) -> float:
+    """Return what a split lowers the mean impurity, or loss, of its rows by: the gain of tables and pages.
+
+    The tree stores the same times the weight of the node, which adds up over nodes.
+    """
+    weight = float(tree.weighted_n_node_samples[node])
+    return float(tree.gain[node]) / weight if weight > 0 else 0.0
 
 
 def shares_of_gain(trees: Sequence[_core.Tree], n_features: int) -> FloatArray:

@@ -4,16 +4,17 @@ A callback is a function called after every round, or an object with `before_rou
 Each is given a `Round`; what returns True ends the fit, with the trees there are.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 from hornbeam import _core
+from hornbeam.declare.kinds import shown
 from hornbeam.recipes.listen import Listener
 
-__all__ = ["EarlyStopping", "Round", "UserCodeError", "Watch", "users_code"]
+__all__ = ["EarlyStopping", "Round", "UserCodeError", "Watch", "checked_callbacks", "users_code"]
 
 
 class UserCodeError(Exception):
@@ -30,6 +31,20 @@ def users_code() -> Iterator[None]:
         yield
     except Exception as error:
         raise UserCodeError from error
+
+
+def checked_callbacks(given: Any) -> list[Any]:
+    """Return callbacks as a list; refuse what nobody could call after a round."""
+    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
+        raise TypeError(f"callbacks must be a list of functions, each given a Round; got {shown(given)}.")
+    callbacks = list(given or ())
+    for each in callbacks:
+        if not (callable(each) or hasattr(each, "before_round") or hasattr(each, "after_round")):
+            raise TypeError(
+                "A callback is a function of a Round, or an object with before_round or after_round; got "
+                f"{shown(each)}."
+            )
+    return callbacks
 
 
 @dataclass(frozen=True, eq=False)

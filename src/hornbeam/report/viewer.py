@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from hornbeam.inside.importance import gain_per_row
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.words import brief_number, named, printable
 from hornbeam.report.facts import Facts
@@ -58,6 +59,7 @@ def viewer_data(facts: Facts) -> dict[str, Any] | None:
     return {
         "classes": [named(each) for each in first.labels[0]] if first.classes else None,
         "names": [first.name_words[j] for j in range(len(first.schema.names))],
+        "adds": hasattr(facts.model, "_baseline"),  # trees of gradient boosting answer nothing
         "total": len(readings),
         "members": [
             {"title": _title(facts, number, len(readings)), **_tree(reading, nodes)}
@@ -136,12 +138,14 @@ def _tree(reading: TreeReading, nodes: list[int]) -> dict[str, Any]:
         ],
         "feature": [reading.feature(node) for node in nodes],
         "test": [_test(reading, node) if reading.branches(node) else "" for node in nodes],
+        "brief": [_brief_test(reading, node) if reading.branches(node) else "" for node in nodes],
         "way": [""] * len(nodes),
+        "reached": [""] * len(nodes),
         "rows": [reading.row_words(node) for node in nodes],
         "share": [_rounded(reading.weight(node) / max(reading.weight(0), 1e-300)) for node in nodes],
         # Trees of boosting lower a loss and have no impurity of their own.
         "impurity": [_rounded(float(tree.impurity[node])) for node in nodes] if tree.impurity.any() else None,
-        "gain": [_rounded(float(tree.gain[node])) for node in nodes],
+        "gain": [_rounded(gain_per_row(tree, node)) for node in nodes],
         "answer": [reading.answer_words(node) for node in nodes],
         "shares": _top_shares(reading, nodes),
         "height": _heights(reading, nodes),
@@ -150,21 +154,54 @@ def _tree(reading: TreeReading, nodes: list[int]) -> dict[str, Any]:
         if is_open[position]:
             for branch, child in enumerate(children[position]):
                 facts["way"][places[child]] = _way(reading, node, branch)
+                facts["reached"][places[child]] = _with_brief_number(reading, node, branch)
     return facts
 
 
 def _test(reading: TreeReading, node: int) -> str:
-    """Write a test; a picture has room for six digits of a threshold."""
-    if reading.schema.kinds[reading.feature(node)] == "numeric" and len(reading.branches(node)) == 2:
-        name = reading.name_words[reading.feature(node)]
-        return f"{name} <= {brief_number(float(reading.tree.threshold[node]))}"
-    return reading.test_words(node)
+    """Write a test as a question that yes and no answer; where it has other answers, only what it asks."""
+    if _has_named_ways(reading, node):
+        return reading.name_words[reading.feature(node)]
+    return _with_brief_number(reading, node, 0)
+
+
+def _has_named_ways(reading: TreeReading, node: int) -> bool:
+    """Whether branches go by what takes them: more than two, or a "not" that a no would negate again."""
+    return len(reading.branches(node)) > 2 or " not in {" in reading.branch_words(node, 0)
+
+
+def _brief_test(reading: TreeReading, node: int) -> str:
+    """Write a test for a small box: a long list of categories becomes a count."""
+    whole = _test(reading, node)
+    groups = reading.categories_by_branch(node)
+    if groups is None or len(groups[0]) < 3 or " in {" not in whole:
+        return whole
+    n_known = len(reading.schema.categories[reading.feature(node)] or ())
+    missing = " or missing" if whole.endswith(" or missing") else ""
+    return f"{reading.name_words[reading.feature(node)]} in {len(groups[0])} of {n_known}{missing}"
+
+
+def _with_brief_number(reading: TreeReading, node: int, branch: int) -> str:
+    """Write what a branch takes; a picture has room for six digits of a threshold."""
+    words = reading.branch_words(node, branch)
+    if reading.schema.kinds[reading.feature(node)] != "numeric":
+        return words
+    name = reading.name_words[reading.feature(node)]
+    for mark in ("<=", ">"):
+        if words.startswith(f"{name} {mark} "):
+            missing = " or missing" if words.endswith(" or missing") else ""
+            return f"{name} {mark} {brief_number(float(reading.tree.threshold[node]))}{missing}"
+    return words  # "is known", "is missing"
 
 
 def _way(reading: TreeReading, node: int, branch: int) -> str:
-    """Name a branch: yes or no, or what takes it where there are more than two."""
-    if len(reading.branches(node)) == 2:
+    """Name a branch: yes or no, or what takes it where the test does not ask for these."""
+    if not _has_named_ways(reading, node):
         return ("yes", "no")[branch]
+    groups = reading.categories_by_branch(node)
+    if groups is not None and len(groups[branch]) > 2:
+        missing = " or missing" if reading.branch_words(node, branch).endswith(" or missing") else ""
+        return f"{named(groups[branch][0])} and {len(groups[branch]) - 1} more{missing}"
     name = reading.name_words[reading.feature(node)]
     return reading.branch_words(node, branch).removeprefix(f"{name} ").removeprefix("= ")
 

@@ -9,14 +9,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hornbeam.data.content import Rows
+from hornbeam.data.sources import refuse_no_table
 from hornbeam.data.table import read_table
 from hornbeam.data.task import Task, task_of
 from hornbeam.declare.kinds import shown
+from hornbeam.inside.html import html_table
 from hornbeam.inside.words import named, printable
 from hornbeam.recipes.listen import listening
 from hornbeam.selection.contest import Clock, Contest, Entry
 from hornbeam.selection.family import BASELINE, choose_family
-from hornbeam.selection.folds import Folded, random_splitter
+from hornbeam.selection.folds import Folded, random_splitter, refuse_target
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.metrics import Metric, chosen_metrics
 from hornbeam.selection.score_errors import Scores, judge
@@ -57,6 +59,9 @@ def compare(
     data and `random_state` alone.
     """
     _check(time_budget, n_bootstrap)
+    refuse_no_table(X)
+    if np.ndim(X) == 1 and np.ndim(y) == 2:
+        raise ValueError("The table comes first: compare(X, y). X has one dimension here, and y has two.")
     clock = Clock(time_budget)
     chosen_task = task or task_of(y)
     seed = _seed(random_state)
@@ -114,6 +119,7 @@ def _seed(random_state: Any) -> int:
 
 def _folded(X: Any, y: Any, cv: Any, *, task: Task, groups: Any, seed: int) -> Folded:
     splitter = cv
+    refuse_target(X, y, task, reader="compare")
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         n_rows = len(np.asarray(y))
         if not 2 <= cv <= n_rows:
@@ -220,6 +226,12 @@ class Comparison:
         from hornbeam.plot import comparison  # noqa: PLC0415 - matplotlib is for those who draw
 
         return comparison(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        """Show the leaderboard in a notebook."""
+        failed = "".join(f" {name}: {why}" for name, why in self.failures.items())
+        rows = [_cells(record, self.metrics) for record in self.records]
+        return html_table(_titles(self.metrics), rows, self.verdict + failed)
 
     def __rich__(self) -> Any:
         """Show the leaderboard in a terminal."""

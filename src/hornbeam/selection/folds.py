@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import _num_samples
 
 from hornbeam.data.content import Rows
 from hornbeam.data.shared import SharedTable, TableRows
@@ -20,8 +21,9 @@ from hornbeam.data.target import read_classes, read_numbers
 from hornbeam.data.task import Task
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.selection.metrics import Truth
+from hornbeam.warnings import HornbeamWarning
 
-__all__ = ["Fold", "Folded", "random_splitter"]
+__all__ = ["Fold", "Folded", "random_splitter", "refuse_target"]
 
 AnyArray = npt.NDArray[Any]
 
@@ -67,6 +69,14 @@ class Folded:
     def truth(self, rows: Rows) -> Truth:
         """Return the right answers for some rows."""
         return Truth(self.y[rows], self.classes)
+
+
+def refuse_target(X: Any, y: Any, task: Task, *, reader: str) -> None:
+    """Raise for a target that cannot be read, before a splitter sorts it and says less."""
+    read = read_classes if task == "classification" else read_numbers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)  # said when the folds are read
+        read(y, _num_samples(X), multi_output=False, estimator_name=reader)
 
 
 class Fold:

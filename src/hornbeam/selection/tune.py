@@ -16,10 +16,13 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.base import is_classifier
 
+from hornbeam.data.sources import refuse_no_table
+from hornbeam.data.unseen import said_once
 from hornbeam.declare.kinds import shown
+from hornbeam.inside.html import html_table
 from hornbeam.inside.words import printable
 from hornbeam.recipes.listen import listening
-from hornbeam.selection.folds import Fold, Folded
+from hornbeam.selection.folds import Fold, Folded, refuse_target
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.grids import candidates_of, default_grid, simplicity
 from hornbeam.selection.trials import Candidate
@@ -32,10 +35,10 @@ Choice = Literal["best", "one_standard_error"]
 
 
 def tune(
-    estimator: Any,
-    grid: Any,
     X: Any,
     y: Any,
+    estimator: Any,
+    grid: Any = None,
     *,
     cv: Any = None,
     scoring: Any = None,
@@ -55,17 +58,20 @@ def tune(
     from sklearn.metrics import check_scoring  # noqa: PLC0415
     from sklearn.model_selection import check_cv  # noqa: PLC0415
 
+    _refuse_other_order(X, estimator)
+    refuse_no_table(X)
     if choose not in ("best", "one_standard_error"):
         raise ValueError(f"choose must be 'best' or 'one_standard_error'; got {shown(choose)}.")
     settings = candidates_of(default_grid(estimator) if grid is None else grid)
     scorer = check_scoring(estimator, scoring=scoring)
     of_classes = is_classifier(estimator)
+    refuse_target(X, y, "classification" if of_classes else "regression", reader="tune")
     splitter = check_cv(cv, y, classifier=of_classes)
     data = Folded.of(
         X, y, splitter, task="classification" if of_classes else "regression", groups=groups, reader="tune"
     )
     marks = _Marks(len(settings), len(data.folds), with_training=train_scores)
-    with listening(verbose, "tuning") as listener:
+    with listening(verbose, "tuning") as listener, said_once():
         listener.expect(len(settings) * len(data.folds))
         for fold in data.folds:
             for place, setting in enumerate(settings):
@@ -86,6 +92,17 @@ def tune(
         best_estimator_=Candidate(estimator, settings[chosen]).fitted(X, data.y),
         errors=marks.errors,
         n_folds=len(data.folds),
+    )
+
+
+def _refuse_other_order(X: Any, estimator: Any) -> None:
+    """Say how the arguments go where the third is no estimator; it was the first once."""
+    if hasattr(estimator, "get_params"):
+        return
+    if hasattr(X, "get_params"):
+        raise TypeError("tune takes the table first, as compare does: tune(X, y, estimator, grid).")
+    raise TypeError(
+        f"tune takes an estimator in the third place: tune(X, y, estimator, grid); got {shown(estimator)}."
     )
 
 
@@ -250,6 +267,15 @@ class Tuned:
         """Show the settings in a terminal."""
         from hornbeam.selection.sheets import Sheet  # noqa: PLC0415 - only who prints pays for its import
 
+        names, titles, rows = self._cells()
+        return Sheet(titles, rows, n_keys=len(names), left=frozenset({titles.index("choice")}))
+
+    def _repr_html_(self) -> str:
+        """Show the settings in a notebook."""
+        return html_table(*self._cells()[1:])
+
+    def _cells(self) -> tuple[list[str], list[str], list[list[str]]]:
+        """Return the parameters that were tried, the titles of all columns, and a line per setting."""
         names = sorted({name for setting in self.settings for name in setting})
         titles = [*names, "score", "±", "choice", "fit s"]
         rows = []
@@ -258,7 +284,7 @@ class Tuned:
             numbers = [f"{record['score']:.4g}", f"{record['standard error']:.2g}"]
             choice = record["choice"].replace("one standard error", "1 s.e.")
             rows.append([*cells, *numbers, choice, f"{record['fit seconds']:.2g}"])
-        return Sheet(titles, rows, n_keys=len(names), left=frozenset({titles.index("choice")}))
+        return names, titles, rows
 
     def __str__(self) -> str:
         from hornbeam.selection.sheets import as_text  # noqa: PLC0415

@@ -87,7 +87,7 @@ def questions(sound, y):
         ("bias_variance", lambda X: hb.bias_variance(hb.DecisionTreeClassifier(), X, y, n=2)),
         ("member_correlation", lambda X: hb.member_correlation(bag, X)),
         ("compare", lambda X: hb.compare(X, y, cv=2)),
-        ("tune", lambda X: hb.tune(hb.DecisionTreeClassifier(), grid, X, y, cv=2)),
+        ("tune", lambda X: hb.tune(X, y, hb.DecisionTreeClassifier(), grid, cv=2)),
     ]
 
 

@@ -19,7 +19,7 @@ from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
 from hornbeam.estimators.validation import Validation
 from hornbeam.params import ClassifierBoostingOptions, RegressorBoostingOptions, fitted
 from hornbeam.recipes.losses import Loss, OwnLoss, named_loss
-from hornbeam.recipes.rounds import Watch
+from hornbeam.recipes.rounds import Watch, checked_callbacks
 from hornbeam.recipes.scikit_callbacks import passed_on
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin, with_callbacks
 
@@ -89,8 +89,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
         given = BoostingRows(training.table, target, weights, known, X)
         validation = Validation(X_val, y_val, sample_weight_val)
+        own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
-            self._fit_rounds(given, loss, validation, offset_val, [*(callbacks or ()), *more_callbacks])
+            self._fit_rounds(given, loss, validation, offset_val, [*own, *more_callbacks])
         return self
 
     def _loss_of(self, n_classes: int) -> Loss:
@@ -216,8 +217,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
         given = BoostingRows(training.table, target, unequal(training.weights), known, X)
         validation = Validation(X_val, y_val, sample_weight_val)
+        own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
-            self._fit_rounds(given, loss, validation, offset_val, [*(callbacks or ()), *more_callbacks])
+            self._fit_rounds(given, loss, validation, offset_val, [*own, *more_callbacks])
         return self
 
     def _loss_of(self) -> Loss:

@@ -21,6 +21,7 @@ from hornbeam.inside.contributions import Contributions, contributions_of
 from hornbeam.inside.explain import read_row
 from hornbeam.inside.importance import shares_of_gain, shares_of_tests
 from hornbeam.inside.shapley import ScoreSum, TreeSum
+from hornbeam.inside.words import named
 from hornbeam.model import RowsToPredict, refuse_missing
 from hornbeam.params import BoostingOptions, fitted, options_of, resolve_max_features
 from hornbeam.recipes.losses import Loss, OwnLoss
@@ -28,6 +29,20 @@ from hornbeam.recipes.losses import Loss, OwnLoss
 __all__ = ["BoostingScores"]
 
 FloatArray = npt.NDArray[np.float64]
+
+# What scores count, by the name of the loss.
+_UNITS = {
+    "squared_error": "in units of the target",
+    "absolute_error": "in units of the target",
+    "huber": "in units of the target",
+    "quantile": "in units of the target",
+    "poisson": "logarithms of what is predicted",
+    "gamma": "logarithms of what is predicted",
+    "tweedie": "logarithms of what is predicted",
+    "log_loss": "log-odds of {likelier}",
+    "exponential": "half the log-odds of {likelier}",
+    "softmax": "logarithms of the shares, up to a number that all classes have in common",
+}
 
 
 class BoostingScores(TreeModel, BoostingOptions):
@@ -179,7 +194,15 @@ class BoostingScores(TreeModel, BoostingOptions):
             },
             score=float(scores[0, 0]) if single else scores[0],
             prediction=self._predictions(scores)[0],
+            classes=() if single else tuple(getattr(self, "classes_", np.arange(0)).tolist()),
+            unit=self._unit_of_scores(),
         )
+
+    def _unit_of_scores(self) -> str:
+        """Say in words what a score counts; of a loss of the user's own nobody knows."""
+        classes = getattr(self, "classes_", None)
+        likelier = "" if classes is None else named(classes[-1])
+        return _UNITS.get(self._loss.name, "").format(likelier=likelier)
 
     def _facts_beside_trees(self) -> dict[str, Any]:
         """Return what a program needs besides the trees to predict as this model does, as plain values."""

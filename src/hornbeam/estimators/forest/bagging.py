@@ -26,6 +26,7 @@ from hornbeam.data.target import (
     read_classes,
     read_numbers,
 )
+from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import multiplied, rows_that_count
 from hornbeam.estimators.answers import check_counts
 from hornbeam.estimators.explained import Explained, mean_of_trees
@@ -340,9 +341,10 @@ class _Bagging(Explained, BagModel, BaggingOptions):
             return self._mean_of_trees(X)
         X = table_to_pass_on(self, X, reset=False)
         total: Any = 0.0
-        for number, member in enumerate(self._fitted_members):
-            features = self._features_of(number) if self._features.n_wanted else None
-            total = total + answers_of(member, X, features, classes, hard_votes=self._votes_are_hard())
+        with said_once(4):
+            for number, member in enumerate(self._fitted_members):
+                features = self._features_of(number) if self._features.n_wanted else None
+                total = total + answers_of(member, X, features, classes, hard_votes=self._votes_are_hard())
         mean: FloatArray = total / len(self._fitted_members)
         return mean
 

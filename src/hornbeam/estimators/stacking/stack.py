@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, h
 from hornbeam._optional import require
 from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
+from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
 from hornbeam.errors import MemberError
 from hornbeam.estimators.row_scores import scoring_row_by_row
@@ -44,7 +45,7 @@ from hornbeam.recipes.stack import (
     prefitted,
     seeded,
 )
-from hornbeam.sklearn_bases import TransformerMixin
+from hornbeam.sklearn_bases import TransformerMixin, visual_block
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["Stack", "final_has"]
@@ -135,15 +136,16 @@ class Stack(TransformerMixin, StackingOptions):
             fit_options=metadata.options_of,
             n_threads=resolve_n_jobs(self.n_jobs),
         )
-        stacked = self._fit_levels(
-            levels,
-            X,
-            data,
-            strata=target.codes[:, 0] if isinstance(target, ClassTarget) else None,
-            metadata=metadata,
-            numbering=Numbering(rows, n_given),
-            key=key,
-        )
+        with said_once(4):
+            stacked = self._fit_levels(
+                levels,
+                X,
+                data,
+                strata=target.codes[:, 0] if isinstance(target, ClassTarget) else None,
+                metadata=metadata,
+                numbering=Numbering(rows, n_given),
+                key=key,
+            )
         final = self._fit_final(stacked, data, key)
         answers = answers_by_name(levels, stacked)
         methods = {member.name: member.method for level in levels for member in level}
@@ -327,7 +329,8 @@ class Stack(TransformerMixin, StackingOptions):
             members = [
                 Member(name, model, method) for model, (name, method) in zip(models, names, strict=False)
             ]
-            answers = [answers_of(member, member.estimator, features, self._classes()) for member in members]
+            with said_once(5):
+                answers = [answers_of(one, one.estimator, features, self._classes()) for one in members]
             features = side_by_side(
                 X, members, answers, classes=self._classes(), passthrough=self.passthrough
             )
@@ -391,6 +394,20 @@ class Stack(TransformerMixin, StackingOptions):
                 "was saved with predict_only=True."
             )
         return self._answers
+
+    def _sk_visual_block_(self) -> Any:
+        """Tell scikit-learn how to draw a stack: levels below each other, members side by side."""
+        block = visual_block()
+        if block is None:
+            raise AttributeError("this version of scikit-learn draws no blocks")
+        levels = [
+            block(
+                "parallel", [one for _, one in level], names=[name for name, _ in level], dash_wrapped=False
+            )
+            for level in self.levels
+        ]
+        names = [f"level {number}" for number in range(1, len(levels) + 1)]
+        return block("serial", [*levels, self._final_template()], names=[*names, "final"], dash_wrapped=False)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what X may hold: what all members of the first level take."""

@@ -5,8 +5,9 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import clone
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
@@ -19,6 +20,7 @@ from hornbeam.estimators.tree.pruning import Prunable
 from hornbeam.estimators.validation import Validation, read_rows
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.frame import tree_frame
+from hornbeam.inside.html import preformatted
 from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.rules import Rule, RuleStyle, write_rules
 from hornbeam.inside.splits import Growing, NodeRows, split_frame
@@ -30,6 +32,8 @@ from hornbeam.recipes.single import GrowthSettings, grow_tree
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
+
+_MOST_LINES_SHOWN = 40  # of a tree in a notebook
 
 
 class _DecisionTree(Prunable, TreeOptions):
@@ -72,6 +76,21 @@ class _DecisionTree(Prunable, TreeOptions):
         warn_of_a_lone_leaf(tree, encoded)
         self._remember_growth(training, target, settings, (tree,))
         self._remember_pruning(pruned)
+
+    def _repr_html_inner(self) -> str:
+        """Show a notebook the parameters, as scikit-learn does, and a fitted tree as text below."""
+        shown: str = estimator_html_repr(self)
+        if not hasattr(self, "_model"):
+            return shown
+        lines = self.rules().splitlines()
+        more = [f"... {len(lines) - _MOST_LINES_SHOWN} more lines: rules()"] * (
+            len(lines) > _MOST_LINES_SHOWN
+        )
+        return shown + preformatted("\n".join([*lines[:_MOST_LINES_SHOWN], *more]))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = {"text/html": self._repr_html_inner()} if get_config()["display"] == "diagram" else {}
+        return {"text/plain": repr(self), **shown}
 
     @property
     def tree_(self) -> _core.Tree:

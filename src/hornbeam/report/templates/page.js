@@ -26,6 +26,7 @@
   const TEXT = 13, SMALL = 11, EDGE = 11, MARK = 26; // sizes of letters; room left of a text, and for the mark that folds
   const COLOURS = ["blue", "orange", "green", "pink", "sky", "red", "yellow", "grey"];
   const LEAST_ZOOM = 0.002, MOST_ZOOM = 4, FAR = 0.4, READABLE = 0.75; // below FAR no text can be read
+  const LEAST_LINE = 8.5; // pixels of a letter on the map; where a box is lower, it stays without words
   const FIRST_NODES = 40; // opened at first: as many levels as have about so many nodes
 
   const state = { member: 0, open: new Set(), chosen: 0, row: null, x: 0, y: 0, zoom: 1 };
@@ -61,9 +62,11 @@
     }
     return letters.slice(0, fits).join("") + "…";
   };
-  const cutTest = (text, room) => { // a name is rather cut than a threshold
-    const at = text.lastIndexOf(" <= "), threshold = at < 0 ? "" : text.slice(at);
-    return cut(at < 0 ? text : text.slice(0, at), room - widthOf(threshold, TEXT)) + threshold;
+  const cutTest = (text, room, size = TEXT) => { // a name is rather cut than a threshold or a count
+    const at = Math.max(text.lastIndexOf(" <= "), text.lastIndexOf(" in "));
+    const asked = at < 0 ? "" : text.slice(at);
+    if (at < 0 || widthOf(`…${asked}`, size) > room) return cut(text, room, size);
+    return cut(text.slice(0, at), room - widthOf(asked, size), size) + asked;
   };
   const percent = (share) =>
     share === 0 || share === 1 ? `${100 * share} %`
@@ -211,7 +214,8 @@
     const fills = Object.fromEntries(COLOURS.map((name) => [name, colour(name)]));
     const [surface, faint, accent, ink] = ["surface", "faint", "accent", "ink"].map(colour);
     const isTiny = HEIGHT * state.zoom < 6; // an outline would leave no room for the colour
-    const tall = Math.max(HEIGHT, 1.5 / state.zoom);
+    // Boxes grow as far as their lines allow, so that there is room for words.
+    const tall = Math.max(HEIGHT, 1.5 / state.zoom, Math.min(0.88 * LINE, (LEAST_LINE + 3) / state.zoom));
     brush.lineWidth = 0.7 / state.zoom;
     seen.forEach((node) => {
       const [x, y] = layout.get(node), isLeaf = !tree.children[node].length;
@@ -227,7 +231,17 @@
       if (isTiny && !isMarked) return;
       brush.strokeStyle = node === state.chosen ? ink : isMarked ? accent : faint;
       brush.strokeRect(x, y - tall / 2, WIDTH, tall);
+      if (tall * state.zoom >= LEAST_LINE + 1) write(brush, node, x, y, ink);
     });
+  };
+
+  const write = (brush, node, x, y, ink) => { // in letters that can be read, as many as there is room for
+    const size = LEAST_LINE / state.zoom, room = WIDTH - 0.6 * size;
+    brush.fillStyle = ink;
+    brush.font = `${size}px ${getComputedStyle(canvas).fontFamily}`;
+    brush.textBaseline = "middle";
+    const text = tree.children[node].length ? testText(node, room, size) : answerText(node, room, size);
+    brush.fillText(text, x + 0.3 * size, y);
   };
 
   const make = (node) => {
@@ -235,7 +249,7 @@
     const group = svgElement("g", { class: "node", "data-node": tree.node[node] }, nodes);
     svgElement("rect", { class: "box", x: 0, y: -HEIGHT / 2, width: WIDTH, height: HEIGHT, rx: isLeaf ? 3 : 13 }, group);
     if (isLeaf) shade(node, group);
-    const text = isLeaf ? answerText(node, WIDTH - 2 * EDGE) : cutTest(tree.test[node], WIDTH - EDGE - MARK);
+    const text = isLeaf ? answerText(node, WIDTH - 2 * EDGE) : testText(node, WIDTH - EDGE - MARK);
     svgElement("text", { class: "words", x: EDGE, y: data.classes ? -3 : 0 }, group).textContent = text;
     bar(node, group);
     if (node) svgElement("text", { class: "way", x: 4, y: -HEIGHT / 2 - 8 }, group).textContent = cut(tree.way[node], WIDTH, SMALL);
@@ -244,9 +258,17 @@
     return { group, link };
   };
 
-  const answerText = (node, room) => {
+  const testText = (node, room, size = TEXT) => { // all of it, or briefly, or cut
+    const whole = tree.test[node];
+    return widthOf(whole, size) <= room ? whole : cutTest(tree.brief[node], room, size);
+  };
+
+  const said = (node) => (data.adds ? `adds ${signed(tree.answer[node])}` : tree.answer[node]);
+  const signed = (number) => (number.startsWith("-") ? `−${number.slice(1)}` : `+${number}`);
+
+  const answerText = (node, room, size = TEXT) => {
     const shares = tree.shares && tree.shares[node], share = shares ? ` ${percent(shares[1])}` : "";
-    return cut(tree.answer[node], room - widthOf(share, TEXT)) + share;
+    return cut(said(node), room - widthOf(share, size), size) + share;
   };
 
   const shadeOf = (node) => (tree.shares ? colourOf(tree.shares[node][0]) : "blue");
@@ -297,14 +319,16 @@
 
   const tell = (node) => {
     facts.replaceChildren();
-    element("h4", tree.children[node].length ? tree.test[node] : `Answer: ${tree.answer[node]}`, facts);
+    const isLeaf = !tree.children[node].length && !tree.cut.includes(node);
+    const end = data.adds ? `Adds ${signed(tree.answer[node])} to the score` : `Answer: ${tree.answer[node]}`;
+    element("h4", isLeaf ? end : tree.test[node], facts);
     const list = element("dl", undefined, facts);
     const line = (name, value) => { element("dt", name, list); element("dd", value, list); };
     line("Node", String(tree.node[node]));
     line("Rows", `${tree.rows[node]} (${percent(tree.share[node])})`);
-    if (tree.children[node].length) line(tree.shares ? "Most are" : "Value", tree.answer[node]);
+    if (tree.children[node].length) line(tree.shares ? "Most are" : data.adds ? "Mean step" : "Mean", tree.answer[node]);
     if (tree.impurity) line("Impurity", String(tree.impurity[node]));
-    if (tree.children[node].length) line("Gain", String(tree.gain[node]));
+    if (tree.children[node].length) line("Gain per row", String(tree.gain[node]));
     if (tree.cut.includes(node)) line("Below", "too large for this page");
     if (tree.shares) tellShares(node);
     tellPath(node);
@@ -337,7 +361,7 @@
     path.slice(1).forEach((below) => {
       const above = parents[below];
       const value = row && onPath.has(below) ? `${data.names[tree.feature[above]]} is ${row.values[tree.feature[above]]}; ` : "";
-      element("li", `${value}${tree.test[above]}: ${tree.way[below]}`, steps);
+      element("li", `${value}${tree.reached[below]}`, steps);
     });
   };
 
@@ -543,7 +567,9 @@
   const drawLegend = () => {
     const legend = byId("legend");
     if (!data.classes) {
-      legend.textContent = "The stronger its colour, the larger the number of a leaf. Lines are as wide as the share of rows.";
+      legend.textContent = data.adds
+        ? "A leaf adds its number to the score of a row; the stronger its colour, the larger it is. Lines are as wide as the share of rows."
+        : "The stronger its colour, the larger the number of a leaf. Lines are as wide as the share of rows.";
       return;
     }
     data.classes.slice(0, COLOURS.length).forEach((name, number) => {
