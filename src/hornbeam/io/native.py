@@ -24,7 +24,7 @@ __all__ = ["load", "load_with_notes", "packed", "read_model", "save"]
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
-def save(model: Any, path: Path, *, predict_only: bool = False) -> None:
+def save(model: Any, path: Path, *, predict_only: bool = False, slim: bool = False) -> None:
     """Save a fitted estimator; by custom the name of the file ends in `.hornbeam`.
 
     The file is replaced as a whole or not at all, and is on the disk when `save` returns. The same model
@@ -32,9 +32,9 @@ def save(model: Any, path: Path, *, predict_only: bool = False) -> None:
 
     `predict_only=True` leaves out what the fit saw in each node (numbers of rows, impurities, gains), for a
     smaller file that tells less about the training data. A model loaded from it predicts the same and refuses
-    to answer questions about these, such as `feature_importances_`.
+    to answer questions about these, such as `feature_importances_`. `slim=True` is a shorter name for it.
     """
-    write_whole(text_of_path(path), packed(model, predict_only=predict_only))
+    write_whole(text_of_path(path), packed(model, predict_only=predict_only or slim))
 
 
 def packed(

@@ -105,6 +105,10 @@ class RecordWriter:
         self.put(f"{name}.utf8", np.frombuffer(b"".join(encoded), dtype=np.uint8))
         self.put(f"{name}.ends", np.cumsum([len(text) for text in encoded], dtype=np.int64))
 
+    def tensors_so_far(self, name: str) -> AnyArray:
+        """Return an array that was put in."""
+        return self.tensors[self._prefix + name]
+
     def child(self, name: str) -> "RecordWriter":
         """Open a record inside this one; `keep_child` puts its description where the reader finds it."""
         return RecordWriter(

@@ -19,6 +19,20 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.errors import ModelFormatError
+from hornbeam.io.packed_trees import (
+    PACKED_FROM,
+    PACKED_NODES_PER_TREE,
+    Bits,
+    Escaped,
+    Patches,
+    follows_from_leaves,
+    gini_gain,
+    gini_impurity,
+    put_bits,
+    put_derived,
+    put_escaped,
+    sums_of_leaves,
+)
 from hornbeam.io.record import RecordWriter, TensorReader, TensorStream, same_bits
 from hornbeam.model import SURROGATE_ARRAYS, TREE_ARRAYS
 
@@ -123,13 +137,28 @@ def write_trees(
     arrays = _end_to_end(trees, schema, names)
     inner = arrays["n_branches"] > 0
     writer.put("trees.node_counts", np.array([tree.node_count for tree in trees], dtype=np.int64))
-    writer.put("trees.branches", arrays["n_branches"])
     writer.put("trees.feature", arrays["feature"][inner])
     writer.put("trees.threshold", arrays["threshold"][inner & (arrays["category_begin"] == _NO_TABLE)])
-    writer.put("trees.missing_branch", arrays["missing_branch"][inner])
     if arrays["category_words"].size:
         writer.put("trees.category_words", arrays["category_words"])
     counts = _class_counts(arrays["value"], arrays[WEIGHTS]) if WEIGHTS in known else None
+    is_large = len(inner) >= max(PACKED_FROM, PACKED_NODES_PER_TREE * len(trees))
+    is_large = is_large and not np.any(arrays["n_branches"][inner] != 2)
+    if is_large:
+        _write_packed(arrays, counts, writer, needed)
+    else:
+        _write_plain(arrays, inner, counts, writer, needed)
+    if any(len(tree.surrogate_begin) for tree in trees):
+        _write_surrogates(trees, writer)
+    _verify(arrays, trees, schema, writer)
+
+
+def _write_plain(
+    arrays: Arrays, inner: AnyArray, counts: AnyArray | None, writer: RecordWriter, needed: frozenset[str]
+) -> None:
+    """Put in branches and what the fit saw, a number for each node."""
+    writer.put("trees.branches", arrays["n_branches"])
+    writer.put("trees.missing_branch", arrays["missing_branch"][inner])
     if counts is not None:
         writer.put("trees.class_counts", counts)
     else:
@@ -142,9 +171,53 @@ def write_trees(
             writer.put("trees.n_node_samples", rows)
         writer.put("trees.impurity", arrays["impurity"])
         writer.put("trees.gain", arrays["gain"][inner])
-    if any(len(tree.surrogate_begin) for tree in trees):
-        _write_surrogates(trees, writer)
-    _verify(arrays, trees, schema, writer)
+
+
+def _write_packed(
+    arrays: Arrays, counts: AnyArray | None, writer: RecordWriter, needed: frozenset[str]
+) -> None:
+    """Put in the same without what follows from the rest; every test has two branches."""
+    node_counts = writer.tensors_so_far("trees.node_counts").astype(np.int64)
+    is_inner = arrays["n_branches"] > 0
+    inner = np.flatnonzero(is_inner)
+    put_bits(writer, "trees.inner", is_inner)
+    put_bits(writer, "trees.missing_second", arrays["missing_branch"][inner] == 1)
+    if counts is not None and follows_from_leaves(counts, inner, node_counts):
+        put_escaped(writer, "trees.leaf_class_counts", counts[~is_inner])
+    elif counts is not None:
+        writer.put("trees.class_counts", counts)
+    else:
+        writer.put("trees.value", arrays["value"])
+        if WEIGHTS in needed and follows_from_leaves(arrays[WEIGHTS], inner, node_counts):
+            put_escaped(writer, "trees.leaf_weights", arrays[WEIGHTS][~is_inner])
+        elif WEIGHTS in needed:
+            writer.put(f"trees.{WEIGHTS}", arrays[WEIGHTS])
+    if needed >= STATISTICS:
+        _write_packed_statistics(arrays, counts, inner, node_counts, writer)
+
+
+def _write_packed_statistics(
+    arrays: Arrays, counts: AnyArray | None, inner: AnyArray, node_counts: AnyArray, writer: RecordWriter
+) -> None:
+    rows = arrays["n_node_samples"]
+    if not same_bits(rows.astype(np.float64), arrays[WEIGHTS]):
+        if follows_from_leaves(rows, inner, node_counts):
+            put_escaped(writer, "trees.leaf_samples", rows[arrays["n_branches"] == 0])
+        else:
+            writer.put("trees.n_node_samples", rows)
+    gain = arrays["gain"][inner]
+    of_classes = counts is not None
+    if not of_classes or not put_derived(
+        writer, "trees.gini", arrays["impurity"], gini_impurity(arrays["value"])
+    ):
+        writer.put("trees.impurity", arrays["impurity"])
+    if counts is not None and counts.shape[1] == 1:
+        by_class = counts[:, 0].T.astype(np.float64)
+        if put_derived(
+            writer, "trees.gini_gain", gain, gini_gain(by_class, arrays[WEIGHTS], inner, node_counts)
+        ):
+            return
+    writer.put("trees.gain", gain)
 
 
 def _write_surrogates(trees: Sequence[Any], writer: RecordWriter) -> None:
@@ -328,8 +401,8 @@ def _read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[_Nodes
     The last of the three are the arrays of surrogate tests of each tree, nothing if there are none.
     """
     counts = reader.take("trees.node_counts", np.int64, (None,))
-    streams = _streams(reader)
-    n_nodes = len(streams["branches"])
+    streams = _streams(reader, counts)
+    n_nodes = len(streams["inner" if "inner" in streams else "branches"])
     ends = np.cumsum(counts)
     # In this order, no sum can have overflowed unnoticed: none of its terms exceeds the length of an array.
     in_range = counts.size > 0 and counts.min() > 0 and counts.max() <= n_nodes
@@ -358,14 +431,12 @@ def _refuse_crowds(n_trees: int, n_bytes: int) -> None:
         )
 
 
-def _streams(reader: TensorReader) -> dict[str, TensorStream]:
-    """Open the tensors that are there. Values come in one of two forms; a third would be left over."""
-    types: dict[str, npt.DTypeLike] = {
-        "branches": np.int32,
-        "feature": np.int32,
-        "threshold": np.float64,
-        "missing_branch": np.int32,
-    }
+def _streams(reader: TensorReader, node_counts: AnyArray) -> dict[str, Any]:
+    """Open the tensors that are there. What comes in one of several forms would be left over in another."""
+    types: dict[str, npt.DTypeLike] = {"feature": np.int32, "threshold": np.float64}
+    is_packed = reader.has("trees.inner")
+    if not is_packed:
+        types |= {"branches": np.int32, "missing_branch": np.int32}
     optional: dict[str, npt.DTypeLike] = {
         "category_words": np.uint32,
         "n_node_samples": np.int64,
@@ -377,28 +448,55 @@ def _streams(reader: TensorReader) -> dict[str, TensorStream]:
     if reader.has("trees.surrogates"):
         types |= {"surrogate_feature": np.int32, "surrogate_low_branch": np.int32}
         types |= {"surrogate_threshold": np.float64, "surrogate_agreement": np.float64}
-    has_counts = reader.has("trees.class_counts")
-    if not has_counts:
+    leaf_counts = is_packed and reader.has("trees.leaf_class_counts")
+    has_counts = reader.has("trees.class_counts") or leaf_counts
+    leaf_weights = is_packed and reader.has("trees.leaf_weights")
+    if not has_counts and not leaf_weights:
         optional[WEIGHTS] = np.float64
     types.update({name: dtype for name, dtype in optional.items() if reader.has(f"trees.{name}")})
-    streams = {name: reader.stream(f"trees.{name}", dtype) for name, dtype in types.items()}
-    if has_counts:
+    streams: dict[str, Any] = {name: reader.stream(f"trees.{name}", dtype) for name, dtype in types.items()}
+    if is_packed:
+        streams |= _packed_streams(reader, node_counts, len(streams["feature"]))
+    if leaf_counts:
+        streams["leaf_class_counts"] = Escaped(reader, "trees.leaf_class_counts", n_dimensions=3)
+    elif has_counts:
         streams["class_counts"] = reader.stream("trees.class_counts", np.uint32, n_dimensions=3)
     else:
         streams["value"] = reader.stream("trees.value", np.float64, n_dimensions=3)
     return streams
 
 
-def _read_batch(streams: Mapping[str, TensorStream], nodes: _Nodes, n_categories: AnyArray) -> Arrays:
-    n_branches = streams["branches"].next(int(nodes.ends[-1]))
+def _packed_streams(reader: TensorReader, node_counts: AnyArray, n_inner: int) -> dict[str, Any]:
+    """Open the tensors of the packed form that are there."""
+    # A sum that is not the number of nodes is refused by its caller; here it must only be no harm.
+    n_nodes = min(max(int(node_counts.sum()), 0), 2**40) if node_counts.size else 0
+    streams: dict[str, Any] = {
+        "inner": Bits(reader, "trees.inner", n_nodes),
+        "missing_second": Bits(reader, "trees.missing_second", n_inner),
+    }
+    for name in ("leaf_weights", "leaf_samples"):
+        if reader.has(f"trees.{name}"):
+            streams[name] = Escaped(reader, f"trees.{name}")
+    for name in ("gini", "gini_gain"):
+        if reader.has(f"trees.{name}.at"):
+            streams[name] = Patches(reader, f"trees.{name}")
+    return streams
+
+
+def _read_batch(streams: Mapping[str, Any], nodes: _Nodes, n_categories: AnyArray) -> Arrays:
+    n_nodes = int(nodes.ends[-1])
+    if "inner" in streams:
+        n_branches = 2 * streams["inner"].next(n_nodes).astype(np.int32)
+    else:
+        n_branches = streams["branches"].next(n_nodes)
     nodes.refuse((n_branches < 0) | (n_branches == 1), "it has neither no branches nor two or more")
     inner = np.flatnonzero(n_branches != 0)  # six times as fast as for numbers
-    return {
+    arrays = {
         "n_branches": n_branches,
         "first_child": _first_children(n_branches, inner, nodes),
         **_read_tests(streams, n_branches, inner, nodes, n_categories),
-        **_read_facts(streams, inner, nodes),
     }
+    return {**arrays, **_read_facts(streams, inner, nodes)}
 
 
 def _first_children(n_branches: AnyArray, inner: AnyArray, nodes: _Nodes) -> AnyArray:
@@ -437,10 +535,18 @@ def _read_tests(
     return {
         "feature": feature,
         "threshold": _spread(threshold, with_threshold, n_nodes, _NO_THRESHOLD),
-        "missing_branch": _spread(streams["missing_branch"].next(len(inner)), inner, n_nodes, 0),
+        "missing_branch": _spread(_missing_branches(streams, len(inner)), inner, n_nodes, 0),
         "category_begin": category_begin,
         "category_words": words,
     }
+
+
+def _missing_branches(streams: Mapping[str, Any], n_inner: int) -> AnyArray:
+    if "missing_second" in streams:
+        second: AnyArray = streams["missing_second"].next(n_inner).astype(np.int32)
+        return second
+    branches: AnyArray = streams["missing_branch"].next(n_inner)
+    return branches
 
 
 def _read_surrogates(
@@ -501,26 +607,65 @@ def _refuse_wide_tables(words: AnyArray, n_branches: AnyArray, sizes: AnyArray, 
             nodes.refuse_node(node, "its table of categories names a branch that does not exist")
 
 
-def _read_facts(streams: Mapping[str, TensorStream], inner: AnyArray, nodes: _Nodes) -> Arrays:
+def _read_facts(streams: Mapping[str, Any], inner: AnyArray, nodes: _Nodes) -> Arrays:
     """Read what each node says, and what the fit saw there if that was kept."""
     n_nodes = int(nodes.ends[-1])
-    arrays: Arrays = {}
-    if "class_counts" in streams:
+    if "leaf_class_counts" in streams:
+        arrays, by_class = _read_leaf_counts(streams["leaf_class_counts"], inner, nodes)
+    elif "class_counts" in streams:
         counts = streams["class_counts"].next(n_nodes)
         sums = _sums_of(counts)
         if not sums.all():
             nodes.refuse((sums == 0).any(axis=1), "its class counts are all 0")
-        arrays["value"], arrays[WEIGHTS] = _shares(counts, sums), sums[:, 0].copy()
+        arrays = {"value": _shares(counts, sums), WEIGHTS: sums[:, 0].copy()}
+        by_class = counts[:, 0].T.astype(np.float64)
     else:
-        arrays["value"] = streams["value"].next(n_nodes)
+        arrays, by_class = {"value": streams["value"].next(n_nodes)}, None
     for name in ("impurity", "n_node_samples", WEIGHTS):
         if name in streams:
             arrays[name] = streams[name].next(n_nodes)
     if "gain" in streams:
         arrays["gain"] = _spread(streams["gain"].next(len(inner)), inner, n_nodes, 0.0)
+    arrays |= _read_what_follows(streams, arrays, by_class, inner, nodes)
     if "impurity" in arrays and WEIGHTS in arrays and "n_node_samples" not in arrays:
         arrays["n_node_samples"] = _rows_of_weights(arrays[WEIGHTS], nodes)
     return arrays
+
+
+def _read_leaf_counts(stream: Escaped, inner: AnyArray, nodes: _Nodes) -> tuple[Arrays, AnyArray | None]:
+    """Read class counts of leaves; return shares and weights of all nodes, and the counts of one output."""
+    n_nodes = int(nodes.ends[-1])
+    counts = sums_of_leaves(stream.next(n_nodes - len(inner)), inner, nodes.counts)
+    n_outputs, n_classes = stream.shape
+    value = np.empty((n_nodes, n_outputs, n_classes))
+    weights = np.zeros(0)
+    for output in range(n_outputs - 1, -1, -1):
+        own = counts[output * n_classes : (output + 1) * n_classes]
+        weights = own.sum(axis=0)
+        nodes.refuse(weights == 0, "its class counts are all 0")
+        for k in range(n_classes):
+            np.divide(own[k], weights, out=value[:, output, k])
+    return {"value": value, WEIGHTS: weights}, counts if n_outputs == 1 else None
+
+
+def _read_what_follows(
+    streams: Mapping[str, Any], arrays: Arrays, by_class: AnyArray | None, inner: AnyArray, nodes: _Nodes
+) -> Arrays:
+    """Work out what the packed form does not store."""
+    n_nodes = int(nodes.ends[-1])
+    found: Arrays = {}
+    for name, packed in (("n_node_samples", "leaf_samples"), (WEIGHTS, "leaf_weights")):
+        if packed in streams:
+            rows = sums_of_leaves(streams[packed].next(n_nodes - len(inner)), inner, nodes.counts)[0]
+            found[name] = rows if name == WEIGHTS else rows.astype(np.int64)
+    if "gini" in streams:
+        found["impurity"] = streams["gini"].apply(gini_impurity(arrays["value"]))
+    if "gini_gain" in streams:
+        if by_class is None:
+            raise ModelFormatError("the gains follow from class counts, which are not there")
+        gain = gini_gain(by_class, arrays[WEIGHTS], inner, nodes.counts)
+        found["gain"] = _spread(streams["gini_gain"].apply(gain), inner, n_nodes, 0.0)
+    return found
 
 
 def _rows_of_weights(weights: AnyArray, nodes: _Nodes) -> AnyArray:

@@ -1,0 +1,167 @@
+"""Large ensembles in the packed form: the same bits in fewer bytes, on both sides of where it begins."""
+
+import struct
+
+import numpy as np
+import pytest
+from model_files import tensors_of, with_tensors
+
+import hornbeam as hb
+from hornbeam.errors import ModelFormatError
+from hornbeam.io import trees
+from hornbeam.io.packed_trees import PACKED_FROM, gini_gain, gini_impurity, sums_of_leaves
+from hornbeam.model import TREE_ARRAYS
+
+N = 3000
+
+
+def data(seed=0):
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(N, 5)).round(3)
+    X[::9, 1] = np.nan
+    return X, (X[:, 0] * X[:, 2] + draw.normal(size=N) > 0).astype(int), draw
+
+
+def fitted(kind):
+    X, y, draw = data()
+    fixed = {"random_state": 0, "n_jobs": 1}
+    return {
+        "forest": lambda: hb.RandomForestClassifier(12, **fixed).fit(X, y),
+        "extra trees of three": lambda: hb.ExtraTreesClassifier(8, **fixed).fit(X, y + (X[:, 3] > 0)),
+        "entropy": lambda: hb.RandomForestClassifier(12, criterion="entropy", **fixed).fit(X, y),
+        "weighted": lambda: hb.RandomForestClassifier(12, **fixed).fit(X, y, draw.random(N) + 0.5),
+        "two outputs": lambda: hb.RandomForestClassifier(8, **fixed).fit(
+            X, np.stack([y, X[:, 3] > 0], axis=1)
+        ),
+        "numbers": lambda: hb.RandomForestRegressor(5, **fixed).fit(X, X[:, 0] + draw.normal(size=N)),
+        "boosting": lambda: hb.GradientBoostingClassifier(n_estimators=100, random_state=0).fit(X, y),
+    }[kind]()
+
+
+KINDS = ("forest", "extra trees of three", "entropy", "weighted", "two outputs", "numbers", "boosting")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("slim", [False, True])
+def test_every_array_comes_back(kind, slim, tmp_path):
+    model = fitted(kind)
+    assert sum(tree.node_count for tree in model._model.trees) >= PACKED_FROM
+    hb.save(model, tmp_path / "m", slim=slim)
+    written = (tmp_path / "m").read_bytes()
+    assert "trees.inner" in tensors_of(written)
+    again = hb.load(tmp_path / "m")
+    needed = {"n_node_samples", "impurity", "gain", "weighted_n_node_samples"}
+    for one, other in zip(model._model.trees, again._model.trees, strict=True):
+        for name in TREE_ARRAYS:
+            if not slim or name not in needed:
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
+    X = data(1)[0]
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    hb.save(again, tmp_path / "again", slim=slim)
+    assert (tmp_path / "again").read_bytes() == written
+
+
+def test_small_models_keep_the_plain_form(tmp_path, monkeypatch):
+    X, y, _ = data()
+    tree = hb.DecisionTreeClassifier(random_state=0).fit(X[:400], y[:400])
+    n_nodes = tree.tree_.node_count
+    for limit, name in ((n_nodes + 1, "trees.branches"), (n_nodes, "trees.inner")):
+        monkeypatch.setattr(trees, "PACKED_FROM", limit)
+        hb.save(tree, tmp_path / "m")
+        assert name in tensors_of((tmp_path / "m").read_bytes())
+        np.testing.assert_array_equal(hb.load(tmp_path / "m").tree_.gain, tree.tree_.gain)
+
+
+def test_many_small_trees_keep_the_plain_form(tmp_path):
+    X, y, _ = data()
+    for leaves, name in ((8, "trees.branches"), (9, "trees.inner")):  # 15 and 17 nodes each
+        forest = hb.RandomForestClassifier(300, max_leaf_nodes=leaves, random_state=0, n_jobs=1).fit(X, y)
+        assert {tree.node_count for tree in forest._model.trees} == {2 * leaves - 1}
+        hb.save(forest, tmp_path / "m")
+        assert name in tensors_of((tmp_path / "m").read_bytes())
+
+
+def test_the_budget_of_bytes_per_node(tmp_path):
+    for kind, most in (("forest", 7.0), ("extra trees of three", 7.5), ("numbers", 27.0)):
+        model = fitted(kind)
+        hb.save(model, tmp_path / "m")
+        n_nodes = sum(tree.node_count for tree in model._model.trees)
+        head = struct.unpack("<Q", (tmp_path / "m").read_bytes()[:8])[0] + 8
+        assert ((tmp_path / "m").stat().st_size - head) / n_nodes < most
+
+
+def test_slim_is_predict_only(tmp_path):
+    model = fitted("forest")
+    hb.save(model, tmp_path / "a", slim=True)
+    hb.save(model, tmp_path / "b", predict_only=True)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+# Two trees: a root with two leaves; and a root, an inner left child with two leaves, a leaf on the right.
+INNER = np.array([0, 3, 4])
+COUNTS = np.array([3, 5])
+
+
+def test_sums_of_leaves_by_hand():
+    at_leaves = np.array([[1.0, 2.0, 10.0, 3.0, 4.0], [0.0, 1.0, 0.0, 2.0, 2.0]])
+    sums = sums_of_leaves(at_leaves, INNER, COUNTS)
+    assert sums.tolist() == [[3, 1, 2, 17, 7, 10, 3, 4], [1, 0, 1, 4, 4, 0, 2, 2]]
+    shares = (sums / sums.sum(axis=0)).T[:, np.newaxis]
+    assert gini_impurity(shares)[0] == pytest.approx(2 * 0.75 * 0.25)
+    # 9/4 + 1/4 of the root, 1 and 4/3 + 1/3 of its children.
+    gain = gini_gain(sums, sums.sum(axis=0), INNER, COUNTS)
+    assert gain[0] == pytest.approx(1 + 5 / 3 - 10 / 4)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "inner", "counts"),
+    [
+        ([1.0], [0], [3]),
+        ([1.0, 2.0, 3.0], [0], [3]),
+        ([1.0, 2.0], [0], [4]),
+        ([1.0, 1.0], [2], [3]),
+        ([1.0, 1.0], [0, 1], [4]),
+        ([1.0, 2.0], [0], [2, 1]),
+    ],
+)
+def test_leaves_that_do_not_fit_are_refused(leaves, inner, counts):
+    with pytest.raises(ModelFormatError, match="do not fit the trees"):
+        sums_of_leaves(np.array([leaves]), np.array(inner), np.array(counts))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    path = tmp_path_factory.mktemp("packed") / "m"
+    hb.save(fitted("forest"), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"trees__inner": lambda a: a[:-1]},
+        {"trees__inner": lambda a: a ^ 1},
+        {"trees__inner": lambda a: a | 255},
+        {"trees__inner": lambda a: a & 0},
+        {"trees__missing_second": lambda a: a[:-1]},
+        {"trees__leaf_class_counts": lambda a: a[:-1]},
+        {"trees__leaf_class_counts": lambda a: a & 0},
+        {"trees__leaf_class_counts": lambda a: a | 255},
+        {"trees__leaf_class_counts": None},
+        {"trees__leaf_samples": None},
+        {"trees__leaf_samples__large": lambda a: np.append(a.astype(np.uint16), np.uint16(300))},
+        {"trees__gini__at": lambda a: np.append(a, np.uint32(2**31)).astype(np.uint32)},
+        {"trees__gini__is": None},
+        {"trees__gini_gain__is": lambda a: np.append(a, 1.0)},
+        {"trees__node_counts": lambda a: a[:-1]},
+        {"trees__node_counts": lambda a: a + 2},
+    ],
+)
+def test_damage_is_refused(written, damage, tmp_path):
+    ((name, change),) = damage.items()
+    tensor = tensors_of(written).get(name.replace("__", "."))
+    assert tensor is not None
+    hostile = with_tensors(written, **{name: None if change is None else change(tensor)})
+    (tmp_path / "m").write_bytes(hostile)
+    with pytest.raises(ModelFormatError):
+        hb.load(tmp_path / "m")
