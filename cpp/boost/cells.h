@@ -1,8 +1,7 @@
 // What boosting adds up: gradients and hessians, in fixed point.
 //
 //   PackedCell  gradient in the high half of 64 bits, hessian in the low half: one integer addition per
-//   update.
-//               Gradients have 16 bits, hessians 16, so at most 65,536 rows may be added up.
+//               update. Gradients have 16 bits, hessians 16, so at most 65,536 rows may be added up.
 //   WideCell    64 bits each: more rows, weighted rows, gradients of very different size.
 //
 // Both are integers, so sums depend on neither order nor threads, and "parent minus one child" is the other.

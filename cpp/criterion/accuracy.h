@@ -1,7 +1,7 @@
 // Misclassification: a branch scores the weight of its most frequent class, so that the score of a test is
 // the weight it classifies rightly.
 //
-//   accuracy  weight * impurity = n - max n_k     (6-decisions, 11: the stump of AdaBoost)
+//   accuracy  weight * impurity = n - max n_k
 //
 // A poor score for growing large trees: many tests that part the classes leave the majorities as they are,
 // and tie. It is what a stump of least weighted error needs.

@@ -3,9 +3,9 @@
 // Cells are integers: class counts, or fixed-point weights and sums. Integer sums do not depend on the order
 // of addition, on threads or on the path that computed them, and equal partitions tie exactly.
 //
-//   CountStats   one output of classes, whole-number weights below 256 (unit weights, bootstrap
-//   multiplicities) SumStats     one real output, any weights VectorStats  any weights, any number of
-//   outputs, classes or reals: the general and slower form
+//   CountStats   one output of classes, whole-number weights below 256 (unit weights, times drawn)
+//   SumStats     one real output, any weights
+//   VectorStats  any weights, any number of outputs, classes or reals: the general and slower form
 //
 // A row travels through the grower as an Entry: its id and, above it, 32 bits its statistics understand.
 //

@@ -5,13 +5,12 @@
 // free of branches, and the nodes of a tree should stay in the nearest caches:
 //
 // * A number becomes an unsigned key that orders as numbers do. If all values of some rows are float32
-// numbers
-//   (or integers that small), 32 bits hold the key, and the largest float32 at or below a threshold decides
-//   as the threshold does. Otherwise keys and nodes have twice the size. Either way the test is exact.
+//   numbers (or integers that small), 32 bits hold the key, and the largest float32 at or below a threshold
+//   decides as the threshold does. Otherwise keys and nodes have twice the size. Either way the test is
+//   exact.
 // * A missing value has the largest key, so it goes right. Where a test sends missing values left, it looks
-// at
-//   a second copy of the row, in which they have the smallest key. Rows without missing values have no second
-//   copy: the bit that leads to it is masked out.
+//   at a second copy of the row, in which they have the smallest key. Rows without missing values have no
+//   second copy: the bit that leads to it is masked out.
 // * A test on categories looks its branch up in a table of bits.
 // * A leaf is its own left child, and every key is below its threshold: walks that have arrived stay where
 //   they are until the others have, too. Some leaves lie twice as deep as others, so after the steps that

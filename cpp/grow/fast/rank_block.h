@@ -5,10 +5,10 @@
 // When a block starts, the rows get a number for each feature, 0, 1, 2, ... in the order of its values; rows
 // with the same value get neighbouring ones. A node is looked at in one of two ways.
 //   held     Its rows lie side by side in every column of numbers. To put them in the order of a feature,
-//   what
-//            each counts is written into a table at its number, and what is there is read from end to end:
-//            nothing is compared. Parting the rows moves them to the other side of the block, in all columns.
-//   thicket  At most 64 rows. Nothing moves any more: sets of rows are one word, and each feature's order is
+//            what each counts is written into a table at its number, and the table is read from end to end:
+//            nothing is compared. Dividing the rows moves them to the other side of the block, in all
+//            columns.
+//   small    At most 64 rows. Nothing moves any more: sets of rows are one word, and each feature's order is
 //            found once, when a node first tries it.
 //
 // What lies left of each place in that order is summed up and scored roughly, sixteen places at a time; those

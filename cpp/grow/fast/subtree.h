@@ -2,12 +2,12 @@
 //
 // A node of at most 65,536 rows, and all that grows below it, names a row by 16 bits. When the subtree
 // starts, each feature's codes are read from the table once, and then are
-//   ordered   as keys, rank above place, ascending. Parting the rows keeps the keys of every feature in order
-//             (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted;
-//   or in records (data/row_records.h), which move with their rows;
-//   or kept   by row (codes or, for random tests, values), where order is of no use (categories, random
-//   tests, few codes) or features are drawn so
-//             rarely that keeping all of them in order would cost more than sorting the drawn ones.
+//   ordered   as keys, rank above place, ascending. Dividing the rows keeps the keys of every feature in
+//             order (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted;
+//   records   the codes of a row side by side (data/row_records.h), which move with their rows;
+//   kept      by row (codes or, for random tests, values), where order is of no use (categories, random
+//             tests, few codes) or features are drawn so rarely that keeping all of them in order would cost
+//             more than sorting the drawn ones.
 //
 // A row's place is its position in the grower's list of entries, counted from the subtree's first. The rows
 // of a node lie side by side there and in every list of keys, at the same places; where they are parted, keys

@@ -2,8 +2,8 @@
 //
 // The rows of a node are a stretch of a list. A node is looked at in one of three ways.
 //   listed   More rows than a core's own cache has room for: the values of the features that the node tries
-//   are
-//            fetched, from the table's columns or from its records, in which those of a row lie side by side.
+//            are fetched, from the table's columns or from its records, in which those of a row lie side by
+//            side.
 //   held     Some thousand rows: their records are copied once into a block, and all nodes below fetch from
 //            there. Nothing moves but the list.
 //   lanes    At most sixteen rows: one register holds a column of all of them. Not even the list changes any
