@@ -157,9 +157,10 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
                      params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
   const bool by_numbers =
       params.random_splits ? plan.values != nullptr : has_only_numbers(task) && no_surrogates;
-  // A thicket learns what is shown, if that is not the score, from the children that it has made.
+  // A small subtree learns what is shown, if that is not the score, from the children that it has made.
   const bool gains_in_time = !criterion.shows_another || params.min_impurity_decrease <= 0;
-  plan.grows_thickets = by_numbers && gains_in_time && plan.growth == Growth::kDepthFirst && no_limit_binds;
+  plan.grows_small_subtrees =
+      by_numbers && gains_in_time && plan.growth == Growth::kDepthFirst && no_limit_binds;
   return plan;
 }
 

@@ -45,10 +45,11 @@ struct GrowthPlan {
   std::int64_t min_weight = 0;   // of a branch, in fixed point
   std::size_t subtree_rows = 0;  // nodes of at most so many rows are grown as subtrees (grow/fast/subtree.h),
   bool keeps_order = false;      // with their features in order,
-  bool grows_thickets = false;   // and small ones below them as thickets (grow/fast/thicket.h);
-  bool grows_blocks = false;     // or else as blocks, to the end (grow/fast/value_block.h);
-  bool grows_ranks = false;      // nodes that are worth it grow as blocks of ranks (grow/fast/rank_block.h),
-  Code most_codes = 0;           // which depends on how many codes a feature has
+  bool grows_small_subtrees =
+      false;                  // and small ones below them as small subtrees (grow/fast/small_subtree.h);
+  bool grows_blocks = false;  // or else as blocks, to the end (grow/fast/value_block.h);
+  bool grows_ranks = false;   // nodes that are worth it grow as blocks of ranks (grow/fast/rank_block.h),
+  Code most_codes = 0;        // which depends on how many codes a feature has
   std::vector<FeatureId> stand_ins;   // what surrogates may ask for
   const RowValues* values = nullptr;  // random tests compare values by row; null: codes
   const RowRecords* records =

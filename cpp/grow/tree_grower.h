@@ -1,6 +1,7 @@
 // Grows one tree: takes the next open node from the frontier, carries out its test, describes the children
-// and finds their tests, until none is open. Small nodes are grown as subtrees, smaller ones as thickets, or
-// all of them as blocks; with several threads, nodes become pieces that one thread each grows to the end.
+// and finds their tests, until none is open. Small nodes are grown as subtrees, smaller ones as small
+// subtrees, or all of them as blocks; with several threads, nodes become pieces that one thread each grows to
+// the end.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 #include "grow/branchwork.h"
 #include "grow/describe.h"
 #include "grow/fast/grow_block.h"
-#include "grow/fast/grow_thicket.h"
+#include "grow/fast/grow_small_subtree.h"
 #include "grow/find_test.h"
 #include "grow/frontier.h"
 #include "grow/inherit.h"
@@ -57,8 +58,8 @@ class TreeGrower {
         if (has_room_for(node->split.n_branches)) expand(part, frontier, *node, worker);
       } else if (starts_ranks(part, *node)) {
         if constexpr (kCountsByGini<S>) grow_ranks(fit_, part, *node, worker);
-      } else if (starts_thicket(*node, worker)) {
-        if (!grow_thicket(fit_, part, *node, worker)) reopen(part, frontier, *node, worker);
+      } else if (starts_small_subtree(*node, worker)) {
+        if (!grow_small_subtree(fit_, part, *node, worker)) reopen(part, frontier, *node, worker);
       } else {
         grow_subtree(part, *node, worker);
       }
@@ -148,14 +149,14 @@ class TreeGrower {
 
   bool is_leaf(const OpenNode& node) const { return node.pure || fit_.ends_at(node.n_counted, node.depth); }
 
-  // A new node is opened, unless it is to become a piece, or the root of a subtree or thicket when its turn
-  // comes.
+  // A new node is opened, unless it is to become a piece, or the root of a subtree or small subtree when its
+  // turn comes.
   void admit(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
              std::vector<Element>& cell) {
     if (is_leaf(node)) return;
     if (&part == &parts_[0] && becomes_piece(node)) {
       pieces_.push_back(node);
-    } else if (starts_ranks(part, node) || starts_thicket(node, worker) ||
+    } else if (starts_ranks(part, node) || starts_small_subtree(node, worker) ||
                (!worker.subtree.started() && starts_subtree(node))) {
       frontier.push(std::move(node));
     } else {
@@ -189,7 +190,7 @@ class TreeGrower {
     open(part, frontier, node, worker, worker.child_cells[0]);
   }
 
-  // ---- subtrees and thickets
+  // ---- subtrees and small subtrees
 
   // Going depth first, a subtree is finished before the next one starts.
   bool starts_subtree(const OpenNode& node) const {
@@ -231,8 +232,9 @@ class TreeGrower {
     grow_all(part, frontier, worker);
   }
 
-  bool starts_thicket(const OpenNode& node, const Worker<S>& worker) const {
-    return fit_.plan.grows_thickets && worker.subtree.started() && node.n_rows() <= Thicket<S>::kMostRows;
+  bool starts_small_subtree(const OpenNode& node, const Worker<S>& worker) const {
+    return fit_.plan.grows_small_subtrees && worker.subtree.started() &&
+           node.n_rows() <= SmallSubtree<S>::kMostRows;
   }
 
   // From there on, rows and what they count have few bits.

@@ -9,8 +9,8 @@
 #include "base/platform.h"
 #include "criterion/choice.h"
 #include "grow/fast/rank_block.h"
+#include "grow/fast/small_subtree.h"
 #include "grow/fast/subtree.h"
-#include "grow/fast/thicket.h"
 #include "grow/fast/value_block.h"
 #include "grow/feature_draw.h"
 #include "grow/frontier.h"
@@ -24,8 +24,8 @@ using criterion::Choice;
 using split::SurrogateFinder;
 using split::TestFinder;
 
-// A node of a thicket that waits for its test.
-struct Sprout {
+// A node of a small subtree that waits for its test.
+struct SmallNode {
   NodeId id;
   std::int32_t depth;
   std::uint64_t path;
@@ -51,7 +51,7 @@ struct Worker {
   TestFinder<S> finder;
   Choice choice;
   std::vector<Split> contenders;  // what it has been offered,
-  std::vector<Cut> cuts;          // or in a thicket
+  std::vector<Cut> cuts;          // or in a small subtree
   FeatureDraw features;
   std::vector<double> class_weights;
   std::vector<OpenNode> children;  // of the node at hand, with their cells
@@ -64,8 +64,8 @@ struct Worker {
   std::vector<std::int64_t> row_weights;
   SurrogateFinder surrogate_finder;
   Subtree subtree;
-  Thicket<S> thicket;
-  std::vector<Sprout> sprouts;
+  SmallSubtree<S> small_subtree;
+  std::vector<SmallNode> small_nodes;
   ValueBlock block;
   RankBlock ranks;
   CancelPoller poller;

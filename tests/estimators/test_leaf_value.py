@@ -23,7 +23,7 @@ def median(y: np.ndarray, weights: np.ndarray) -> float:
     st.integers(1, 40), st.integers(0, 10**6), st.booleans(), st.integers(1, 3), st.sampled_from([None, 6])
 )
 def test_every_node_holds_the_median_of_its_rows(n_rows, seed, weighted, n_outputs, max_leaf_nodes):
-    """So few rows are one thicket from the root on; under a limit of leaves there is none."""
+    """So few rows are one small subtree from the root on; under a limit of leaves there is none."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, size=(n_rows, 2)).astype(float)
     y = rng.integers(-3, 4, size=(n_rows, n_outputs)) / 2

@@ -1,6 +1,6 @@
 // Best tests of two classes (random forests): a node of at most a few thousand rows and all that grows below
 // it, grown as one piece of work. For processors with wide registers; others find the same tests by groups
-// (split/find_groups.h) and in thickets (grow/fast/thicket.h).
+// (split/find_groups.h) and in small subtrees (grow/fast/small_subtree.h).
 //
 // When a block starts, the rows get a number for each feature, 0, 1, 2, ... in the order of its values; rows
 // with the same value get neighbouring ones. A node is looked at in one of two ways.

@@ -24,7 +24,7 @@ namespace {
 using Rank = RankGrowth::Rank;
 using Bits = std::uint64_t;  // a set of rows, or of ranks
 
-constexpr std::size_t kThicketRows = 64;
+constexpr std::size_t kSmallRows = 64;
 constexpr std::size_t kTables = RankGrowth::kTables;
 constexpr std::size_t kMostColumns = RowRecords::kMostFeatures;
 
@@ -73,22 +73,22 @@ struct BestCut {
   std::int32_t column = -1;
   std::size_t n_left = 0;  // of the rows in the order of the column
   Counts left = 0;
-  Bits places = 0;  // in a thicket: where the rows are in that order
+  Bits places = 0;  // in a small subtree: where the rows are in that order
 
   bool found() const { return column >= 0; }
 };
 
-// A node of a thicket.
-struct Sprout {
+// A node of a small subtree.
+struct SmallNode {
   Bits rows;
   std::uint64_t path;
   std::int32_t node;
   std::int32_t depth;
 };
 
-// How the rows of a thicket are ordered by a column.
-struct Look {
-  alignas(64) std::uint8_t row_at[kThicketRows];
+// How the rows of a small subtree are ordered by a column.
+struct RowOrder {
+  alignas(64) std::uint8_t row_at[kSmallRows];
   Bits repeats;  // places whose value is that of the place before
 };
 
@@ -139,8 +139,8 @@ class RankGrower {
     while (n_waiting > 0) {
       const Waiting node = waiting_[--n_waiting];
       growth_.poll(growth_.poller, node.n_rows * 8);
-      if (node.n_rows <= kThicketRows) {
-        grow_thicket(node);
+      if (node.n_rows <= kSmallRows) {
+        grow_small_subtree(node);
       } else {
         grow_node(node, n_waiting);
       }
@@ -426,7 +426,7 @@ class RankGrower {
     return static_cast<Rank>(64 * w + place_of_bit(occupied[w], n));
   }
 
-  // Opens the children that are worth a look, with the rows parted.
+  // Opens the children that are worth a order, with the rows parted.
   void open_children(const Waiting& node, std::int32_t first, std::size_t column, Rank first_right,
                      std::size_t& n_waiting) {
     const CountedNode* children = growth_.nodes + first;
@@ -463,23 +463,23 @@ class RankGrower {
     }
   }
 
-  // ---- thickets
+  // ---- small subtrees
 
-  void grow_thicket(const Waiting& root) {
-    thicket_ranks_ = growth_.column(root.side, 0, root.begin);
-    thicket_rows_ = root.n_rows;
-    const Rank* counts = thicket_ranks_ + growth_.n_columns * growth_.stride;
+  void grow_small_subtree(const Waiting& root) {
+    small_ranks_ = growth_.column(root.side, 0, root.begin);
+    small_rows_ = root.n_rows;
+    const Rank* counts = small_ranks_ + growth_.n_columns * growth_.stride;
     const __m256i low = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(counts));
     const __m256i high = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(counts + 32));
-    thicket_counts_ = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-    std::fill_n(is_looked_at_, growth_.n_columns, std::uint8_t{0});
+    small_counts_ = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    std::fill_n(is_ordered_, growth_.n_columns, std::uint8_t{0});
     // First come, first served: neighbours in the list do not wait for each other.
-    std::size_t n_sprouts = 0;
-    sprouts_[n_sprouts++] = {first_bits(root.n_rows), root.path, root.node, root.depth};
-    for (std::size_t i = 0; i < n_sprouts; ++i) grow_sprout(sprouts_[i], n_sprouts);
+    std::size_t n_small_nodes = 0;
+    small_nodes_[n_small_nodes++] = {first_bits(root.n_rows), root.path, root.node, root.depth};
+    for (std::size_t i = 0; i < n_small_nodes; ++i) grow_small_node(small_nodes_[i], n_small_nodes);
   }
 
-  void grow_sprout(const Sprout node, std::size_t& n_sprouts) {
+  void grow_small_node(const SmallNode node, std::size_t& n_small_nodes) {
     const CountedNode& counted = growth_.nodes[node.node];
     const BestCut best = counted.samples == 2 ? find_cut_of_two(node, counted) : find_cut(node, counted);
     const std::int32_t first = split(node.node, best);
@@ -487,23 +487,23 @@ class RankGrower {
     const Bits left = carry_out(node, best);
     const Bits rows[2] = {left, node.rows ^ left};
     for (std::int32_t b = 0; b < 2; ++b) {
-      sprouts_[n_sprouts] = {rows[b], child_path(node.path, static_cast<std::uint64_t>(b)), first + b,
-                             node.depth + 1};
-      n_sprouts += is_open(growth_.nodes[first + b], node.depth + 1);
+      small_nodes_[n_small_nodes] = {rows[b], child_path(node.path, static_cast<std::uint64_t>(b)), first + b,
+                                     node.depth + 1};
+      n_small_nodes += is_open(growth_.nodes[first + b], node.depth + 1);
     }
   }
 
-  BestCut find_cut(const Sprout& node, const CountedNode& counted) {
+  BestCut find_cut(const SmallNode& node, const CountedNode& counted) {
     BestCut best;
-    const __m512i counts = _mm512_maskz_mov_epi8(node.rows, thicket_counts_);
+    const __m512i counts = _mm512_maskz_mov_epi8(node.rows, small_counts_);
     draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
       bool informative = false;
       for (std::size_t i = 0; i < n; ++i) {
-        const Look& look = ordered(drawn[i]);
+        const RowOrder& order = ordered(drawn[i]);
         const __m512i bytes =
-            _mm512_maskz_permutexvar_epi8(first_bits(thicket_rows_), _mm512_load_si512(look.row_at), counts);
+            _mm512_maskz_permutexvar_epi8(first_bits(small_rows_), _mm512_load_si512(order.row_at), counts);
         const Bits places = _mm512_test_epi8_mask(bytes, bytes);
-        const Bits repeated = Repetition{}.in(places, look.repeats);
+        const Bits repeated = Repetition{}.in(places, order.repeats);
         const Bits cuts = _pext_u64(~repeated, places) & ~Bits{1};
         _mm512_storeu_si512(counts_, _mm512_maskz_compress_epi8(places, bytes));
         informative |=
@@ -515,16 +515,16 @@ class RankGrower {
   }
 
   // Of two rows, every test that parts them is as good as any other: the first one stays.
-  BestCut find_cut_of_two(const Sprout& node, const CountedNode& counted) {
+  BestCut find_cut_of_two(const SmallNode& node, const CountedNode& counted) {
     const auto one = static_cast<std::size_t>(std::countr_zero(node.rows));
     const auto other = static_cast<std::size_t>(std::bit_width(node.rows)) - 1;
     BestCut best;
     draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i) {
-        const Rank* ranks = thicket_ranks_ + drawn[i] * growth_.stride;
+        const Rank* ranks = small_ranks_ + drawn[i] * growth_.stride;
         const Code* code_at = growth_.code_at + drawn[i] * growth_.stride;
         if (growth_.has_repeats[drawn[i]] != 0 && code_at[ranks[one]] == code_at[ranks[other]]) continue;
-        const Rank* counts = thicket_ranks_ + growth_.n_columns * growth_.stride;
+        const Rank* counts = small_ranks_ + growth_.n_columns * growth_.stride;
         const std::uint32_t count = counts[ranks[one] < ranks[other] ? one : other];
         const std::uint32_t times = count & RankGrowth::kMostTimes;
         best.column = static_cast<std::int32_t>(drawn[i]);
@@ -539,9 +539,9 @@ class RankGrower {
   }
 
   // The rows that go left.
-  Bits carry_out(const Sprout& node, const BestCut& best) {
+  Bits carry_out(const SmallNode& node, const BestCut& best) {
     const auto column = static_cast<std::size_t>(best.column);
-    const Rank* ranks = thicket_ranks_ + column * growth_.stride;
+    const Rank* ranks = small_ranks_ + column * growth_.stride;
     Rank last_left;
     Rank first_right;
     if (growth_.nodes[node.node].samples == 2) {
@@ -550,9 +550,9 @@ class RankGrower {
       last_left = std::min(one, other);
       first_right = std::max(one, other);
     } else {
-      const Look& look = looks_[column];
-      last_left = ranks[look.row_at[place_of_bit(best.places, best.n_left - 1)]];
-      first_right = ranks[look.row_at[place_of_bit(best.places, best.n_left)]];
+      const RowOrder& order = orders_[column];
+      last_left = ranks[order.row_at[place_of_bit(best.places, best.n_left - 1)]];
+      first_right = ranks[order.row_at[place_of_bit(best.places, best.n_left)]];
     }
     name_codes(node.node, best.column, last_left, first_right);
     return rows_below(ranks, first_right) & node.rows;
@@ -566,35 +566,35 @@ class RankGrower {
   }
 
   // A row's place is the number of those below it: comparing each with all is quicker than sorting.
-  const Look& ordered(std::size_t column) {
-    Look& look = looks_[column];
-    if (is_looked_at_[column] != 0) return look;
-    is_looked_at_[column] = 1;
-    const Rank* ranks = thicket_ranks_ + column * growth_.stride;
-    const std::size_t n = thicket_rows_;
+  const RowOrder& ordered(std::size_t column) {
+    RowOrder& order = orders_[column];
+    if (is_ordered_[column] != 0) return order;
+    is_ordered_[column] = 1;
+    const Rank* ranks = small_ranks_ + column * growth_.stride;
+    const std::size_t n = small_rows_;
     const Bits all = first_bits(n);
     if (n <= 32) {
       const __m512i list = _mm512_loadu_si512(ranks);
       for (std::size_t row = 0; row < n; ++row) {
         const __m512i own = _mm512_set1_epi16(static_cast<short>(ranks[row]));
         const auto below = _mm512_mask_cmplt_epu16_mask(static_cast<__mmask32>(all), list, own);
-        look.row_at[std::popcount(below)] = static_cast<std::uint8_t>(row);
+        order.row_at[std::popcount(below)] = static_cast<std::uint8_t>(row);
       }
     } else {
       for (std::size_t row = 0; row < n; ++row)
-        look.row_at[std::popcount(rows_below(ranks, ranks[row]) & all)] = static_cast<std::uint8_t>(row);
+        order.row_at[std::popcount(rows_below(ranks, ranks[row]) & all)] = static_cast<std::uint8_t>(row);
     }
-    look.repeats = 0;
+    order.repeats = 0;
     if (growth_.has_repeats[column] != 0) {
       const Code* code_at = growth_.code_at + column * growth_.stride;
-      Code before = code_at[ranks[look.row_at[0]]];
+      Code before = code_at[ranks[order.row_at[0]]];
       for (std::size_t place = 1; place < n; ++place) {
-        const Code code = code_at[ranks[look.row_at[place]]];
-        look.repeats |= static_cast<Bits>(code == before) << place;
+        const Code code = code_at[ranks[order.row_at[place]]];
+        order.repeats |= static_cast<Bits>(code == before) << place;
         before = code;
       }
     }
-    return look;
+    return order;
   }
 
   RankGrowth& growth_;
@@ -614,12 +614,12 @@ class RankGrower {
   double scores_[kPlaces];
   Rank next_[kPlaces];
 
-  const Rank* thicket_ranks_ = nullptr;
-  std::size_t thicket_rows_ = 0;
-  __m512i thicket_counts_;
-  Sprout sprouts_[2 * kThicketRows];
-  std::uint8_t is_looked_at_[kMostColumns];
-  Look looks_[kMostColumns];
+  const Rank* small_ranks_ = nullptr;
+  std::size_t small_rows_ = 0;
+  __m512i small_counts_;
+  SmallNode small_nodes_[2 * kSmallRows];
+  std::uint8_t is_ordered_[kMostColumns];
+  RowOrder orders_[kMostColumns];
 };
 
 void grow(RankGrowth& growth) {

@@ -6,7 +6,7 @@
 // its rows in the feature's order are the bits of another word.
 //
 // Every feature here is numeric and has no missing value among the rows; the finder of split/test_finder.h
-// does the rest, and finds the same test wherever both can look.
+// does the rest, and finds the same test wherever both can order.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ using split::kNotYet;
 using split::place_of;
 using split::rank_of;
 
-// A set of a thicket's rows, or of places in the order of one of its features.
+// A set of a small subtree's rows, or of places in the order of one of its features.
 using Bits = std::uint64_t;
 
 inline constexpr int lowest_bit(Bits bits) {
@@ -59,7 +59,7 @@ inline constexpr Bits after(int place) {
   return ~up_to(place);
 }
 
-// A test that was found in a thicket.
+// A test that was found in a small subtree.
 struct Cut {
   FeatureId feature = kNoFeature;
   Bits left = 0;               // rows (random tests) or places in the feature's order that go left
@@ -73,7 +73,7 @@ struct Cut {
 };
 
 template <Scorer S>
-class Thicket {
+class SmallSubtree {
  public:
   static constexpr int kRowBits = 6;
   static constexpr std::size_t kMostRows = std::size_t{1} << kRowBits;
@@ -98,8 +98,8 @@ class Thicket {
       payloads_[row] = scorer.stats().sort_payload(entries_[row], row);
       steps_[row] = Walk::step_of(payloads_[row]);
     }
-    if (looks_.size() < static_cast<std::size_t>(data.n_features()))
-      looks_.resize(static_cast<std::size_t>(data.n_features()));
+    if (orders_.size() < static_cast<std::size_t>(data.n_features()))
+      orders_.resize(static_cast<std::size_t>(data.n_features()));
     ++number_;
     return true;
   }
@@ -122,19 +122,19 @@ class Thicket {
   // Offers the feature's best test of a node with these rows and this cell; false if the feature is constant
   // there.
   bool find_best(FeatureId feature, Bits rows, const Element* cell, FirstBest<Cut>& best) {
-    const Look& look = ordered(feature);
+    const RowOrder& order = ordered(feature);
     Bits places = 0;
     for (Bits bits = rows; bits != 0; bits = without_lowest(bits))
-      places |= Bits{1} << look.place_of[lowest_bit(bits)];
+      places |= Bits{1} << order.place_of[lowest_bit(bits)];
     int place = lowest_bit(places);
-    if ((look.starts & after(place) & up_to(highest_bit(places))) == 0) return false;
+    if ((order.starts & after(place) & up_to(highest_bit(places))) == 0) return false;
     Walk walk = scorer_->start(cell, kMostRows);
     for (Bits bits = without_lowest(places); bits != 0; bits = without_lowest(bits)) {
-      walk.move(steps_[look.row_at[place]]);
+      walk.move(steps_[order.row_at[place]]);
       const Bits passed = after(place);
       place = lowest_bit(bits);
       first_right_[walk.n_notes()] = static_cast<std::uint8_t>(place);
-      walk.note((look.starts & passed & up_to(place)) != 0);
+      walk.note((order.starts & passed & up_to(place)) != 0);
     }
     const BestNote note = scorer_->best_note(walk, best.score());
     if (!note.found || (best.found() && !(note.score > best.score()))) return true;
@@ -175,10 +175,10 @@ class Thicket {
   // The rows that go left.
   Bits left_rows(const Cut& cut) {
     if (!std::isnan(cut.threshold)) return cut.left;
-    const Look& look = ordered(cut.feature);
+    const RowOrder& order = ordered(cut.feature);
     Bits rows = 0;
     for (Bits bits = cut.left; bits != 0; bits = without_lowest(bits))
-      rows |= Bits{1} << look.row_at[lowest_bit(bits)];
+      rows |= Bits{1} << order.row_at[lowest_bit(bits)];
     return rows;
   }
 
@@ -186,16 +186,16 @@ class Thicket {
   void name_values(const Cut& cut, Split& split) {
     split.threshold = cut.threshold;
     if (!std::isnan(cut.threshold)) return;
-    const Look& look = ordered(cut.feature);
-    split.last_left = code_of(cut.feature, look.row_at[highest_bit(cut.left)]);
-    split.first_right = code_of(cut.feature, look.row_at[lowest_bit(cut.right)]);
+    const RowOrder& order = ordered(cut.feature);
+    split.last_left = code_of(cut.feature, order.row_at[highest_bit(cut.left)]);
+    split.first_right = code_of(cut.feature, order.row_at[lowest_bit(cut.right)]);
   }
 
  private:
   using Walk = typename S::Walk;
 
-  // What is known of a feature; of an earlier thicket, unless the numbers agree.
-  struct Look {
+  // What is known of a feature; of an earlier small subtree, unless the numbers agree.
+  struct RowOrder {
     std::uint64_t number = 0;
     std::array<std::uint8_t, kMostRows> place_of;  // by row
     std::array<std::uint8_t, kMostRows> row_at;    // by place
@@ -214,53 +214,53 @@ class Thicket {
     return records_->code(feature, place.grouped(subtree_->records(begin_)[row]));
   }
 
-  const Look& ordered(FeatureId feature) {
-    Look& look = looks_[static_cast<std::size_t>(feature)];
-    if (look.number == number_) return look;
-    look.number = number_;
+  const RowOrder& ordered(FeatureId feature) {
+    RowOrder& order = orders_[static_cast<std::size_t>(feature)];
+    if (order.number == number_) return order;
+    order.number = number_;
     if (subtree_->is_ordered(feature)) {
       const OrderedRows rows = subtree_->ordered_rows(feature, begin_, begin_ + n_rows_);
       write_order(
-          look, [&](std::size_t i) { return rank_of(rows.keys[i]); },
+          order, [&](std::size_t i) { return rank_of(rows.keys[i]); },
           [&](std::size_t i) { return place_of(rows.keys[i]) - rows.first; });
     } else if (records_ != nullptr) {
-      sort_by_group(look, feature);
+      sort_by_group(order, feature);
     } else {
       std::array<std::uint64_t, kMostRows> keys;
       const KeptCodes codes = subtree_->kept_codes(feature, begin_);
       for (std::size_t row = 0; row < n_rows_; ++row) keys[row] = std::uint64_t{codes[row]} << 32 | row;
       std::sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(n_rows_));
       write_order(
-          look, [&](std::size_t i) { return keys[i] >> 32; }, [&](std::size_t i) { return keys[i] & 0xff; });
+          order, [&](std::size_t i) { return keys[i] >> 32; }, [&](std::size_t i) { return keys[i] & 0xff; });
     }
-    return look;
+    return order;
   }
 
   template <class ValueAt, class RowAt>
-  void write_order(Look& look, const ValueAt& value_at, const RowAt& row_at) const {
-    look.starts = ~Bits{0};
+  void write_order(RowOrder& order, const ValueAt& value_at, const RowAt& row_at) const {
+    order.starts = ~Bits{0};
     for (std::size_t i = 0; i < n_rows_; ++i) {
-      if (i > 0 && value_at(i) == value_at(i - 1)) look.starts &= ~(Bits{1} << i);
-      look.row_at[i] = static_cast<std::uint8_t>(row_at(i));
-      look.place_of[look.row_at[i]] = static_cast<std::uint8_t>(i);
+      if (i > 0 && value_at(i) == value_at(i - 1)) order.starts &= ~(Bits{1} << i);
+      order.row_at[i] = static_cast<std::uint8_t>(row_at(i));
+      order.place_of[order.row_at[i]] = static_cast<std::uint8_t>(i);
     }
   }
 
   // Groups order most rows; only those that share one with another have their fine codes looked at.
-  void sort_by_group(Look& look, FeatureId feature) {
+  void sort_by_group(RowOrder& order, FeatureId feature) {
     const KeptRecords records = subtree_->records(begin_);
     const RowRecords::Place place = records_->place(feature);
     std::array<std::uint8_t, kMostRows> groups;
     for (std::size_t row = 0; row < n_rows_; ++row) groups[row] = place.group(records[row]);
-    const Bits tied = kernels().places_of_bytes(groups.data(), n_rows_, look.place_of.data());
-    look.starts = ~Bits{0};
-    if (tied != 0) untie(look, records, place, tied);
+    const Bits tied = kernels().places_of_bytes(groups.data(), n_rows_, order.place_of.data());
+    order.starts = ~Bits{0};
+    if (tied != 0) untie(order, records, place, tied);
     for (std::size_t row = 0; row < n_rows_; ++row)
-      look.row_at[look.place_of[row]] = static_cast<std::uint8_t>(row);
+      order.row_at[order.place_of[row]] = static_cast<std::uint8_t>(row);
   }
 
   // Tied rows have places side by side, group by group: in the order of their codes, they get them anew.
-  void untie(Look& look, const KeptRecords& records, RowRecords::Place place, Bits tied) {
+  void untie(RowOrder& order, const KeptRecords& records, RowRecords::Place place, Bits tied) {
     static_assert(8 + kFineBits + kRowBits <= 32);
     std::array<std::uint32_t, kMostRows> keys{};  // grouped codes, and below them rows
     std::size_t n_tied = 0;
@@ -268,7 +268,7 @@ class Thicket {
     for (; tied != 0; tied = without_lowest(tied)) {
       const int row = lowest_bit(tied);
       keys[n_tied++] = place.grouped(records[row]) << kRowBits | static_cast<std::uint32_t>(row);
-      places |= Bits{1} << look.place_of[row];
+      places |= Bits{1} << order.place_of[row];
     }
     std::array<std::uint8_t, kMostRows> order;
     std::array<std::uint32_t, kMostRows> sorted;
@@ -276,18 +276,18 @@ class Thicket {
     for (std::size_t i = 0; i < n_tied; ++i) sorted[order[i]] = keys[i];
     for (std::size_t i = 0; i < n_tied; ++i, places = without_lowest(places)) {
       const int free = lowest_bit(places);
-      look.place_of[sorted[i] & (kMostRows - 1)] = static_cast<std::uint8_t>(free);
-      if (i > 0 && sorted[i] >> kRowBits == sorted[i - 1] >> kRowBits) look.starts &= ~(Bits{1} << free);
+      order.place_of[sorted[i] & (kMostRows - 1)] = static_cast<std::uint8_t>(free);
+      if (i > 0 && sorted[i] >> kRowBits == sorted[i - 1] >> kRowBits) order.starts &= ~(Bits{1} << free);
     }
   }
 
-  const Look& valued(FeatureId feature) {
-    Look& look = looks_[static_cast<std::size_t>(feature)];
-    if (look.number == number_) return look;
-    look.number = number_;
+  const RowOrder& valued(FeatureId feature) {
+    RowOrder& order = orders_[static_cast<std::size_t>(feature)];
+    if (order.number == number_) return order;
+    order.number = number_;
     const KeptValues values = subtree_->kept_values(feature, begin_);
-    for (std::size_t row = 0; row < n_rows_; ++row) look.values[row] = values[row];
-    return look;
+    for (std::size_t row = 0; row < n_rows_; ++row) order.values[row] = values[row];
+    return order;
   }
 
   const Dataset* data_ = nullptr;
@@ -296,13 +296,13 @@ class Thicket {
   S* scorer_ = nullptr;
   std::size_t begin_ = 0;
   std::size_t n_rows_ = 0;
-  std::uint64_t number_ = 0;  // of thickets so far
+  std::uint64_t number_ = 0;  // of small subtrees so far
   std::array<Entry, kMostRows> entries_;
   std::array<std::uint32_t, kMostRows> payloads_;
   std::array<typename Walk::Step, kMostRows> steps_;
   std::array<Entry, kMostRows> listed_;
   std::array<std::uint8_t, kMostRows> first_right_;  // by note
-  std::vector<Look> looks_;                          // by feature
+  std::vector<RowOrder> orders_;                     // by feature
 };
 
 }  // namespace hornbeam::grow

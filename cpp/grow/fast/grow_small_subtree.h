@@ -1,4 +1,5 @@
-// Grows the last levels of a tree, from a node of at most 64 rows down to its leaves (grow/fast/thicket.h).
+// Grows the last levels of a tree, from a node of at most 64 rows down to its leaves
+// (grow/fast/small_subtree.h).
 #pragma once
 
 #include <bit>
@@ -7,28 +8,28 @@
 
 #include "grow/branchwork.h"
 #include "grow/describe.h"
-#include "grow/fast/thicket.h"
+#include "grow/fast/small_subtree.h"
 #include "grow/find_test.h"
 #include "grow/tree_fit.h"
 
 namespace hornbeam::grow {
 
 template <Scorer S>
-FirstBest<Cut> find_cut(const TreeFit<S>& fit, const Sprout& node,
+FirstBest<Cut> find_cut(const TreeFit<S>& fit, const SmallNode& node,
                         const std::vector<typename S::Element>& cell, Worker<S>& worker) {
-  Thicket<S>& thicket = worker.thicket;
+  SmallSubtree<S>& small_subtree = worker.small_subtree;
   const double tie_scale = worker.finder.scorer().tie_scale(cell.data());
   FirstBest<Cut> best(tie_scale);
   const auto try_feature = [&](FeatureId feature) {
     if (worker.choice.is_needed()) {
       FirstBest<Cut> own(tie_scale);
-      const bool informative = thicket.find_best(feature, node.rows, cell.data(), own);
+      const bool informative = small_subtree.find_best(feature, node.rows, cell.data(), own);
       contend(worker.choice, worker.cuts, own);
       return informative;
     }
-    if (!fit.params.random_splits) return thicket.find_best(feature, node.rows, cell.data(), best);
+    if (!fit.params.random_splits) return small_subtree.find_best(feature, node.rows, cell.data(), best);
     const Stream stream = threshold_stream(fit, feature, node.path);
-    return thicket.find_random(feature, node.rows, cell.data(), stream, best);
+    return small_subtree.find_random(feature, node.rows, cell.data(), stream, best);
   };
   // Two rows can be parted in one way only: the first feature that does so wins.
   const bool is_pair = std::popcount(node.rows) == 2;
@@ -46,11 +47,11 @@ FirstBest<Cut> find_cut(const TreeFit<S>& fit, const Sprout& node,
 
 // Finds the node's test and writes down its children; a node without a test stays a leaf.
 template <Scorer S>
-void grow_sprout(const TreeFit<S>& fit, Branchwork& part, const Sprout& node, Worker<S>& worker) {
-  Thicket<S>& thicket = worker.thicket;
+void grow_small_node(const TreeFit<S>& fit, Branchwork& part, const SmallNode& node, Worker<S>& worker) {
+  SmallSubtree<S>& small_subtree = worker.small_subtree;
   std::vector<typename S::Element>& cell = worker.child_cells[0];
   worker.poller.poll(static_cast<std::size_t>(std::popcount(node.rows)));
-  thicket.add_up(node.rows, cell);
+  small_subtree.add_up(node.rows, cell);
   const double node_score = worker.finder.scorer().score_of_node(cell.data());
   if (worker.choice.is_needed()) {
     const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
@@ -64,15 +65,15 @@ void grow_sprout(const TreeFit<S>& fit, Branchwork& part, const Sprout& node, Wo
   const Cut& cut = best.winner();
   const NodeId first = part.add(fit.value_size());
   part.add(fit.value_size());
-  const Bits left = thicket.left_rows(cut);
+  const Bits left = small_subtree.left_rows(cut);
   for (const int branch : {1, 0}) {
     const Bits rows = branch == 0 ? left : node.rows ^ left;
-    thicket.add_up(rows, cell);
-    const bool pure = write_facts(fit, part, first + branch, thicket.list(rows), cell, worker);
+    small_subtree.add_up(rows, cell);
+    const bool pure = write_facts(fit, part, first + branch, small_subtree.list(rows), cell, worker);
     const auto n_rows = static_cast<std::int64_t>(std::popcount(rows));
     if (pure || fit.ends_at(n_rows, node.depth + 1)) continue;
     const std::uint64_t path = child_path(node.path, static_cast<std::uint64_t>(branch));
-    worker.sprouts.push_back({first + branch, node.depth + 1, path, rows});
+    worker.small_nodes.push_back({first + branch, node.depth + 1, path, rows});
   }
   NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
   const auto left_child = static_cast<std::size_t>(first);
@@ -82,23 +83,23 @@ void grow_sprout(const TreeFit<S>& fit, Branchwork& part, const Sprout& node, Wo
   record.split = static_cast<std::int32_t>(part.splits.size());
   Split& split = part.splits.emplace_back();
   split.feature = cut.feature;
-  thicket.name_values(cut, split);
+  small_subtree.name_values(cut, split);
 }
 
 // Grows all that is below the node; false, and nothing is done, if one of its rows lacks a value.
 template <Scorer S>
-bool grow_thicket(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
+bool grow_small_subtree(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
   worker.poller.poll(root.n_rows() * fit.params.features.size());
-  Thicket<S>& thicket = worker.thicket;
-  if (!thicket.start(fit.data, fit.plan.records, fit.params.features, worker.subtree, fit.rows_of(root),
-                     root.begin, worker.finder.scorer())) {
+  SmallSubtree<S>& small_subtree = worker.small_subtree;
+  if (!small_subtree.start(fit.data, fit.plan.records, fit.params.features, worker.subtree, fit.rows_of(root),
+                           root.begin, worker.finder.scorer())) {
     return false;
   }
-  worker.sprouts.push_back({root.id, root.depth, root.path, thicket.all_rows()});
-  while (!worker.sprouts.empty()) {
-    const Sprout sprout = worker.sprouts.back();
-    worker.sprouts.pop_back();
-    grow_sprout(fit, part, sprout, worker);
+  worker.small_nodes.push_back({root.id, root.depth, root.path, small_subtree.all_rows()});
+  while (!worker.small_nodes.empty()) {
+    const SmallNode small_node = worker.small_nodes.back();
+    worker.small_nodes.pop_back();
+    grow_small_node(fit, part, small_node, worker);
   }
   return true;
 }
