@@ -18,9 +18,9 @@
 #include "boost/cuts.h"
 #include "boost/histogram.h"
 #include "boost/many_categories.h"
+#include "boost/reuse_pool.h"
 #include "boost/row_sets.h"
 #include "boost/shared_pass.h"
-#include "boost/stock.h"
 #include "boost/tiles.h"
 #include "data/dataset.h"
 #include "grow/branchwork.h"
@@ -237,7 +237,7 @@ class BoostGrower {
   HistogramBuilder builder_;
   SharedPass shared_pass_;
   HistogramPool& pool_;
-  Stock<RowSet> row_sets_;
+  ReusePool<RowSet> row_sets_;
   std::vector<Worker> workers_;
   Buffer<BoostEntry> entries_[2];
   Buffer<FixedPair> pairs_;

@@ -11,8 +11,8 @@
 
 #include "boost/boost_grower.h"
 #include "boost/losses.h"
+#include "boost/reuse_pool.h"
 #include "boost/row_leaves.h"
-#include "boost/stock.h"
 #include "boost/tiles.h"
 #include "tree/tree.h"
 
@@ -64,9 +64,9 @@ class Booster {
   std::span<const float> weights_;
   Tiles tiles_;
   HistogramPool histograms_;
-  BoostGrower grower_;                   // all threads work on its tree
-  std::deque<BoostGrower> own_growers_;  // a grower per thread, each with a tree of its own
-  Stock<Buffer<std::uint8_t>> rooms_;    // for RowLeaves, one per tree that is being finished
+  BoostGrower grower_;                     // all threads work on its tree
+  std::deque<BoostGrower> own_growers_;    // a grower per thread, each with a tree of its own
+  ReusePool<Buffer<std::uint8_t>> rooms_;  // for RowLeaves, one per tree that is being finished
   Buffer<double> scores_;
   Buffer<float> gradients_;
   Buffer<float> hessians_;

@@ -62,7 +62,7 @@ void HistogramBuilder::widen_sums(PartialSums& sums) const {
 }
 
 PartialSums* HistogramBuilder::empty_sums(bool packed) {
-  PartialSums* sums = stock_.take();
+  PartialSums* sums = pool_.take();
   if (packed) {
     sums->packed.grow_to(n_cells());
     clear(sums->packed.data(), 0, tiles_.n_slots());
@@ -105,7 +105,7 @@ void HistogramBuilder::add_slab_alone(const Slab& slab, const NodeRows& rows, Hi
     add_block(slab, rows, 0, n, nullptr, out.wide(0));
     return;
   }
-  PartialSums* sums = stock_.take();
+  PartialSums* sums = pool_.take();
   sums->packed.grow_to(n_cells());
   for (std::size_t begin = 0; begin < n; begin += kMostPackedRows) {
     PackedCell* cells = sums->packed.data() + static_cast<std::size_t>(first) * kCellsPerSlot;
@@ -117,7 +117,7 @@ void HistogramBuilder::add_slab_alone(const Slab& slab, const NodeRows& rows, Hi
       for (std::size_t code = 0; code < codes_of(first + j); ++code) to[code] += widen(from[code]);
     }
   }
-  stock_.give_back(sums);
+  pool_.give_back(sums);
 }
 
 HistogramBuilder::Parts HistogramBuilder::add_rows(const NodeRows& rows, Histogram& out, Team team,
@@ -146,7 +146,7 @@ HistogramBuilder::Parts HistogramBuilder::add_rows(const NodeRows& rows, Histogr
 }
 
 void HistogramBuilder::give_back(const Parts& parts) {
-  for (PartialSums* sums : parts) stock_.give_back(sums);
+  for (PartialSums* sums : parts) pool_.give_back(sums);
 }
 
 void HistogramBuilder::finish_slot(int slot, Histogram& out, const Parts& parts) const {

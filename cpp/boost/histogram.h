@@ -10,7 +10,7 @@
 #include "base/cancel.h"
 #include "base/platform.h"
 #include "boost/cells.h"
-#include "boost/stock.h"
+#include "boost/reuse_pool.h"
 #include "boost/team.h"
 #include "boost/tiles.h"
 
@@ -69,8 +69,8 @@ class HistogramPool {
 
  private:
   int n_slots_;
-  Stock<Histogram> packed_;
-  Stock<Histogram> wide_;
+  ReusePool<Histogram> packed_;
+  ReusePool<Histogram> wide_;
 };
 
 // The rows of a node and what they add. `pairs` is set in trees with wide cells and looked up by row; in
@@ -122,7 +122,7 @@ class HistogramBuilder {
 
   const Tiles& tiles_;
   std::size_t n_threads_;
-  Stock<PartialSums> stock_;
+  ReusePool<PartialSums> pool_;
 };
 
 }  // namespace hornbeam::boost

@@ -10,7 +10,7 @@
 namespace hornbeam::boost {
 
 template <class Item>
-class Stock {
+class ReusePool {
  public:
   // One that nobody needs, or else a new one, made of `arguments`.
   template <class... Arguments>
