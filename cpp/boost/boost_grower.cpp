@@ -45,10 +45,10 @@ BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostPar
       workers_(static_cast<std::size_t>(std::max(1, params.n_threads))) {
   for (int slot = 0; slot < tiles.n_slots(); ++slot) {
     const auto features = tiles.features_in(slot);
-    lots_.push_back({slot, {features.begin(), features.end()}});
+    feature_groups_.push_back({slot, {features.begin(), features.end()}});
   }
   for (FeatureId f = 0; f < data.n_features(); ++f) {
-    if (!tiles.digit_of(f).has_slot()) lots_.push_back({Digit::kNoSlot, {f}});
+    if (!tiles.digit_of(f).has_slot()) feature_groups_.push_back({Digit::kNoSlot, {f}});
   }
   if (params_.max_leaf_nodes > 0 && params_.growth == Growth::kDepthFirst)
     params_.growth = Growth::kBestFirst;
@@ -110,25 +110,25 @@ void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int 
   if (parent.histogram != nullptr) {
     const bool same_kind = parent.histogram->is_wide() == needs_wide(large);
     large.histogram = same_kind ? parent.histogram : pool_.take(needs_wide(large));
-    for_lots(team, [&](const Lot& lot, Worker& worker) {
-      if (lot.slot != Digit::kNoSlot) {
-        builder_.finish_slot(lot.slot, *small.histogram, parts);
-        builder_.subtract(lot.slot, *parent.histogram, *small.histogram, *large.histogram);
+    for_feature_groups(team, [&](const FeatureGroup& group, Worker& worker) {
+      if (group.slot != Digit::kNoSlot) {
+        builder_.finish_slot(group.slot, *small.histogram, parts);
+        builder_.subtract(group.slot, *parent.histogram, *small.histogram, *large.histogram);
       }
-      for (Search& search : searches) search_lot(search, lot, worker);
+      for (Search& search : searches) search_feature_group(search, group, worker);
     });
     if (!same_kind) pool_.give_back(parent.histogram);
   } else {
-    for_lots(team, [&](const Lot& lot, Worker& worker) {
-      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *small.histogram, parts);
-      search_lot(searches[smaller], lot, worker);
+    for_feature_groups(team, [&](const FeatureGroup& group, Worker& worker) {
+      if (group.slot != Digit::kNoSlot) builder_.finish_slot(group.slot, *small.histogram, parts);
+      search_feature_group(searches[smaller], group, worker);
     });
     builder_.give_back(parts);
     large.histogram = pool_.take(needs_wide(large));
     parts = builder_.add_rows(rows_of(large), *large.histogram, team, *cancel_);
-    for_lots(team, [&](const Lot& lot, Worker& worker) {
-      if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *large.histogram, parts);
-      search_lot(searches[1 - smaller], lot, worker);
+    for_feature_groups(team, [&](const FeatureGroup& group, Worker& worker) {
+      if (group.slot != Digit::kNoSlot) builder_.finish_slot(group.slot, *large.histogram, parts);
+      search_feature_group(searches[1 - smaller], group, worker);
     });
   }
   builder_.give_back(parts);
@@ -237,7 +237,7 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
       grow_side_by_side(frontier);
     } else {
       std::optional<OpenNode> node = frontier.next();
-      poller.poll(state_of(node->id).n_rows() * lots_.size());
+      poller.poll(state_of(node->id).n_rows() * feature_groups_.size());
       prepare(*node, state_of(node->id), everyone(), n_splits_left() == 1);
       carry_out(frontier, *node);
     }

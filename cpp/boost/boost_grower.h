@@ -218,12 +218,12 @@ class BoostGrower {
   BranchLimits limits_of(const NodeState& node, int feature) const;
   CutTerms terms_for(const Column& column, CutTerms terms) const;
   // Features whose sums are read together: those of a slot, or one without.
-  struct Lot {
+  struct FeatureGroup {
     int slot = Digit::kNoSlot;
     std::vector<FeatureId> features;
   };
-  void for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task);
-  void search_lot(Search& search, const Lot& lot, Worker& worker);
+  void for_feature_groups(Team team, const std::function<void(const FeatureGroup&, Worker&)>& task);
+  void search_feature_group(Search& search, const FeatureGroup& group, Worker& worker);
   bool may_cut(const Search& search, int slot) const;
 
   const Dataset& data_;
@@ -231,7 +231,7 @@ class BoostGrower {
   bool on_calling_thread_;
   Cancel* cancel_ = nullptr;
   const Tiles& tiles_;
-  std::vector<Lot> lots_;
+  std::vector<FeatureGroup> feature_groups_;
   // Per feature, with one_vs_rest: the categories that the table has.
   std::vector<std::vector<Code>> categories_;
   HistogramBuilder builder_;

@@ -178,9 +178,9 @@ void BoostGrower::open_root(Frontier& frontier, Histogram* counted) {
     parts = builder_.add_rows(rows_of(root), *root.histogram, everyone(), *cancel_);
   }
   Search search = start_search(root, 0, 0);
-  for_lots(everyone(), [&](const Lot& lot, Worker& worker) {
-    if (lot.slot != Digit::kNoSlot) builder_.finish_slot(lot.slot, *root.histogram, parts);
-    search_lot(search, lot, worker);
+  for_feature_groups(everyone(), [&](const FeatureGroup& group, Worker& worker) {
+    if (group.slot != Digit::kNoSlot) builder_.finish_slot(group.slot, *root.histogram, parts);
+    search_feature_group(search, group, worker);
   });
   builder_.give_back(parts);
   if (std::optional<OpenNode> open = settle(search, workers_[0])) frontier.push(std::move(*open));

@@ -55,16 +55,18 @@ bool has_rows_in_both(const RowMarker& marker, std::span<const BoostEntry> rows,
 
 }  // namespace
 
-void BoostGrower::for_lots(Team team, const std::function<void(const Lot&, Worker&)>& task) {
-  const std::size_t n_lots = lots_.size();
-  const bool alone = team.size == 1 || n_lots * kCellsPerSlot < kParallelCells;
+void BoostGrower::for_feature_groups(Team team,
+                                     const std::function<void(const FeatureGroup&, Worker&)>& task) {
+  const std::size_t n_groups = feature_groups_.size();
+  const bool alone = team.size == 1 || n_groups * kCellsPerSlot < kParallelCells;
   const std::size_t step =
-      alone ? n_lots : std::max<std::size_t>(1, n_lots / (4 * static_cast<std::size_t>(team.size)));
-  team.run((n_lots + step - 1) / step,
+      alone ? n_groups : std::max<std::size_t>(1, n_groups / (4 * static_cast<std::size_t>(team.size)));
+  team.run((n_groups + step - 1) / step,
            [&](std::size_t index, int w) {
              Worker& worker = workers_[static_cast<std::size_t>(w)];
-             const std::size_t end = std::min((index + 1) * step, n_lots);
-             for (std::size_t lot = index * step; lot < end; ++lot) task(lots_[lot], worker);
+             const std::size_t end = std::min((index + 1) * step, n_groups);
+             for (std::size_t group = index * step; group < end; ++group)
+               task(feature_groups_[group], worker);
            },
            *cancel_);
 }
@@ -178,9 +180,9 @@ bool BoostGrower::may_cut(const Search& search, int slot) const {
   return others >= std::max(search.terms.min_hessian, static_cast<double>(params_.min_samples_leaf));
 }
 
-void BoostGrower::search_lot(Search& search, const Lot& lot, Worker& worker) {
-  if (search.cuts.empty() || (lot.slot != Digit::kNoSlot && !may_cut(search, lot.slot))) return;
-  for (const FeatureId feature : lot.features) search_feature(search, feature, worker);
+void BoostGrower::search_feature_group(Search& search, const FeatureGroup& group, Worker& worker) {
+  if (search.cuts.empty() || (group.slot != Digit::kNoSlot && !may_cut(search, group.slot))) return;
+  for (const FeatureId feature : group.features) search_feature(search, feature, worker);
 }
 
 // Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the

@@ -83,7 +83,7 @@ class SideBySide {
     const bool is_last = grower_.n_splits_left() == 1;
     lock.unlock();
     try {
-      poller.poll(state.n_rows() * grower_.lots_.size());
+      poller.poll(state.n_rows() * grower_.feature_groups_.size());
       grower_.prepare(node, state, Team{worker, 1, &loops_}, is_last);
     } catch (...) {
       lock.lock();
@@ -134,7 +134,8 @@ void BoostGrower::grow_side_by_side(Frontier& frontier) {
 }
 
 bool BoostGrower::is_large(const OpenNode& node) const {
-  return builder_.parts_columns(everyone()) && state_of(node.id).n_rows() * lots_.size() > kTeamUpdates;
+  return builder_.parts_columns(everyone()) &&
+         state_of(node.id).n_rows() * feature_groups_.size() > kTeamUpdates;
 }
 
 bool BoostGrower::takes_everyone(const Frontier& frontier) const {
