@@ -25,8 +25,8 @@ void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(s
 // do.
 template <class Happened>
 void wait_a_little(Happened happened) {
-  constexpr int kLooks = 10'000;  // of some 40 ns each
-  for (int i = 0; i < kLooks && !happened(); ++i) relax_processor();
+  constexpr int kSpins = 10'000;  // of some 40 ns each
+  for (int i = 0; i < kSpins && !happened(); ++i) relax_processor();
 }
 
 // A lock for a few instructions. Who finds it taken looks again instead of going to sleep, which a mutex does
@@ -36,7 +36,7 @@ class SpinLock {
   void lock() {
     while (taken_.test_and_set(std::memory_order_acquire)) {
       for (int i = 0; taken_.test(std::memory_order_relaxed); ++i) {
-        if (i < kLooks) {
+        if (i < kSpins) {
           relax_processor();
         } else {
           std::this_thread::yield();  // its owner may be waiting for this very processor
@@ -47,7 +47,7 @@ class SpinLock {
   void unlock() { taken_.clear(std::memory_order_release); }
 
  private:
-  static constexpr int kLooks = 200;
+  static constexpr int kSpins = 200;
   std::atomic_flag taken_;
 };
 

@@ -96,7 +96,7 @@ const std::map<std::string, Setter> kSettings = {
     {"min_significance", set<&GrowParams::min_significance>},
     {"monotonic", set<&GrowParams::monotonic>},
     {"subtree_rows", set<&GrowParams::subtree_rows>},
-    {"looks_at_groups", set<&GrowParams::looks_at_groups>},
+    {"searches_groups", set<&GrowParams::searches_groups>},
     {"grows_blocks", set<&GrowParams::grows_blocks>},
 };
 

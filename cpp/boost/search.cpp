@@ -42,11 +42,11 @@ void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entrie
 // Whether a test sends so many rows to each branch. Mostly a short branch has more than enough, and a look at
 // some of the rows tells.
 bool has_rows_in_both(const RowMarker& marker, std::span<const BoostEntry> rows, std::int64_t enough) {
-  constexpr std::size_t kRowsPerLook = 1024;
-  std::uint64_t marks[kRowsPerLook / 64];
+  constexpr std::size_t kRowsPerCheck = 1024;
+  std::uint64_t marks[kRowsPerCheck / 64];
   std::int64_t n_left = 0;
-  for (std::size_t begin = 0; begin < rows.size(); begin += kRowsPerLook) {
-    const std::size_t end = std::min(begin + kRowsPerLook, rows.size());
+  for (std::size_t begin = 0; begin < rows.size(); begin += kRowsPerCheck) {
+    const std::size_t end = std::min(begin + kRowsPerCheck, rows.size());
     n_left += static_cast<std::int64_t>(marker.mark(rows.subspan(begin, end - begin), marks));
     if (n_left >= enough && static_cast<std::int64_t>(end) - n_left >= enough) return true;
   }

@@ -75,10 +75,10 @@ class Frontier {
   void foresee(std::size_t n, std::vector<const OpenNode*>& out) const {
     out.clear();
     // Those of a heap that come soon are near its front.
-    constexpr std::size_t kLooks = 256;
+    constexpr std::size_t kMostExamined = 256;
     const bool sorts = growth_ == Growth::kBestFirst;
-    const std::size_t n_looks = std::min(size(), sorts ? kLooks : n);
-    for (std::size_t i = 0; i < n_looks; ++i)
+    const std::size_t n_examined = std::min(size(), sorts ? kMostExamined : n);
+    for (std::size_t i = 0; i < n_examined; ++i)
       out.push_back(&nodes_[growth_ == Growth::kDepthFirst ? nodes_.size() - 1 - i : first_ + i].node);
     if (!sorts) return;
     const auto end = out.begin() + static_cast<std::ptrdiff_t>(std::min(n, out.size()));

@@ -61,7 +61,7 @@ struct GrowParams {
   const RowValues* row_values =
       nullptr;                          // for random splits: made once for many trees, or else by the grower
   const RowRecords* records = nullptr;  // for best splits of two classes among drawn features; likewise
-  bool looks_at_groups = true;          // may look for them by groups of values; for tests
+  bool searches_groups = true;          // may look for them by groups of values; for tests
   bool grows_blocks = true;             // may grow two classes in blocks; for tests
   int n_threads = 1;
   std::span<Region> regions;         // one per thread, to work in; empty: an arena of its own

@@ -128,7 +128,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
     }
     if (!all_have_values(*plan.values, params.features)) plan.values = nullptr;
   }
-  if (criterion.bounds_groups && params.looks_at_groups && draws_few_features(params) &&
+  if (criterion.bounds_groups && params.searches_groups && draws_few_features(params) &&
       !params.random_splits && plain && no_limit_binds && params.missing == Missing::kLearn &&
       RowRecords::can_hold(task.data) &&
       count_rows(entries) < static_cast<std::int64_t>(RowRecords::kMostRows)) {

@@ -143,8 +143,8 @@ class Panels {
   float limit(const Query& query, double worst) const;
   void squared_distances(const QueryBatch& batch, std::span<const Survivor, kMeasuredAtOnce> pairs,
                          std::span<double, kMeasuredAtOnce> result) const;
-  void look_again(std::vector<Survivor>& pairs, const QueryBatch& batch, std::span<const Query> queries,
-                  std::span<float> limits) const;
+  void check_survivors(std::vector<Survivor>& pairs, const QueryBatch& batch, std::span<const Query> queries,
+                       std::span<float> limits) const;
 
   const DistanceKernels* kernels_;
   std::size_t n_points_;

@@ -198,8 +198,8 @@ void Panels::squared_distances(const QueryBatch& batch, std::span<const Survivor
 
 // Measures the pairs that the filter has let pass, and offers what is near; the limits follow. The pairs are
 // filled up to a multiple of what is measured at once.
-void Panels::look_again(std::vector<Survivor>& pairs, const QueryBatch& batch, std::span<const Query> queries,
-                        std::span<float> limits) const {
+void Panels::check_survivors(std::vector<Survivor>& pairs, const QueryBatch& batch,
+                             std::span<const Query> queries, std::span<float> limits) const {
   const std::size_t n_pairs = pairs.size();
   while (pairs.size() % kMeasuredAtOnce != 0) pairs.push_back(pairs.front());
   std::array<double, kMeasuredAtOnce> distances;
@@ -247,7 +247,7 @@ void Panels::search(const QueryBatch& batch, CancelPoller& poller) const {
       const std::size_t row = panel * width + survivors[s] % width;
       if (row < n_points_) pairs.push_back({survivors[s] / width, row});
     }
-    if (!pairs.empty()) look_again(pairs, batch, queries, limits);
+    if (!pairs.empty()) check_survivors(pairs, batch, queries, limits);
     poller.poll(n_tiles * tile * width * n_features_ / 32 + n_survivors * n_features_);
   }
 }

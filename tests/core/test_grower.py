@@ -352,7 +352,7 @@ def test_looking_at_groups_of_values_changes_nothing(table, key, subtree_rows, m
     columns, y, times, max_features = table
     data = encode(columns)
 
-    def grown(looks_at_groups: bool, n_threads: int = 1):
+    def grown(searches_groups: bool, n_threads: int = 1):
         return grow(
             data,
             y,
@@ -362,7 +362,7 @@ def test_looking_at_groups_of_values_changes_nothing(table, key, subtree_rows, m
             max_depth=max_depth,
             key=key,
             subtree_rows=subtree_rows,
-            looks_at_groups=looks_at_groups,
+            searches_groups=searches_groups,
             grows_blocks=False,
             n_threads=n_threads,
         )
@@ -380,7 +380,7 @@ def test_looking_at_groups_of_values_on_two_threads_changes_nothing():
     numbers[:, 1] = np.round(numbers[:, 1], 1)
     y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
     data = encode(list(numbers.T))
-    value_by_value = grow(data, y, n_classes=2, max_features=3, key=5, max_depth=9, looks_at_groups=False)
+    value_by_value = grow(data, y, n_classes=2, max_features=3, key=5, max_depth=9, searches_groups=False)
     for n_threads in (1, 2):
         by_group = grow(data, y, n_classes=2, max_features=3, key=5, max_depth=9, n_threads=n_threads)
         assert same_bits(by_group, value_by_value)

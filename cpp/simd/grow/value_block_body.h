@@ -144,35 +144,35 @@ class BlockGrower {
 
   // ---- nodes whose rows move
 
-  // Finds the test of a node and carries it out. `look_at` says where the values of four columns are, those
+  // Finds the test of a node and carries it out. `fetch` says where the values of four columns are, those
   // of the node's rows one after the other, and their extremes.
-  template <class LookAt>
-  void grow_node(const Waiting& node, std::size_t& n_waiting, const LookAt& look_at) {
+  template <class Fetch>
+  void grow_node(const Waiting& node, std::size_t& n_waiting, const Fetch& fetch) {
     const CountedNode& counted = growth_.nodes[node.node];
     const ListedRow* rows = growth_.list[node.side] + node.begin;
     const Lanes no_lanes[kFour] = {};
     BestTest best;
     const float* tested = nullptr;
-    std::size_t n_looks = 0;
-    std::size_t winning_look = 0;
+    std::size_t n_fetches = 0;
+    std::size_t winning_fetch = 0;
     draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
       FourColumns columns;
-      const FourTests tests = draws_.tests(drawn, node.path, look_at(drawn, columns));
+      const FourTests tests = draws_.tests(drawn, node.path, fetch(drawn, columns));
       const std::int32_t before = best.column;
       offer(AnyScore{}, counted, drawn, tests, count(columns, rows, node.n_rows, tests), no_lanes, best);
-      ++n_looks;
+      ++n_fetches;
       if (best.column != before) {
-        winning_look = n_looks;
+        winning_fetch = n_fetches;
         tested = columns.at[std::find(drawn, drawn + kFour, static_cast<std::uint32_t>(best.column)) - drawn];
       }
       return tests.informative != 0;
     });
     if (!best.found()) return;
-    if (winning_look != n_looks) {  // others lie where its values were
+    if (winning_fetch != n_fetches) {  // others lie where its values were
       std::uint32_t again[kFour];
       std::fill_n(again, kFour, static_cast<std::uint32_t>(best.column));
       FourColumns columns;
-      look_at(again, columns);
+      fetch(again, columns);
       tested = columns.at[0];
     }
     split_rows(node, best, tested, n_waiting);
