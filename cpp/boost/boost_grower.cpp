@@ -5,7 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/sampler.h"
-#include "boost/marks.h"
+#include "boost/row_marker.h"
 
 namespace hornbeam::boost {
 

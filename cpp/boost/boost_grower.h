@@ -114,7 +114,7 @@ class BoostGrower {
   }
 
  private:
-  // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of marks.
+  // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of left_bits.
   static constexpr std::size_t kRowsPerTask = 1 << 12;
   static constexpr std::size_t kSparsest = 8;
   static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }
@@ -149,7 +149,7 @@ class BoostGrower {
   struct Worker {
     CutFinder cuts;
     ManyCategories many;
-    std::vector<std::uint64_t> marks;
+    std::vector<std::uint64_t> left_bits;
     std::vector<std::uint32_t> rows_by_code;
   };
 
@@ -162,7 +162,7 @@ class BoostGrower {
   void carry_out(Frontier& frontier, OpenNode& node);
   // Some of a node's rows: a bit for each, set for branch 0.
   struct Piece {
-    const std::uint64_t* marks;
+    const std::uint64_t* left_bits;
     SetCounts counts;
   };
   std::vector<Piece> mark_listed(const NodeState& node, const Split& split, Team team);
@@ -170,7 +170,7 @@ class BoostGrower {
   void send(const NodeState& node, std::span<const Piece> pieces, std::size_t n_left, Team team);
   void partition(NodeState& node, const Split& split, NodeState* children, Team team);
   static Team team_for(const NodeState& node, Team team);
-  std::uint64_t* marks_of(Team team, std::size_t n_rows);
+  std::uint64_t* left_bits_of(Team team, std::size_t n_rows);
   // Whether a set of rows has so few of the table's that a list is the better way to go through them.
   bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
   void release(NodeState& node);

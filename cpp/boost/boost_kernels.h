@@ -43,14 +43,14 @@ struct BoostKernels {
 
   // One bit per entry, 64 to a word: whether its code `is_left` (256 ones and zeros).
   void (*mark_left)(const std::uint8_t* column, const BoostEntry* entries, std::size_t n,
-                    const std::uint8_t* is_left, std::uint64_t* marks);
+                    const std::uint8_t* is_left, std::uint64_t* left_bits);
   // Sends marked entries to `left`, the others to `right`, in order; writes nothing beyond them.
-  void (*send)(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
+  void (*send)(const BoostEntry* entries, std::size_t n, const std::uint64_t* left_bits, BoostEntry* left,
                std::size_t n_left, BoostEntry* right);
   // Divides a set of rows, 64 to a word: those whose code `is_left` go from `members` to
-  // `left`. `marks` gets a bit per row of the set, without gaps.
+  // `left`. `left_bits` gets a bit per row of the set, without gaps.
   SetCounts (*divide_set)(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
-                          std::uint64_t* members, std::uint64_t* left, std::uint64_t* marks);
+                          std::uint64_t* members, std::uint64_t* left, std::uint64_t* left_bits);
 
   // scores[i] for the cut after cell i, i < n; `start` is what lies left of the first cell already. Returns
   // the largest.

@@ -4,7 +4,7 @@
 
 #include "boost/boost_grower.h"
 #include "boost/boost_kernels.h"
-#include "boost/marks.h"
+#include "boost/row_marker.h"
 
 namespace hornbeam::boost {
 
@@ -19,17 +19,17 @@ Team BoostGrower::team_for(const NodeState& node, Team team) {
   return node.n_rows() < kParallelRows ? team.alone() : team;
 }
 
-std::uint64_t* BoostGrower::marks_of(Team team, std::size_t n_rows) {
-  std::vector<std::uint64_t>& marks = first_of(team).marks;
-  marks.resize((n_rows + 63) / 64);
-  return marks.data();
+std::uint64_t* BoostGrower::left_bits_of(Team team, std::size_t n_rows) {
+  std::vector<std::uint64_t>& left_bits = first_of(team).left_bits;
+  left_bits.resize((n_rows + 63) / 64);
+  return left_bits.data();
 }
 
 // Marks the rows of branch 0, piece by piece of the node's list.
 std::vector<BoostGrower::Piece> BoostGrower::mark_listed(const NodeState& node, const Split& split,
                                                          Team team) {
   const std::span<const BoostEntry> rows = entries_of(node);
-  std::uint64_t* marks = marks_of(team, rows.size());
+  std::uint64_t* left_bits = left_bits_of(team, rows.size());
   std::vector<Piece> pieces(n_tasks(rows.size()));
   const RowMarker marker(data_.column(split.feature), split);
   team_for(node, team)
@@ -38,7 +38,7 @@ std::vector<BoostGrower::Piece> BoostGrower::mark_listed(const NodeState& node, 
           [&](std::size_t task, int) {
             const std::size_t begin = task * kRowsPerTask;
             const std::size_t n = std::min(kRowsPerTask, rows.size() - begin);
-            std::uint64_t* of_piece = marks + begin / 64;
+            std::uint64_t* of_piece = left_bits + begin / 64;
             pieces[task] = {of_piece, {n, marker.mark(rows.subspan(begin, n), of_piece)}};
           },
           *cancel_);
@@ -51,7 +51,7 @@ std::vector<BoostGrower::Piece> BoostGrower::mark_members(const Split& split, Ro
                                                           Team team) {
   const std::size_t n_words = words_of_set(data_.n_rows());
   const std::size_t words_per_task = std::clamp<std::size_t>(n_words / 8, 64, kWordsPerTask);
-  std::uint64_t* marks = marks_of(team, data_.n_rows());
+  std::uint64_t* left_bits = left_bits_of(team, data_.n_rows());
   std::vector<Piece> pieces((n_words + words_per_task - 1) / words_per_task);
   const RowMarker marker(data_.column(split.feature), split);
   team.run(
@@ -59,8 +59,8 @@ std::vector<BoostGrower::Piece> BoostGrower::mark_members(const Split& split, Ro
       [&](std::size_t task, int) {
         const std::size_t begin = task * words_per_task;
         const std::size_t n = std::min(words_per_task, n_words - begin);
-        pieces[task] = {marks + begin,
-                        marker.divide(begin, n, members.data() + begin, left.data() + begin, marks + begin)};
+        pieces[task] = {left_bits + begin, marker.divide(begin, n, members.data() + begin,
+                                                         left.data() + begin, left_bits + begin)};
       },
       *cancel_);
   return pieces;
@@ -81,7 +81,7 @@ void BoostGrower::send(const NodeState& node, std::span<const Piece> pieces, std
           [&](std::size_t i, int) {
             BoostEntry* left = out + before[i].n_left;
             BoostEntry* right = out + n_left + (before[i].n_rows - before[i].n_left);
-            boost_kernels().send(rows + before[i].n_rows, pieces[i].counts.n_rows, pieces[i].marks, left,
+            boost_kernels().send(rows + before[i].n_rows, pieces[i].counts.n_rows, pieces[i].left_bits, left,
                                  pieces[i].counts.n_left, right);
           },
           *cancel_);

@@ -15,9 +15,9 @@ inline std::size_t words_of_set(std::size_t n_rows) {
 }
 
 // Bits without gaps, some at a time.
-class MarkStream {
+class BitStream {
  public:
-  explicit MarkStream(std::uint64_t* out) : out_(out) {}
+  explicit BitStream(std::uint64_t* out) : out_(out) {}
   // The lowest n of `bits`, n <= 64; those above are 0. How many words are full nobody can guess, so there is
   // no branch: the word at hand is written every time.
   void add(std::uint64_t bits, int n) {

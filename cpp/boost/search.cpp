@@ -6,7 +6,7 @@
 
 #include "base/sampler.h"
 #include "boost/boost_grower.h"
-#include "boost/marks.h"
+#include "boost/row_marker.h"
 #include "criterion/notes.h"
 
 namespace hornbeam::boost {
@@ -43,11 +43,11 @@ void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entrie
 // some of the rows tells.
 bool has_rows_in_both(const RowMarker& marker, std::span<const BoostEntry> rows, std::int64_t enough) {
   constexpr std::size_t kRowsPerCheck = 1024;
-  std::uint64_t marks[kRowsPerCheck / 64];
+  std::uint64_t left_bits[kRowsPerCheck / 64];
   std::int64_t n_left = 0;
   for (std::size_t begin = 0; begin < rows.size(); begin += kRowsPerCheck) {
     const std::size_t end = std::min(begin + kRowsPerCheck, rows.size());
-    n_left += static_cast<std::int64_t>(marker.mark(rows.subspan(begin, end - begin), marks));
+    n_left += static_cast<std::int64_t>(marker.mark(rows.subspan(begin, end - begin), left_bits));
     if (n_left >= enough && static_cast<std::int64_t>(end) - n_left >= enough) return true;
   }
   return false;

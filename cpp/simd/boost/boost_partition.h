@@ -19,7 +19,7 @@ namespace {
 // Rows of a set, a bit each: which go to branch 0, and the same without gaps between the rows.
 struct Divided {
   std::uint64_t left = 0;
-  std::uint64_t marks = 0;
+  std::uint64_t left_bits = 0;
 };
 
 // Where 64 rows go, by a table with a one for each of 256 codes that goes to branch 0, else a zero.
@@ -70,7 +70,7 @@ class CodeTest {
       const int row = std::countr_zero(members);
       const std::uint64_t goes_left = is_left_[codes[row]];
       divided.left |= goes_left << row;
-      divided.marks |= goes_left << n;
+      divided.left_bits |= goes_left << n;
     }
     return divided;
   }
@@ -87,14 +87,14 @@ class CodeTest {
 #endif
 
 void mark_left(const std::uint8_t* column, const BoostEntry* entries, std::size_t n,
-               const std::uint8_t* is_left, std::uint64_t* marks) {
+               const std::uint8_t* is_left, std::uint64_t* left_bits) {
   const CodeTest test(is_left);
   std::size_t i = 0;
-  for (; i + 64 <= n; i += 64) *marks++ = test.mark(column, entries + i);
+  for (; i + 64 <= n; i += 64) *left_bits++ = test.mark(column, entries + i);
   if (i == n) return;
   std::uint64_t word = 0;
   for (std::size_t j = i; j < n; ++j) word |= std::uint64_t{is_left[column[row_of(entries[j])]]} << (j - i);
-  *marks = word;
+  *left_bits = word;
 }
 
 #if defined(__AVX512F__)
@@ -112,7 +112,7 @@ BoostEntry* store_marked(__m512i eight, unsigned marked, BoostEntry* to) {
   return to + n;
 }
 
-void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left,
+void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* left_bits, BoostEntry* left,
           std::size_t n_left, BoostEntry* right) {
   // Whole registers are stored and the surplus overwritten by the next store, except near the end of either
   // side, where the surplus would belong to someone else.
@@ -120,7 +120,7 @@ void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, 
   const BoostEntry* const right_end = right + (n - n_left);
   std::size_t i = 0;
   for (; i + 64 <= n && left_end - left >= 72 && right_end - right >= 72; i += 64) {
-    const std::uint64_t word = marks[i / 64];
+    const std::uint64_t word = left_bits[i / 64];
     for (std::size_t part = 0; part < 64; part += 8) {
       const __m512i eight = _mm512_loadu_si512(entries + i + part);
       const unsigned marked = word >> part & 0xff;
@@ -131,7 +131,7 @@ void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, 
   for (; i < n; i += 8) {
     const unsigned inside = n - i >= 8 ? 0xff : (1u << (n - i)) - 1;
     const __m512i eight = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(inside), entries + i);
-    const unsigned marked = marks[i / 64] >> (i % 64) & inside;
+    const unsigned marked = left_bits[i / 64] >> (i % 64) & inside;
     left = store_marked<false>(eight, marked, left);
     right = store_marked<false>(eight, marked ^ inside, right);
   }
@@ -139,10 +139,10 @@ void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, 
 
 #else
 
-void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, BoostEntry* left, std::size_t,
-          BoostEntry* right) {
+void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* left_bits, BoostEntry* left,
+          std::size_t, BoostEntry* right) {
   for (std::size_t i = 0; i < n; ++i) {
-    const bool goes_left = (marks[i / 64] >> (i % 64) & 1) != 0;
+    const bool goes_left = (left_bits[i / 64] >> (i % 64) & 1) != 0;
     *(goes_left ? left : right) = entries[i];
     left += goes_left;
     right += !goes_left;
@@ -154,15 +154,15 @@ void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* marks, 
 constexpr std::size_t kWordsAhead = 24;  // of a set, whose rows' codes are asked for
 
 SetCounts divide_set(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
-                     std::uint64_t* members, std::uint64_t* left, std::uint64_t* marks) {
+                     std::uint64_t* members, std::uint64_t* left, std::uint64_t* left_bits) {
   const CodeTest test(is_left);
-  MarkStream stream(marks);
+  BitStream stream(left_bits);
   SetCounts counts;
   for (std::size_t w = 0; w < n_words; ++w) {
     prefetch(codes + 64 * (w + kWordsAhead));
     const Divided divided = test.divide(codes + 64 * w, members[w]);
     const int n = std::popcount(members[w]);
-    stream.add(divided.marks, n);
+    stream.add(divided.left_bits, n);
     left[w] = divided.left;
     members[w] &= ~divided.left;
     counts.n_rows += static_cast<std::size_t>(n);

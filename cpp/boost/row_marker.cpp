@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "boost/boost_kernels.h"
-#include "boost/marks.h"
+#include "boost/row_marker.h"
 #include "boost/row_sets.h"
 
 namespace hornbeam::boost {
@@ -12,19 +12,19 @@ namespace {
 // What the kernels do for codes of one byte.
 template <class CodeType>
 void mark_listed(const CodeType* column, std::span<const BoostEntry> entries,
-                 const std::vector<std::uint8_t>& is_left, std::uint64_t* marks) {
+                 const std::vector<std::uint8_t>& is_left, std::uint64_t* left_bits) {
   for (std::size_t i = 0; i < entries.size(); i += 64) {
     std::uint64_t word = 0;
     const std::size_t n = std::min<std::size_t>(64, entries.size() - i);
     for (std::size_t j = 0; j < n; ++j) word |= std::uint64_t{is_left[column[row_of(entries[i + j])]]} << j;
-    *marks++ = word;
+    *left_bits++ = word;
   }
 }
 
 template <class CodeType>
 SetCounts divide_listed(const CodeType* column, const std::vector<std::uint8_t>& is_left, std::size_t n_words,
-                        std::uint64_t* members, std::uint64_t* left, std::uint64_t* marks) {
-  MarkStream stream(marks);
+                        std::uint64_t* members, std::uint64_t* left, std::uint64_t* left_bits) {
+  BitStream stream(left_bits);
   SetCounts counts;
   for (std::size_t w = 0; w < n_words; ++w) {
     left[w] = 0;
@@ -74,14 +74,14 @@ std::size_t RowMarker::mark(std::span<const BoostEntry> rows, std::uint64_t* wor
 }
 
 SetCounts RowMarker::divide(std::size_t first_word, std::size_t n_words, std::uint64_t* members,
-                            std::uint64_t* left, std::uint64_t* marks) const {
+                            std::uint64_t* left, std::uint64_t* left_bits) const {
   return std::visit(
       [&](const auto& codes) {
         const auto* column = codes.data() + 64 * first_word;
         if constexpr (std::is_same_v<decltype(column), const std::uint8_t*>) {
-          return boost_kernels().divide_set(column, is_left_.data(), n_words, members, left, marks);
+          return boost_kernels().divide_set(column, is_left_.data(), n_words, members, left, left_bits);
         } else {
-          return divide_listed(column, is_left_, n_words, members, left, marks);
+          return divide_listed(column, is_left_, n_words, members, left, left_bits);
         }
       },
       column_.codes);

@@ -31,7 +31,7 @@ class RowMarker {
   // The same for n_words words of a set of rows, the first of them row 64 * first_word: `members` keeps those
   // of branch 1, `left` gets the others.
   SetCounts divide(std::size_t first_word, std::size_t n_words, std::uint64_t* members, std::uint64_t* left,
-                   std::uint64_t* marks) const;
+                   std::uint64_t* left_bits) const;
 
  private:
   const Column& column_;
