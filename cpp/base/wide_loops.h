@@ -19,8 +19,8 @@ inline constexpr std::int32_t ones_of(TwoCounts counts) {
   return static_cast<std::int32_t>(counts >> 32);
 }
 
-// Candidates are scored in whole groups, so that the last few cost no loop of their own: notes and scores
-// have room up to the next multiple, and the last note is repeated there.
+// Candidates are scored in whole groups, so that the last few cost no loop of their own: candidates and
+// scores have room up to the next multiple, and the last note is repeated there.
 inline constexpr std::size_t kScoreGroup = 16;
 
 struct Kernels {

@@ -76,7 +76,7 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
   parallel_for(
       blocks.size(), grower.n_threads(),
       [&](std::size_t block, int) {
-        row_leaves.note(block);
+        row_leaves.record(block);
         blocks[block].derivatives = row_leaves.sum(block, gradients(score).data(), hessians);
         if (!weights_.empty()) blocks[block].weights = row_leaves.sum(block, weights_.data(), nullptr);
       },

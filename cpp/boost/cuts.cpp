@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 
 namespace hornbeam::boost {
 

@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "boost/many_categories.h"
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 
 namespace hornbeam::boost {
 

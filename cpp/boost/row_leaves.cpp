@@ -33,7 +33,7 @@ RowLeaves::RowLeaves(const std::vector<LeafRows>& leaves, std::size_t n_rows, bo
   room_.grow_to(n_rows * (bytes_ ? 1 : sizeof(std::uint32_t)));
 }
 
-void RowLeaves::note(std::size_t block) {
+void RowLeaves::record(std::size_t block) {
   with_numbers([&]<class Number>(Number* numbers) {
     const std::size_t begin = this->begin(block);
     const std::size_t end = this->end(block);

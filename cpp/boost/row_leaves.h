@@ -23,7 +23,7 @@ class RowLeaves {
   // rows and the number of leaves only, so that sums have the same bits for any number of threads.
   std::size_t n_blocks() const { return n_blocks_; }
   // Comes before the others.
-  void note(std::size_t block);
+  void record(std::size_t block);
   // The sums over the rows of each leaf, of two values of a row at once; `second` may be nullptr.
   struct Sums {
     double first = 0.0;

@@ -7,7 +7,7 @@
 #include "base/sampler.h"
 #include "boost/boost_grower.h"
 #include "boost/row_marker.h"
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 
 namespace hornbeam::boost {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "criterion/candidates.h"
 #include "criterion/counts.h"
-#include "criterion/notes.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -46,9 +46,9 @@ class MajorityScorer {
 
   class Walk : public CountWalk<Walk> {
    public:
-    void note(bool wanted) {
-      notes_[n_notes_] = static_cast<double>(left_most_ + right_most_);
-      n_notes_ += wanted;
+    void add_candidate(bool wanted) {
+      candidates_[n_candidates_] = static_cast<double>(left_most_ + right_most_);
+      n_candidates_ += wanted;
     }
     double left_value() const { return share_of_class_1(left_[1], left_count_); }
     double right_value() const { return share_of_class_1(right_[1], right_count_); }
@@ -70,25 +70,25 @@ class MajorityScorer {
 
     Element* left_ = nullptr;
     Element* right_ = nullptr;
-    double* notes_ = nullptr;
+    double* candidates_ = nullptr;
     Element left_most_ = 0;
     Element right_most_ = 0;
   };
 
   CountStats& stats() { return stats_; }
   const CountStats& stats() const { return stats_; }
-  Walk start(const Element* node, std::size_t most_notes) {
+  Walk start(const Element* node, std::size_t most_candidates) {
     Walk walk(left_.size(), stats_.weight(node));
     walk.left_ = left_.data();
     walk.right_ = right_.data();
-    walk.notes_ = scores_.start(most_notes);
+    walk.candidates_ = scores_.start(most_candidates);
     std::fill(left_.begin(), left_.end(), Element{0});
     std::copy_n(node, right_.size(), right_.begin());
     walk.right_most_ = *std::max_element(right_.begin(), right_.end());
     return walk;
   }
-  BestNote best_note(const Walk& walk, double to_beat) {
-    return first_best(scores_.data(), walk.n_notes(), 0.0, to_beat);
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_candidates(), 0.0, to_beat);
   }
   int cell_size() const { return stats_.cell_size(); }
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
@@ -104,7 +104,7 @@ class MajorityScorer {
   CountStats stats_;
   std::vector<Element> left_;
   std::vector<Element> right_;
-  NoteRoom<double> scores_;
+  CandidateList<double> scores_;
 };
 
 // Any number of classes and any weights.

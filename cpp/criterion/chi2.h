@@ -62,11 +62,11 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
 
   class Walk : public CountWalk<Walk> {
    public:
-    void note(bool wanted) {
-      noted_left_terms_[n_notes_] = static_cast<double>(left_terms_);
-      noted_right_terms_[n_notes_] = static_cast<double>(right_terms_);
-      noted_counts_[n_notes_] = static_cast<double>(left_count_);
-      n_notes_ += wanted;
+    void add_candidate(bool wanted) {
+      candidate_left_terms_[n_candidates_] = static_cast<double>(left_terms_);
+      candidate_right_terms_[n_candidates_] = static_cast<double>(right_terms_);
+      candidate_counts_[n_candidates_] = static_cast<double>(left_count_);
+      n_candidates_ += wanted;
     }
     double left_value() const { return share_of_class_1(classes_[1].left, left_count_); }
     double right_value() const { return share_of_class_1(classes_[1].right, right_count_); }
@@ -92,21 +92,21 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
 
     const Chi2Term& term_;
     std::span<Class> classes_;
-    double* noted_left_terms_ = nullptr;
-    double* noted_right_terms_ = nullptr;
-    double* noted_counts_ = nullptr;
+    double* candidate_left_terms_ = nullptr;
+    double* candidate_right_terms_ = nullptr;
+    double* candidate_counts_ = nullptr;
     std::int64_t left_terms_ = 0;
     std::int64_t right_terms_ = 0;
   };
 
-  Walk start(const Element* node, std::size_t most_notes) {
+  Walk start(const Element* node, std::size_t most_candidates) {
     term_.start(node, stats_);
     node_count_ = stats_.weight(node);
     Walk walk(term_, classes_, node_count_);
-    walk.noted_left_terms_ = left_terms_.start(most_notes);
-    walk.noted_right_terms_ = right_terms_.start(most_notes);
-    walk.noted_counts_ = counts_.start(most_notes);
-    scores_.start(most_notes);
+    walk.candidate_left_terms_ = left_terms_.start(most_candidates);
+    walk.candidate_right_terms_ = right_terms_.start(most_candidates);
+    walk.candidate_counts_ = counts_.start(most_candidates);
+    scores_.start(most_candidates);
     for (std::size_t k = 0; k < classes_.size(); ++k) {
       const std::int64_t term = term_(static_cast<int>(k), node[k]);
       classes_[k] = {0, node[k], 0, term};
@@ -114,12 +114,12 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
     }
     return walk;
   }
-  BestNote best_note(const Walk& walk, double to_beat) {
-    if (walk.n_notes() == 0) return {};
-    for (NoteRoom<double>* notes : {&left_terms_, &right_terms_, &counts_})
-      notes->repeat_last(walk.n_notes());
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    if (walk.n_candidates() == 0) return {};
+    for (CandidateList<double>* candidates : {&left_terms_, &right_terms_, &counts_})
+      candidates->repeat_last(walk.n_candidates());
     const double largest =
-        kernels().two_ratios(left_terms_.data(), right_terms_.data(), counts_.data(), walk.n_notes(),
+        kernels().two_ratios(left_terms_.data(), right_terms_.data(), counts_.data(), walk.n_candidates(),
                              static_cast<double>(node_count_), scores_.data());
     return first_best(scores_.data(), largest, 0.0, to_beat);
   }
@@ -135,10 +135,10 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
  private:
   std::vector<Class> classes_;
   std::int64_t node_count_ = 0;
-  NoteRoom<double> left_terms_;
-  NoteRoom<double> right_terms_;
-  NoteRoom<double> counts_;
-  NoteRoom<double> scores_;
+  CandidateList<double> left_terms_;
+  CandidateList<double> right_terms_;
+  CandidateList<double> counts_;
+  CandidateList<double> scores_;
 };
 
 // Weighted classes.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/math.h"
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 #include "criterion/significance.h"
 
 namespace hornbeam::criterion {

@@ -4,16 +4,16 @@
 // same partition tie exactly.
 //
 // A Scorer's Walk goes through the candidates of one feature: all rows start on the right, codes move left
-// one by one, and between them the state is noted. When the walk is over, all notes are scored at once.
-// Counting, sorting and tiny nodes all use the same Walk, which lives in the walking function so that its
-// state stays in registers.
+// one by one, and between them the state is written down. When the walk is over, all candidates are scored at
+// once. Counting, sorting and tiny nodes all use the same Walk, which lives in the walking function so that
+// its state stays in registers.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <span>
 
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 
 namespace hornbeam::criterion {
 
@@ -22,10 +22,10 @@ concept Walk =
     requires(W walk, const W& asked, const typename W::Element* cell, typename W::Step step, bool wanted) {
       // What a row adds to the left: its payload, made ready once per node and not once per feature.
       { W::step_of(std::uint32_t{}) } -> std::same_as<typename W::Step>;
-      { walk.move(step) };       // one row goes left
-      { walk.move_cell(cell) };  // all rows of a code go left
-      { walk.note(wanted) };     // the current left | right is a candidate, if wanted
-      { asked.n_notes() } -> std::same_as<std::size_t>;
+      { walk.move(step) };             // one row goes left
+      { walk.move_cell(cell) };        // all rows of a code go left
+      { walk.add_candidate(wanted) };  // the current left | right is a candidate, if wanted
+      { asked.n_candidates() } -> std::same_as<std::size_t>;
       { asked.left_rows() } -> std::same_as<std::int64_t>;  // rows, for min_samples_leaf
       {
         asked.left_weight()
@@ -42,10 +42,10 @@ concept Scorer = Walk<typename S::Walk> && requires(S scorer, const S& asked, co
   typename S::Stats;
   { scorer.stats() } -> std::same_as<typename S::Stats&>;
   { asked.stats() } -> std::same_as<const typename S::Stats&>;
-  // `cell` is the whole node, now on the right; at most so many notes will be taken.
+  // `cell` is the whole node, now on the right; at most so many candidates will be taken.
   { scorer.start(cell, std::size_t{}) } -> std::same_as<typename S::Walk>;
-  // The first best of the candidates the walk noted, if it beats that score.
-  { scorer.best_note(walk, double{}) } -> std::same_as<BestNote>;
+  // The first best of the candidates of the walk, if it beats that score.
+  { scorer.best_candidate(walk, double{}) } -> std::same_as<BestCandidate>;
   { asked.cell_size() } -> std::same_as<int>;  // elements per cell
   { asked.is_empty(cell) } -> std::same_as<bool>;
   { scorer.score_of_node(cell) } -> std::same_as<double>;  // of the node before any test
@@ -72,7 +72,7 @@ inline constexpr bool kShowsAnother = requires { S::kShowsAnother; };
 // A criterion that is convex in two counts can say what a group of values holds at most; see
 // split/find_groups.h.
 template <class S>
-concept BoundsGroups = Scorer<S> && requires(S scorer, NoteRoom<typename S::Walk::Step>& before) {
+concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S::Walk::Step>& before) {
   { scorer.bound_groups(before, std::size_t{}, double{}) } -> std::same_as<GroupBounds>;
 };
 

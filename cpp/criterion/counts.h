@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/math.h"
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -56,7 +56,7 @@ class EntropyTerm {
 
 // Entropy's tests are asked how large their branches are, by gain_ratio.
 template <class Term>
-inline constexpr bool kNotesWeights = std::is_same_v<Term, EntropyTerm>;
+inline constexpr bool kKeepsWeights = std::is_same_v<Term, EntropyTerm>;
 
 // What both forms below share: one branch by itself, and the units.
 template <class Term>
@@ -107,7 +107,7 @@ class CountWalk {
       if (cell[k] != 0) move_class(k, cell[k]);
     }
   }
-  std::size_t n_notes() const { return n_notes_; }
+  std::size_t n_candidates() const { return n_candidates_; }
   std::int64_t left_rows() const { return left_count_; }
   std::int64_t left_weight() const { return left_count_; }
 
@@ -116,7 +116,7 @@ class CountWalk {
       : n_classes_(n_classes), right_count_(node_count) {}
 
   std::size_t n_classes_;
-  std::size_t n_notes_ = 0;
+  std::size_t n_candidates_ = 0;
   std::int64_t left_count_ = 0;
   std::int64_t right_count_;
 
@@ -141,10 +141,11 @@ class CountScorer : public CountCriterion<Term> {
 
   class Walk : public CountWalk<Walk> {
    public:
-    void note(bool wanted) {
-      notes_[n_notes_] = term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
-      if constexpr (kNotesWeights<Term>) left_counts_[n_notes_] = left_count_;
-      n_notes_ += wanted;
+    void add_candidate(bool wanted) {
+      candidates_[n_candidates_] =
+          term_.branch(left_terms_, left_count_) + term_.branch(right_terms_, right_count_);
+      if constexpr (kKeepsWeights<Term>) left_counts_[n_candidates_] = left_count_;
+      n_candidates_ += wanted;
     }
     double left_value() const { return CountScorer::share_of_class_1(left_[1], left_count_); }
     double right_value() const { return CountScorer::share_of_class_1(right_[1], right_count_); }
@@ -152,7 +153,7 @@ class CountScorer : public CountCriterion<Term> {
    private:
     friend class CountScorer;
     friend class CountWalk<Walk>;
-    using CountWalk<Walk>::n_notes_;
+    using CountWalk<Walk>::n_candidates_;
     using CountWalk<Walk>::left_count_;
     using CountWalk<Walk>::right_count_;
     Walk(const CountScorer& scorer, std::int64_t node_count)
@@ -171,18 +172,18 @@ class CountScorer : public CountCriterion<Term> {
     const Term& term_;
     Element* left_ = nullptr;
     Element* right_ = nullptr;
-    double* notes_ = nullptr;
+    double* candidates_ = nullptr;
     std::int64_t* left_counts_ = nullptr;
     std::int64_t left_terms_ = 0;
     std::int64_t right_terms_ = 0;
   };
 
-  Walk start(const Element* node, std::size_t most_notes) {
+  Walk start(const Element* node, std::size_t most_candidates) {
     Walk walk(*this, this->stats_.weight(node));
     walk.left_ = left_.data();
     walk.right_ = right_.data();
-    walk.notes_ = scores_.start(most_notes);
-    if constexpr (kNotesWeights<Term>) walk.left_counts_ = left_counts_.start(most_notes);
+    walk.candidates_ = scores_.start(most_candidates);
+    if constexpr (kKeepsWeights<Term>) walk.left_counts_ = left_counts_.start(most_candidates);
     for (std::size_t k = 0; k < left_.size(); ++k) {
       left_[k] = 0;
       right_[k] = node[k];
@@ -191,13 +192,13 @@ class CountScorer : public CountCriterion<Term> {
     scale_ = this->tie_scale(node);
     return walk;
   }
-  BestNote best_note(const Walk& walk, double to_beat) {
-    return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_candidates(), scale_, to_beat);
   }
-  std::int64_t left_weight_of(std::size_t note)
-    requires kNotesWeights<Term>
+  std::int64_t left_weight_of(std::size_t candidate)
+    requires kKeepsWeights<Term>
   {
-    return left_counts_.data()[note];
+    return left_counts_.data()[candidate];
   }
   bool is_empty(const Element* cell) const { return this->stats_.weight(cell) == 0; }
 
@@ -205,8 +206,8 @@ class CountScorer : public CountCriterion<Term> {
   std::vector<Element> left_;
   std::vector<Element> right_;
   double scale_ = 0.0;
-  NoteRoom<double> scores_;
-  NoteRoom<std::int64_t> left_counts_;
+  CandidateList<double> scores_;
+  CandidateList<std::int64_t> left_counts_;
 };
 
 // Two classes: two counts say everything, and a kernel scores all candidates of a feature at once. Both
@@ -230,11 +231,11 @@ class TwoClassScorer : public CountCriterion<Term> {
     }
     void move(Step step) { left_ += step; }
     void move_cell(const Element* cell) { left_ += two_counts(cell[0] + cell[1], cell[1]); }
-    void note(bool wanted) {
-      notes_[n_notes_] = left_;
-      n_notes_ += wanted;
+    void add_candidate(bool wanted) {
+      candidates_[n_candidates_] = left_;
+      n_candidates_ += wanted;
     }
-    std::size_t n_notes() const { return n_notes_; }
+    std::size_t n_candidates() const { return n_candidates_; }
     std::int64_t left_rows() const { return rows_of(left_); }
     std::int64_t left_weight() const { return rows_of(left_); }
     double left_value() const { return TwoClassScorer::share_of_class_1(ones_of(left_), rows_of(left_)); }
@@ -247,39 +248,39 @@ class TwoClassScorer : public CountCriterion<Term> {
     friend class TwoClassScorer;
     TwoCounts left_ = 0;
     TwoCounts node_ = 0;
-    TwoCounts* notes_ = nullptr;
-    std::size_t n_notes_ = 0;
+    TwoCounts* candidates_ = nullptr;
+    std::size_t n_candidates_ = 0;
   };
 
-  Walk start(const Element* node, std::size_t most_notes) {
+  Walk start(const Element* node, std::size_t most_candidates) {
     Walk walk;
     walk.node_ = two_counts(node[0] + node[1], node[1]);
-    walk.notes_ = notes_.start(most_notes);
-    scores_.start(most_notes);
+    walk.candidates_ = candidates_.start(most_candidates);
+    scores_.start(most_candidates);
     scale_ = this->tie_scale(node);
     return walk;
   }
-  BestNote best_note(const Walk& walk, double to_beat) {
-    if (walk.n_notes_ == 0) return {};
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    if (walk.n_candidates_ == 0) return {};
     if constexpr (std::is_same_v<Term, GiniTerm>) {
-      notes_.repeat_last(walk.n_notes_);
+      candidates_.repeat_last(walk.n_candidates_);
       if (rows_of(walk.node_) < kExactInFloat32) return best_of_rough(walk, to_beat);
       const double largest =
-          kernels().gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores_.data());
+          kernels().gini_two_classes(walk.candidates_, walk.n_candidates_, walk.node_, scores_.data());
       return first_best(scores_.data(), largest, scale_, to_beat);
     } else if constexpr (std::is_same_v<Term, TwoClassAccuracyTerm>) {
       return best_majority(walk, to_beat);
     } else {
       double* scores = scores_.data();
-      for (std::size_t i = 0; i < walk.n_notes_; ++i) scores[i] = score_of(walk, i);
-      return first_best(scores, walk.n_notes_, scale_, to_beat);
+      for (std::size_t i = 0; i < walk.n_candidates_; ++i) scores[i] = score_of(walk, i);
+      return first_best(scores, walk.n_candidates_, scale_, to_beat);
     }
   }
-  std::int64_t left_weight_of(std::size_t note) { return rows_of(notes_.data()[note]); }
+  std::int64_t left_weight_of(std::size_t candidate) { return rows_of(candidates_.data()[candidate]); }
   bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
 
   // For nodes of fewer than 2^24 rows.
-  GroupBounds bound_groups(NoteRoom<TwoCounts>& before, std::size_t n_groups, double to_beat)
+  GroupBounds bound_groups(CandidateList<TwoCounts>& before, std::size_t n_groups, double to_beat)
     requires std::is_same_v<Term, GiniTerm>
   {
     before.repeat_last(n_groups + 1);
@@ -300,37 +301,38 @@ class TwoClassScorer : public CountCriterion<Term> {
 
   double score_of(const Walk& walk, std::size_t i) const {
     const Term& term = this->term_;
-    const std::int64_t l = rows_of(walk.notes_[i]);
-    const std::int64_t l1 = ones_of(walk.notes_[i]);
+    const std::int64_t l = rows_of(walk.candidates_[i]);
+    const std::int64_t l1 = ones_of(walk.candidates_[i]);
     const std::int64_t r = rows_of(walk.node_) - l;
     const std::int64_t r1 = ones_of(walk.node_) - l1;
     return term.branch(term(1, l1) + term(0, l - l1), l) + term.branch(term(1, r1) + term(0, r - r1), r);
   }
 
-  BestNote best_majority(const Walk& walk, double to_beat) {
-    notes_.repeat_last(walk.n_notes_);
-    std::int32_t* scores = majorities_.start(walk.n_notes_);
+  BestCandidate best_majority(const Walk& walk, double to_beat) {
+    candidates_.repeat_last(walk.n_candidates_);
+    std::int32_t* scores = majorities_.start(walk.n_candidates_);
     const std::int32_t largest =
-        kernels().majorities_two_classes(walk.notes_, walk.n_notes_, walk.node_, scores);
-    BestNote best;
+        kernels().majorities_two_classes(walk.candidates_, walk.n_candidates_, walk.node_, scores);
+    BestCandidate best;
     best.score = largest;
     best.found = best.score > to_beat;
     if (best.found)
-      best.index = static_cast<std::size_t>(std::find(scores, scores + walk.n_notes_, largest) - scores);
+      best.index = static_cast<std::size_t>(std::find(scores, scores + walk.n_candidates_, largest) - scores);
     return best;
   }
 
   // Dividing float32 numbers is four times as fast. The rough scores are off by less than 2^-21 of
   // themselves, so whatever lies within 2^-20 of the largest is scored again, and nothing else can be the
   // best.
-  BestNote best_of_rough(const Walk& walk, double to_beat) {
-    float* rough = rough_.start(walk.n_notes_);
-    const double largest = kernels().rough_gini_two_classes(walk.notes_, walk.n_notes_, walk.node_, rough);
+  BestCandidate best_of_rough(const Walk& walk, double to_beat) {
+    float* rough = rough_.start(walk.n_candidates_);
+    const double largest =
+        kernels().rough_gini_two_classes(walk.candidates_, walk.n_candidates_, walk.node_, rough);
     if (largest * (1 + kDoubt) <= to_beat) return {};
     const auto floor = static_cast<float>(largest * (1 - 2 * kDoubt));
     std::size_t n_hopeful = 0;
     std::size_t last = 0;
-    for (std::size_t i = 0; i < walk.n_notes_; ++i) {
+    for (std::size_t i = 0; i < walk.n_candidates_; ++i) {
       const bool hopeful = rough[i] >= floor;
       n_hopeful += hopeful;
       last = hopeful ? i : last;
@@ -341,23 +343,23 @@ class TwoClassScorer : public CountCriterion<Term> {
     }
     double* scores = scores_.data();
     hopeful_.clear();
-    for (std::size_t i = 0; i < walk.n_notes_; ++i) {
+    for (std::size_t i = 0; i < walk.n_candidates_; ++i) {
       if (rough[i] < floor) continue;
       scores[hopeful_.size()] = score_of(walk, i);
       hopeful_.push_back(i);
     }
-    BestNote best = first_best(scores, hopeful_.size(), scale_, to_beat);
+    BestCandidate best = first_best(scores, hopeful_.size(), scale_, to_beat);
     best.index = hopeful_[best.index];
     return best;
   }
 
   double scale_ = 0.0;
-  NoteRoom<TwoCounts> notes_;
-  NoteRoom<float> rough_;
-  NoteRoom<float> rough_groups_;
-  NoteRoom<std::int32_t> majorities_;
+  CandidateList<TwoCounts> candidates_;
+  CandidateList<float> rough_;
+  CandidateList<float> rough_groups_;
+  CandidateList<std::int32_t> majorities_;
   std::vector<std::size_t> hopeful_;  // candidates whose rough score is near the largest
-  NoteRoom<double> scores_;
+  CandidateList<double> scores_;
 };
 
 }  // namespace hornbeam::criterion

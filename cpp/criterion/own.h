@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "criterion/branch_cells.h"
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 #include "criterion/stats.h"
 #include "criterion/vectors.h"
 
@@ -42,11 +42,11 @@ class OwnScorer : public CellScorer {
 
   class Walk : public CellScorer::Walk {
    public:
-    void note(bool wanted) {
+    void add_candidate(bool wanted) {
       if (!wanted) return;
       scorer_.write_cell(scorer_.left_.data());
       scorer_.write_cell(scorer_.right_.data());
-      ++n_notes_;
+      ++n_candidates_;
     }
     double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
     double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
@@ -62,8 +62,8 @@ class OwnScorer : public CellScorer {
     cells_.clear();
     return Walk(*this);
   }
-  BestNote best_note(const Walk& walk, double to_beat) {
-    const std::size_t n = walk.n_notes();
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    const std::size_t n = walk.n_candidates();
     if (n == 0) return {};
     double* scores = scores_.start(n);
     score_({cells_.data(), n, 2, cells_.size() / (2 * n)}, scores);
@@ -100,7 +100,7 @@ class OwnScorer : public CellScorer {
 
   ScoreBranches score_;
   std::vector<double> cells_;  // [candidate, branch, cell]
-  NoteRoom<double> scores_;
+  CandidateList<double> scores_;
 };
 
 }  // namespace hornbeam::criterion

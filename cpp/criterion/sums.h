@@ -10,7 +10,7 @@
 
 #include "base/math.h"
 #include "base/types.h"
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -86,14 +86,14 @@ class SumScorer {
       n_rows_ += cell[SumStats::kRows];
     }
     // Both sums are rounded to float64 from their integers, so that swapped branches have the same score.
-    void note(bool wanted) {
+    void add_candidate(bool wanted) {
       const std::int64_t left = sum_ - weight_ * node_centre_;
-      left_sums_[n_notes_] = static_cast<double>(left);
-      right_sums_[n_notes_] = static_cast<double>(moved_node_sum_ - left);
-      left_weights_[n_notes_] = static_cast<double>(weight_);
-      n_notes_ += wanted;
+      left_sums_[n_candidates_] = static_cast<double>(left);
+      right_sums_[n_candidates_] = static_cast<double>(moved_node_sum_ - left);
+      left_weights_[n_candidates_] = static_cast<double>(weight_);
+      n_candidates_ += wanted;
     }
-    std::size_t n_notes() const { return n_notes_; }
+    std::size_t n_candidates() const { return n_candidates_; }
     std::int64_t left_rows() const { return n_rows_; }
     std::int64_t left_weight() const { return weight_; }
     double left_value() const { return mean(sum_, weight_); }
@@ -108,7 +108,7 @@ class SumScorer {
     std::int64_t sum_ = 0;
     std::int64_t weight_ = 0;
     std::int64_t n_rows_ = 0;
-    std::size_t n_notes_ = 0;
+    std::size_t n_candidates_ = 0;
     std::int64_t node_sum_ = 0;
     std::int64_t node_weight_ = 0;
     std::int64_t node_centre_ = 0;     // subtracted from every target, in units of sum per weight
@@ -121,29 +121,29 @@ class SumScorer {
     double mean_unit_ = 1.0;
   };
 
-  Walk start(const Element* node, std::size_t most_notes) {
+  Walk start(const Element* node, std::size_t most_candidates) {
     Walk walk;
     walk.node_sum_ = node[SumStats::kSum];
     walk.node_weight_ = node[SumStats::kWeight];
     walk.node_centre_ = centre_of(node);
     walk.moved_node_sum_ = node[SumStats::kSum] - node[SumStats::kWeight] * walk.node_centre_;
     walk.rows_ = stats_.loaded();
-    notes_.start(most_notes);
-    walk.left_sums_ = notes_.left_sums.data();
-    walk.right_sums_ = notes_.right_sums.data();
-    walk.left_weights_ = notes_.left_weights.data();
+    candidates_.start(most_candidates);
+    walk.left_sums_ = candidates_.left_sums.data();
+    walk.right_sums_ = candidates_.right_sums.data();
+    walk.left_weights_ = candidates_.left_weights.data();
     walk.centre_ = stats_.centre();
     walk.mean_unit_ = stats_.sum_unit() / stats_.weight_unit();
-    scores_.start(most_notes);
+    scores_.start(most_candidates);
     return walk;
   }
-  BestNote best_note(const Walk& walk, double to_beat) {
-    if (walk.n_notes_ == 0) return {};
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    if (walk.n_candidates_ == 0) return {};
     if constexpr (requires { branch_.bound(nullptr, nullptr, 0, 0.0, 0.0, nullptr); }) {
-      const bool pays = walk.n_notes_ > kScoreGroup || to_beat > -kInfinity;
+      const bool pays = walk.n_candidates_ > kScoreGroup || to_beat > -kInfinity;
       if (pays && walk.node_sum_ > 0) return best_of_bounded(walk, to_beat);
     }
-    return best_of_all(notes_, walk.n_notes_, static_cast<double>(walk.node_weight_), to_beat);
+    return best_of_all(candidates_, walk.n_candidates_, static_cast<double>(walk.node_weight_), to_beat);
   }
 
   bool is_empty(const Element* cell) const { return cell[SumStats::kRows] == 0; }
@@ -167,41 +167,43 @@ class SumScorer {
                         static_cast<double>(node[SumStats::kWeight]));
   }
 
-  struct Notes {
-    NoteRoom<double> left_sums;
-    NoteRoom<double> right_sums;
-    NoteRoom<double> left_weights;
+  struct Candidates {
+    CandidateList<double> left_sums;
+    CandidateList<double> right_sums;
+    CandidateList<double> left_weights;
 
-    void start(std::size_t most_notes) {
-      for (NoteRoom<double>* notes : {&left_sums, &right_sums, &left_weights}) notes->start(most_notes);
+    void start(std::size_t most_candidates) {
+      for (CandidateList<double>* candidates : {&left_sums, &right_sums, &left_weights})
+        candidates->start(most_candidates);
     }
-    void repeat_last(std::size_t n_notes) {
-      for (NoteRoom<double>* notes : {&left_sums, &right_sums, &left_weights}) notes->repeat_last(n_notes);
+    void repeat_last(std::size_t n_candidates) {
+      for (CandidateList<double>* candidates : {&left_sums, &right_sums, &left_weights})
+        candidates->repeat_last(n_candidates);
     }
   };
 
-  BestNote best_of_all(Notes& notes, std::size_t n, double node_weight, double to_beat) {
-    notes.repeat_last(n);
-    const double largest = branch_.score(notes.left_sums.data(), notes.right_sums.data(),
-                                         notes.left_weights.data(), n, node_weight, scores_.data());
+  BestCandidate best_of_all(Candidates& candidates, std::size_t n, double node_weight, double to_beat) {
+    candidates.repeat_last(n);
+    const double largest = branch_.score(candidates.left_sums.data(), candidates.right_sums.data(),
+                                         candidates.left_weights.data(), n, node_weight, scores_.data());
     return first_best(scores_.data(), largest, 0.0, to_beat);
   }
 
   // Scores the candidates whose bound says that they may be the best, or equal to it; most features have
   // none.
-  BestNote best_of_bounded(const Walk& walk, double to_beat) {
+  BestCandidate best_of_bounded(const Walk& walk, double to_beat) {
     constexpr double kRounding = 0x1p-40;
-    const std::size_t n = walk.n_notes_;
+    const std::size_t n = walk.n_candidates_;
     const auto node_sum = static_cast<double>(walk.node_sum_);
     const auto node_weight = static_cast<double>(walk.node_weight_);
     const double node_score = score_of_sums(walk.node_sum_, walk.node_weight_);
-    notes_.repeat_last(n);
+    candidates_.repeat_last(n);
     double* bounds = bounds_.start(n);
     const double largest =
         branch_.bound(walk.left_sums_, walk.left_weights_, n, node_sum, node_weight, bounds);
     const double slack = kRounding * (std::abs(node_score) + largest);
     if (node_score + largest + slack <= to_beat) return {};
-    if (n <= kScoreGroup) return best_of_all(notes_, n, node_weight, to_beat);
+    if (n <= kScoreGroup) return best_of_all(candidates_, n, node_weight, to_beat);
     const auto promising = static_cast<std::size_t>(std::find(bounds, bounds + n, largest) - bounds);
     const double left_weight = walk.left_weights_[promising];
     const double reached = branch_(walk.left_sums_[promising], left_weight) +
@@ -213,14 +215,14 @@ class SumScorer {
       hopeful_[n_hopeful] = i;
       n_hopeful += bounds[i] >= needed;
     }
-    hopeful_notes_.start(n_hopeful);
+    hopeful_candidates_.start(n_hopeful);
     for (std::size_t i = 0; i < n_hopeful; ++i) {
-      hopeful_notes_.left_sums.data()[i] = walk.left_sums_[hopeful_[i]];
-      hopeful_notes_.right_sums.data()[i] = walk.right_sums_[hopeful_[i]];
-      hopeful_notes_.left_weights.data()[i] = walk.left_weights_[hopeful_[i]];
+      hopeful_candidates_.left_sums.data()[i] = walk.left_sums_[hopeful_[i]];
+      hopeful_candidates_.right_sums.data()[i] = walk.right_sums_[hopeful_[i]];
+      hopeful_candidates_.left_weights.data()[i] = walk.left_weights_[hopeful_[i]];
     }
     if (n_hopeful == 0) return {};
-    BestNote best = best_of_all(hopeful_notes_, n_hopeful, node_weight, to_beat);
+    BestCandidate best = best_of_all(hopeful_candidates_, n_hopeful, node_weight, to_beat);
     best.index = hopeful_[best.index];
     return best;
   }
@@ -240,11 +242,11 @@ class SumScorer {
   std::int64_t known_sum_ = 0;
   std::int64_t known_weight_ = 0;
   double known_score_ = 0.0;
-  Notes notes_;
-  Notes hopeful_notes_;
-  NoteRoom<double> bounds_;
+  Candidates candidates_;
+  Candidates hopeful_candidates_;
+  CandidateList<double> bounds_;
   std::vector<std::size_t> hopeful_;
-  NoteRoom<double> scores_;
+  CandidateList<double> scores_;
 };
 
 }  // namespace hornbeam::criterion

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/math.h"
-#include "criterion/notes.h"
+#include "criterion/candidates.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -93,14 +93,14 @@ class CellScorer {
         cells_.right_[k] -= cell[k];
       }
     }
-    std::size_t n_notes() const { return n_notes_; }
+    std::size_t n_candidates() const { return n_candidates_; }
     std::int64_t left_rows() const { return cells_.stats_.rows(cells_.left_.data()); }
     std::int64_t left_weight() const { return cells_.stats_.weight(cells_.left_.data()); }
 
    protected:
     explicit Walk(CellScorer& cells) : cells_(cells) {}
     CellScorer& cells_;
-    std::size_t n_notes_ = 0;
+    std::size_t n_candidates_ = 0;
   };
 
  protected:
@@ -128,34 +128,35 @@ class VectorScorer : public CellScorer {
 
   class Walk : public CellScorer::Walk {
    public:
-    void note(bool wanted) {
+    void add_candidate(bool wanted) {
       if (!wanted) return;
-      left_weights_[n_notes_] = left_weight();
-      notes_[n_notes_++] = scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
+      left_weights_[n_candidates_] = left_weight();
+      candidates_[n_candidates_++] =
+          scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
     }
     double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
     double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
 
    private:
     friend class VectorScorer;
-    Walk(VectorScorer& scorer, double* notes, std::int64_t* left_weights)
-        : CellScorer::Walk(scorer), scorer_(scorer), notes_(notes), left_weights_(left_weights) {}
+    Walk(VectorScorer& scorer, double* candidates, std::int64_t* left_weights)
+        : CellScorer::Walk(scorer), scorer_(scorer), candidates_(candidates), left_weights_(left_weights) {}
     VectorScorer& scorer_;
-    double* notes_;
+    double* candidates_;
     std::int64_t* left_weights_;
   };
 
-  Walk start(const Element* node, std::size_t most_notes) {
+  Walk start(const Element* node, std::size_t most_candidates) {
     start_cells(node);
     scale_ = tie_scale(node);
     if constexpr (requires { criterion_.start(stats_, node); }) criterion_.start(stats_, node);
-    return Walk(*this, scores_.start(most_notes), left_weights_.start(most_notes));
+    return Walk(*this, scores_.start(most_candidates), left_weights_.start(most_candidates));
   }
-  BestNote best_note(const Walk& walk, double to_beat) {
-    return first_best(scores_.data(), walk.n_notes(), scale_, to_beat);
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    return first_best(scores_.data(), walk.n_candidates(), scale_, to_beat);
   }
 
-  std::int64_t left_weight_of(std::size_t note) { return left_weights_.data()[note]; }
+  std::int64_t left_weight_of(std::size_t candidate) { return left_weights_.data()[candidate]; }
 
   double score_of(const Element* cell) const { return criterion_.branch(stats_, cell); }
   double score_of_node(const Element* node) {
@@ -174,8 +175,8 @@ class VectorScorer : public CellScorer {
  private:
   [[no_unique_address]] Criterion criterion_;
   double scale_ = 0.0;
-  NoteRoom<double> scores_;
-  NoteRoom<std::int64_t> left_weights_;
+  CandidateList<double> scores_;
+  CandidateList<std::int64_t> left_weights_;
 };
 
 }  // namespace hornbeam::criterion

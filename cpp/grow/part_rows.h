@@ -138,7 +138,7 @@ std::size_t part_in_two(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
                         worker.region);
 }
 
-// Sends the node's rows to its branches and notes in worker.branch_begin where each begins.
+// Sends the node's rows to its branches and candidates in worker.branch_begin where each begins.
 template <Scorer S>
 void part_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   std::vector<std::size_t>& begin = worker.branch_begin;

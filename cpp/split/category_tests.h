@@ -67,7 +67,7 @@ class CategoryPlan {
     return split_ == CategoricalSplit::kMultiway || split_ == CategoricalSplit::kMerge;
   }
 
-  // Notes which of a column's categories have rows in the fit. Features are added in ascending order.
+  // Candidates which of a column's categories have rows in the fit. Features are added in ascending order.
   void add_feature(FeatureId feature, std::vector<bool> has_rows);
   // Adds an order of the categories of the feature that was added last: the place of each code.
   void add_order(std::vector<Code> place_of_code);

@@ -122,7 +122,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_firsts(const Limits& limits, b
     Walk walk = start_walk(missing_left, 2);
     walk.move_cell(cell);
     *places_.data() = static_cast<Code>(i);
-    walk.note(!limits.bind || admissible(walk, limits));
+    walk.add_candidate(!limits.bind || admissible(walk, limits));
     keep_better(best, best_place(walk, missing_left));
   }
   return best;

@@ -96,13 +96,13 @@ typename TestFinder<S>::Found TestFinder<S>::walk_cells(const Limits& limits, bo
     cell += size;
     bool wanted = !scorer_.is_empty(cell);
     if (bound) wanted = wanted && admissible(walk, limits);
-    places[walk.n_notes()] = code;
-    walk.note(wanted);
+    places[walk.n_candidates()] = code;
+    walk.add_candidate(wanted);
     walk.move_cell(cell);
   }
   if (sends_missing() && !missing_left) {
-    places[walk.n_notes()] = kAfterLast;
-    walk.note(!bound || admissible(walk, limits));
+    places[walk.n_candidates()] = kAfterLast;
+    walk.add_candidate(!bound || admissible(walk, limits));
   }
   return best_place(walk, missing_left);
 }
@@ -155,14 +155,14 @@ typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Keys& keys, const L
     const Code high = keys.value(i);
     bool wanted = low != high;
     if (bound) wanted = wanted && admissible(walk, limits);
-    places[walk.n_notes()] = static_cast<Code>(i);
-    walk.note(wanted);
+    places[walk.n_candidates()] = static_cast<Code>(i);
+    walk.add_candidate(wanted);
     low = high;
   }
   if (sends_missing() && !missing_left) {
     walk.move(keys.step(n - 1));
-    places[walk.n_notes()] = static_cast<Code>(n);
-    walk.note(!bound || admissible(walk, limits));
+    places[walk.n_candidates()] = static_cast<Code>(n);
+    walk.add_candidate(!bound || admissible(walk, limits));
   }
   return best_place(walk, missing_left);
 }

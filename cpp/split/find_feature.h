@@ -10,7 +10,7 @@
 
 namespace hornbeam::split {
 
-using criterion::BestNote;
+using criterion::BestCandidate;
 using criterion::Scorer;
 using criterion::tie_slack;
 using criterion::Walk;
@@ -113,17 +113,17 @@ bool TestFinder<S>::admissible(const Walk& walk, const Limits& limits) const {
 
 // A walk with all rows on the right, or with the missing ones already on the left.
 template <Scorer S>
-typename TestFinder<S>::Walk TestFinder<S>::start_walk(bool missing_left, std::size_t most_notes) {
-  places_.start(most_notes);
-  Walk walk = scorer_.start(tested_cell_, most_notes);
+typename TestFinder<S>::Walk TestFinder<S>::start_walk(bool missing_left, std::size_t most_candidates) {
+  places_.start(most_candidates);
+  Walk walk = scorer_.start(tested_cell_, most_candidates);
   if (missing_left) walk.move_cell(missing_cell_.data());
   return walk;
 }
 
 template <Scorer S>
 typename TestFinder<S>::Found TestFinder<S>::best_place(const Walk& walk, bool missing_left) {
-  const BestNote best = scorer_.best_note(walk, to_beat_);
-  n_tests_ += static_cast<double>(walk.n_notes());
+  const BestCandidate best = scorer_.best_candidate(walk, to_beat_);
+  n_tests_ += static_cast<double>(walk.n_candidates());
   if (!best.found) return {};
   Found found{best.score, places_.data()[best.index], missing_left, true};
   if constexpr (requires { scorer_.left_weight_of(best.index); }) {

@@ -120,13 +120,13 @@ typename TestFinder<S>::Found TestFinder<S>::walk_groups_and_rows(const GroupBou
       const auto row_of = [&](std::size_t i) { return static_cast<std::uint32_t>(sorted_[i]); };
       walk.move(steps_[row_of(next)]);
       for (++next; next < n_sorted_ && group_of(next) == group; ++next) {
-        places[walk.n_notes()] = static_cast<Code>(next);
-        walk.note(sorted_[next] >> 32 != sorted_[next - 1] >> 32);
+        places[walk.n_candidates()] = static_cast<Code>(next);
+        walk.add_candidate(sorted_[next] >> 32 != sorted_[next - 1] >> 32);
         walk.move(steps_[row_of(next)]);
       }
     }
-    places[walk.n_notes()] = kEdge | static_cast<Code>(g);
-    walk.note(g + 1 < n_groups_ && bounds.of_edge[g + 1] >= bounds.floor);
+    places[walk.n_candidates()] = kEdge | static_cast<Code>(g);
+    walk.add_candidate(g + 1 < n_groups_ && bounds.of_edge[g + 1] >= bounds.floor);
   }
   return best_place(walk, false);
 }

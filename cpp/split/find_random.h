@@ -115,7 +115,7 @@ void TestFinder<S>::find_random(const Column& column, const Limits& limits, Stre
 
 template <Scorer S>
 void TestFinder<S>::offer_drawn(Walk& walk, const Limits& limits, Split split, FirstBest<Split>& best) {
-  walk.note(!limits.bind || admissible(walk, limits));
+  walk.add_candidate(!limits.bind || admissible(walk, limits));
   const Found found = best_place(walk, false);
   split.left_weight = found.left_weight;
   if (found.any) best.offer(found.score + left_out_, split);

@@ -65,8 +65,8 @@ typename TestFinder<S>::Found TestFinder<S>::walk_groups(const Limits& limits, b
   Walk walk = start_walk(missing_left, n_groups + 1);
   for (std::size_t g = 0; g + (split_off_missing ? 0 : 1) < n_groups; ++g) {
     walk.move_cell(&group_cells_[group_order_[g] * size]);
-    places_.data()[walk.n_notes()] = static_cast<Code>(g);
-    walk.note(!limits.bind || admissible(walk, limits));
+    places_.data()[walk.n_candidates()] = static_cast<Code>(g);
+    walk.add_candidate(!limits.bind || admissible(walk, limits));
   }
   return best_place(walk, missing_left);
 }
@@ -85,7 +85,7 @@ typename TestFinder<S>::Found TestFinder<S>::walk_masks(const Limits& limits, bo
     for (std::size_t g = 0; g < n_groups; ++g) {
       if ((mask >> g & 1) != 0) walk.move_cell(&group_cells_[g * size]);
     }
-    walk.note(!limits.bind || admissible(walk, limits));
+    walk.add_candidate(!limits.bind || admissible(walk, limits));
     *places_.data() = mask;
     keep_better(best, best_place(walk, missing_left));
   }

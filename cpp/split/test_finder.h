@@ -29,9 +29,9 @@
 namespace hornbeam::split {
 
 using criterion::BoundsGroups;
+using criterion::CandidateList;
 using criterion::Contender;
 using criterion::GroupBounds;
-using criterion::NoteRoom;
 using criterion::RowFacts;
 using criterion::Scorer;
 using criterion::tie_slack;
@@ -172,7 +172,7 @@ struct Split {
   std::vector<Surrogate> surrogates;
   // For the second step of a criterion (criterion/choice.h):
   double n_tests = 1.0;                      // of the feature, of which this is the best
-  std::int64_t left_weight = 0;              // in fixed point, where the criterion's first step notes it
+  std::int64_t left_weight = 0;              // in fixed point, where the criterion's first step candidates it
   std::int64_t left_out_weight = 0;          // of rows that lack the feature and take no part
   std::vector<std::int64_t> branch_weights;  // of many branches, in fixed point
   std::optional<RowFacts> known;             // where p-values leave out rows that lack the feature
@@ -293,7 +293,7 @@ class TestFinder {
   Code code_of(const Column& column, const OrderedRows& rows, std::size_t i) const;
 
   bool admissible(const Walk& walk, const Limits& limits) const;
-  Walk start_walk(bool missing_left, std::size_t most_notes);
+  Walk start_walk(bool missing_left, std::size_t most_candidates);
   Found best_place(const Walk& walk, bool missing_left);
   Found merge_directions(const Found& missing_left, const Found& missing_right) const;
   Split split_of(const Found& found, FeatureId feature) const;
@@ -383,7 +383,7 @@ class TestFinder {
 
   double to_beat_ = -kInfinity;  // tests with a lower score, or this one, need not be found
   double n_tests_ = 0.0;         // of the feature at hand, so far
-  NoteRoom<Code> places_;        // where the noted candidates lie
+  CandidateList<Code> places_;   // where the candidates lie
   Buffer<Element> cells_;        // all zero between uses
   Code first_cell_ = 0;          // the code whose cell is the first
   bool counted_ = false;         // the cells hold the feature at hand already
@@ -396,7 +396,7 @@ class TestFinder {
   std::array<std::array<Step, kGroups>, kCountedAtOnce> group_sums_{};  // all zero between uses
   std::array<std::uint8_t, kGroups + 1> groups_;                        // those that have rows
   std::size_t n_groups_ = 0;
-  NoteRoom<Step> before_group_;           // what comes before each group, and at last the node
+  CandidateList<Step> before_group_;      // what comes before each group, and at last the node
   std::array<bool, kGroups> is_hopeful_;  // by group: may hold the best test
 
   // Categorical features: the present categories with their cells.

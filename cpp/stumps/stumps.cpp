@@ -14,7 +14,7 @@
 
 namespace hornbeam::stumps {
 
-using criterion::BestNote;
+using criterion::BestCandidate;
 using criterion::class_facts;
 using criterion::Criterion;
 using criterion::Entry;
@@ -332,7 +332,7 @@ Split StumpSearch::place_cut(FeatureId feature, double score, Workspace& work) c
     std::uint32_t cut = 0;
   };
   const auto first = [&] {
-    const BestNote best = first_best(work.scores.data(), work.scores.size(), 0.0);
+    const BestCandidate best = first_best(work.scores.data(), work.scores.size(), 0.0);
     return best.found ? Found{best.score, work.cuts[best.index]} : Found{};
   };
   const auto code_at = [&](std::size_t position) {

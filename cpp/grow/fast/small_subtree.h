@@ -26,7 +26,7 @@
 
 namespace hornbeam::grow {
 
-using criterion::BestNote;
+using criterion::BestCandidate;
 using criterion::Contender;
 using criterion::Scorer;
 using criterion::Walk;
@@ -133,17 +133,17 @@ class SmallSubtree {
       walk.move(steps_[order.row_at[place]]);
       const Bits passed = after(place);
       place = lowest_bit(bits);
-      first_right_[walk.n_notes()] = static_cast<std::uint8_t>(place);
-      walk.note((order.starts & passed & up_to(place)) != 0);
+      first_right_[walk.n_candidates()] = static_cast<std::uint8_t>(place);
+      walk.add_candidate((order.starts & passed & up_to(place)) != 0);
     }
-    const BestNote note = scorer_->best_note(walk, best.score());
-    if (!note.found || (best.found() && !(note.score > best.score()))) return true;
-    const Bits left = places & below(first_right_[note.index]);
+    const BestCandidate candidate = scorer_->best_candidate(walk, best.score());
+    if (!candidate.found || (best.found() && !(candidate.score > best.score()))) return true;
+    const Bits left = places & below(first_right_[candidate.index]);
     Cut cut{feature, left, places ^ left};
-    cut.n_tests = static_cast<double>(walk.n_notes());
-    if constexpr (requires { scorer_->left_weight_of(note.index); })
-      cut.left_weight = scorer_->left_weight_of(note.index);
-    best.offer(note.score, cut);
+    cut.n_tests = static_cast<double>(walk.n_candidates());
+    if constexpr (requires { scorer_->left_weight_of(candidate.index); })
+      cut.left_weight = scorer_->left_weight_of(candidate.index);
+    best.offer(candidate.score, cut);
     return true;
   }
 
@@ -166,9 +166,10 @@ class SmallSubtree {
       left |= static_cast<Bits>(values[row] <= threshold) << row;
     }
     for (Bits bits = left; bits != 0; bits = without_lowest(bits)) walk.move(steps_[lowest_bit(bits)]);
-    walk.note(true);
-    const BestNote note = scorer_->best_note(walk, -kInfinity);
-    if (note.found) best.offer(note.score, {.feature = feature, .left = left, .threshold = threshold});
+    walk.add_candidate(true);
+    const BestCandidate candidate = scorer_->best_candidate(walk, -kInfinity);
+    if (candidate.found)
+      best.offer(candidate.score, {.feature = feature, .left = left, .threshold = threshold});
     return true;
   }
 
@@ -301,7 +302,7 @@ class SmallSubtree {
   std::array<std::uint32_t, kMostRows> payloads_;
   std::array<typename Walk::Step, kMostRows> steps_;
   std::array<Entry, kMostRows> listed_;
-  std::array<std::uint8_t, kMostRows> first_right_;  // by note
+  std::array<std::uint8_t, kMostRows> first_right_;  // by candidate
   std::vector<RowOrder> orders_;                     // by feature
 };
 

@@ -36,7 +36,8 @@ std::size_t place_of_bit(Bits bits, std::size_t n) {
   return static_cast<std::size_t>(std::countr_zero(_pdep_u64(Bits{1} << n, bits)));
 }
 
-// Rows below, rows of class 1 in the upper half; as in notes of the walk (criterion/counts.h), in 32 bits.
+// Rows below, rows of class 1 in the upper half; as in candidates of the walk (criterion/counts.h), in 32
+// bits.
 using Counts = std::uint32_t;
 constexpr std::int64_t rows_in(Counts counts) {
   return counts & 0xffff;

@@ -17,18 +17,18 @@ inline double tie_slack(double score, double scale) {
   return std::max(std::abs(score), scale) * kTieSlack;
 }
 
-// Room for the notes of one walk, in whole groups; grows, never shrinks.
+// Room for the candidates of one walk, in whole groups; grows, never shrinks.
 template <class T>
-class NoteRoom {
+class CandidateList {
  public:
-  T* start(std::size_t most_notes) {
-    if (values_.size() < most_notes + kScoreGroup) values_.resize(most_notes + kScoreGroup);
+  T* start(std::size_t most_candidates) {
+    if (values_.size() < most_candidates + kScoreGroup) values_.resize(most_candidates + kScoreGroup);
     return values_.data();
   }
   // Fills the last group.
-  void repeat_last(std::size_t n_notes) {
-    std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(n_notes), kScoreGroup - 1,
-                values_[n_notes - 1]);
+  void repeat_last(std::size_t n_candidates) {
+    std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(n_candidates), kScoreGroup - 1,
+                values_[n_candidates - 1]);
   }
   T* data() { return values_.data(); }
 
@@ -37,15 +37,15 @@ class NoteRoom {
 };
 
 // The first of the scores that is within the slack of the largest.
-struct BestNote {
+struct BestCandidate {
   std::size_t index = 0;
   double score = -kInfinity;  // the largest
   bool found = false;
 };
 
 // Scores that do not beat `to_beat` need not be told apart: then nothing is found.
-inline BestNote first_best(const double* scores, double largest, double scale, double to_beat) {
-  BestNote best;
+inline BestCandidate first_best(const double* scores, double largest, double scale, double to_beat) {
+  BestCandidate best;
   best.score = largest;
   if (!(largest > to_beat)) return best;  // -inf: nothing admissible
   const double floor = largest - tie_slack(largest, scale);
@@ -54,8 +54,9 @@ inline BestNote first_best(const double* scores, double largest, double scale, d
   return best;
 }
 
-inline BestNote first_best(const double* scores, std::size_t n, double scale, double to_beat = -kInfinity) {
-  return n == 0 ? BestNote{} : first_best(scores, kernels().largest(scores, n), scale, to_beat);
+inline BestCandidate first_best(const double* scores, std::size_t n, double scale,
+                                double to_beat = -kInfinity) {
+  return n == 0 ? BestCandidate{} : first_best(scores, kernels().largest(scores, n), scale, to_beat);
 }
 
 // What the groups of a feature's coarse codes can hold (split/find_groups.h).
