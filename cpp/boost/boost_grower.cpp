@@ -223,7 +223,7 @@ void BoostGrower::release(NodeState& node) {
 void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
                        std::span<const char> features, std::uint64_t key, Cancel& cancel) {
   cancel_ = &cancel;
-  work_ = Branchwork{};
+  work_ = TreeBuilder{};
   leaves_.clear();
   features_ = features;
   key_ = key;

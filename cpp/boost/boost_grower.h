@@ -23,15 +23,15 @@
 #include "boost/shared_pass.h"
 #include "boost/tiles.h"
 #include "data/dataset.h"
-#include "grow/branchwork.h"
 #include "grow/frontier.h"
+#include "grow/tree_builder.h"
 
 namespace hornbeam::boost {
 
-using grow::Branchwork;
 using grow::Frontier;
 using grow::Growth;
 using grow::OpenNode;
+using grow::TreeBuilder;
 
 // Limits of 0 mean "none".
 struct BoostParams {
@@ -99,7 +99,7 @@ class BoostGrower {
   void grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
             std::span<const char> features, std::uint64_t key, Cancel& cancel);
 
-  Branchwork& nodes() { return work_; }
+  TreeBuilder& nodes() { return work_; }
   const std::vector<LeafRows>& leaves() const { return leaves_; }
   // Rows that were not grown on: the leaf that each would fall into.
   NodeId leaf_of(RowId row) const;
@@ -244,7 +244,7 @@ class BoostGrower {
   Scale scale_;
   std::span<const char> features_;
   std::uint64_t key_ = 0;
-  Branchwork work_;
+  TreeBuilder work_;
   std::deque<NodeState> states_;  // its members never move: they are read while the tree grows
   std::vector<LeafRows> leaves_;
 };

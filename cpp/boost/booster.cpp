@@ -146,7 +146,7 @@ void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, in
 
 // An inner node says what its rows get on average; children come after their parents, so the walk is
 // backwards.
-void Booster::describe_inner_nodes(Branchwork& work) {
+void Booster::describe_inner_nodes(TreeBuilder& work) {
   for (std::size_t id = work.nodes.size(); id-- > 0;) {
     NodeRecord& node = work.nodes[id];
     if (node.split < 0) continue;
@@ -206,7 +206,7 @@ std::size_t Booster::n_with_own_grower(std::size_t n_trees) {
 Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
                           const std::optional<Loss>& loss, Cancel& cancel) {
   const bool refits = loss && loss->refits_leaves();
-  Branchwork& work = grower.nodes();
+  TreeBuilder& work = grower.nodes();
   Buffer<std::uint8_t>* room = rooms_.take();
   RowLeaves row_leaves(grower.leaves(), data_.n_rows(), rows.empty(), *room);
   const std::vector<LeafSums> sums = sum_leaves(grower, row_leaves, score, hessian_is_one, cancel);
@@ -225,7 +225,7 @@ Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId>
   describe_inner_nodes(work);
   add_to_scores(grower, row_leaves, score, rows, cancel);
   rooms_.give_back(room);
-  std::vector<Branchwork> parts;
+  std::vector<TreeBuilder> parts;
   parts.push_back(std::move(work));
   return assemble(data_, parts, 1, 1);
 }

@@ -54,7 +54,7 @@ class Booster {
   double refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score);
   void add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score, std::span<const RowId> rows,
                      Cancel& cancel);
-  static void describe_inner_nodes(Branchwork& work);
+  static void describe_inner_nodes(TreeBuilder& work);
 
   const Dataset& data_;
   BoostParams params_;

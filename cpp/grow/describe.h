@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "criterion/facts.h"
-#include "grow/branchwork.h"
+#include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 #include "split/partition.h"
 
@@ -37,7 +37,7 @@ NodeFacts facts_of(const TreeFit<S>& fit, std::span<const Entry> rows,
 
 // For classes, `cell` is the node's; returns whether all its rows say the same.
 template <Scorer S>
-bool write_facts(const TreeFit<S>& fit, Branchwork& part, NodeId id, std::span<const Entry> rows,
+bool write_facts(const TreeFit<S>& fit, TreeBuilder& part, NodeId id, std::span<const Entry> rows,
                  const std::vector<typename S::Element>& cell, Worker<S>& worker) {
   double* value = &part.values[static_cast<std::size_t>(id) * fit.value_size()];
   const NodeFacts facts = facts_of(fit, rows, cell, worker, value);
@@ -50,7 +50,7 @@ bool write_facts(const TreeFit<S>& fit, Branchwork& part, NodeId id, std::span<c
 
 // Writes down what the node says; sets node.pure and, for classes, its cell.
 template <Scorer S>
-void describe(TreeFit<S>& fit, Branchwork& part, OpenNode& node, Worker<S>& worker,
+void describe(TreeFit<S>& fit, TreeBuilder& part, OpenNode& node, Worker<S>& worker,
               std::vector<typename S::Element>& cell) {
   const std::span<const Entry> rows = fit.rows_of(node);
   worker.poller.poll(rows.size());
@@ -64,7 +64,8 @@ void describe(TreeFit<S>& fit, Branchwork& part, OpenNode& node, Worker<S>& work
 }
 
 // A branch without rows predicts what its parent does.
-inline void describe_empty(Branchwork& part, std::size_t value_size, OpenNode& node, const OpenNode& parent) {
+inline void describe_empty(TreeBuilder& part, std::size_t value_size, OpenNode& node,
+                           const OpenNode& parent) {
   const auto size = static_cast<std::ptrdiff_t>(value_size);
   std::copy_n(part.values.begin() + parent.id * size, size, part.values.begin() + node.id * size);
   part.nodes[static_cast<std::size_t>(node.id)].impurity =
@@ -73,7 +74,7 @@ inline void describe_empty(Branchwork& part, std::size_t value_size, OpenNode& n
 }
 
 // What the node's test, carried out, has lowered of the impurity that is shown.
-inline double gain_by_children(const Branchwork& part, NodeId id, NodeId first, std::size_t n_branches) {
+inline double gain_by_children(const TreeBuilder& part, NodeId id, NodeId first, std::size_t n_branches) {
   const auto spread = [&](std::size_t at) { return part.nodes[at].weight * part.nodes[at].impurity; };
   double after = 0.0;
   for (std::size_t b = 0; b < n_branches; ++b) after += spread(static_cast<std::size_t>(first) + b);

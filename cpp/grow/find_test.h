@@ -11,8 +11,8 @@
 
 #include "base/parallel.h"
 #include "criterion/choice.h"
-#include "grow/branchwork.h"
 #include "grow/describe.h"
+#include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 
 namespace hornbeam::grow {

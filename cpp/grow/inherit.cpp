@@ -19,7 +19,7 @@ void spend_feature(const OpenNode& node, std::span<OpenNode> children) {
   for (OpenNode& child : children) child.spent = spent;
 }
 
-void constrain(Branchwork& part, const ConstrainedValues& values, int direction,
+void constrain(TreeBuilder& part, const ConstrainedValues& values, int direction,
                std::span<OpenNode> children) {
   const auto constrained = [&](const OpenNode& child) -> double& {
     const std::size_t first = static_cast<std::size_t>(child.id) * values.value_size;

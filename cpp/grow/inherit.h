@@ -5,8 +5,8 @@
 #include <span>
 
 #include "data/dataset.h"
-#include "grow/branchwork.h"
 #include "grow/frontier.h"
+#include "grow/tree_builder.h"
 #include "split/category_tests.h"
 
 namespace hornbeam::grow {
@@ -23,7 +23,7 @@ struct ConstrainedValues {
 // Children, which have their parent's bounds, predict within them; a test of a feature with a direction (-1,
 // +1; 0 for none) parts the bounds at the middle of the two values. Rows that the test said nothing of may
 // have turned the two round: then both predict the middle.
-void constrain(Branchwork& part, const ConstrainedValues& values, int direction,
+void constrain(TreeBuilder& part, const ConstrainedValues& values, int direction,
                std::span<OpenNode> children);
 
 }  // namespace hornbeam::grow

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "grow/branchwork.h"
+#include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 #include "split/partition.h"
 #include "split/portions.h"
@@ -50,7 +50,7 @@ std::int32_t heavier_branch(TreeFit<S>& fit, const OpenNode& node, Worker<S>& wo
 }
 
 // The same of a test that has been carried out, by all its rows.
-inline std::int32_t heaviest_branch(const Branchwork& part, NodeId first, std::size_t n_branches) {
+inline std::int32_t heaviest_branch(const TreeBuilder& part, NodeId first, std::size_t n_branches) {
   std::size_t heaviest = 0;
   for (std::size_t b = 1; b < n_branches; ++b) {
     const auto weight = [&](std::size_t of) {

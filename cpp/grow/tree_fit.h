@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/math.h"
-#include "grow/branchwork.h"
 #include "grow/frontier.h"
 #include "grow/plan.h"
+#include "grow/tree_builder.h"
 #include "grow/worker.h"
 #include "split/category_plan.h"
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "grow/branchwork.h"
 #include "grow/describe.h"
 #include "grow/fast/grow_block.h"
 #include "grow/fast/grow_small_subtree.h"
@@ -20,6 +19,7 @@
 #include "grow/frontier.h"
 #include "grow/inherit.h"
 #include "grow/part_rows.h"
+#include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 
 namespace hornbeam::grow {
@@ -41,7 +41,7 @@ class TreeGrower {
     admit(parts_[0], frontier, root, worker, worker.child_cells[0]);
     grow_all(parts_[0], frontier, worker);
     grow_pieces();
-    for (Branchwork& part : parts_) set_thresholds(fit_.data, part);
+    for (TreeBuilder& part : parts_) set_thresholds(fit_.data, part);
     return assemble(fit_.data, parts_, fit_.target.n_outputs, fit_.n_values, fit_.categories, worker.region);
   }
 
@@ -51,7 +51,7 @@ class TreeGrower {
   // ---- the loop
 
   // A test that is too large for what the limits leave is passed over: the next may be smaller.
-  void grow_all(Branchwork& part, Frontier& frontier, Worker<S>& worker) {
+  void grow_all(TreeBuilder& part, Frontier& frontier, Worker<S>& worker) {
     while (auto node = frontier.next()) {
       if (!has_room_for(2)) break;
       if (node->is_tested()) {
@@ -78,7 +78,7 @@ class TreeGrower {
   }
 
   // Carries out a node's test and opens its children.
-  void expand(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
+  void expand(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
     const bool learns_gain = kShowsAnother<S> && !fit_.leaves_out_rows(node.split);
     part_rows(fit_, node, worker);
     const NodeId first = add_children(part, node, worker);
@@ -101,7 +101,7 @@ class TreeGrower {
   }
 
   // Puts a node per branch into the tree and into worker.children, described; returns the first.
-  NodeId add_children(Branchwork& part, const OpenNode& node, Worker<S>& worker) {
+  NodeId add_children(TreeBuilder& part, const OpenNode& node, Worker<S>& worker) {
     const auto n_branches = static_cast<std::size_t>(node.split.n_branches);
     std::vector<OpenNode>& children = worker.children;
     children.clear();
@@ -137,7 +137,7 @@ class TreeGrower {
     }
   }
 
-  static void record_test(Branchwork& part, OpenNode& node, NodeId first, std::size_t n_branches) {
+  static void record_test(TreeBuilder& part, OpenNode& node, NodeId first, std::size_t n_branches) {
     NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     record.first_child = first;
     record.gain = node.gain;
@@ -151,7 +151,7 @@ class TreeGrower {
 
   // A new node is opened, unless it is to become a piece, or the root of a subtree or small subtree when its
   // turn comes.
-  void admit(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
+  void admit(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
              std::vector<Element>& cell) {
     if (is_leaf(node)) return;
     if (&part == &parts_[0] && becomes_piece(node)) {
@@ -165,7 +165,7 @@ class TreeGrower {
   }
 
   // Finds the node's test; a node without one stays a leaf.
-  void open(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
+  void open(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
             std::vector<Element>& cell) {
     if (!fit_.target.is_classification()) worker.finder.add_up(fit_.rows_of(node), cell);
     const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
@@ -185,7 +185,7 @@ class TreeGrower {
     frontier.push(std::move(node));
   }
 
-  void reopen(Branchwork& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
+  void reopen(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
     worker.finder.add_up(fit_.rows_of(node), worker.child_cells[0]);
     open(part, frontier, node, worker, worker.child_cells[0]);
   }
@@ -208,7 +208,7 @@ class TreeGrower {
     return std::min(most, levels);
   }
 
-  void grow_subtree(Branchwork& part, OpenNode& root, Worker<S>& worker) {
+  void grow_subtree(TreeBuilder& part, OpenNode& root, Worker<S>& worker) {
     const GrowthPlan& plan = fit_.plan;
     const std::vector<FeatureId>& features = fit_.params.features;
     if constexpr (kCountsByGini<S>) {
@@ -225,7 +225,7 @@ class TreeGrower {
   }
 
   // Grows all that is below a described node.
-  void grow_from(Branchwork& part, OpenNode& root, Worker<S>& worker) {
+  void grow_from(TreeBuilder& part, OpenNode& root, Worker<S>& worker) {
     Frontier frontier(fit_.plan.growth);
     worker.finder.add_up(fit_.rows_of(root), worker.child_cells[0]);
     admit(part, frontier, root, worker, worker.child_cells[0]);
@@ -238,7 +238,7 @@ class TreeGrower {
   }
 
   // From there on, rows and what they count have few bits.
-  bool starts_ranks(const Branchwork& part, const OpenNode& node) const {
+  bool starts_ranks(const TreeBuilder& part, const OpenNode& node) const {
     return fit_.plan.grows_ranks && node.n_rows() <= fit_.params.subtree_rows &&
            RankBlock::is_worth(node.n_rows(), fit_.plan.most_codes) &&
            part.nodes[static_cast<std::size_t>(node.id)].weight <=
@@ -271,7 +271,7 @@ class TreeGrower {
   }
 
   // The piece begins with a copy of its root.
-  void grow_piece(Branchwork& part, OpenNode root, Worker<S>& worker) {
+  void grow_piece(TreeBuilder& part, OpenNode root, Worker<S>& worker) {
     const std::size_t size = fit_.value_size();
     const auto value = parts_[0].values.begin() + static_cast<std::ptrdiff_t>(root.id * size);
     const NodeId copy = part.add(size);
@@ -283,7 +283,7 @@ class TreeGrower {
   }
 
   TreeFit<S> fit_;
-  std::vector<Branchwork> parts_;
+  std::vector<TreeBuilder> parts_;
   std::vector<OpenNode> pieces_;  // of the first part, for any thread
 };
 

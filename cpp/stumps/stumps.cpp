@@ -10,7 +10,7 @@
 #include "criterion/accuracy.h"
 #include "criterion/facts.h"
 #include "criterion/vectors.h"
-#include "grow/branchwork.h"
+#include "grow/tree_builder.h"
 
 namespace hornbeam::stumps {
 
@@ -31,8 +31,8 @@ using data::codes_at_or_below;
 using data::Column;
 using data::halfway;
 using grow::assemble;
-using grow::Branchwork;
 using grow::NodeRecord;
+using grow::TreeBuilder;
 using split::CategoryPlan;
 using split::Limits;
 using split::TestFinder;
@@ -443,7 +443,7 @@ Stump StumpSearch::best(std::span<const double> weights, int n_threads, Cancel& 
 namespace {
 
 // Writes down what a node says about its classes, as the grower does.
-void describe(Branchwork& part, NodeId id, std::span<const std::int64_t> cell, std::int64_t n_samples,
+void describe(TreeBuilder& part, NodeId id, std::span<const std::int64_t> cell, std::int64_t n_samples,
               double unit) {
   const auto n_classes = static_cast<int>(cell.size());
   std::vector<double> weights(cell.begin(), cell.end());
@@ -495,8 +495,8 @@ Stump StumpSearch::carry_out(Split split, double gain) const {
   }
   Stump stump;
   stump.n_weightless = n_weightless_;
-  std::vector<Branchwork> parts(1);
-  Branchwork& part = parts[0];
+  std::vector<TreeBuilder> parts(1);
+  TreeBuilder& part = parts[0];
   part.add(n_classes);
   describe(part, 0, node_, static_cast<std::int64_t>(n_rows_counting_), unit_);
   if (parted) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/sampler.h"
-#include "grow/branchwork.h"
+#include "grow/tree_builder.h"
 
 namespace hornbeam::grow {
 

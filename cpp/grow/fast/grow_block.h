@@ -2,10 +2,10 @@
 // (grow/fast/rank_block.h).
 #pragma once
 
-#include "grow/branchwork.h"
 #include "grow/fast/rank_block.h"
 #include "grow/fast/value_block.h"
 #include "grow/find_test.h"
+#include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 
 namespace hornbeam::grow {
@@ -19,7 +19,7 @@ TreeRules rules_of(const TreeFit<S>& fit) {
 }
 
 template <Scorer S>
-void grow_block(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
+void grow_block(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   ValueBlock& block = worker.block;
   part.counted.start(fit.prototype.stats().weight_unit(), worker.region);
   if (!block.started()) block.start(fit.data, *fit.plan.values, fit.params.features, rules_of(fit));
@@ -28,7 +28,7 @@ void grow_block(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<
 }
 
 template <Scorer S>
-void grow_ranks(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
+void grow_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   RankBlock& block = worker.ranks;
   part.counted.start(fit.prototype.stats().weight_unit(), worker.region);
   if (!block.started()) block.start(fit.data, *fit.plan.records, fit.params.features, rules_of(fit));

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "grow/branchwork.h"
 #include "grow/describe.h"
 #include "grow/fast/small_subtree.h"
 #include "grow/find_test.h"
+#include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 
 namespace hornbeam::grow {
@@ -47,7 +47,7 @@ FirstBest<Cut> find_cut(const TreeFit<S>& fit, const SmallNode& node,
 
 // Finds the node's test and writes down its children; a node without a test stays a leaf.
 template <Scorer S>
-void grow_small_node(const TreeFit<S>& fit, Branchwork& part, const SmallNode& node, Worker<S>& worker) {
+void grow_small_node(const TreeFit<S>& fit, TreeBuilder& part, const SmallNode& node, Worker<S>& worker) {
   SmallSubtree<S>& small_subtree = worker.small_subtree;
   std::vector<typename S::Element>& cell = worker.child_cells[0];
   worker.poller.poll(static_cast<std::size_t>(std::popcount(node.rows)));
@@ -88,7 +88,7 @@ void grow_small_node(const TreeFit<S>& fit, Branchwork& part, const SmallNode& n
 
 // Grows all that is below the node; false, and nothing is done, if one of its rows lacks a value.
 template <Scorer S>
-bool grow_small_subtree(TreeFit<S>& fit, Branchwork& part, const OpenNode& root, Worker<S>& worker) {
+bool grow_small_subtree(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   worker.poller.poll(root.n_rows() * fit.params.features.size());
   SmallSubtree<S>& small_subtree = worker.small_subtree;
   if (!small_subtree.start(fit.data, fit.plan.records, fit.params.features, worker.subtree, fit.rows_of(root),

@@ -27,8 +27,8 @@
 #include "criterion/stats.h"
 #include "data/dataset.h"
 #include "data/row_records.h"
-#include "grow/branchwork.h"
 #include "grow/fast/column_draw.h"
+#include "grow/tree_builder.h"
 
 namespace hornbeam::grow {
 

@@ -26,8 +26,8 @@
 #include "criterion/stats.h"
 #include "data/dataset.h"
 #include "data/row_values.h"
-#include "grow/branchwork.h"
 #include "grow/fast/column_draw.h"
+#include "grow/tree_builder.h"
 
 namespace hornbeam::grow {
 

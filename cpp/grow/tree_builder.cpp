@@ -1,4 +1,4 @@
-#include "grow/branchwork.h"
+#include "grow/tree_builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -65,7 +65,7 @@ struct NodePlace {
 
 class Assembly {
  public:
-  Assembly(const Dataset& data, const std::vector<Branchwork>& parts, const CategoryPlan& plan,
+  Assembly(const Dataset& data, const std::vector<TreeBuilder>& parts, const CategoryPlan& plan,
            Region* region, Tree& tree)
       : data_(data),
         parts_(parts),
@@ -98,7 +98,7 @@ class Assembly {
 
   void add(NodePlace place) { order_[n_ordered_++] = place; }
 
-  const Branchwork& part_of(NodePlace place) const { return parts_[static_cast<std::size_t>(place.part)]; }
+  const TreeBuilder& part_of(NodePlace place) const { return parts_[static_cast<std::size_t>(place.part)]; }
   const NodeRecord& record(NodePlace place) const {
     return part_of(place).nodes[static_cast<std::size_t>(place.id)];
   }
@@ -113,7 +113,7 @@ class Assembly {
   // A node that was grown elsewhere is repeated there.
   std::size_t count_nodes() const {
     std::size_t n = 0;
-    for (const Branchwork& part : parts_) {
+    for (const TreeBuilder& part : parts_) {
       n += part.nodes.size() + part.counted.size();
       for (const NodeRecord& node : part.nodes) n -= (node.part >= 0) + (node.counted >= 0);
     }
@@ -133,16 +133,16 @@ class Assembly {
     tree_.impurity.resize(n_nodes);
     tree_.gain.resize(n_nodes);
     tree_.value.resize(n_nodes * value_size_);
-    if (std::ranges::any_of(parts_, [](const Branchwork& part) { return has_surrogates(part); }))
+    if (std::ranges::any_of(parts_, [](const TreeBuilder& part) { return has_surrogates(part); }))
       tree_.surrogates.begin.resize(n_nodes);
   }
 
-  static bool has_surrogates(const Branchwork& part) {
+  static bool has_surrogates(const TreeBuilder& part) {
     return std::ranges::any_of(part.splits, [](const Split& split) { return !split.surrogates.empty(); });
   }
 
   void write(std::size_t i, NodePlace place) {
-    const Branchwork& part = part_of(place);
+    const TreeBuilder& part = part_of(place);
     const NodeRecord& node = record(place);
     tree_.n_samples[i] = node.n_samples;
     tree_.weight[i] = node.weight;
@@ -216,7 +216,7 @@ class Assembly {
   }
 
   const Dataset& data_;
-  const std::vector<Branchwork>& parts_;
+  const std::vector<TreeBuilder>& parts_;
   const CategoryPlan& plan_;
   Tree& tree_;
   std::size_t value_size_;
@@ -226,7 +226,7 @@ class Assembly {
 
 }  // namespace
 
-void set_thresholds(const Dataset& data, Branchwork& part) {
+void set_thresholds(const Dataset& data, TreeBuilder& part) {
   for (Split& split : part.splits) {
     const Column& column = data.column(split.feature);
     if (!std::isnan(split.threshold) || column.kind != ColumnKind::kNumeric) continue;
@@ -235,7 +235,7 @@ void set_thresholds(const Dataset& data, Branchwork& part) {
   }
 }
 
-Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
+Tree assemble(const Dataset& data, const std::vector<TreeBuilder>& parts, int n_outputs, int n_values,
               const CategoryPlan& plan, Region* region) {
   Tree tree;
   tree.n_outputs = n_outputs;

@@ -86,7 +86,7 @@ class CountedNodes {
 };
 
 // Grown nodes in the order they came up; one per thread's piece of the tree.
-struct Branchwork {
+struct TreeBuilder {
   std::vector<NodeRecord> nodes;
   std::vector<double> values;
   std::vector<Split> splits;
@@ -101,11 +101,11 @@ struct Branchwork {
 
 // Thresholds that are still to be looked up, all at once: the values lie far apart, and a processor can wait
 // for many of them at the same time.
-void set_thresholds(const Dataset& data, Branchwork& part);
+void set_thresholds(const Dataset& data, TreeBuilder& part);
 
 // Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
 // Works in the memory of a region, if there is one.
-Tree assemble(const Dataset& data, const std::vector<Branchwork>& parts, int n_outputs, int n_values,
+Tree assemble(const Dataset& data, const std::vector<TreeBuilder>& parts, int n_outputs, int n_values,
               const CategoryPlan& plan = CategoryPlan::subsets(), Region* region = nullptr);
 
 }  // namespace hornbeam::grow
