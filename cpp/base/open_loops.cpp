@@ -8,11 +8,11 @@ namespace hornbeam {
 
 void OpenLoops::Loop::work(int worker, bool is_owner) {
   try {
-    while (const std::optional<std::size_t> index = is_owner ? shares.take(0) : shares.help()) {
+    while (const std::optional<std::size_t> index = is_owner ? tasks.take(0) : tasks.help()) {
       task(*index, worker);
     }
   } catch (...) {
-    shares.end();
+    tasks.end();
     if (!failed.exchange(true)) error = std::current_exception();
   }
 }
@@ -38,7 +38,7 @@ void OpenLoops::run(std::size_t n_tasks, int worker, const Task& task) {
 // The lock must be held.
 OpenLoops::Loop* OpenLoops::find() {
   for (Loop* loop : open_) {
-    if (loop->shares.has_tasks()) return loop;
+    if (loop->tasks.has_tasks()) return loop;
   }
   return nullptr;
 }

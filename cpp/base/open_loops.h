@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "base/shares.h"
+#include "base/work_stealing.h"
 
 namespace hornbeam {
 
@@ -32,10 +32,10 @@ class OpenLoops {
 
  private:
   struct Loop {
-    Loop(std::size_t n_tasks, const Task& t) : shares(n_tasks, 1), task(t) {}
+    Loop(std::size_t n_tasks, const Task& t) : tasks(n_tasks, 1), task(t) {}
     void work(int worker, bool is_owner);
 
-    Shares shares;
+    TaskRuns tasks;
     const Task& task;
     std::atomic<int> n_joined{0};
     std::atomic<bool> failed{false};

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/platform.h"
-#include "base/shares.h"
+#include "base/work_stealing.h"
 
 namespace hornbeam {
 
@@ -23,9 +23,9 @@ std::atomic<bool> refused{false};
 
 struct Batch {
   Batch(std::size_t n_tasks, int n_workers, const std::function<void(std::size_t, int)>& t)
-      : shares(n_tasks, n_workers), task(t) {}
+      : tasks(n_tasks, n_workers), task(t) {}
 
-  Shares shares;
+  TaskRuns tasks;
   const std::function<void(std::size_t, int)>& task;
   std::exception_ptr error{};
   std::mutex error_mutex{};
@@ -34,9 +34,9 @@ struct Batch {
     const DefaultFloatingPoint floating_point;
     inside_task = true;
     try {
-      while (const std::optional<std::size_t> index = shares.take(worker)) task(*index, worker);
+      while (const std::optional<std::size_t> index = tasks.take(worker)) task(*index, worker);
     } catch (...) {
-      shares.end();
+      tasks.end();
       const std::lock_guard lock(error_mutex);
       if (!error) error = std::current_exception();
     }

@@ -14,9 +14,9 @@ namespace hornbeam {
 
 // Calls task(index, worker) for every index in [0, n_tasks), on at most n_threads threads, the caller being
 // worker 0. Each has a run of neighbouring tasks, the same thread the same run in loops of as many tasks, and
-// helps others when its own are done (base/shares.h). Worker numbers are < n_threads, so each can own a
-// workspace. The first exception wins: no further task starts, and it is rethrown here when all running ones
-// have stopped. A call from inside a task runs serially.
+// helps others when its own are done (base/work_stealing.h). Worker numbers are < n_threads, so each can own
+// a workspace. The first exception wins: no further task starts, and it is rethrown here when all running
+// ones have stopped. A call from inside a task runs serially.
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
                   Cancel* cancel = nullptr);
 

@@ -1,4 +1,4 @@
-#include "base/shares.h"
+#include "base/work_stealing.h"
 
 #include <limits>
 #include <stdexcept>
@@ -22,7 +22,7 @@ constexpr bool is_empty(std::uint64_t tasks) {
 
 }  // namespace
 
-Shares::Shares(std::size_t n_tasks, int n_workers) {
+TaskRuns::TaskRuns(std::size_t n_tasks, int n_workers) {
   if (n_tasks > std::numeric_limits<std::uint32_t>::max())
     throw std::length_error("a loop of too many tasks");
   const auto n = static_cast<std::size_t>(n_workers);
@@ -35,7 +35,7 @@ Shares::Shares(std::size_t n_tasks, int n_workers) {
 
 // What tasks write is handed over where they are waited for; here threads need to agree on nothing but who
 // has which.
-std::optional<std::size_t> Shares::take(int worker) {
+std::optional<std::size_t> TaskRuns::take(int worker) {
   const auto own = static_cast<std::size_t>(worker);
   std::uint64_t tasks = runs_[own].tasks.load(std::memory_order_relaxed);
   while (!is_empty(tasks)) {
@@ -46,7 +46,7 @@ std::optional<std::size_t> Shares::take(int worker) {
   return help(own + 1);
 }
 
-std::optional<std::size_t> Shares::help(std::size_t first) {
+std::optional<std::size_t> TaskRuns::help(std::size_t first) {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     std::atomic<std::uint64_t>& run = runs_[(first + i) % runs_.size()].tasks;
     std::uint64_t tasks = run.load(std::memory_order_relaxed);
@@ -58,14 +58,14 @@ std::optional<std::size_t> Shares::help(std::size_t first) {
   return std::nullopt;
 }
 
-bool Shares::has_tasks() const {
+bool TaskRuns::has_tasks() const {
   for (const Run& run : runs_) {
     if (!is_empty(run.tasks.load(std::memory_order_relaxed))) return true;
   }
   return false;
 }
 
-void Shares::end() {
+void TaskRuns::end() {
   for (Run& run : runs_) run.tasks.store(0, std::memory_order_relaxed);
 }
 

@@ -13,11 +13,11 @@ namespace hornbeam {
 // Tasks 0, 1, ... in runs of neighbours, one run per worker. A worker takes those of its own run in order
 // and, when none is left there, the last ones of another's. So in loops that follow one another over the same
 // rows a thread mostly has the rows it had before, and nobody waits while there is something to do.
-class Shares {
+class TaskRuns {
  public:
-  Shares(std::size_t n_tasks, int n_workers);
-  Shares(const Shares&) = delete;
-  Shares& operator=(const Shares&) = delete;
+  TaskRuns(std::size_t n_tasks, int n_workers);
+  TaskRuns(const TaskRuns&) = delete;
+  TaskRuns& operator=(const TaskRuns&) = delete;
 
   // A task for this worker, unless all have been taken.
   std::optional<std::size_t> take(int worker);
