@@ -264,7 +264,7 @@ bool try_features(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, W
                : try_features_together(fit, node, limits, worker, best);
 }
 
-// Looks up what is needed of the winner only: its threshold, and how the rows will be parted.
+// Looks up what is needed of the winner only: its threshold, and how the rows will be divided.
 template <Scorer S>
 void finish_split(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const FeatureId feature = node.split.feature;

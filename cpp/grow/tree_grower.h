@@ -13,12 +13,12 @@
 
 #include "base/parallel.h"
 #include "grow/describe.h"
+#include "grow/divide_rows.h"
 #include "grow/fast/grow_block.h"
 #include "grow/fast/grow_small_subtree.h"
 #include "grow/find_test.h"
 #include "grow/frontier.h"
 #include "grow/inherit.h"
-#include "grow/part_rows.h"
 #include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 
@@ -80,7 +80,7 @@ class TreeGrower {
   // Carries out a node's test and opens its children.
   void expand(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
     const bool learns_gain = kShowsAnother<S> && !fit_.leaves_out_rows(node.split);
-    part_rows(fit_, node, worker);
+    divide_rows(fit_, node, worker);
     const NodeId first = add_children(part, node, worker);
     const std::span<OpenNode> children = worker.children;
     const GrowParams& params = fit_.params;

@@ -100,8 +100,8 @@ typename TestFinder<S>::Found TestFinder<S>::find_subset_exhaustively(const Limi
 // However the best subset is found, it is the best of all.
 inline double n_subsets(std::size_t n_groups, bool with_missing) {
   constexpr std::size_t kEnough = 1000;  // near the largest float64, and beyond any significance
-  const double parted = std::ldexp(1.0, static_cast<int>(std::min(n_groups - 1, kEnough))) - 1;
-  return with_missing ? 2 * parted + 1 : parted;
+  const double n_ways = std::ldexp(1.0, static_cast<int>(std::min(n_groups - 1, kEnough))) - 1;
+  return with_missing ? 2 * n_ways + 1 : n_ways;
 }
 
 template <Scorer S>

@@ -41,10 +41,10 @@ std::vector<Entry> share_out(std::span<const Entry> rows, std::span<const std::u
   for_each_part(rows, branches, share_up_to, [&](std::size_t branch, const Entry&) { ++begin[branch + 1]; });
   add_up_counts(begin);
   std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
-  std::vector<Entry> parted(begin.back());
+  std::vector<Entry> divided(begin.back());
   for_each_part(rows, branches, share_up_to,
-                [&](std::size_t branch, const Entry& part) { parted[next[branch]++] = part; });
-  return parted;
+                [&](std::size_t branch, const Entry& part) { divided[next[branch]++] = part; });
+  return divided;
 }
 
 }  // namespace hornbeam::split

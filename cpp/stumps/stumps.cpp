@@ -124,7 +124,7 @@ struct StumpSearch::Workspace {
   }
 };
 
-// Categories are parted as everywhere else. One per thread and round.
+// Categories are divided as everywhere else. One per thread and round.
 class StumpSearch::CategorySearch {
  public:
   using Finder = TestFinder<VectorScorer<VectorAccuracy>>;
@@ -462,10 +462,10 @@ void describe(TreeBuilder& part, NodeId id, std::span<const std::int64_t> cell, 
 // Makes the tree of a split, or a lone leaf if the split names no feature, and asks it about all rows.
 Stump StumpSearch::carry_out(Split split, double gain) const {
   constexpr std::uint8_t kLikeMissing = 2;
-  const bool parted = split.feature != kNoFeature;
+  const bool has_test = split.feature != kNoFeature;
   const std::size_t n_classes = node_.size();
   std::vector<std::uint8_t> branch(rows_.size(), 0);
-  if (parted) {
+  if (has_test) {
     const Column& column = data_.column(split.feature);
     std::vector<std::uint8_t> side_of_category;
     if (column.kind == ColumnKind::kCategorical) {
@@ -499,7 +499,7 @@ Stump StumpSearch::carry_out(Split split, double gain) const {
   TreeBuilder& part = parts[0];
   part.add(n_classes);
   describe(part, 0, node_, static_cast<std::int64_t>(n_rows_counting_), unit_);
-  if (parted) {
+  if (has_test) {
     if (split.missing_branch >= 0) {
       const auto side = static_cast<std::size_t>(split.missing_branch);
       for (std::size_t k = 0; k < n_classes; ++k) cells[side * n_classes + k] += cells[2 * n_classes + k];
@@ -524,9 +524,9 @@ Stump StumpSearch::carry_out(Split split, double gain) const {
     const double* shares = &part.values[node * n_classes];
     return static_cast<std::int32_t>(std::max_element(shares, shares + n_classes) - shares);
   };
-  answer[0] = heaviest_in(parted ? 1 : 0);
-  answer[1] = parted ? heaviest_in(2) : answer[0];
-  answer[2] = parted ? answer[split.missing_branch] : answer[0];
+  answer[0] = heaviest_in(has_test ? 1 : 0);
+  answer[1] = has_test ? heaviest_in(2) : answer[0];
+  answer[2] = has_test ? answer[split.missing_branch] : answer[0];
   stump.wrong.resize(rows_.size());
   for (std::size_t row = 0; row < branch.size(); ++row)
     stump.wrong[row] = rows_[row].label != answer[branch[row]] ? 1 : 0;

@@ -31,7 +31,7 @@ FirstBest<Cut> find_cut(const TreeFit<S>& fit, const SmallNode& node,
     const Stream stream = threshold_stream(fit, feature, node.path);
     return small_subtree.find_random(feature, node.rows, cell.data(), stream, best);
   };
-  // Two rows can be parted in one way only: the first feature that does so wins.
+  // Two rows can be divided in one way only: the first feature that does so wins.
   const bool is_pair = std::popcount(node.rows) == 2;
   worker.features.until_informative(node.path, [&] {
     bool informative = false;

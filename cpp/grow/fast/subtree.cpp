@@ -183,16 +183,16 @@ std::size_t Subtree::mark(std::size_t first, std::size_t n, const Column& column
   return n_left;
 }
 
-std::size_t Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
-                               const Split& split, const CategoryPlan& plan) {
+std::size_t Subtree::divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
+                                 const Split& split, const CategoryPlan& plan) {
   const std::size_t first = begin - origin_;
   const std::size_t n_left = mark(first, entries.size(), column, split, plan);
   move_rows(entries, first, n_left);
   return n_left;
 }
 
-std::size_t Subtree::part_rows(std::span<Entry> entries, std::size_t begin,
-                               std::span<const std::uint8_t> branches) {
+std::size_t Subtree::divide_rows(std::span<Entry> entries, std::size_t begin,
+                                 std::span<const std::uint8_t> branches) {
   const std::size_t first = begin - origin_;
   std::size_t n_left = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) n_left += goes_left_[first + i] = branches[i] == 0;
@@ -284,8 +284,8 @@ void Subtree::part_orders(std::size_t begin, std::size_t end, std::size_t n_left
   }
 }
 
-void Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
-                        const CategoryPlan& plan, std::span<std::size_t> branch_begin) {
+void Subtree::divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
+                          const Split& split, const CategoryPlan& plan, std::span<std::size_t> branch_begin) {
   const std::size_t n = entries.size();
   const std::size_t first = begin - origin_;
   const KeptCodes codes = kept_codes(split.feature, begin);
@@ -300,27 +300,27 @@ void Subtree::part_rows(std::span<Entry> entries, std::size_t begin, const Colum
   add_up_counts(branch_begin);
   Buffer<std::size_t> next(branch_begin.size(), region_);
   std::ranges::copy(branch_begin, next.data());
-  auto* parted = reinterpret_cast<Entry*>(scratch_.data());
+  auto* divided = reinterpret_cast<Entry*>(scratch_.data());
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t to = next[branch_[first + i]]++;
-    parted[to] = entries[i];
+    divided[to] = entries[i];
     new_place_[first + i] = static_cast<Place>(first + to);
   }
-  std::copy_n(parted, n, entries.data());
+  std::copy_n(divided, n, entries.data());
   move_originals(first, n);
 }
 
 void Subtree::part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin) {
-  auto* parted = reinterpret_cast<PlacedRank*>(scratch_.data());
+  auto* divided = reinterpret_cast<PlacedRank*>(scratch_.data());
   Buffer<std::size_t> next(branch_begin.size(), region_);
   for (PlacedRank* keys : ordered_) {
     keys += begin - origin_;
     std::ranges::copy(branch_begin, next.data());
     for (std::size_t i = 0; i < end - begin; ++i) {
       const Place place = place_of(keys[i]);
-      parted[next[branch_[place]]++] = with_place(keys[i], new_place_[place]);
+      divided[next[branch_[place]]++] = with_place(keys[i], new_place_[place]);
     }
-    std::copy_n(parted, end - begin, keys);
+    std::copy_n(divided, end - begin, keys);
   }
 }
 

@@ -10,8 +10,8 @@
 //             more than sorting the drawn ones.
 //
 // A row's place is its position in the grower's list of entries, counted from the subtree's first. The rows
-// of a node lie side by side there and in every list of keys, at the same places; where they are parted, keys
-// learn the new places. So whatever a node looks up by place lies within its own few cache lines.
+// of a node lie side by side there and in every list of keys, at the same places; where they are divided,
+// keys learn the new places. So whatever a node looks up by place lies within its own few cache lines.
 #pragma once
 
 #include <cstdint>
@@ -88,16 +88,17 @@ class Subtree {
 
   // Sends the node's rows to its branches; returns how many go to branch 0. The ordered features follow by
   // `part_orders`, which can be spared where neither branch looks for a test.
-  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
-                        const CategoryPlan& plan);
+  std::size_t divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
+                          const Split& split, const CategoryPlan& plan);
   // The same by the branch of each row.
-  std::size_t part_rows(std::span<Entry> entries, std::size_t begin, std::span<const std::uint8_t> branches);
+  std::size_t divide_rows(std::span<Entry> entries, std::size_t begin,
+                          std::span<const std::uint8_t> branches);
   void part_orders(std::size_t begin, std::size_t end, std::size_t n_left);
 
   // The same for any number of branches; `branch_begin` gets where the rows of each begin in the node, and
   // the end.
-  void part_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
-                 const CategoryPlan& plan, std::span<std::size_t> branch_begin);
+  void divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
+                   const CategoryPlan& plan, std::span<std::size_t> branch_begin);
   void part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin);
 
  private:
@@ -127,7 +128,7 @@ class Subtree {
   bool some_kept_ = false;
   std::vector<Place> original_;          // by place: where the row was when the subtree started
   std::vector<std::uint8_t> goes_left_;  // by place, for the test at hand
-  std::vector<Place> new_place_;         // by place, once the rows have been parted
+  std::vector<Place> new_place_;         // by place, once the rows have been divided
   std::vector<std::uint32_t> branch_;    // by place, for a test with more than two branches
   Buffer<std::uint64_t> sort_keys_;
   Buffer<std::uint64_t> scratch_;

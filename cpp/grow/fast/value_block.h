@@ -8,8 +8,8 @@
 //            there. Nothing moves but the list.
 //   lanes    At most sixteen rows: one register holds a column of all of them. Not even the list changes any
 //            more; the nodes below are sets of its lanes.
-// The list has two sides: a node's rows lie on one of them, and parting the node writes those of its children
-// to the other, at the same places.
+// The list has two sides: a node's rows lie on one of them, and dividing the node writes those of its
+// children to the other, at the same places.
 //
 // The loops are those of simd/grow/value_block_body.h. The finder of split/test_finder.h finds the same tests
 // wherever both can look.

@@ -94,11 +94,11 @@ struct RowOrder {
 };
 
 // Of a chunk of 32 rows, those that go left move to the first places of a register, the others behind them.
-class Parting {
+class RowDivider {
  public:
   static constexpr std::size_t kRows = 32;
 
-  Parting(std::uint32_t left, std::size_t n) : n_left_(static_cast<std::size_t>(std::popcount(left))) {
+  RowDivider(std::uint32_t left, std::size_t n) : n_left_(static_cast<std::size_t>(std::popcount(left))) {
     const auto all = static_cast<std::uint32_t>(first_bits(n));
     const __m512i places = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
                                             15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -113,9 +113,9 @@ class Parting {
   }
   std::size_t n_left() const { return n_left_; }
   void move(const Rank* from, Rank* left, Rank* right) const {
-    const __m512i parted = _mm512_permutexvar_epi8(from_, _mm512_loadu_si512(from));
-    _mm512_mask_storeu_epi16(left, to_left_, parted);
-    _mm512_mask_storeu_epi16(right - n_left_, to_right_, parted);
+    const __m512i divided = _mm512_permutexvar_epi8(from_, _mm512_loadu_si512(from));
+    _mm512_mask_storeu_epi16(left, to_left_, divided);
+    _mm512_mask_storeu_epi16(right - n_left_, to_right_, divided);
   }
 
  private:
@@ -427,7 +427,7 @@ class RankGrower {
     return static_cast<Rank>(64 * w + place_of_bit(occupied[w], n));
   }
 
-  // Opens the children that are worth a order, with the rows parted.
+  // Opens the children that are worth a order, with the rows divided.
   void open_children(const Waiting& node, std::int32_t first, std::size_t column, Rank first_right,
                      std::size_t& n_waiting) {
     const CountedNode* children = growth_.nodes + first;
@@ -435,7 +435,7 @@ class RankGrower {
     const bool opens[2] = {is_open(children[0], depth), is_open(children[1], depth)};
     if (!opens[0] && !opens[1]) return;
     const std::size_t n_left = children[0].samples;
-    part_rows(node, growth_.column(node.side, column, node.begin), first_right, n_left);
+    divide_rows(node, growth_.column(node.side, column, node.begin), first_right, n_left);
     // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
     const std::size_t begin[2] = {node.begin, node.begin + n_left};
     const std::int32_t larger = children[1].samples > children[0].samples ? 1 : 0;
@@ -447,20 +447,20 @@ class RankGrower {
     }
   }
 
-  void part_rows(const Waiting& node, const Rank* tested, Rank first_right, std::size_t n_left) const {
+  void divide_rows(const Waiting& node, const Rank* tested, Rank first_right, std::size_t n_left) const {
     const Rank* from = growth_.column(node.side, 0, node.begin);
     Rank* left = growth_.column(1 - node.side, 0, node.begin);
     Rank* right = left + n_left;
     const __m512i bound = _mm512_set1_epi16(static_cast<short>(first_right));
-    for (std::size_t i = 0; i < node.n_rows; i += Parting::kRows) {
-      const std::size_t n = std::min(Parting::kRows, node.n_rows - i);
+    for (std::size_t i = 0; i < node.n_rows; i += RowDivider::kRows) {
+      const std::size_t n = std::min(RowDivider::kRows, node.n_rows - i);
       const std::uint32_t goes_left = _mm512_mask_cmplt_epu16_mask(static_cast<__mmask32>(first_bits(n)),
                                                                    _mm512_loadu_si512(tested + i), bound);
-      const Parting parting(goes_left, n);
+      const RowDivider dividing(goes_left, n);
       for (std::size_t c = 0, at = 0; c <= growth_.n_columns; ++c, at += growth_.stride)
-        parting.move(from + i + at, left + at, right + at);
-      left += parting.n_left();
-      right += n - parting.n_left();
+        dividing.move(from + i + at, left + at, right + at);
+      left += dividing.n_left();
+      right += n - dividing.n_left();
     }
   }
 

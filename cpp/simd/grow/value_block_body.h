@@ -198,8 +198,8 @@ class BlockGrower {
     const bool opens[2] = {is_open(children[0], depth), is_open(children[1], depth)};
     if (!opens[0] && !opens[1]) return;
     ListedRow* left = growth_.list[1 - node.side] + node.begin;
-    part_rows(growth_.list[node.side] + node.begin, tested, node.n_rows, best.bound, left,
-              left + best.left_rows);
+    divide_rows(growth_.list[node.side] + node.begin, tested, node.n_rows, best.bound, left,
+                left + best.left_rows);
     // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
     const std::size_t begin[2] = {node.begin, node.begin + best.left_rows};
     const std::int32_t larger = children[1].rows > children[0].rows ? 1 : 0;

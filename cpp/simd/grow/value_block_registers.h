@@ -180,8 +180,8 @@ void count_stretch(const FourColumns& columns, const ListedRow* rows, std::size_
 }
 
 // Writes the rows whose values are not larger than the bound to one place, the others to another.
-void part_rows(const ListedRow* rows, const float* values, std::size_t n, float bound, ListedRow* left,
-               ListedRow* right) {
+void divide_rows(const ListedRow* rows, const float* values, std::size_t n, float bound, ListedRow* left,
+                 ListedRow* right) {
   const __m512 most = _mm512_set1_ps(bound);
   for (std::size_t i = 0; i < n; i += kLanes) {
     const auto here = static_cast<__mmask16>(first_lanes(std::min(kLanes, n - i)));
@@ -301,8 +301,8 @@ void count_stretch(const FourColumns& columns, const ListedRow* rows, std::size_
   }
 }
 
-void part_rows(const ListedRow* rows, const float* values, std::size_t n, float bound, ListedRow* left,
-               ListedRow* right) {
+void divide_rows(const ListedRow* rows, const float* values, std::size_t n, float bound, ListedRow* left,
+                 ListedRow* right) {
   for (std::size_t i = 0; i < n; ++i) {
     const bool low = values[i] <= bound;
     *(low ? left : right) = rows[i];

@@ -70,7 +70,7 @@ void leave_out_missing(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   mark_missing(rows, fit.data.column(node.split.feature), branches, worker.region);
   std::size_t n_known = 0;
   if (worker.subtree.started()) {
-    n_known = worker.subtree.part_rows(rows, node.begin, branches);
+    n_known = worker.subtree.divide_rows(rows, node.begin, branches);
     worker.subtree.part_orders(node.begin, node.end, n_known);
   } else {
     worker.scratch.grow_to(rows.size());
@@ -92,11 +92,12 @@ void share_out_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (branches[i] != kNoneOfMany) weights[branches[i]] += fit.prototype.stats().entry_weight(rows[i]);
   }
-  auto parted = std::make_shared<std::vector<Entry>>(share_out(rows, branches, weights, worker.branch_begin));
-  worker.poller.poll(4 * parted->size());
+  auto divided =
+      std::make_shared<std::vector<Entry>>(share_out(rows, branches, weights, worker.branch_begin));
+  worker.poller.poll(4 * divided->size());
   node.begin = 0;
-  node.end = parted->size();
-  node.portions = std::move(parted);
+  node.end = divided->size();
+  node.portions = std::move(divided);
 }
 
 // Leaves the branch of each row in worker.branches, and finds tests that agree with the node's.
@@ -117,7 +118,7 @@ std::size_t part_by_surrogates(TreeFit<S>& fit, OpenNode& node, Worker<S>& worke
   const std::span<Entry> rows = fit.rows_of(node);
   const std::span<std::uint8_t> branches(worker.branches.data(), rows.size());
   follow_surrogates(fit.data, node.split.surrogates, node.split.missing_branch, rows, branches);
-  if (worker.subtree.started()) return worker.subtree.part_rows(rows, node.begin, branches);
+  if (worker.subtree.started()) return worker.subtree.divide_rows(rows, node.begin, branches);
   worker.scratch.grow_to(rows.size());
   return partition_rows(rows, worker.scratch.data(), branches);
 }
@@ -131,7 +132,7 @@ std::size_t part_in_two(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
     if (node.split.n_missing > 0) return part_by_surrogates(fit, node, worker);
   }
   if (worker.subtree.started()) {
-    return worker.subtree.part_rows(fit.rows_of(node), node.begin, column, node.split, fit.categories);
+    return worker.subtree.divide_rows(fit.rows_of(node), node.begin, column, node.split, fit.categories);
   }
   if (fit.plan.values != nullptr) node.split.first_right = codes_at_or_below(column, node.split.threshold);
   return partition_rows(fit.rows_of(node), worker.scratch.data(), column, node.split, fit.categories,
@@ -140,7 +141,7 @@ std::size_t part_in_two(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
 
 // Sends the node's rows to its branches and candidates in worker.branch_begin where each begins.
 template <Scorer S>
-void part_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
+void divide_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   std::vector<std::size_t>& begin = worker.branch_begin;
   begin.resize(static_cast<std::size_t>(node.split.n_branches) + 1);
   if (fit.in_portions() && node.split.n_missing > 0) return share_out_rows(fit, node, worker);
@@ -155,7 +156,7 @@ void part_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   }
   const Column& column = fit.data.column(node.split.feature);
   if (worker.subtree.started()) {
-    worker.subtree.part_rows(rows, node.begin, column, node.split, fit.categories, begin);
+    worker.subtree.divide_rows(rows, node.begin, column, node.split, fit.categories, begin);
   } else {
     partition_rows(rows, worker.scratch.data(), column, node.split, fit.categories, begin, worker.region);
   }
