@@ -114,7 +114,7 @@ class BoostGrower {
   }
 
  private:
-  // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of left_bits.
+  // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of bits.
   static constexpr std::size_t kRowsPerTask = 1 << 12;
   static constexpr std::size_t kSparsest = 8;
   static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }

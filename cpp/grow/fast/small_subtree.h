@@ -6,7 +6,7 @@
 // its rows in the feature's order are the bits of another word.
 //
 // Every feature here is numeric and has no missing value among the rows; the finder of split/test_finder.h
-// does the rest, and finds the same test wherever both can order.
+// does the rest, and finds the same test wherever both can look.
 #pragma once
 
 #include <array>
@@ -271,10 +271,10 @@ class SmallSubtree {
       keys[n_tied++] = place.grouped(records[row]) << kRowBits | static_cast<std::uint32_t>(row);
       places |= Bits{1} << order.place_of[row];
     }
-    std::array<std::uint8_t, kMostRows> order;
+    std::array<std::uint8_t, kMostRows> rank;
     std::array<std::uint32_t, kMostRows> sorted;
-    kernels().places(keys.data(), n_tied, order.data());
-    for (std::size_t i = 0; i < n_tied; ++i) sorted[order[i]] = keys[i];
+    kernels().places(keys.data(), n_tied, rank.data());
+    for (std::size_t i = 0; i < n_tied; ++i) sorted[rank[i]] = keys[i];
     for (std::size_t i = 0; i < n_tied; ++i, places = without_lowest(places)) {
       const int free = lowest_bit(places);
       order.place_of[sorted[i] & (kMostRows - 1)] = static_cast<std::uint8_t>(free);

@@ -427,7 +427,7 @@ class RankGrower {
     return static_cast<Rank>(64 * w + place_of_bit(occupied[w], n));
   }
 
-  // Opens the children that are worth a order, with the rows divided.
+  // Opens the children that are worth a look, with the rows divided.
   void open_children(const Waiting& node, std::int32_t first, std::size_t column, Rank first_right,
                      std::size_t& n_waiting) {
     const CountedNode* children = growth_.nodes + first;
