@@ -183,7 +183,7 @@ void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::
   split.n_known_left = static_cast<std::uint32_t>(n_node / 2);
   const auto part = [&] {
     start();
-    (void)subtree.part_rows(node.entries, 0, column, split, CategoryPlan::subsets());
+    (void)subtree.divide_rows(node.entries, 0, column, split, CategoryPlan::subsets());
   };
   // Whether the keys have been parted already makes no difference to the time.
   report("part an ordered feature, " + what,

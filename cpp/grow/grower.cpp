@@ -171,10 +171,10 @@ int distant_exponent(int exponent) {
   return std::abs(exponent) > kNear ? exponent : 0;
 }
 
-// By how many powers of two impurities are told too small or, negative, too large: by none, unless the user's
+// By how many powers of two impurities are shown too small or, negative, too large: by none, unless the user's
 // targets are such that impurities, or those times weights, would be no numbers any more, or all of them 0.
 // All targets decide, so that the trees of a forest can be compared.
-int untold_exponent(const Target& target, bool squared) {
+int unshown_exponent(const Target& target, bool squared) {
   constexpr int kRoom = 60;  // for sums over rows and nodes
   const int reals = largest_exponent(target.reals);
   const int weights = largest_exponent(target.weights);
@@ -217,10 +217,10 @@ GrownTree grow_near(const GrowTask& task) {
   near_params.min_impurity_decrease = std::ldexp(params.min_impurity_decrease, -impurity_exponent);
   GrownTree grown = grow_by_kind({data, near, sample, near_params, cancel});
   Tree& tree = grown.tree;
-  const int told = real_exponent == 0 ? 0 : impurity_exponent - untold_exponent(target, squared);
+  const int shift = real_exponent == 0 ? 0 : impurity_exponent - unshown_exponent(target, squared);
   scale(tree.weight, weight_exponent);
-  scale(tree.impurity, told);
-  scale(tree.gain, weight_exponent + told);
+  scale(tree.impurity, shift);
+  scale(tree.gain, weight_exponent + shift);
   if (!target.is_classification()) scale(tree.value, real_exponent);
   return grown;
 }

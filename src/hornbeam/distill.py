@@ -106,17 +106,17 @@ def distill(
     limits = {"max_leaf_nodes": max_leaf_nodes, **tree_options}
     tree = _fit_tree(pupils, answers(pupils), limits)
     test = _safe_indexing(X, test_rows)
-    told = answers(test).labels
+    answered = answers(test).labels
     found = tree.predict(test)
     score = _agreement if hasattr(tree, "classes_") else _determination(generator)
     truth = None if y is None else _safe_indexing(y, test_rows)
     return Distilled(
         tree=tree,
-        fidelity=score(told, found),
+        fidelity=score(answered, found),
         n_rows=_n_rows(pupils),
         n_held_out=len(test_rows),
         tree_score=None if truth is None else score(np.asarray(truth), found),
-        model_score=None if truth is None else score(np.asarray(truth), told),
+        model_score=None if truth is None else score(np.asarray(truth), answered),
     )
 
 
@@ -257,19 +257,19 @@ def _agreement(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Score:
 
 
 def _determination(generator: np.random.RandomState) -> Callable[..., Score]:
-    def determination(told: npt.NDArray[Any], found: npt.NDArray[Any]) -> Score:
-        """Measure how much of the spread of `told` the answers `found` explain; error bar by bootstrap."""
-        n_rows = len(told)
+    def determination(answered: npt.NDArray[Any], found: npt.NDArray[Any]) -> Score:
+        """Measure how much of the spread of `answered` the answers `found` explain; error bar by bootstrap."""
+        n_rows = len(answered)
         drawn = generator.randint(n_rows, size=(_REPLICATES, n_rows))
-        replicates = [_r_squared(told[rows], found[rows]) for rows in drawn]
-        return Score(_r_squared(told, found), float(np.nanstd(replicates)))
+        replicates = [_r_squared(answered[rows], found[rows]) for rows in drawn]
+        return Score(_r_squared(answered, found), float(np.nanstd(replicates)))
 
     return determination
 
 
-def _r_squared(told: npt.NDArray[Any], found: npt.NDArray[Any]) -> float:
-    total = float(((told - told.mean()) ** 2).sum())
-    rest = float(((told - found) ** 2).sum())
+def _r_squared(answered: npt.NDArray[Any], found: npt.NDArray[Any]) -> float:
+    total = float(((answered - answered.mean()) ** 2).sum())
+    rest = float(((answered - found) ** 2).sum())
     if total == 0:
         return 1.0 if rest == 0 else float("nan")
     return 1 - rest / total

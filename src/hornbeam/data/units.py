@@ -1,14 +1,14 @@
 """Targets that cannot be squared: numbers beyond 2^400 and below 2^-400 are counted in a power of two.
 
 Sums of squares of such targets would be infinite or 0, and all that is compared by them would be the same.
-Dividing by a power of two changes no other bit. What is told of squares (errors, impurities, gains) is in
+Dividing by a power of two changes no other bit. What is shown of squares (errors, impurities, gains) is in
 units of y squared as far as there are such numbers, and in a power of two beyond.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["told_square", "unit_of"]
+__all__ = ["square_of_unit", "unit_of"]
 
 _USUAL_EXPONENT = 400
 _LARGEST_TOLD = 2.0**900
@@ -24,6 +24,6 @@ def unit_of(values: npt.NDArray[np.float64], usual: int = _USUAL_EXPONENT) -> fl
     return 1.0 if largest == 0 or abs(exponent) <= usual else float(np.ldexp(1.0, exponent - 1))
 
 
-def told_square(unit: float) -> float:
-    """Return the square of a unit, or the nearest that sums of squares can be told in."""
+def square_of_unit(unit: float) -> float:
+    """Return the square of a unit, or the nearest that sums of squares can be shown in."""
     return min(max(float(unit) * float(unit), 1 / _LARGEST_TOLD), _LARGEST_TOLD)

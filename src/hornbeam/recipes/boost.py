@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.data.units import told_square
+from hornbeam.data.units import square_of_unit
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.losses import Loss, OwnLoss
@@ -229,7 +229,7 @@ class Boosting:
         arrays = tree_to_arrays(tree)
         with np.errstate(over="ignore"):  # gains are squares
             arrays["value"] = arrays["value"] * unit
-            arrays["gain"] = arrays["gain"] * told_square(unit)
+            arrays["gain"] = arrays["gain"] * square_of_unit(unit)
         if not np.isfinite(arrays["value"]).all():
             _refuse_runaway_scores()
         return tree_from_arrays(arrays, self._encoded.schema)

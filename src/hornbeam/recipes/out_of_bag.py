@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.data.units import told_square, unit_of
+from hornbeam.data.units import square_of_unit, unit_of
 from hornbeam.warnings import OutOfBagWarning
 
 __all__ = ["OutOfBag"]
@@ -47,7 +47,7 @@ class OutOfBag:
         self._total_error += float((errors - self._errors[rows]).sum())
         self._errors[rows] = errors
         mean = self._total_error / self._n_answered if self._n_answered else float("nan")
-        self.curve.append(mean * told_square(self._unit))
+        self.curve.append(mean * square_of_unit(self._unit))
 
     def _errors_of(self, rows: npt.NDArray[np.uint32]) -> FloatArray:
         if isinstance(self._target, ClassTarget):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.data.units import told_square, unit_of
+from hornbeam.data.units import square_of_unit, unit_of
 from hornbeam.model import Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.holdout import HeldOut
 
@@ -107,7 +107,9 @@ class PruningRecord:
 
 def prune_by_validation(tree: _core.Tree, held: HeldOut, judge: "Judge") -> Pruned:
     """Cut, one by one, the node whose removal lowers the validation error most, until none does."""
-    pruned, log = _core.prune_reduced_error(tree, judge.sums(tree, held)["error"] * told_square(judge.unit))
+    pruned, log = _core.prune_reduced_error(
+        tree, judge.sums(tree, held)["error"] * square_of_unit(judge.unit)
+    )
     return Pruned(pruned, PruningLog.of(log, unit=_Weight.of(held).total))
 
 
@@ -220,7 +222,7 @@ class Judge:
         """Judge every tree of the sequence by validation rows."""
         n_steps = len(_core.cost_complexity_path(tree, self.by_error)["alpha"])
         sums = self._sums_at(tree, held, lambda _: np.arange(n_steps))
-        return _judgement([sums], [_Weight.of(held)]).told_in(told_square(self.unit))
+        return _judgement([sums], [_Weight.of(held)]).told_in(square_of_unit(self.unit))
 
     def by_folds(self, tree: _core.Tree, fold_trees: Iterator[tuple[_core.Tree, HeldOut]]) -> Judgement:
         """Judge every tree of the sequence by cross-validation (Breiman et al. 1984, section 3.4).
@@ -233,7 +235,7 @@ class Judge:
         for fold_tree, held in fold_trees:
             sums.append(self._sums_at(fold_tree, held, steps_of))
             weights.append(_Weight.of(held))
-        return _judgement(sums, weights).told_in(told_square(self.unit))
+        return _judgement(sums, weights).told_in(square_of_unit(self.unit))
 
     def _sums_at(
         self, tree: _core.Tree, held: HeldOut, steps_of: Callable[[FloatArray], IntArray]
