@@ -258,7 +258,7 @@ def _agreement(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Score:
 
 def _determination(generator: np.random.RandomState) -> Callable[..., Score]:
     def determination(answered: npt.NDArray[Any], found: npt.NDArray[Any]) -> Score:
-        """Measure how much of the spread of `answered` the answers `found` explain; error bar by bootstrap."""
+        """Measure how much of the spread of `answered` is explained by `found`; error bar by bootstrap."""
         n_rows = len(answered)
         drawn = generator.randint(n_rows, size=(_REPLICATES, n_rows))
         replicates = [_r_squared(answered[rows], found[rows]) for rows in drawn]

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 import hornbeam as hb
-from hornbeam.estimators.adaboost.learners import OtherLearner
+from hornbeam.estimators.adaboost.learners import OtherLearner, is_plain_stump
 from hornbeam.warnings import DataWarning
 
 
@@ -480,6 +480,22 @@ def test_parameters_that_cannot_be_are_named(parameters: dict[str, Any], says: s
     X, y = noisy_problem(n_rows=20)
     with pytest.raises(ValueError, match=says.replace("()", r"\(\)")):
         hb.AdaBoostClassifier(**parameters).fit(X, y)
+
+
+def test_no_option_of_a_stump_is_ignored() -> None:
+    stump = {"criterion": "accuracy", "max_depth": 1}
+    assert is_plain_stump(hb.DecisionTreeClassifier(**stump, missing="error", max_bins=8))
+    for option in (
+        *({"min_significance": 0.05}, {"min_samples_leaf": 2}, {"class_weight": "balanced"}),
+        *({"splitter": "random"}, {"categorical_split": "one_vs_rest"}, {"missing": "majority"}),
+    ):
+        assert not is_plain_stump(hb.DecisionTreeClassifier(**{**stump, **option}))
+    X, y = load_iris(return_X_y=True)
+    tree = hb.DecisionTreeClassifier(**stump, min_significance=0.05)
+    with pytest.raises(
+        ValueError, match=r"min_significance is 0\.05, but criterion='accuracy' has no p-values"
+    ):
+        hb.AdaBoostClassifier(tree).fit(X, y)
 
 
 def test_a_regressor_takes_regressors() -> None:

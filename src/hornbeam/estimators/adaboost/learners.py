@@ -74,31 +74,33 @@ class TreeGround:
         return TreeMembers(model, self.tree, classes, self.missing_seen)
 
 
-# What leaves a tree of depth 1 free to take the test of least error, whatever the rows.
-_FREE_STUMP = {
-    "criterion": "accuracy",
-    "splitter": "best",
-    "max_depth": 1,
-    "min_samples_split": 2,
-    "min_samples_leaf": 1,
-    "min_weight_fraction_leaf": 0.0,
-    "max_features": None,
-    "max_leaf_nodes": None,
-    "max_nodes": None,
-    "min_impurity_decrease": 0.0,
-    "ccp_alpha": 0.0,
-    "categorical_split": "subset",
-    "prune": None,
-    "monotonic_cst": None,
-    "class_weight": None,
+# What the stump of least weighted error is asked for by. The search takes these options with any of the
+# values named; every other option, also one that is yet to come, must be at its default, or a tree is grown.
+_OF_A_STUMP: dict[str, tuple[Any, ...]] = {
+    "criterion": ("accuracy",),
+    "max_depth": (1,),
+    "missing": ("learn", "error"),
 }
+# The rest of the tree's options that the search may ignore: AdaBoost or the reading of the table sees to
+# them, or they say how to do what the tree does not do.
+_DEALT_WITH = frozenset(
+    (
+        *("unseen", "max_bins", "categorical_features", "random_state", "n_jobs"),
+        *("max_surrogates", "merge_level", "prune_select", "prune_cost", "prune_confidence"),
+        *("cv", "validation_fraction"),
+    )
+)
 
 
 def is_plain_stump(tree: Any) -> bool:
     """Whether a tree is the stump of least weighted error, for which there is a search of its own."""
-    options = tree.get_params(deep=False)
-    same = (_same(options.get(name), value) for name, value in _FREE_STUMP.items())
-    return isinstance(tree, DecisionTreeClassifier) and tree.missing in ("learn", "error") and all(same)
+    if not isinstance(tree, DecisionTreeClassifier):
+        return False
+    usual = DecisionTreeClassifier().get_params(deep=False)
+    return all(
+        name in _DEALT_WITH or any(_same(given, value) for value in _OF_A_STUMP.get(name, (usual[name],)))
+        for name, given in tree.get_params(deep=False).items()
+    )
 
 
 def _same(given: Any, value: Any) -> bool:
