@@ -51,7 +51,8 @@ LAYERS = (
 )
 # Within estimators, likewise.
 METHODS = (
-    ("base", "recorded"),
+    ("explained", "recorded"),
+    ("base",),
     ("answers", "growth", "row_scores", "validation"),
     ("linear", "neighbors", "tree"),
     ("adaboost", "boosting", "forest"),
