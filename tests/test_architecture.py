@@ -29,7 +29,7 @@ ROOMS = {
     "predict": TABLE_AND_TREE,
     "explain": {*TABLE_AND_TREE, "predict"},
     "neighbors": {"base"},
-    "simd": {*GROWING, "grow", "boost", "predict", "neighbors"},
+    "simd": {*GROWING, "grow", "boost", "explain", "predict", "neighbors"},
 }
 ROOMS["bindings"] = set(ROOMS) - {"simd"}  # the loops are found through the rooms they belong to
 

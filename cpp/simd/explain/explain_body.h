@@ -1,4 +1,4 @@
-// The loops of explain_kernels.h, for one instruction set; plain loops that compilers make wide.
+// The loops of explain/explain_kernels.h, for one instruction set; plain loops that compilers make wide.
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
