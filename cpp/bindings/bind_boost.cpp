@@ -101,6 +101,21 @@ class BoosterHandle {
         [&](Cancel& cancel) { return booster_->grow(sample, allowed, span_of(keys), loss_, cancel); });
   }
 
+  Tree refit(const Tree& tree, Array1<NodeId> leaves, int score, double share) {
+    if (leaves.size() != n_rows_) throw nb::value_error("there must be one leaf per row");
+    if (score < 0 || score >= n_scores_) throw nb::value_error("there is no such score");
+    if (tree.value_size() != 1) throw nb::value_error("a boosted tree has one value per node");
+    const std::span<const NodeId> given = span_of(leaves);
+    for (const NodeId leaf : given) {
+      if (leaf < 0 || static_cast<std::size_t>(leaf) >= tree.n_nodes() || !tree.is_leaf(leaf))
+        throw nb::value_error("leaves must be leaves of the tree");
+    }
+    for (const std::int32_t branches : tree.n_branches) {
+      if (branches > 2) throw nb::value_error("a boosted tree has two branches per test");
+    }
+    return without_lock([&](Cancel& cancel) { return booster_->refit(tree, given, score, share, loss_, cancel); });
+  }
+
  private:
   std::size_t shape() const { return static_cast<std::size_t>(n_scores_); }
 
@@ -166,7 +181,9 @@ void bind_boost(nb::module_& module) {
       .def("compute_derivatives", &BoosterHandle::compute_derivatives,
            "Derivatives of the loss at the scores.")
       .def("grow", &BoosterHandle::grow, nb::arg("rows").none(), nb::arg("features").none(), nb::arg("keys"),
-           "Grows the trees of a round, one per score, and adds them to the scores of all rows.");
+           "Grows the trees of a round, one per score, and adds them to the scores of all rows.")
+      .def("refit", &BoosterHandle::refit, nb::arg("tree"), nb::arg("leaves"), nb::arg("score"), nb::arg("share"),
+           "Gives a tree the values that all rows of its leaves ask for, and adds them to the scores.");
 }
 
 }  // namespace hornbeam::bindings

@@ -105,15 +105,20 @@ double Booster::newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
 }
 
 double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score) {
+  std::vector<RowId> rows;
+  for (const BoostEntry entry : leaf.entries) rows.push_back(row_of(entry));
+  return std::clamp(residual_value(loss, rows, score), bounds.lower, bounds.upper);
+}
+
+double Booster::residual_value(const Loss& loss, std::span<const RowId> rows, int score) const {
   const double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
   std::vector<double> residuals;
   std::vector<double> weights;
-  for (const BoostEntry entry : leaf.entries) {
-    const RowId row = row_of(entry);
+  for (const RowId row : rows) {
     residuals.push_back(static_cast<double>(y_[row]) - scores[row]);
     if (!weights_.empty()) weights.push_back(static_cast<double>(weights_[row]));
   }
-  return std::clamp(refitted_value(loss, huber_delta_, residuals, weights), bounds.lower, bounds.upper);
+  return refitted_value(loss, huber_delta_, residuals, weights);
 }
 
 void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score,
@@ -228,6 +233,74 @@ Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId>
   std::vector<TreeBuilder> parts;
   parts.push_back(std::move(work));
   return assemble(data_, parts, 1, 1);
+}
+
+// The sums of each leaf by its node, block by block in a fixed order: the same bits for any number of threads.
+std::vector<LeafSums> Booster::sum_nodes(const Tree& tree, std::span<const NodeId> leaves, int score,
+                                         bool hessian_is_one, Cancel& cancel) {
+  const std::size_t n = data_.n_rows();
+  const std::span<const float> first = gradients(score);
+  const std::span<const float> second = hessians(score);
+  std::vector<std::vector<LeafSums>> blocks((n + kRowsPerTask - 1) / kRowsPerTask);
+  parallel_for(
+      blocks.size(), params_.n_threads,
+      [&](std::size_t block, int) {
+        std::vector<LeafSums>& sums = blocks[block];
+        sums.resize(tree.n_nodes());
+        const std::size_t end = std::min((block + 1) * kRowsPerTask, n);
+        for (std::size_t row = block * kRowsPerTask; row < end; ++row) {
+          LeafSums& leaf = sums[static_cast<std::size_t>(leaves[row])];
+          leaf.gradient += static_cast<double>(first[row]);
+          leaf.hessian += hessian_is_one ? 1.0 : static_cast<double>(second[row]);
+          leaf.weight += weights_.empty() ? 1.0 : static_cast<double>(weights_[row]);
+        }
+      },
+      &cancel);
+  std::vector<LeafSums> total(tree.n_nodes());
+  for (const std::vector<LeafSums>& block : blocks) {
+    for (std::size_t node = 0; node < total.size(); ++node) {
+      total[node].gradient += block[node].gradient;
+      total[node].hessian += block[node].hessian;
+      total[node].weight += block[node].weight;
+    }
+  }
+  return total;
+}
+
+Tree Booster::refit(const Tree& tree, std::span<const NodeId> leaves, int score, double share,
+                    const std::optional<Loss>& loss, Cancel& cancel) {
+  const bool constant = loss && loss->hessian_is_one() && weights_.empty();
+  const std::vector<LeafSums> sums = sum_nodes(tree, leaves, score, constant, cancel);
+  Tree out = tree;
+  std::vector<std::vector<RowId>> rows_of_leaf(loss && loss->refits_leaves() ? tree.n_nodes() : 0);
+  std::fill(out.n_samples.begin(), out.n_samples.end(), 0);
+  for (std::size_t row = 0; row < leaves.size(); ++row) {
+    const auto leaf = static_cast<std::size_t>(leaves[row]);
+    ++out.n_samples[leaf];
+    if (!rows_of_leaf.empty()) rows_of_leaf[leaf].push_back(static_cast<RowId>(row));
+  }
+  // Children come after their parents, so the walk is backwards.
+  for (std::size_t node = tree.n_nodes(); node-- > 0;) {
+    if (tree.first_child[node] == kNoChild) {
+      const bool empty = out.n_samples[node] == 0;
+      const double value = empty                  ? 0.0
+                           : rows_of_leaf.empty() ? newton_value(sums[node], {-kInfinity, kInfinity}, loss)
+                                                  : residual_value(*loss, rows_of_leaf[node], score);
+      out.value[node] = rounded(learning_rate_ * value);
+      out.weight[node] = sums[node].weight;
+      continue;
+    }
+    const auto left = static_cast<std::size_t>(tree.first_child[node]);
+    out.n_samples[node] = out.n_samples[left] + out.n_samples[left + 1];
+    out.weight[node] = out.weight[left] + out.weight[left + 1];
+    const double total = out.weight[left] * out.value[left] + out.weight[left + 1] * out.value[left + 1];
+    out.value[node] = out.weight[node] > 0 ? rounded(total / out.weight[node]) : 0.0;
+  }
+  double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
+  for (std::size_t row = 0; row < leaves.size(); ++row)
+    scores[row] += out.value[static_cast<std::size_t>(leaves[row])];
+  for (double& value : out.value) value *= share;
+  return out;
 }
 
 }  // namespace hornbeam::boost

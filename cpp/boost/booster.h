@@ -39,6 +39,13 @@ class Booster {
                          std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
                          Cancel& cancel);
 
+  // Gives a tree of this table new values: the steps that all rows of each leaf take at the derivatives as
+  // they are, added to the scores. `leaves` names the leaf of each row; the tests stay as they are. The values
+  // of the tree that is returned are multiplied by `share`, a power of two: it is one of several that are
+  // averaged.
+  Tree refit(const Tree& tree, std::span<const NodeId> leaves, int score, double share,
+             const std::optional<Loss>& loss, Cancel& cancel);
+
  private:
   template <class T>
   std::span<T> row_of_scores(Buffer<T>& buffer, int score) {
@@ -52,6 +59,9 @@ class Booster {
   double newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
                       const std::optional<Loss>& loss) const;
   double refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score);
+  double residual_value(const Loss& loss, std::span<const RowId> rows, int score) const;
+  std::vector<LeafSums> sum_nodes(const Tree& tree, std::span<const NodeId> leaves, int score,
+                                  bool hessian_is_one, Cancel& cancel);
   void add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score, std::span<const RowId> rows,
                      Cancel& cancel);
   static void describe_inner_nodes(TreeBuilder& work);

@@ -29,6 +29,7 @@ __all__ = [
     "RowsToPredict",
     "tree_from_arrays",
     "tree_to_arrays",
+    "with_values_times",
 ]
 
 # The arrays that make a tree, by their names in files and pickles.
@@ -89,6 +90,12 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
         gaps=str(arrays.get("gaps", "branch")),
         **flat,
     )
+
+
+def with_values_times(tree: _core.Tree, factor: float, schema: Schema) -> _core.Tree:
+    """Return a tree that says `factor` times as much."""
+    arrays = tree_to_arrays(tree)
+    return tree_from_arrays({**arrays, "value": arrays["value"] * factor}, schema)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,14 +24,18 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
         default="learn",
         help="Missing values: 'learn' sends them where the split gains most, 'error' refuses them.",
     )
-    n_estimators: Annotated[int, Bounds(low=1, high=2**31 - 1)] = option(
-        default=100, help="Most rounds; each adds a tree, or a tree per class.", kw_only=False
+    n_estimators: Annotated[int, Bounds(low=1, high=2**31 - 1)] | Literal["auto"] = option(
+        default="auto",
+        help="Rounds; each adds a tree, or a tree per class, to every member. 'auto' finds out how many by rows "
+        "held out, and chooses what else is 'auto' by the table; with a number, that is 100 rounds' classical "
+        "settings: learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, one member.",
+        kw_only=False,
     )
-    learning_rate: Annotated[float, Bounds(low=0, low_open=True)] = option(
-        default=0.1, help="Factor on the step that each tree takes."
+    learning_rate: Annotated[float, Bounds(low=0, low_open=True)] | Literal["auto"] = option(
+        default="auto", help="Factor on the step that each tree takes; 'auto' goes by the number of rows."
     )
-    max_leaf_nodes: CountFromTwo | None = option(
-        default=31, help="Most leaves of a tree; None sets no limit."
+    max_leaf_nodes: CountFromTwo | Literal["auto"] | None = option(
+        default="auto", help="Most leaves of a tree; None sets no limit."
     )
     max_depth: Count | None = option(
         default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
@@ -40,24 +44,26 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
         default="best_first",
         help="Split the node that gains most first, or level by level; it matters under max_leaf_nodes only.",
     )
-    min_samples_leaf: Count = option(default=20, help="Fewest rows a split may leave in a child.")
+    min_samples_leaf: Count | Literal["auto"] = option(
+        default="auto", help="Fewest rows a split may leave in a child."
+    )
     min_hessian_leaf: NonNegative = option(
         default=1e-3, help="Smallest sum of second derivatives of the loss that a split may leave in a child."
     )
     l1_regularization: NonNegative = option(
         default=0.0, help="Taken off the size of a leaf's gradient before its value is found."
     )
-    l2_regularization: NonNegative = option(
-        default=0.0, help="Added to a leaf's hessian before its value is found."
+    l2_regularization: NonNegative | Literal["auto"] = option(
+        default="auto", help="Added to a leaf's hessian before its value is found."
     )
     min_split_gain: NonNegative = option(
         default=0.0, help="A split must lower the loss, to second order, by more than this."
     )
-    subsample: Share = option(
-        default=1.0, help="Share of the rows that each round is grown on, drawn without replacement."
+    subsample: Share | Literal["auto"] = option(
+        default="auto", help="Share of the rows that each round is grown on, drawn without replacement."
     )
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = option(
-        default=1.0,
+    max_features: Count | Share | Literal["sqrt", "log2", "auto"] | None = option(
+        default="auto",
         help="Features drawn for each split: a number, a share, the square root or the binary logarithm of "
         "all; None takes all.",
     )
@@ -69,10 +75,11 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
         help="Groups of columns that may be tested on one path together, columns not named being one more "
         "group; 'pairwise' allows any two, 'no_interactions' a single one, None all.",
     )
-    categorical_split: Literal["subset", "one_vs_rest"] = option(
-        default="subset",
+    categorical_split: Literal["auto", "subset", "one_vs_rest"] = option(
+        default="auto",
         help="How categories are split: 'subset' sends one set of them left, the others right; 'one_vs_rest' "
-        "singles one out, as one-hot columns would.",
+        "singles one out, as one-hot columns would; 'auto' chooses sets by the target where categories are "
+        "few, and by the mean of the target over other rows where they are many, so that ids do no harm.",
     )
     categorical_smoothing: NonNegative = option(
         default=10.0,
@@ -82,13 +89,19 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     max_bins: Annotated[int, Bounds(low=2, high=255)] = option(
         default=255, help="Most bins per numeric column; columns with fewer distinct values keep them all."
     )
-    early_stopping: bool = option(
-        default=False,
-        help="Stop when the score of validation rows no longer rises, and predict with the best round.",
+    n_members: Annotated[int, Bounds(low=1, high=16)] | Literal["auto"] = option(
+        default="auto",
+        help="Boosted models that are averaged where n_estimators is 'auto', each judged by a part of the rows "
+        "that it has not seen: 1, 2, 4, 8 or 16. 'auto' takes fewer the more rows there are.",
     )
-    validation_fraction: ProperShare = option(default=0.1)
-    n_iter_no_change: Count = option(
-        default=10, help="Rounds without progress after which early stopping ends the fit."
+    early_stopping: bool | Literal["auto"] = option(
+        default="auto",
+        help="Stop when the score of validation rows no longer rises, and predict with the best round; "
+        "'auto' does so where n_estimators is 'auto'.",
+    )
+    validation_fraction: ProperShare | Literal["auto"] = option(default="auto")
+    n_iter_no_change: Count | Literal["auto"] = option(
+        default="auto", help="Rounds without progress after which early stopping ends the fit."
     )
     tol: NonNegative = option(
         default=1e-7, help="A validation score must rise by more than this to count as progress."

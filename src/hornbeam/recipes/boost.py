@@ -73,7 +73,7 @@ class RoundDraws:
     def rows_of(self, number: int) -> npt.NDArray[np.uint32] | None:
         """List the rows of a round in ascending order; None for all."""
         if not self.rows.leaves_rows_out:
-            return None
+            return self.rows.rows
         return np.flatnonzero(self.rows.times(number)).astype(np.uint32)
 
     def features_of(self, number: int) -> npt.NDArray[np.int8] | None:
@@ -192,11 +192,26 @@ class Boosting:
         for number in rounds:
             if watch.before_round(number):
                 break
-            self._find_derivatives()
-            self.trees += self._grow(number)
+            self.trees += self.add_round(number)
             if watch.after_round(number, self.trees):
                 break
         warn_of_refused_thread("the trees were grown")
+
+    def add_round(self, number: int) -> list[_core.Tree]:
+        """Grow the trees of a round and add them to the scores; they are returned, not kept."""
+        self._find_derivatives()
+        return self._grow(number)
+
+    def refit_round(
+        self, trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], share: float
+    ) -> list[_core.Tree]:
+        """Give the trees of a round, in whose leaves the rows are, values from all rows, times `share`."""
+        self._find_derivatives()
+        refitted = [
+            self._booster.refit(tree, np.ascontiguousarray(leaves[:, score]), score, share)
+            for score, tree in enumerate(trees)
+        ]
+        return self._checked(refitted, gains_are_new=False)
 
     def _find_derivatives(self) -> None:
         loss = self.target.loss
@@ -219,22 +234,27 @@ class Boosting:
         rows, features = self._draws.rows_of(number), self._draws.features_of(number)
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
-        trees = self._booster.grow(rows, features, keys)
+        return self._checked(self._booster.grow(rows, features, keys))
+
+    def _checked(self, trees: list[_core.Tree], *, gains_are_new: bool = True) -> list[_core.Tree]:
+        """Return trees of the core in units of the target, if none has run away."""
         if not all(np.isfinite(tree.value).all() for tree in trees):
             _refuse_runaway_scores()
-        return trees if self.target.unit == 1.0 else [self._in_units_of_y(tree) for tree in trees]
-
-    def _in_units_of_y(self, tree: _core.Tree) -> _core.Tree:
         unit = self.target.unit
+        if unit == 1.0:
+            return trees
+        return [self._in_units_of_y(tree, square_of_unit(unit) if gains_are_new else 1.0) for tree in trees]
+
+    def _in_units_of_y(self, tree: _core.Tree, unit_of_gain: float) -> _core.Tree:
         arrays = tree_to_arrays(tree)
         with np.errstate(over="ignore"):  # gains are squares
-            arrays["value"] = arrays["value"] * unit
-            arrays["gain"] = arrays["gain"] * square_of_unit(unit)
+            arrays["value"] = arrays["value"] * self.target.unit
+            arrays["gain"] = arrays["gain"] * unit_of_gain
         if not np.isfinite(arrays["value"]).all():
             _refuse_runaway_scores()
         return tree_from_arrays(arrays, self._encoded.schema)
 
-    def scores(self, rows: slice = slice(None)) -> FloatArray:
+    def scores(self, rows: slice | npt.NDArray[np.uint32] = slice(None)) -> FloatArray:
         """Return the scores of rows of the fit: rows x scores."""
         shift = self.target.shift
         counted = self._booster.scores().T[rows] * self.target.unit

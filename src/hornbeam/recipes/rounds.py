@@ -7,7 +7,7 @@ Each is given a `Round`; what returns True ends the fit, with the trees there ar
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 from hornbeam import _core
@@ -65,10 +65,18 @@ class Round:
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """Stop when so many rounds in a row were not better than the best before by more than `tol`."""
+    """Stop when so many rounds in a row were not better than the best before by more than `tol`.
+
+    `relative` is a tolerance as a share of the score: rounds that gain next to nothing are not waited for.
+    """
 
     n_iter_no_change: int
     tol: float
+    relative: float = 0.0
+
+    def counts_as_progress(self, score: float, best: float) -> bool:
+        """Whether a score is better than the best before by enough to go on."""
+        return score > best + max(self.tol, self.relative * abs(best) if isfinite(best) else 0.0)
 
 
 @dataclass(eq=False)
@@ -130,7 +138,7 @@ class Watch:
         if last > self._best_score:
             self.best_round, self._best_score = self.n_done, last
         # Progress too small to wait for still makes the better model.
-        if self.stopping is not None and last > self._score_to_beat + self.stopping.tol:
+        if self.stopping is not None and self.stopping.counts_as_progress(last, self._score_to_beat):
             self._round_of_progress, self._score_to_beat = self.n_done, last
 
     def _has_stalled(self) -> bool:

@@ -51,6 +51,7 @@ class BoostingScores(TreeModel, BoostingOptions):
     _loss: Loss = fitted()
     _baseline: FloatArray = fitted()
     _key: int = fitted()
+    settings_: dict[str, Any] = fitted()
 
     # --- Predicting --------------------------------------------------------------------------------------
 
@@ -72,7 +73,7 @@ class BoostingScores(TreeModel, BoostingOptions):
         """Yield the scores of rows after each round."""
         rows, n_threads = self._rows(X)
         start = self._start(rows, offset)
-        for scores in self._model.stages(rows, n_threads=n_threads, step=self._loss.n_scores, onto=start):
+        for scores in self._model.stages(rows, n_threads=n_threads, step=self._trees_per_round, onto=start):
             yield scores[:, 0, :]
 
     def _score_sum(self) -> ScoreSum:
@@ -100,16 +101,21 @@ class BoostingScores(TreeModel, BoostingOptions):
         check_is_fitted(self)
         members = np.empty(len(self._model.trees), dtype=object)
         members[:] = [self._member(tree) for tree in self._model.trees]
-        return members.reshape(-1, self._loss.n_scores)
+        return members.reshape(-1, self._trees_per_round)
+
+    @property
+    def _trees_per_round(self) -> int:
+        return int(self.settings_["n_members"]) * self._loss.n_scores
 
     def _member(self, tree: _core.Tree) -> DecisionTreeRegressor:
         member = DecisionTreeRegressor()
         shared = options_of(type(self)).keys() & options_of(DecisionTreeRegressor).keys() - {"random_state"}
-        member.set_params(**{name: getattr(self, name) for name in shared})
+        given = {**self.get_params(deep=False), **self.settings_, "categorical_split": "subset"}
+        member.set_params(**{name: given[name] for name in shared})
         member._model = replace(self._model, trees=(tree,), adds_to=None)
         member._pruning = None
         member.n_outputs_ = 1
-        member.max_features_ = resolve_max_features(self.max_features, self.n_features_in_)
+        member.max_features_ = resolve_max_features(self.settings_["max_features"], self.n_features_in_)
         for name in ("n_features_in_", "feature_names_in_", "_missing_seen"):
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))

@@ -1,0 +1,119 @@
+"""What "auto" stands for in gradient boosting, once the table is known.
+
+A fit is automatic where `n_estimators` is "auto": rows that are held out say how many rounds there are, and
+what else is "auto" goes by the size of the table. The values come from comparisons on many tables
+(docs/decisions/36-automatic-boosting.md). Where `n_estimators` is a number, what is "auto" has the classical
+value: those of LightGBM and of hornbeam 0.1, which benchmarks and textbooks name.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hornbeam.params import BoostingOptions
+from hornbeam.recipes.rounds import EarlyStopping
+
+__all__ = ["BoostingPlan", "is_automatic", "plan_boosting"]
+
+
+@dataclass(frozen=True)
+class BoostingPlan:
+    """The settings of a fit, all of them settled."""
+
+    n_estimators: int
+    learning_rate: float
+    max_leaf_nodes: int | None
+    min_samples_leaf: int
+    l2_regularization: float
+    subsample: float
+    max_features: float | Literal["sqrt", "log2"] | None
+    n_members: int
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    least_progress: float
+
+    def stopping(self, tol: float) -> EarlyStopping | None:
+        """When to end the rounds early, if at all."""
+        if not self.early_stopping:
+            return None
+        return EarlyStopping(self.n_iter_no_change, tol, self.least_progress)
+
+    @property
+    def in_words(self) -> str:
+        """What was chosen, for the title of the progress bar."""
+        leaves = "any number of" if self.max_leaf_nodes is None else self.max_leaf_nodes
+        members = f"{self.n_members} members" if self.n_members > 1 else "1 member"
+        return f" ({members}, learning_rate {self.learning_rate:.3g}, {leaves} leaves)"
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The settings as a user may read them, and give them to another fit."""
+        return asdict(self)
+
+
+CLASSICAL = BoostingPlan(
+    n_estimators=100,
+    learning_rate=0.1,
+    max_leaf_nodes=31,
+    min_samples_leaf=20,
+    l2_regularization=0.0,
+    subsample=1.0,
+    max_features=1.0,
+    n_members=1,
+    early_stopping=False,
+    validation_fraction=0.1,
+    n_iter_no_change=10,
+    least_progress=0.0,
+)
+
+_FEWEST_ROWS = 16  # with fewer there is nothing to be learned from rows that are held out
+# Up to so many rows x columns x scores there are so many members: several cost little on small tables, and
+# help most there.
+_MEMBERS = ((600_000, 8), (3_000_000, 4))
+
+
+def plan_boosting(
+    options: BoostingOptions, *, n_rows: int, n_answers: int, given_validation: bool
+) -> BoostingPlan:
+    """Settle the options of a fit on so many rows; `n_answers` is the number of columns times scores."""
+    automatic = is_automatic(options) and n_rows >= _FEWEST_ROWS
+    n_members = 1 if given_validation else _n_members(n_rows * n_answers)
+    chosen = _automatic(n_rows, n_members) if automatic else CLASSICAL
+    given = {name: getattr(options, name, "auto") for name in asdict(chosen)}
+    plan = BoostingPlan(**{**asdict(chosen), **{k: v for k, v in given.items() if v != "auto"}})
+    if plan.n_members & (plan.n_members - 1):
+        raise ValueError(f"n_members is {plan.n_members}; it must be 1, 2, 4, 8, 16 or 'auto'.")
+    if plan.n_members > 1 and not automatic:
+        raise ValueError(
+            f"n_members={plan.n_members} goes with n_estimators='auto': members are judged by rows that they "
+            "have not seen, to find the number of rounds. Leave one of the two out."
+        )
+    return plan
+
+
+def is_automatic(options: BoostingOptions) -> bool:
+    """Whether the fit finds its own number of rounds."""
+    return options.n_estimators == "auto" and options.early_stopping is not False and not options.warm_start
+
+
+def _automatic(n_rows: int, n_members: int) -> BoostingPlan:
+    return BoostingPlan(
+        n_estimators=2_000,
+        learning_rate=float(np.clip(0.1 * (n_rows / 2_000) ** 0.25, 0.08, 0.1)),
+        max_leaf_nodes=16,
+        min_samples_leaf=5,
+        l2_regularization=1.0,
+        subsample=0.8,
+        max_features=0.6,
+        n_members=n_members,
+        early_stopping=True,
+        validation_fraction=0.2,
+        n_iter_no_change=50,
+        least_progress=1e-3,
+    )
+
+
+def _n_members(work: int) -> int:
+    return next((members for most, members in _MEMBERS if work <= most), 1)

@@ -1,0 +1,118 @@
+"""Boosting that finds its own length: members side by side, each judged by rows it has not seen.
+
+Every round adds a tree to each member. Member k grows on all rows but those of part k, so each row has a
+member that knows nothing of it, and the score of a round is that of all rows, each answered by that member:
+cross-validation while the trees grow. When it no longer rises, the rounds end. The trees up to the best round
+then get new values from all rows (their tests stay), and the model is the mean of the members: the sum of all
+their trees, with values divided by the number of members. That is a power of two, so nothing is rounded.
+
+With one member, part 0 is set aside, and everything else is the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.model import EncodedRows, Ensemble
+from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
+from hornbeam.recipes.rounds import Watch
+
+__all__ = ["Member", "MemberBoosting"]
+
+FloatArray = npt.NDArray[np.float64]
+RowArray = npt.NDArray[np.uint32]
+
+# Leaves are found for several trees at once, since rows are then read once for all of them; not for more
+# than these, or more rows times trees, which take memory.
+_TREES_AT_ONCE = 32
+_LEAVES_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """The rows that a member grows on, those it is judged by, and what its rounds draw."""
+
+    grown_on: RowArray
+    judged_by: RowArray
+    draws: RoundDraws
+
+
+class MemberBoosting:
+    """The members of a boosting fit at work; `trees` are theirs, round by round, member after member."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        target: BoostTarget,
+        settings: BoostSettings,
+        members: Sequence[Member],
+        *,
+        n_threads: int,
+    ) -> None:
+        self.trees: list[_core.Tree] = []
+        self.target = target
+        self._encoded = encoded
+        self._settings = settings
+        self._plans = members
+        self._n_threads = n_threads
+        self.members = [
+            Boosting(encoded, target, settings, member.draws, n_threads=n_threads) for member in members
+        ]
+
+    @property
+    def trees_per_round(self) -> int:
+        """How many trees a round adds."""
+        return len(self.members) * self.target.loss.n_scores
+
+    @cached_property
+    def judged_rows(self) -> RowArray:
+        """The rows that a member has not seen, ascending."""
+        return np.sort(np.concatenate([member.judged_by for member in self._plans]))
+
+    def unseen_scores(self) -> FloatArray:
+        """Return the scores of these rows, each by the member that has not seen it: rows x scores."""
+        scores = np.empty((self._encoded.n_rows, self.target.loss.n_scores))
+        for member, rows in zip(self.members, self._plans, strict=True):
+            scores[rows.judged_by] = member.scores(rows.judged_by)
+        return scores[self.judged_rows]
+
+    def run(self, rounds: range, watch: Watch) -> None:
+        """Add trees to all members, round by round, until there are enough or somebody says so."""
+        for number in rounds:
+            if watch.before_round(number):
+                break
+            for member in self.members:
+                self.trees += member.add_round(number)
+            if watch.after_round(number, self.trees):
+                break
+
+    def refitted(self, n_rounds: int) -> list[_core.Tree]:
+        """Give the trees of the first rounds values from all rows, divided by the number of members."""
+        share = 1.0 / len(self.members)
+        by_member = [
+            list(self._refitted_member(number, n_rounds, share)) for number in range(len(self.members))
+        ]
+        return [tree for round_of_all in zip(*by_member, strict=True) for trees in round_of_all for tree in trees]
+
+    def _refitted_member(self, number: int, n_rounds: int, share: float) -> Iterator[list[_core.Tree]]:
+        whole = Boosting(
+            self._encoded, self.target, self._settings, self._plans[number].draws, n_threads=self._n_threads
+        )
+        n_scores, step = self.target.loss.n_scores, self.trees_per_round
+        begin = number * n_scores
+        rounds = [self.trees[r * step + begin : r * step + begin + n_scores] for r in range(n_rounds)]
+        rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
+        trees_at_once = min(_TREES_AT_ONCE, _LEAVES_AT_ONCE // rows.n_rows)
+        rounds_at_once = max(1, trees_at_once // n_scores)
+        for first in range(0, n_rounds, rounds_at_once):
+            some = rounds[first : first + rounds_at_once]
+            trees = tuple(tree for trees in some for tree in trees)
+            leaves = Ensemble(trees, self._encoded.schema).leaves(rows, n_threads=self._n_threads)
+            for position, of_round in enumerate(some):
+                columns = slice(position * n_scores, (position + 1) * n_scores)
+                yield whole.refit_round(of_round, leaves[:, columns], share)

@@ -1,0 +1,204 @@
+"""Columns of many categories as numbers: what rows of the same category have to say about the target.
+
+A set of categories that is chosen by the target finds something to say about every id and every name. So a
+column of many categories is grown on as numbers instead: the mean of the target over rows of the same
+category, and the number of these rows. The mean is cross-fitted: rows are dealt out to parts, and a row's number
+comes from the other parts, so its own target is not in it. A category that has one row only gets the mean of
+all: an id says nothing (docs/decisions/38-many-categories.md has what else was tried).
+
+Whoever uses the tree knows nothing of this. The mean of a category over all rows is a number per category, so
+a threshold on it is a set of categories: `restored` writes it as such, a test on the user's own column.
+Categories that were never seen go where the mean of all goes, unless the column had gaps: then with these.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.table import Column, Schema, SparseColumn, Table
+from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.model import tree_from_arrays, tree_to_arrays
+
+__all__ = ["CategoryMeans"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_PARTS = 5
+_PRIOR_ROWS = 1.0  # the mean of all rows counts as much as so many rows of the category
+_MOST_CLASSES = 10  # that have a mean of their own; the most frequent ones
+_NO_THRESHOLD = -2.0
+_NO_TABLE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class _Statistic:
+    """A number for each row of the fit, and one for each category, the last being that of missing values."""
+
+    source: int
+    of_rows: FloatArray
+    of_categories: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryMeans:
+    """The table that trees are grown on, and the way back from its columns to those of the user.
+
+    `sources` has, for each column of `table`, the user's column that it comes from; those from `n_plain` on
+    are statistics.
+    """
+
+    table: Table
+    given: Schema
+    sources: IntArray
+    n_plain: int
+    statistics: tuple[_Statistic, ...]
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        target: ClassTarget | RegressionTarget,
+        weights: FloatArray | None,
+        *,
+        more_than: int,
+        key: int,
+    ) -> "CategoryMeans | None":
+        """Replace the columns of more categories than `more_than`; None if there are none."""
+        many = [
+            j for j, c in enumerate(table.columns) if c.kind == "categorical" and len(c.categories or ()) > more_than
+        ]
+        if not many:
+            return None
+        outcomes = _outcomes(target)
+        parts = np.random.Generator(np.random.Philox(key=key)).permutation(table.n_rows) % _PARTS
+        statistics = [s for j in many for s in _statistics(j, table.columns[j], outcomes, weights, parts)]
+        kept = [j for j in range(len(table.columns)) if j not in many]
+        names = _new_names(table, len(statistics))
+        columns = [table.columns[j] for j in kept]
+        columns += [Column(name, "numeric", s.of_rows) for name, s in zip(names, statistics, strict=True)]
+        grown = replace(
+            table,
+            columns=tuple(columns),
+            feature_names=None if table.feature_names is None else [column.name for column in columns],
+            encodings=None,
+            origin=None,
+        )
+        sources = np.array([*kept, *(s.source for s in statistics)], dtype=np.int64)
+        return cls(grown, table.schema, sources, len(kept), tuple(statistics))
+
+    def of_features(self, by_feature: tuple[int, ...]) -> tuple[int, ...]:
+        """Spell a number for each of the user's columns out for the columns of the table."""
+        return tuple(by_feature[source] for source in self.sources) if by_feature else ()
+
+    def of_groups(self, groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+        """Spell groups of the user's columns out as groups of the table's."""
+        return tuple(
+            tuple(j for j, source in enumerate(self.sources.tolist()) if source in group) for group in groups
+        )
+
+    def with_gaps(self, table: Table, seen: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Tell of each of the user's columns whether rows lack it, given that of the grown table's."""
+        gaps = [False] * len(self.given.names)
+        for source, has_gaps in zip(self.sources[: self.n_plain].tolist(), seen, strict=False):
+            gaps[source] = has_gaps
+        for statistic in self.statistics:
+            gaps[statistic.source] = table.columns[statistic.source].first_missing_row() is not None
+        return tuple(gaps)
+
+    def restored(self, tree: _core.Tree) -> _core.Tree:
+        """Write a tree in the user's columns: thresholds on statistics become sets of categories."""
+        arrays = tree_to_arrays(tree)
+        feature = arrays["feature"].copy()
+        inner = np.flatnonzero(feature >= 0)
+        arrays["feature"] = feature.copy()
+        arrays["feature"][inner] = self.sources[feature[inner]]
+        if (feature >= self.n_plain).any():
+            self._write_sets(arrays, feature)
+        return tree_from_arrays(arrays, self.given)
+
+    def _write_sets(self, arrays: dict[str, Any], feature: npt.NDArray[Any]) -> None:
+        words: list[npt.NDArray[np.uint32]] = []
+        begins = np.full(len(feature), _NO_TABLE, dtype=arrays["category_begin"].dtype)
+        next_word = 0
+        for node in np.flatnonzero((arrays["category_begin"] >= 0) | (feature >= self.n_plain)).tolist():
+            if feature[node] < self.n_plain:
+                begin = arrays["category_begin"][node]
+                n_categories = len(self.given.categories[arrays["feature"][node]] or ())
+                table = arrays["category_words"][begin : begin + -(-n_categories // 32)]
+            else:
+                right = self.statistics[feature[node] - self.n_plain].of_categories > arrays["threshold"][node]
+                table = _packed(right[:-1])
+                arrays["missing_branch"][node] = int(right[-1])
+                arrays["threshold"][node] = _NO_THRESHOLD
+            begins[node] = next_word
+            next_word += len(table)
+            words.append(table)
+        arrays["category_begin"] = begins
+        arrays["category_words"] = np.concatenate(words) if words else arrays["category_words"][:0]
+
+
+def _packed(bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:
+    padded = np.zeros(-(-len(bits) // 32) * 32, dtype=np.bool_)
+    padded[: len(bits)] = bits
+    return np.packbits(padded, bitorder="little").view("<u4").astype(np.uint32)
+
+
+def _new_names(table: Table, n_wanted: int) -> list[str]:
+    """Invent names for columns that nobody sees, unlike all that are there."""
+    taken = {column.name for column in table.columns}
+    names: list[str] = []
+    number = 0
+    while len(names) < n_wanted:
+        name = f"statistic {number}"
+        names += [name] if name not in taken else []
+        number += 1
+    return names
+
+
+def _outcomes(target: ClassTarget | RegressionTarget) -> FloatArray:
+    """Return what is averaged: the target, or whether a row is of a class, for each class; rows x outcomes."""
+    if isinstance(target, RegressionTarget):
+        return target.values[:, :1]
+    codes, n_classes = target.codes[:, 0], len(target.classes[0])
+    if n_classes <= 2:
+        return (codes == n_classes - 1).astype(np.float64)[:, np.newaxis]
+    frequent = np.argsort(-np.bincount(codes, minlength=n_classes), kind="stable")[:_MOST_CLASSES]
+    return (codes[:, np.newaxis] == np.sort(frequent)).astype(np.float64)
+
+
+def _statistics(
+    source: int, column: Column, outcomes: FloatArray, weights: FloatArray | None, parts: IntArray
+) -> Iterator[_Statistic]:
+    """Make the statistics of one column: a mean for each outcome, and the number of rows."""
+    assert not isinstance(column.values, SparseColumn)  # categories never are
+    n_categories = len(column.categories or ())
+    codes = np.where(column.values < 0, n_categories, column.values).astype(np.int64)
+    mass = np.ones(len(codes)) if weights is None else weights / weights.mean()
+    counts = np.bincount(codes, weights=mass, minlength=n_categories + 1)
+    sizes = _of_others(codes, mass, parts)
+    for outcome in outcomes.T:
+        prior = float(np.average(outcome, weights=weights))
+        # Differences from the mean keep all digits where targets are far from 0.
+        rest = (outcome - prior) * mass
+        totals = np.bincount(codes, weights=rest, minlength=n_categories + 1)
+        yield _Statistic(
+            source,
+            prior + _of_others(codes, rest, parts) / (sizes + _PRIOR_ROWS),
+            prior + totals / (counts + _PRIOR_ROWS),
+        )
+    yield _Statistic(source, counts[codes], np.append(counts[:-1], counts[-1]))
+
+
+def _of_others(codes: IntArray, values: FloatArray, parts: IntArray) -> FloatArray:
+    """Add up, for each row, the values of the rows of its category that are in other parts."""
+    n_categories = int(codes.max()) + 1
+    by_part = np.bincount(parts * n_categories + codes, weights=values, minlength=_PARTS * n_categories)
+    by_part = by_part.reshape(_PARTS, n_categories)
+    # Added up part by part, not as a total less the own part: a category of one part then gets exactly 0.
+    others = np.array([np.delete(by_part, part, axis=0).sum(axis=0) for part in range(_PARTS)])
+    return others[parts, codes]
