@@ -336,6 +336,11 @@ class Booster:
         Grows the trees of a round, one per score, and adds them to the scores of all rows.
         """
 
+    def refit(self, tree: Tree, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: int, share: float) -> Tree:
+        """
+        Gives a tree the values that all rows of its leaves ask for, and adds them to the scores.
+        """
+
 class NeighborIndex:
     """Points, ready to be searched for neighbours."""
 

@@ -26,9 +26,9 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     )
     n_estimators: Annotated[int, Bounds(low=1, high=2**31 - 1)] | Literal["auto"] = option(
         default="auto",
-        help="Rounds; each adds a tree, or a tree per class, to every member. 'auto' finds out how many by rows "
-        "held out, and chooses what else is 'auto' by the table; with a number, that is 100 rounds' classical "
-        "settings: learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, one member.",
+        help="Rounds; each adds a tree, or a tree per class, to every member. 'auto' finds out how many by "
+        "rows held out, and chooses what else is 'auto' by the table; with a number, what else is 'auto' has "
+        "its classical value: learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, one member.",
         kw_only=False,
     )
     learning_rate: Annotated[float, Bounds(low=0, low_open=True)] | Literal["auto"] = option(
@@ -91,15 +91,15 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     )
     n_members: Annotated[int, Bounds(low=1, high=16)] | Literal["auto"] = option(
         default="auto",
-        help="Boosted models that are averaged where n_estimators is 'auto', each judged by a part of the rows "
-        "that it has not seen: 1, 2, 4, 8 or 16. 'auto' takes fewer the more rows there are.",
+        help="Boosted models that are averaged where n_estimators is 'auto', each judged by a part of the "
+        "rows that it has not seen: 1, 2, 4, 8 or 16. 'auto' takes fewer the larger the table is.",
     )
     early_stopping: bool | Literal["auto"] = option(
         default="auto",
         help="Stop when the score of validation rows no longer rises, and predict with the best round; "
         "'auto' does so where n_estimators is 'auto'.",
     )
-    validation_fraction: ProperShare | Literal["auto"] = option(default="auto")
+    validation_fraction: ProperShare = option(default=0.1)
     n_iter_no_change: Count | Literal["auto"] = option(
         default="auto", help="Rounds without progress after which early stopping ends the fit."
     )

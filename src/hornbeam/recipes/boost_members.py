@@ -97,7 +97,9 @@ class MemberBoosting:
         by_member = [
             list(self._refitted_member(number, n_rounds, share)) for number in range(len(self.members))
         ]
-        return [tree for round_of_all in zip(*by_member, strict=True) for trees in round_of_all for tree in trees]
+        return [
+            tree for round_of_all in zip(*by_member, strict=True) for trees in round_of_all for tree in trees
+        ]
 
     def _refitted_member(self, number: int, n_rounds: int, share: float) -> Iterator[list[_core.Tree]]:
         whole = Boosting(

@@ -2,16 +2,16 @@
 
 A set of categories that is chosen by the target finds something to say about every id and every name. So a
 column of many categories is grown on as numbers instead: the mean of the target over rows of the same
-category, and the number of these rows. The mean is cross-fitted: rows are dealt out to parts, and a row's number
-comes from the other parts, so its own target is not in it. A category that has one row only gets the mean of
-all: an id says nothing (docs/decisions/38-many-categories.md has what else was tried).
+category, and the number of these rows. The mean is cross-fitted: rows are dealt out to parts, and a row's
+number comes from the other parts, so its own target is not in it. A category that has one row only gets the
+mean of all: an id says nothing (docs/decisions/35-many-categories.md has what else was tried).
 
 Whoever uses the tree knows nothing of this. The mean of a category over all rows is a number per category, so
 a threshold on it is a set of categories: `restored` writes it as such, a test on the user's own column.
 Categories that were never seen go where the mean of all goes, unless the column had gaps: then with these.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,16 +23,26 @@ from hornbeam.data.table import Column, Schema, SparseColumn, Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import tree_from_arrays, tree_to_arrays
 
-__all__ = ["CategoryMeans"]
+__all__ = ["CategoryMeans", "columns_of_many"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_MOST_CATEGORIES = 30  # of a column that is split by sets chosen by the target
 _PARTS = 5
 _PRIOR_ROWS = 1.0  # the mean of all rows counts as much as so many rows of the category
 _MOST_CLASSES = 10  # that have a mean of their own; the most frequent ones
 _NO_THRESHOLD = -2.0
 _NO_TABLE = -1
+
+
+def columns_of_many(table: Table) -> list[int]:
+    """Find the categorical columns that sets of categories could make too much of."""
+    return [
+        number
+        for number, column in enumerate(table.columns)
+        if column.kind == "categorical" and len(column.categories or ()) > _MOST_CATEGORIES
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +74,11 @@ class CategoryMeans:
         table: Table,
         target: ClassTarget | RegressionTarget,
         weights: FloatArray | None,
+        many: Sequence[int],
         *,
-        more_than: int,
         key: int,
-    ) -> "CategoryMeans | None":
-        """Replace the columns of more categories than `more_than`; None if there are none."""
-        many = [
-            j for j, c in enumerate(table.columns) if c.kind == "categorical" and len(c.categories or ()) > more_than
-        ]
-        if not many:
-            return None
+    ) -> "CategoryMeans":
+        """Replace the columns of the numbers `many`, which are categorical."""
         outcomes = _outcomes(target)
         parts = np.random.Generator(np.random.Philox(key=key)).permutation(table.n_rows) % _PARTS
         statistics = [s for j in many for s in _statistics(j, table.columns[j], outcomes, weights, parts)]
@@ -131,7 +136,9 @@ class CategoryMeans:
                 n_categories = len(self.given.categories[arrays["feature"][node]] or ())
                 table = arrays["category_words"][begin : begin + -(-n_categories // 32)]
             else:
-                right = self.statistics[feature[node] - self.n_plain].of_categories > arrays["threshold"][node]
+                right = (
+                    self.statistics[feature[node] - self.n_plain].of_categories > arrays["threshold"][node]
+                )
                 table = _packed(right[:-1])
                 arrays["missing_branch"][node] = int(right[-1])
                 arrays["threshold"][node] = _NO_THRESHOLD
@@ -161,14 +168,14 @@ def _new_names(table: Table, n_wanted: int) -> list[str]:
 
 
 def _outcomes(target: ClassTarget | RegressionTarget) -> FloatArray:
-    """Return what is averaged: the target, or whether a row is of a class, for each class; rows x outcomes."""
+    """Return what is averaged, rows x outcomes: the target, or for each class whether a row is of it."""
     if isinstance(target, RegressionTarget):
-        return target.values[:, :1]
+        return np.array(target.values[:, :1], dtype=np.float64)
     codes, n_classes = target.codes[:, 0], len(target.classes[0])
     if n_classes <= 2:
-        return (codes == n_classes - 1).astype(np.float64)[:, np.newaxis]
+        return np.array(codes[:, np.newaxis] == n_classes - 1, dtype=np.float64)
     frequent = np.argsort(-np.bincount(codes, minlength=n_classes), kind="stable")[:_MOST_CLASSES]
-    return (codes[:, np.newaxis] == np.sort(frequent)).astype(np.float64)
+    return np.array(codes[:, np.newaxis] == np.sort(frequent), dtype=np.float64)
 
 
 def _statistics(
@@ -179,7 +186,7 @@ def _statistics(
     n_categories = len(column.categories or ())
     codes = np.where(column.values < 0, n_categories, column.values).astype(np.int64)
     mass = np.ones(len(codes)) if weights is None else weights / weights.mean()
-    counts = np.bincount(codes, weights=mass, minlength=n_categories + 1)
+    counts: FloatArray = np.bincount(codes, weights=mass, minlength=n_categories + 1).astype(np.float64)
     sizes = _of_others(codes, mass, parts)
     for outcome in outcomes.T:
         prior = float(np.average(outcome, weights=weights))
@@ -191,7 +198,7 @@ def _statistics(
             prior + _of_others(codes, rest, parts) / (sizes + _PRIOR_ROWS),
             prior + totals / (counts + _PRIOR_ROWS),
         )
-    yield _Statistic(source, counts[codes], np.append(counts[:-1], counts[-1]))
+    yield _Statistic(source, counts[codes], counts)
 
 
 def _of_others(codes: IntArray, values: FloatArray, parts: IntArray) -> FloatArray:

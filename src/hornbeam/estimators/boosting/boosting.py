@@ -11,9 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.data.target import ClassTarget, class_weights, read_classes, read_numbers, read_offset
+from hornbeam.data.target import (
+    ClassTarget,
+    class_weights,
+    read_classes,
+    read_groups,
+    read_numbers,
+    read_offset,
+)
 from hornbeam.data.weights import multiplied, unequal
-from hornbeam.estimators.boosting.rounds import BoostingFit, BoostingRounds
+from hornbeam.estimators.boosting.begun import BoostingData, BoostingFit
+from hornbeam.estimators.boosting.rounds import BoostingRounds
 from hornbeam.estimators.boosting.rows import BoostingRows, Target
 from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
 from hornbeam.estimators.validation import Validation
@@ -40,7 +48,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
     n_classes_ : int
         How many there are.
     estimators_ : array of DecisionTreeRegressor
-        The members, rounds x scores: trees of steps of the score.
+        The trees, rounds x (members x scores): steps of the score.
+    settings_ : dict
+        The settings that the fit has used, with what "auto" stood for.
     n_iter_ : int
         Rounds that were run.
     best_iteration_ : int
@@ -66,14 +76,15 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         y_val: Any = None,
         sample_weight_val: Any = None,
         offset_val: Any = None,
+        groups: Any = None,
         callbacks: Sequence[Any] | None = None,
     ) -> Self:
         """Boost on rows X with labels y.
 
         `offset` is what is known of each row's score beforehand: the rounds start from it, and predictions
-        take it again. Validation rows are X_val and y_val or, with `early_stopping`, a share of the rows.
-        `callbacks` are called between rounds (`hornbeam.recipes.rounds`); so are those of `set_callbacks`,
-        scikit-learn's own kind.
+        take it again. Rows to judge rounds by are X_val and y_val or, with `early_stopping`, rows of X; those
+        of equal `groups` are then never divided. `callbacks` are called between rounds
+        (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own kind.
         """
         training = self._begin_fit(X, sample_weight)
         target = read_classes(
@@ -87,11 +98,13 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         weights = unequal(multiplied(training.weights, factors))
         loss = self._loss_of(len(target.classes[0]))
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
-        given = BoostingRows(training.table, target, weights, known, X)
+        together = None if groups is None else read_groups(groups, training.n_rows_given, rows=training.rows)
+        given = BoostingRows(training.table, target, weights, known, X, together)
         validation = Validation(X_val, y_val, sample_weight_val)
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
-            self._fit_rounds(given, loss, validation, offset_val, [*own, *more_callbacks])
+            data = BoostingData(given, loss, validation, offset_val)
+            self._fit_rounds(data, [*own, *more_callbacks])
         return self
 
     def _loss_of(self, n_classes: int) -> Loss:
@@ -173,7 +186,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
     Attributes
     ----------
     estimators_ : array of DecisionTreeRegressor
-        The members, rounds x 1: trees of steps of the score.
+        The trees, rounds x members: steps of the score.
+    settings_ : dict
+        The settings that the fit has used, with what "auto" stood for.
     n_iter_ : int
         Rounds that were run.
     best_iteration_ : int
@@ -196,14 +211,16 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         y_val: Any = None,
         sample_weight_val: Any = None,
         offset_val: Any = None,
+        groups: Any = None,
         callbacks: Sequence[Any] | None = None,
     ) -> Self:
         """Boost on rows X with targets y.
 
         `offset` is what is known of each row's score beforehand, for example the logarithm of an exposure:
-        the rounds start from it, and predictions take it again. Validation rows are X_val and y_val or, with
-        `early_stopping`, a share of the rows. `callbacks` are called between rounds
-        (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own kind.
+        the rounds start from it, and predictions take it again. Rows to judge rounds by are X_val and y_val
+        or, with `early_stopping`, rows of X; those of equal `groups` are then never divided. `callbacks` are
+        called between rounds (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own
+        kind.
         """
         training = self._begin_fit(X, sample_weight)
         target = read_numbers(
@@ -215,11 +232,13 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         )
         loss = self._loss_of()
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
-        given = BoostingRows(training.table, target, unequal(training.weights), known, X)
+        together = None if groups is None else read_groups(groups, training.n_rows_given, rows=training.rows)
+        given = BoostingRows(training.table, target, unequal(training.weights), known, X, together)
         validation = Validation(X_val, y_val, sample_weight_val)
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
-            self._fit_rounds(given, loss, validation, offset_val, [*own, *more_callbacks])
+            data = BoostingData(given, loss, validation, offset_val)
+            self._fit_rounds(data, [*own, *more_callbacks])
         return self
 
     def _loss_of(self) -> Loss:

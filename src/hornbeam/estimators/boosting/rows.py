@@ -25,6 +25,7 @@ class BoostingRows:
     weights: FloatArray | None
     offset: FloatArray | None
     given_rows: Any  # as the user gave it: all rows, of which the table may have some
+    groups: npt.NDArray[np.int32] | None = None  # rows of one group are never divided
 
     @property
     def y(self) -> FloatArray:
@@ -40,6 +41,7 @@ class BoostingRows:
             weights=None if self.weights is None else self.weights[rows],
             offset=None if self.offset is None else self.offset[rows],
             given_rows=self.given_rows,
+            groups=None if self.groups is None else self.groups[rows],
         )
 
     def in_own_container(self) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from hornbeam.params import BoostingOptions
 from hornbeam.recipes.rounds import EarlyStopping
 
-__all__ = ["BoostingPlan", "is_automatic", "plan_boosting"]
+__all__ = ["BoostingPlan", "plan_boosting"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class BoostingPlan:
     validation_fraction: float
     n_iter_no_change: int
     least_progress: float
+    has_members: bool
 
     def stopping(self, tol: float) -> EarlyStopping | None:
         """When to end the rounds early, if at all."""
@@ -43,6 +44,8 @@ class BoostingPlan:
     @property
     def in_words(self) -> str:
         """What was chosen, for the title of the progress bar."""
+        if not self.has_members:
+            return ""
         leaves = "any number of" if self.max_leaf_nodes is None else self.max_leaf_nodes
         members = f"{self.n_members} members" if self.n_members > 1 else "1 member"
         return f" ({members}, learning_rate {self.learning_rate:.3g}, {leaves} leaves)"
@@ -50,7 +53,8 @@ class BoostingPlan:
     @property
     def public(self) -> dict[str, Any]:
         """The settings as a user may read them, and give them to another fit."""
-        return asdict(self)
+        hidden = ("least_progress", "has_members")
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
 
 CLASSICAL = BoostingPlan(
@@ -66,6 +70,7 @@ CLASSICAL = BoostingPlan(
     validation_fraction=0.1,
     n_iter_no_change=10,
     least_progress=0.0,
+    has_members=False,
 )
 
 _FEWEST_ROWS = 16  # with fewer there is nothing to be learned from rows that are held out
@@ -75,30 +80,34 @@ _MEMBERS = ((600_000, 8), (3_000_000, 4))
 
 
 def plan_boosting(
-    options: BoostingOptions, *, n_rows: int, n_answers: int, given_validation: bool
+    options: BoostingOptions, *, n_rows: int, n_answers: int, given_validation: bool, can_judge: bool
 ) -> BoostingPlan:
-    """Settle the options of a fit on so many rows; `n_answers` is the number of columns times scores."""
-    automatic = is_automatic(options) and n_rows >= _FEWEST_ROWS
+    """Settle the options of a fit on so many rows.
+
+    `n_answers` is the number of columns times scores; `can_judge` is False where nothing can say how good a
+    round is.
+    """
+    automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
     n_members = 1 if given_validation else _n_members(n_rows * n_answers)
-    chosen = _automatic(n_rows, n_members) if automatic else CLASSICAL
+    chosen = _automatic(n_rows, n_members, has_members=not given_validation) if automatic else CLASSICAL
     given = {name: getattr(options, name, "auto") for name in asdict(chosen)}
     plan = BoostingPlan(**{**asdict(chosen), **{k: v for k, v in given.items() if v != "auto"}})
     if plan.n_members & (plan.n_members - 1):
         raise ValueError(f"n_members is {plan.n_members}; it must be 1, 2, 4, 8, 16 or 'auto'.")
-    if plan.n_members > 1 and not automatic:
+    if plan.n_members > 1 and not plan.has_members:
         raise ValueError(
-            f"n_members={plan.n_members} goes with n_estimators='auto': members are judged by rows that they "
-            "have not seen, to find the number of rounds. Leave one of the two out."
+            f"n_members={plan.n_members} goes with n_estimators='auto' and without X_val: members are judged "
+            "by rows of X that they have not seen, to find the number of rounds. Leave one of the two out."
         )
     return plan
 
 
-def is_automatic(options: BoostingOptions) -> bool:
+def _is_automatic(options: BoostingOptions) -> bool:
     """Whether the fit finds its own number of rounds."""
     return options.n_estimators == "auto" and options.early_stopping is not False and not options.warm_start
 
 
-def _automatic(n_rows: int, n_members: int) -> BoostingPlan:
+def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPlan:
     return BoostingPlan(
         n_estimators=2_000,
         learning_rate=float(np.clip(0.1 * (n_rows / 2_000) ** 0.25, 0.08, 0.1)),
@@ -109,9 +118,10 @@ def _automatic(n_rows: int, n_members: int) -> BoostingPlan:
         max_features=0.6,
         n_members=n_members,
         early_stopping=True,
-        validation_fraction=0.2,
+        validation_fraction=0.1,
         n_iter_no_change=50,
         least_progress=1e-3,
+        has_members=has_members,
     )
 
 

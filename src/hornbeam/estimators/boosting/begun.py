@@ -1,0 +1,78 @@
+"""A fit of gradient boosting: the data that it is given, and the fit under way."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hornbeam import _core
+from hornbeam.data.encode import Encoded
+from hornbeam.data.table import Table
+from hornbeam.estimators.boosting.rows import BoostingRows, Target
+from hornbeam.estimators.boosting.settings import BoostingPlan
+from hornbeam.estimators.validation import Validation
+from hornbeam.model import with_values_times
+from hornbeam.recipes.boost import Boosting, BoostTarget
+from hornbeam.recipes.boost_members import MemberBoosting
+from hornbeam.recipes.category_means import CategoryMeans
+from hornbeam.recipes.losses import Loss
+from hornbeam.recipes.rounds import Watch
+
+__all__ = ["BoostingData", "BoostingFit"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingData:
+    """What a fit is given, read and checked: rows, the loss, and rows to judge by if the user has some."""
+
+    rows: BoostingRows
+    loss: Loss
+    validation: Validation
+    offset_val: Any
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns the user gave."""
+        return len(self.rows.table.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingFit:
+    """A fit that has begun: what is remembered of it besides its trees, and how its rounds are run."""
+
+    table: Table
+    given: Target
+    target: BoostTarget
+    missing_seen: tuple[bool, ...]
+    key: int
+    plan: BoostingPlan
+    encoded: Encoded
+    means: CategoryMeans | None
+    monotonic: bool
+    goes_on: bool
+    boosting: Boosting | MemberBoosting
+    score_training: Callable[[], float] | None = None
+    score_validation: Callable[[Sequence[_core.Tree]], float] | None = None
+
+    @property
+    def trees_per_round(self) -> int:
+        """How many trees a round adds."""
+        return self.plan.n_members * self.target.loss.n_scores
+
+    def restored(self, trees: Sequence[_core.Tree]) -> list[_core.Tree]:
+        """Write trees in the user's columns."""
+        return list(trees) if self.means is None else [self.means.restored(tree) for tree in trees]
+
+    def averaged(self, trees: Sequence[_core.Tree]) -> list[_core.Tree]:
+        """Divide what the trees of the members say by their number, and write them in the user's columns."""
+        share = 1.0 / self.plan.n_members
+        if share < 1:
+            trees = [with_values_times(tree, share, self.encoded.schema) for tree in trees]
+        return self.restored(trees)
+
+    def finished(self, watch: Watch) -> list[_core.Tree]:
+        """Return the trees that the model keeps: up to the best round, with values from all rows."""
+        n_rounds = watch.best_round if self.plan.early_stopping else watch.n_done
+        if isinstance(self.boosting, MemberBoosting) and not self.monotonic:
+            return self.restored(self.boosting.refitted(n_rounds))
+        # Values of all rows need not keep the order that constraints ask for.
+        return self.averaged(self.boosting.trees[: n_rounds * self.trees_per_round])

@@ -1,0 +1,90 @@
+"""How the rounds of gradient boosting are judged: scores of rows, the higher the better.
+
+Rows are those that trees grow on, those that members leave out, or those that the user gives; what they are
+judged by is `scoring`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam import _core
+from hornbeam.data.units import unit_of
+from hornbeam.estimators.boosting.rows import BoostingRows, labels_of
+from hornbeam.estimators.boosting.scores import BoostingScores
+from hornbeam.model import Ensemble
+from hornbeam.recipes.boost import Boosting, BoostTarget, turns
+from hornbeam.recipes.boost_members import MemberBoosting
+from hornbeam.recipes.losses import Loss
+
+__all__ = ["BoostingJudge"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_JUDGED_ROWS = 100_000  # of the training rows; to judge them all would take longer than to learn
+
+
+class BoostingJudge(BoostingScores):
+    """Makes the functions that judge a round."""
+
+    def _judge_training(
+        self, boosting: Boosting, rows: BoostingRows, grown_on: npt.NDArray[np.uint32] | None = None
+    ) -> Callable[[], float]:
+        """Return a function that judges the rows that trees grow on, or some of them if they are many."""
+        numbers = np.arange(rows.table.n_rows, dtype=np.uint32) if grown_on is None else grown_on
+        some = numbers[:: -(-len(numbers) // _MOST_JUDGED_ROWS)]
+        judge = self._judge(boosting.target.loss, rows if len(some) == rows.table.n_rows else rows.take(some))
+        return lambda: judge(boosting.scores(some))
+
+    def _judge_unseen(
+        self, boosting: MemberBoosting, rows: BoostingRows
+    ) -> Callable[[Sequence[_core.Tree]], float]:
+        """Return a function that judges rows by members that have not seen them."""
+        some = boosting.judged_rows
+        judge = self._judge(boosting.target.loss, rows if len(some) == rows.table.n_rows else rows.take(some))
+        return lambda new: judge(boosting.unseen_scores())
+
+    def _judge_validation(
+        self,
+        rows: BoostingRows,
+        target: BoostTarget,
+        restored: Callable[[Sequence[_core.Tree]], list[_core.Tree]],
+        n_threads: int,
+    ) -> Callable[[Sequence[_core.Tree]], float]:
+        """Return a function that adds new trees to the scores of the rows and judges these."""
+        judge = self._judge(target.loss, rows)
+        start = BoostTarget(target.loss, rows.target, None, target.baseline, rows.offset).start
+        scores = np.array(start, order="C")[:, np.newaxis, :]
+
+        def judge_with(new: Sequence[_core.Tree]) -> float:
+            trees = tuple(restored(new))
+            adds_to = turns(len(trees), target.loss.n_scores)
+            model = Ensemble(trees, rows.table.schema, self.unseen, adds_to=adds_to)
+            model.total(rows.table, n_threads=n_threads, onto=scores)
+            return judge(scores[:, 0, :])
+
+        return judge_with
+
+    def _judge(self, loss: Loss, rows: BoostingRows) -> Callable[[FloatArray], float]:
+        """Return a function from scores to how good they are, the higher the better."""
+        y, weights, scoring = rows.y, rows.weights, self.scoring
+        if scoring == "loss":
+            unit = unit_of(y) if loss.is_of_differences else 1.0
+            return lambda scores: -loss.mean(y / unit, scores / unit, weights)
+        truth = labels_of(rows.target)
+        if callable(scoring):
+            own, X = scoring, rows.in_own_container()
+            return lambda scores: float(own(self._recorded(loss, scores, rows.target), X, truth))
+        from sklearn.metrics import get_scorer  # noqa: PLC0415 - slow to import, and seldom needed
+
+        scorer = get_scorer(scoring)
+        options = {} if weights is None else {"sample_weight": weights}
+        stand_in = np.zeros((len(y), 1))  # a scorer by name looks at answers only
+        return lambda scores: float(
+            scorer(self._recorded(loss, scores, rows.target), stand_in, truth, **options)
+        )
+
+    def _recorded(self, loss: Loss, scores: FloatArray, target: Any) -> Any:
+        raise NotImplementedError
