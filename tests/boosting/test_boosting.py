@@ -649,9 +649,9 @@ def test_exponential_loss_with_stumps_tracks_adaboost(seed):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"learning_rate": 0}, "learning_rate must be a finite number > 0; got 0"),
+        ({"learning_rate": 0}, "learning_rate must be 'auto' or a finite number > 0; got 0"),
         ({"learning_rate": float("nan")}, "learning_rate must be"),
-        ({"n_estimators": 10**12}, r"n_estimators must be a whole number in \[1, 2147483647\]"),
+        ({"n_estimators": 10**12}, r"n_estimators must be 'auto' or a whole number in \[1, 2147483647\]"),
         ({"max_depth": -3}, "max_depth must be None or a whole number >= 1; got -3"),
         ({"min_samples_leaf": True}, "min_samples_leaf must be"),
         ({"max_bins": 256}, r"max_bins must be a whole number in \[2, 255\]"),
@@ -672,8 +672,10 @@ def test_parameters_out_of_range(options, words):
     ("cls", "twin"),
     [(BOTH[0], HistGradientBoostingClassifier), (BOTH[1], HistGradientBoostingRegressor)],
 )
-def test_defaults_equal_scikit_learns_but_for_two(cls, twin):
-    ours, theirs = cls().get_params(), twin().get_params()
+def test_with_a_number_of_rounds_the_defaults_are_scikit_learns(cls, twin):
+    X, y = problem()
+    fitted = cls(100).fit(X, y > np.median(y) if cls is BOTH[0] else y)
+    ours, theirs = {**fitted.get_params(), **fitted.settings_}, twin().get_params()
     assert ours["n_estimators"] == theirs.pop("max_iter")
     assert theirs.pop("early_stopping") == "auto"
     assert ours["early_stopping"] is False

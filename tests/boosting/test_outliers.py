@@ -24,7 +24,7 @@ def table(seed):
 
 
 def ours(loss, X, y):
-    return hb.GradientBoostingRegressor(loss=loss).fit(X, y)
+    return hb.GradientBoostingRegressor(n_estimators=100, loss=loss).fit(X, y)
 
 
 def scikit_learns(loss, X, y):
@@ -83,7 +83,7 @@ def test_one_row_in_a_thousand_is_of_the_class():
     score = 1.5 * (X[:, 0] * X[:, 1] + X[:, 2] + np.sin(3 * X[:, 3])) - 9.5
     y = rng.random(len(X)) < 1 / (1 + np.exp(-score))
     training, new = slice(0, 40_000), slice(40_000, None)
-    chances = hb.GradientBoostingClassifier().fit(X[training], y[training]).predict_proba(X[new])
+    chances = hb.GradientBoostingClassifier(100).fit(X[training], y[training]).predict_proba(X[new])
     with threadpool_limits(1):
         twin = HistGradientBoostingClassifier(early_stopping=False).fit(X[training], y[training])
     assert y.mean() < 0.0025

@@ -6,6 +6,7 @@ import numpy as np
 
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.boosting import GradientBoostingClassifier
+from hornbeam.estimators.boosting.settings import CLASSICAL, plan_boosting
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_classes, write_classes
@@ -27,6 +28,7 @@ def write_boosting(model: Any, writer: RecordWriter) -> None:
     writer.facts["key"] = model._key
     writer.facts["n_iter"] = model.n_iter_
     writer.facts["best_iteration"] = model.best_iteration_
+    writer.facts["settings"] = model.settings_
     writer.put("baseline", model._baseline)
     writer.put("missing_seen", np.array(model._missing_seen, dtype=np.bool_))
     for name in _HISTORIES:
@@ -47,6 +49,7 @@ def read_boosting(model: Any, reader: RecordReader) -> None:
     model._loss = _read_loss(reader, ensemble, model.n_classes_ if is_classifier else 0)
     if model._baseline.shape != (model._loss.n_scores,) or not np.isfinite(model._baseline).all():
         raise ModelFormatError("the constants that scores start from are not one finite number per score")
+    model.settings_ = _read_settings(model, reader)
     _read_history(model, reader)
     n_features = len(ensemble.schema.names)
     model.n_features_in_ = n_features
@@ -80,11 +83,32 @@ def _read_loss(reader: RecordReader, ensemble: Ensemble, n_classes: int) -> Loss
     return named_loss(name, parameter=parameter, n_scores=n_scores)
 
 
+def _read_settings(model: Any, reader: RecordReader) -> dict[str, Any]:
+    """Take out the settings of the fit; files of 0.1 have none, but all of them among the parameters."""
+    if not reader.has_fact("settings"):
+        plan = plan_boosting(
+            model, n_rows=0, n_columns=1, n_scores=1, given_validation=False, can_judge=False
+        )
+        return plan.public
+    settings = reader.fact("settings", dict)
+    known = CLASSICAL.public
+    if settings.keys() != known.keys():
+        raise ModelFormatError("the settings of the fit are not those of gradient boosting")
+    for name, value in settings.items():
+        if not isinstance(value, bool | int | float | str | None):
+            raise ModelFormatError(f"the setting {name!r} is not a plain value")
+    n_members = settings["n_members"]
+    n_trees = len(model._model.trees)
+    if type(n_members) is not int or n_members < 1 or n_trees % (n_members * model._loss.n_scores):
+        raise ModelFormatError("the number of members does not go with the number of trees")
+    return settings
+
+
 def _read_history(model: Any, reader: RecordReader) -> None:
     model._key = reader.fact("key", int)
     model.n_iter_ = reader.fact("n_iter", int)
     model.best_iteration_ = reader.fact("best_iteration", int)
-    n_kept = len(model._model.trees) // model._loss.n_scores
+    n_kept = len(model._model.trees) // model._trees_per_round
     if not (0 < model.best_iteration_ <= model.n_iter_ and n_kept in (model.best_iteration_, model.n_iter_)):
         raise ModelFormatError("the numbers of rounds do not go with the number of trees")
     if not 0 <= model._key < 2**64:

@@ -33,9 +33,8 @@ _GRIDS: dict[str, Grid] = {
         "n_estimators": [50, 200],
     },
     "GradientBoosting": {
-        "learning_rate": [0.1, 0.05],
-        "max_leaf_nodes": [31, 7],
-        "n_estimators": [100, 300],
+        "max_leaf_nodes": [8, 31],
+        "max_features": [0.3, 1.0],
     },
     "KNeighbors": {"n_neighbors": [5, 1, 15, 40], "weights": ["uniform", "distance"]},
     "LogisticRegression": {"C": [1.0, 0.1, 10.0, 0.01]},

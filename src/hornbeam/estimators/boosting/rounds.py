@@ -91,7 +91,8 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         return plan_boosting(
             self,
             n_rows=data.rows.table.n_rows,
-            n_answers=data.n_columns * loss.n_scores,
+            n_columns=data.n_columns,
+            n_scores=loss.n_scores,
             given_validation=data.validation.is_given,
             can_judge=not has_no_value,
         )

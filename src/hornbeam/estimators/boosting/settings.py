@@ -14,7 +14,7 @@ import numpy as np
 from hornbeam.params import BoostingOptions
 from hornbeam.recipes.rounds import EarlyStopping
 
-__all__ = ["BoostingPlan", "plan_boosting"]
+__all__ = ["CLASSICAL", "BoostingPlan", "plan_boosting"]
 
 
 @dataclass(frozen=True)
@@ -73,22 +73,26 @@ CLASSICAL = BoostingPlan(
     has_members=False,
 )
 
+_MANY_ROWS = 2_500  # that larger trees are worth it
 _FEWEST_ROWS = 16  # with fewer there is nothing to be learned from rows that are held out
 # Up to so many rows x columns x scores there are so many members: several cost little on small tables, and
 # help most there.
 _MEMBERS = ((600_000, 8), (3_000_000, 4))
+_FEW_COLUMNS = 10  # to go through the rows takes as long as through so many columns
 
 
 def plan_boosting(
-    options: BoostingOptions, *, n_rows: int, n_answers: int, given_validation: bool, can_judge: bool
+    options: BoostingOptions,
+    *,
+    n_rows: int,
+    n_columns: int,
+    n_scores: int,
+    given_validation: bool,
+    can_judge: bool,
 ) -> BoostingPlan:
-    """Settle the options of a fit on so many rows.
-
-    `n_answers` is the number of columns times scores; `can_judge` is False where nothing can say how good a
-    round is.
-    """
+    """Settle the options of a fit on a table; `can_judge` is False where nothing says how good a round is."""
     automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
-    n_members = 1 if given_validation else _n_members(n_rows * n_answers)
+    n_members = 1 if given_validation else _n_members(n_rows * max(n_columns, _FEW_COLUMNS) * n_scores)
     chosen = _automatic(n_rows, n_members, has_members=not given_validation) if automatic else CLASSICAL
     given = {name: getattr(options, name, "auto") for name in asdict(chosen)}
     plan = BoostingPlan(**{**asdict(chosen), **{k: v for k, v in given.items() if v != "auto"}})
@@ -111,7 +115,7 @@ def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPla
     return BoostingPlan(
         n_estimators=2_000,
         learning_rate=float(np.clip(0.1 * (n_rows / 2_000) ** 0.25, 0.08, 0.1)),
-        max_leaf_nodes=16,
+        max_leaf_nodes=24 if n_rows >= _MANY_ROWS else 16,
         min_samples_leaf=5,
         l2_regularization=1.0,
         subsample=0.8,
