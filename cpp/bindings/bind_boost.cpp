@@ -113,7 +113,8 @@ class BoosterHandle {
     for (const std::int32_t branches : tree.n_branches) {
       if (branches > 2) throw nb::value_error("a boosted tree has two branches per test");
     }
-    return without_lock([&](Cancel& cancel) { return booster_->refit(tree, given, score, share, loss_, cancel); });
+    return without_lock(
+        [&](Cancel& cancel) { return booster_->refit(tree, given, score, share, loss_, cancel); });
   }
 
  private:
@@ -182,7 +183,8 @@ void bind_boost(nb::module_& module) {
            "Derivatives of the loss at the scores.")
       .def("grow", &BoosterHandle::grow, nb::arg("rows").none(), nb::arg("features").none(), nb::arg("keys"),
            "Grows the trees of a round, one per score, and adds them to the scores of all rows.")
-      .def("refit", &BoosterHandle::refit, nb::arg("tree"), nb::arg("leaves"), nb::arg("score"), nb::arg("share"),
+      .def("refit", &BoosterHandle::refit, nb::arg("tree"), nb::arg("leaves"), nb::arg("score"),
+           nb::arg("share"),
            "Gives a tree the values that all rows of its leaves ask for, and adds them to the scores.");
 }
 

@@ -235,7 +235,8 @@ Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId>
   return assemble(data_, parts, 1, 1);
 }
 
-// The sums of each leaf by its node, block by block in a fixed order: the same bits for any number of threads.
+// The sums of each leaf by its node, block by block in a fixed order: the same bits for any number of
+// threads.
 std::vector<LeafSums> Booster::sum_nodes(const Tree& tree, std::span<const NodeId> leaves, int score,
                                          bool hessian_is_one, Cancel& cancel) {
   const std::size_t n = data_.n_rows();

@@ -40,9 +40,9 @@ class Booster {
                          Cancel& cancel);
 
   // Gives a tree of this table new values: the steps that all rows of each leaf take at the derivatives as
-  // they are, added to the scores. `leaves` names the leaf of each row; the tests stay as they are. The values
-  // of the tree that is returned are multiplied by `share`, a power of two: it is one of several that are
-  // averaged.
+  // they are, added to the scores. `leaves` names the leaf of each row; the tests stay as they are. The
+  // values of the tree that is returned are multiplied by `share`, a power of two: it is one of several that
+  // are averaged.
   Tree refit(const Tree& tree, std::span<const NodeId> leaves, int score, double share,
              const std::optional<Loss>& loss, Cancel& cancel);
 
