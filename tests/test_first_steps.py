@@ -167,17 +167,16 @@ def test_what_notebooks_show():
 
 def test_explaining_several_classes_names_them_and_what_scores_count():
     boosting = hb.GradientBoostingClassifier(3).fit(X, NAMES)
-    first, heads, *lines = str(boosting.explain(X.iloc[[60]])).splitlines()
-    assert first == "scores are logarithms of the shares, up to a number that all classes have in common"
-    assert heads.split() == ["setosa", "versicolor", "virginica"]
-    sums = {line.split()[0]: [float(cell) for cell in line.split()[-3:]] for line in lines[:-1]}
-    shares = np.exp(sums["score"]) / np.exp(sums["score"]).sum()
+    told = boosting.explain(X.iloc[[60]])
+    *_, last = str(told).splitlines()
+    said, _, scores = last.rpartition(": ")
+    assert said == "score, logarithms of the shares, up to a number that all classes have in common"
+    assert [part.split()[0] for part in scores.split(", ")] == ["setosa", "versicolor", "virginica"]
+    sums = [float(part.split()[1]) for part in scores.split(", ")]
+    shares = np.exp(sums) / np.exp(sums).sum()
     np.testing.assert_allclose(shares, boosting.predict_proba(X.iloc[[60]])[0], atol=1e-5)
-    parts = np.sum(
-        [numbers for what, numbers in sums.items() if what not in ("score", "petal", "sepal")], axis=0
-    )
-    assert parts.shape == (3,)
+    np.testing.assert_allclose(told.start + sum(told.contributions.values()), told.score)
     two = hb.GradientBoostingClassifier(3).fit(X[50:], NAMES[50:])
-    assert str(two.explain(X.iloc[[60]])).startswith("scores are log-odds of virginica\nstart: ")
+    assert "score, log-odds of virginica: " in str(two.explain(X.iloc[[60]]))
     counts = hb.GradientBoostingRegressor(3, loss="poisson").fit(X, Y)
-    assert "scores are logarithms of what is predicted" in str(counts.explain(X.iloc[[60]]))
+    assert "score, logarithms of what is predicted: " in str(counts.explain(X.iloc[[60]]))

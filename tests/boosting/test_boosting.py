@@ -581,11 +581,11 @@ def test_contributions_sum_to_the_score(cls):
     model = fitted(cls, X, score, n_estimators=40)
     for row in X[:20]:
         parts = model.explain(row)
-        assert parts.start + sum(parts.by_feature.values()) == pytest.approx(parts.score, abs=1e-12)
+        assert parts.start + sum(parts.contributions.values()) == pytest.approx(parts.score, abs=1e-12)
         assert parts.prediction == model.predict(row.reshape(1, -1))[0]
-    assert str(parts).splitlines()[1].startswith("start: ")
+    assert str(parts).startswith("answer: ")
     # The first two columns make the target, and so most of the score.
-    sizes = np.abs([[*model.explain(row).by_feature.values()] for row in X[:50]]).mean(axis=0)
+    sizes = np.abs([[*model.explain(row).contributions.values()] for row in X[:50]]).mean(axis=0)
     assert sizes[:2].min() > sizes[2:].max()
     assert model.feature_importances_[:2].sum() > 0.7
     assert model.feature_importances_.sum() == pytest.approx(1)
@@ -595,7 +595,7 @@ def test_contributions_of_three_classes():
     X, y = load_iris(return_X_y=True)
     model = hb.GradientBoostingClassifier(10).fit(X, y)
     parts = model.explain(X[60])
-    np.testing.assert_allclose(parts.start + sum(parts.by_feature.values()), parts.score, atol=1e-12)
+    np.testing.assert_allclose(parts.start + sum(parts.contributions.values()), parts.score, atol=1e-12)
     np.testing.assert_array_equal(parts.score, model.decision_function(X[60:61])[0])
 
 
@@ -749,7 +749,7 @@ def test_importance_by_gain_count_and_shuffling():
     assert found.importances_mean.argmax() == model.feature_importances_.argmax()
     with pytest.raises(ValueError, match="give X and y"):
         model.importance("permutation")
-    with pytest.raises(ValueError, match="'gain', 'count' or 'permutation'; got 'shap'"):
+    with pytest.raises(ValueError, match="'permutation', 'contributions'; got 'shap'"):
         model.importance("shap")
 
 

@@ -62,7 +62,7 @@ def test_explanation() -> None:
     assert len(told.members) == 20 and np.mean(told.members) == pytest.approx(told.prediction)
     assert str(told).startswith("answer: ")
     strongest = max(told.contributions, key=lambda name: abs(told.contributions[name]))
-    assert str(told).splitlines()[2].strip().startswith(f"{strongest}: ")
+    assert str(told).splitlines()[2].strip().startswith(f"{strongest} = ")
     labels = np.where(y > 14, "top", "low")
     voters = hb.RandomForestClassifier(20, random_state=0).fit(X, labels).explain(dict(X.iloc[3]))
     assert voters.prediction in ("top", "low")
@@ -83,7 +83,7 @@ def test_rules_and_frames_of_members() -> None:
         assert forest.rules(member=number) == rules[number] == member.rules()
         assert forest.to_frame(number).equals(member.to_frame())
     assert forest.rules("lines", member=-1) == forest.estimators_[2].rules("lines")
-    with pytest.raises(IndexError, match="There are 3 members; got member=3"):
+    with pytest.raises(IndexError, match="There are 3 trees; got member=3"):
         forest.rules(member=3)
 
 

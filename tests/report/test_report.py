@@ -29,7 +29,7 @@ from hornbeam.report import charts
 from hornbeam.report.facts import gather
 from hornbeam.report.page import page_of
 from hornbeam.report.svg import inline_svg
-from hornbeam.report.viewer import readings_of, viewer_data
+from hornbeam.report.viewer import readings_shown, viewer_data
 
 IRIS = load_iris(as_frame=True)
 DIABETES = load_diabetes(as_frame=True)
@@ -194,7 +194,7 @@ def test_pages_have_their_charts(name, task, n_charts, tmp_path):
     path = hb.report(model, X, y, tmp_path / "report.html", cv=2)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert path == str(tmp_path / "report.html")
-    assert ("Trees" in page.texts) == bool(readings_of(model))
+    assert ("Trees" in page.texts) == bool(readings_shown(model))
     assert page.tags.count("figure") > n_charts
     assert ("True class" in page.texts) == (task == 0)
 
@@ -276,7 +276,7 @@ def test_rounds_say_what_they_add_to():
         "round 2, score of setosa",
     ]
     ada = hb.AdaBoostClassifier(n_estimators=1).fit(IRIS.data[:100], SPECIES[:100])
-    assert len(readings_of(ada)) == 1
+    assert len(readings_shown(ada)) == 1
 
 
 # --- Safety ----------------------------------------------------------------------------------------------

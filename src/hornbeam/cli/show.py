@@ -15,6 +15,7 @@ from hornbeam.cli.table_format import TableFormat, reads_tables
 from hornbeam.cli.tables import read_table
 from hornbeam.cli.targets import read_learning_rows
 from hornbeam.inside.ask import Question, next_question
+from hornbeam.inside.nodes import readings_of
 from hornbeam.inside.rules import write_rules
 from hornbeam.inside.words import count, named, percent, printable
 
@@ -84,7 +85,7 @@ def show(
 
 def _explanation(model: Any, data: str, row: int, form: TableFormat) -> str:
     if not hasattr(model, "explain"):
-        raise Mistake(f"{model_name(model)} cannot explain a single row yet.")
+        raise Mistake(f"{model_name(model)} is not made of trees: it cannot explain a single row.")
     table = model_columns(model, read_table(data, form))
     if row > table.num_rows:
         raise Mistake(f"{printable(data, None)} has {count(table.num_rows, 'row')}: there is no row {row}.")
@@ -93,13 +94,13 @@ def _explanation(model: Any, data: str, row: int, form: TableFormat) -> str:
 
 def _ask(model: Any, number: int | None) -> dict[str, Any]:
     """Ask for values at the terminal, and say where they lead; questions go to standard error."""
-    trees = model._model.trees if hasattr(model, "_reading") else ()
+    trees = readings_of(model)
     if number is None and len(trees) != 1:
         raise Mistake(
             f"{model_name(model)} has {count(len(trees), 'tree')}, and --ask goes through one: "
             "say which with --tree N."
         )
-    reading = model._reading(_tree(model, trees, number or 0))
+    reading = _tree(model, trees, number or 0)
     known: dict[str, Any] = {}
     while isinstance(question := next_question(reading, known), Question):
         typer.echo(question.words, nl=False, err=True)
@@ -137,13 +138,13 @@ def _tree(model: Any, trees: Sequence[Any], number: int) -> Any:
 
 def _description(model: Any, number: int | None, style: Style) -> dict[str, Any]:
     """Describe a single tree by itself; an ensemble by its features, or by the tree that was asked for."""
-    trees = model._model.trees if hasattr(model, "_reading") else ()
+    trees = readings_of(model)
     if number is None and hasattr(model, "steps"):
         return {"coefficients": _coefficients(model)}
     if number is None and len(trees) != 1:
         return {"trees": len(trees), "importances": _importances(model)}
     chosen = _tree(model, trees, number or 0)
-    return {"tree": number or 0, "rules": write_rules(model._reading(chosen), style)}
+    return {"tree": number or 0, "rules": write_rules(chosen, style)}
 
 
 def _importances(model: Any) -> dict[str, float]:

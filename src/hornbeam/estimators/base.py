@@ -17,7 +17,9 @@ from hornbeam.data.sources import open_source
 from hornbeam.data.table import Schema, Table, read_columns
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.weights import rows_that_count
-from hornbeam.estimators.explained import Explained, mean_of_trees
+from hornbeam.estimators.explained import mean_of_trees
+from hornbeam.estimators.looking import LookInside
+from hornbeam.inside.ensembles import path_contributions
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
@@ -40,7 +42,7 @@ class Training:
     rows: Rows | None
 
 
-class TreeModel(Explained, ColumnOptions, RunOptions):
+class TreeModel(LookInside, ColumnOptions, RunOptions):
     """Base of the estimators whose members are our trees."""
 
     n_features_in_: int = fitted()
@@ -77,6 +79,9 @@ class TreeModel(Explained, ColumnOptions, RunOptions):
             missing_seen=tuple(seen and is_one_branch for seen in self._missing_seen),
         )
 
+    def _readings(self) -> list[TreeReading]:
+        return [self._reading(tree) for tree in self._model.trees]
+
     def _score_sum(self) -> ScoreSum:
         """Return what the model adds up: the mean of its trees, unless somebody knows better."""
         return mean_of_trees(self._model, self._class_labels())
@@ -101,6 +106,27 @@ class TreeModel(Explained, ColumnOptions, RunOptions):
         """Return the mean of what the trees say about each row: rows x outputs x classes."""
         rows, n_threads = self._rows(X)
         return self._model.mean(rows, n_threads=n_threads)
+
+    def path_contributions(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Say how each prediction changes at the tests on each column, and where it starts.
+
+        On its way down a tree the answer for a row changes from node to node; each change is put down to the
+        column of the test. That is quick and easy to follow, but later tests get more than earlier ones of
+        the same kind; `contributions` shares out fairly.
+
+        The first array is rows x columns, the second has a number per row; with several classes or outputs
+        both have further dimensions for these. Start and contributions sum to the predicted number, or to
+        the share of each class under soft voting.
+        """
+        if getattr(self, "voting", "soft") == "hard":
+            raise ValueError("Votes are no sums of contributions; path_contributions need voting='soft'.")
+        means = self._values(X)
+        found, start = path_contributions(self._model.trees, self._leaves(X), self.n_features_in_, means)
+        if means.shape[1] == 1:
+            found, start = found[:, :, 0], start[:, 0]
+        if not self._class_labels():
+            found, start = found[..., 0], start[..., 0]
+        return found, start
 
     def _checked_monotonic(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[int, ...]:
         """Return one direction per feature, empty if nothing is constrained; refuse what has no order."""

@@ -31,7 +31,7 @@ from hornbeam.exports.programs import BarePython, Compiler
 from hornbeam.exports.reading import portable
 from hornbeam.exports.sql import Dialect, sql_of
 from hornbeam.exports.test_rows import rows_for
-from hornbeam.inside.nodes import TreeReading
+from hornbeam.inside.nodes import TreeReading, readings_of
 from hornbeam.inside.rules import rule_text
 from hornbeam.inside.words import count
 from hornbeam.io.files import text_of_path, write_whole
@@ -89,7 +89,7 @@ def export(
     chosen = _checked_options(form, options)
     check_is_fitted(model)
     if form in ("dot", "text"):
-        name, readings = type(model).__name__, _readings(model)
+        name, readings = type(model).__name__, readings_of(model) or _readings(model)
         written: str | bytes = dot_of(name, readings) if form == "dot" else _text_of(name, readings)
     elif form == "json":
         written = _json(model, verify)

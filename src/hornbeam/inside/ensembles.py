@@ -1,8 +1,9 @@
-"""Why many trees gave a row their joint answer: what each member said, and what each feature contributed.
+"""Why many trees gave a row their joint answer: what each column contributes, and what each member said.
 
-On its way down a tree, a row's answer changes from node to node; each change is put down to the feature that
-the node asks for. Over all trees these contributions, and the mean answer at the roots, add up to the
-prediction.
+In come the contributions of one row (`inside/shapley.py`) and its answer; out goes an `EnsembleExplanation`,
+as numbers, as a list of lines, and as two sentences. `path_contributions` is the older way to share out: on
+its way down a tree a row's answer changes from node to node, and each change is put down to the feature that
+the node asks for.
 """
 
 from collections.abc import Sequence
@@ -13,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.data.units import unit_of
 from hornbeam.inside import words
 from hornbeam.inside.html import preformatted
 
-__all__ = ["EnsembleExplanation", "explain_members", "path_contributions"]
+__all__ = ["EnsembleExplanation", "Told", "explain_answer", "path_contributions"]
 
 FloatArray = npt.NDArray[np.float64]
+
+# So many columns are named for an answer, and so many against it.
+MOST_REASONS = 3
+MOST_DOUBTS = 2
 
 
 def path_contributions(
@@ -32,9 +36,8 @@ def path_contributions(
     """
     shape = trees[0].value.shape[1:]
     contributions = np.zeros((len(leaves), n_features, *shape))
-    unit = unit_of(total)
     for position, tree in enumerate(trees):
-        parent, feature, value = tree.parent, tree.feature, tree.value / unit
+        parent, feature, value = tree.parent, tree.feature, tree.value
         rows, at = np.arange(len(leaves)), leaves[:, position]
         above = parent[at]
         while len(rows):  # walk all rows up at once, until each is at the root
@@ -42,7 +45,6 @@ def path_contributions(
             contributions[rows, feature[above]] += value[at] - value[above]
             at, above = above, parent[above]
     contributions /= len(trees)
-    contributions *= unit
     return contributions, total - contributions.sum(axis=1)
 
 
@@ -50,71 +52,156 @@ def path_contributions(
 class EnsembleExplanation:
     """The joint answer of many trees about one row.
 
-    `start` is the answer before any test, `contributions` what each column adds to it, by name; both are
-    numbers, or one number per class. `members` are the answers of the members. `str` gives all in words,
-    the columns that matter most first.
+    `score` is what the trees add up, `start` the score of a row of which nothing is known, `contributions`
+    what each column adds to it, by name: numbers, or one number per class. `shares` are the probabilities of
+    the classes, `members` the answers of the members where they vote, `unit` says in words what a score
+    counts where that is something else than the answer. `text` says it in two sentences; `str`
+    lists everything, the columns that matter most first.
     """
 
     prediction: Any
-    shares: Any
+    shares: dict[Any, float] | None
+    score: Any
     start: Any
     contributions: dict[str, Any]
     members: tuple[Any, ...]
     text: str = field(repr=False, compare=False)
+    lines: tuple[str, ...] = field(repr=False, compare=False)
+    unit: str = ""
 
     def __str__(self) -> str:
-        return self.text
+        return "\n".join(self.lines)
 
     def __repr__(self) -> str:
-        return self.text
+        return str(self)
 
     def _repr_html_(self) -> str:
-        """Show the answer in a notebook."""
-        return preformatted(self.text)
+        """Show the lines in a notebook."""
+        return preformatted(f"{self}\n\n{self.text}")
 
 
-def explain_members(
-    names: Sequence[str],
-    classes: npt.NDArray[Any] | None,
-    *,
-    contributions: FloatArray,
-    start: FloatArray,
-    mean: FloatArray,
-    said: FloatArray,
-) -> EnsembleExplanation:
-    """Put the answer to one row together; arrays are features x values, values, values, members x values."""
-    if classes is None:
-        best, prediction, what = 0, float(mean[0]), "mean"
-        members: tuple[Any, ...] = tuple(said[:, 0].tolist())
-        answer = words.brief_number(prediction)
-        votes = f"from {words.brief_number(min(members))} to {words.brief_number(max(members))}"
-    else:
-        best = int(np.argmax(mean))
-        prediction = classes[best].item() if hasattr(classes[best], "item") else classes[best]
-        members = tuple(classes[said.argmax(axis=1)].tolist())
-        what = f"share of {words.named(prediction)}"
-        answer = f"{words.named(prediction)}, share {words.percent(float(mean[best]))}"
-        n_agreeing = int(np.count_nonzero(said.argmax(axis=1) == best))
-        votes = f"{n_agreeing} of {words.count(len(said), 'member')} say {words.named(prediction)}"
-    order = np.argsort(-np.abs(contributions[:, best]), kind="stable")
-    lines = [
-        f"answer: {answer} ({votes})",
-        f"{what} before any test: {words.brief_number(float(start[best]))}",
-    ]
-    lines += [
-        f"  {words.printable(names[j])}: {float(contributions[j, best]):+.4g}"
-        for j in order.tolist()
-        if contributions[j, best] != 0
-    ]
-    per_class = classes is not None
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What is known about one row and its answer.
+
+    `parts` and `start` are of the score, columns (x classes); `moved` and `usual` the same of the answer:
+    of the probability of the class that was predicted, or of the number. `values` are the row's own.
+    """
+
+    names: Sequence[str]
+    values: Sequence[Any]
+    prediction: Any
+    shares: dict[Any, float] | None
+    score: Any
+    start: Any
+    parts: FloatArray
+    moved: FloatArray
+    usual: float
+    members: tuple[Any, ...]
+    unit: str = ""
+
+
+def explain_answer(told: Told) -> EnsembleExplanation:
+    """Put the answer to one row into numbers and words."""
+    single = told.parts.ndim == 1
+    parts = {name: float(part) if single else part for name, part in zip(told.names, told.parts, strict=True)}
     return EnsembleExplanation(
-        prediction=prediction,
-        shares=dict(zip(classes.tolist(), mean.tolist(), strict=True)) if classes is not None else None,
-        start=start if per_class else float(start[0]),
-        contributions={
-            name: contributions[j] if per_class else float(contributions[j, 0])
-            for j, name in enumerate(names)
-        },
-        members=members,
-        text="\n".join(lines),
+        prediction=told.prediction,
+        shares=told.shares,
+        score=told.score,
+        start=told.start,
+        contributions=parts,
+        members=told.members,
+        text=_sentences(told),
+        lines=tuple(_lines(told)),
+        unit=told.unit,
     )
+
+
+def _answer_words(told: Told) -> str:
+    if told.shares is None:
+        return words.brief_number(float(told.prediction))
+    return f"{words.named(told.prediction)}, probability {words.percent(told.shares[told.prediction])}"
+
+
+def _votes(told: Told) -> str:
+    if not told.members:
+        return ""
+    if told.shares is None:
+        low, high = min(told.members), max(told.members)
+        return f" (members say from {words.brief_number(low)} to {words.brief_number(high)})"
+    n_agreeing = sum(one == told.prediction for one in told.members)
+    return f" ({n_agreeing} of {words.count(len(told.members), 'member')} say {words.named(told.prediction)})"
+
+
+def _lines(told: Told) -> list[str]:
+    what = "number" if told.shares is None else f"probability of {words.named(told.prediction)}"
+    order = np.argsort(-np.abs(told.moved), kind="stable")
+    return [
+        f"answer: {_answer_words(told)}{_votes(told)}",
+        f"{what} of an unknown row: {words.brief_number(told.usual)}",
+        *(
+            f"  {_value_words(told, j)}: {float(told.moved[j]):+.4g}"
+            for j in order.tolist()
+            if told.moved[j] != 0
+        ),
+        *([f"score, {told.unit}: {_score_words(told)}"] if told.unit else []),
+    ]
+
+
+def _score_words(told: Told) -> str:
+    numbers = [words.brief_number(float(number)) for number in np.atleast_1d(told.score)]
+    if told.shares is None or len(numbers) == 1:
+        return ", ".join(numbers)
+    return ", ".join(f"{words.named(label)} {text}" for label, text in zip(told.shares, numbers, strict=True))
+
+
+def _value_words(told: Told, column: int) -> str:
+    """Write a column with the row's value of it."""
+    value = told.values[column]
+    name = words.named(told.names[column])
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if value is None or (is_number and np.isnan(float(value))):
+        return f"{name} missing"
+    return f"{name} = {words.brief_number(float(value)) if is_number else words.named(value)}"
+
+
+def _sentences(told: Told) -> str:
+    """Say it in two sentences: the answer beside the usual one; what speaks for it and what against."""
+    if told.shares is None:
+        first = (
+            f"The model predicts {words.brief_number(float(told.prediction))}; for a row it knows nothing "
+            f"about it would say {words.brief_number(told.usual)}."
+        )
+        up = float(told.prediction) >= told.usual
+    else:
+        share = told.shares[told.prediction]
+        first = (
+            f"The model predicts {words.named(told.prediction)} with a probability of "
+            f"{words.percent(share)}; for a row it knows nothing about that would be "
+            f"{words.percent(told.usual)}."
+        )
+        up = True
+    sign = 1.0 if up else -1.0
+    order = np.argsort(-sign * told.moved, kind="stable")
+    reasons = [j for j in order.tolist() if sign * told.moved[j] > 0][:MOST_REASONS]
+    doubts = [j for j in order[::-1].tolist() if sign * told.moved[j] < 0][:MOST_DOUBTS]
+    if not reasons and not doubts:
+        return f"{first} No column changes that."
+    towards = "for it" if told.shares is not None else ("upwards" if up else "downwards")
+    against = "against it" if told.shares is not None else ("downwards" if up else "upwards")
+    said = []
+    if reasons:
+        said.append(f"most {towards}: {_listed(told, reasons)}")
+    if doubts:
+        said.append(f"most {against}: {_listed(told, doubts)}")
+    text = "; ".join(said)
+    return f"{first} {text[0].upper()}{text[1:]}."
+
+
+def _listed(told: Told, columns: Sequence[int]) -> str:
+    if told.shares is None:
+        texts = [f"{_value_words(told, j)} ({float(told.moved[j]):+.3g})" for j in columns]
+    else:
+        texts = [f"{_value_words(told, j)} ({100 * float(told.moved[j]):+.1f} points)" for j in columns]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

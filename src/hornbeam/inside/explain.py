@@ -64,6 +64,16 @@ class Explanation:
     leaf: int
     outcome: str
 
+    @property
+    def text(self) -> str:
+        """The explanation in two sentences: the answer, and the tests that lead to it."""
+        reasons = [step.words.partition(", so ")[0] for step in self.steps]
+        answer = f"The tree answers {self.outcome}."
+        if not reasons:
+            return f"{answer} It asks for nothing."
+        listed = reasons[0] if len(reasons) == 1 else f"{', '.join(reasons[:-1])} and {reasons[-1]}"
+        return f"{answer} The reason: {listed}."
+
     def __str__(self) -> str:
         steps = [f"{number}. {step}" for number, step in enumerate(self.steps, start=1)]
         return "\n".join([f"start: {self.start}", *steps, f"answer: {self.outcome}"])

@@ -18,8 +18,8 @@ def tree_frame(reading: TreeReading) -> Any:
     branch, `categories` which ones go down each branch, and `missing_to` to which node a row without the
     value goes. Where a tree has surrogates, `surrogates` lists which rows without the value go down the first
     branch before that, and in which share of the rows each agrees with the test. What a node does not have
-    is missing. Names, categories and predictions are given as they are; in what is made of them for reading,
-    `test`, `surrogates` and the titles of the columns of shares, hostile characters are escaped.
+    is missing. Names, categories and predictions are given as they are; in what is made of them for
+    reading, `test`, `surrogates` and the titles of the columns of shares, hostile characters are escaped.
     """
     pandas = require("pandas", purpose="A tree as a data frame")
     tree = reading.tree

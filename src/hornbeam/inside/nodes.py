@@ -17,7 +17,7 @@ from hornbeam.data.table import Category, Schema, Unseen
 from hornbeam.inside import words
 from hornbeam.inside.conditions import Condition, Group, Interval, condition_words
 
-__all__ = ["Place", "StandIn", "TreeReading"]
+__all__ = ["Place", "StandIn", "TreeReading", "readings_of"]
 
 Passing = Interval | Group
 Path = dict[int, Passing]
@@ -320,3 +320,13 @@ class TreeReading:
         if len(per_output) == 1:
             return per_output[0]
         return "; ".join(f"output {k}: {text}" for k, text in enumerate(per_output))
+
+
+def readings_of(model: Any) -> list[TreeReading]:
+    """Return the trees of a fitted model with their names; nothing if it is not made of our trees."""
+    if hasattr(model, "_readings"):
+        readings: list[TreeReading] = model._readings()
+        return readings
+    if hasattr(model, "_reading"):
+        return [model._reading(tree) for tree in model._model.trees]
+    return []

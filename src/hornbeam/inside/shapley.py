@@ -43,6 +43,8 @@ class TreeSum:
 
     def read(self, X: Any, *, estimator_name: str) -> Table:
         """Read a table as these trees do."""
+        if isinstance(X, Table):  # has been read already
+            return X
         X = X if self.picked is None else _safe_indexing(X, self.picked, axis=1)
         return self.model.read(X, estimator_name=estimator_name)
 

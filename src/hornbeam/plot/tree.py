@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.inside import words
-from hornbeam.inside.nodes import Place, TreeReading
+from hornbeam.inside.nodes import Place, TreeReading, readings_of
 from hornbeam.plot.canvas import axes_for, class_colours, label, tint, value_colours
 
 __all__ = ["tree"]
@@ -53,7 +53,10 @@ def tree(
     paler the more mixed its rows are; for numbers, the darker the larger. A left turn, or an upper one, means
     that the test is met. Nodes below `max_depth` are folded; None shows as many levels as can be read.
     """
-    reading = model._reading(model._model.trees[member])
+    readings = readings_of(model)
+    if not readings:
+        raise TypeError(f"plot.tree draws models made of hornbeam's trees; got {type(model).__name__}.")
+    reading = readings[member]
     layout = _layout(reading, _depth_to_show(reading, max_depth))
     direction = direction or ("down" if layout.n_lines <= MOST_LEAVES_DOWN else "right")
     ax = axes_for(ax, size=_size(layout, direction, font_size), purpose="Drawing a tree")

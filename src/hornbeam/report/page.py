@@ -16,7 +16,7 @@ from hornbeam.inside.words import count, named, percent
 from hornbeam.report.charts import charts_of, importance_words
 from hornbeam.report.facts import Facts
 from hornbeam.report.scores import Score
-from hornbeam.report.viewer import json_block, readings_of, viewer_data
+from hornbeam.report.viewer import json_block, readings_shown, viewer_data
 
 __all__ = ["page_of"]
 
@@ -182,7 +182,7 @@ def _options(model: Any) -> list[tuple[str, str]]:
 
 def _first_rules(model: Any) -> str | None:
     """Write the first tree as rules, for paper and for browsers without scripts."""
-    readings = readings_of(model)
+    readings = readings_shown(model)
     if not readings:
         return None
     lines = rule_text(readings[0]).split("\n")

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from hornbeam.inside.importance import gain_per_row
-from hornbeam.inside.nodes import TreeReading
+from hornbeam.inside.nodes import TreeReading, readings_of
 from hornbeam.inside.words import brief_number, named, printable
 from hornbeam.report.facts import Facts
 
-__all__ = ["json_block", "readings_of", "viewer_data"]
+__all__ = ["json_block", "readings_shown", "viewer_data"]
 
 MOST_NODES = 20_000
 MOST_MEMBERS = 200
@@ -28,19 +28,14 @@ MOST_SHARES = 4
 LONGEST_VALUE = 40
 
 
-def readings_of(model: Any) -> list[TreeReading]:
-    """Return the trees of a model with their names; nothing if it is not made of our trees."""
-    reader: Any = model if hasattr(model, "_reading") else getattr(model, "_grown", None)
-    try:
-        trees = model._model.trees
-    except AttributeError:
-        return []
-    return [reader._reading(tree) for tree in trees] if hasattr(reader, "_reading") else []
+def readings_shown(model: Any) -> list[TreeReading]:
+    """Return the trees that a page shows: those of models that have all of them on one table."""
+    return readings_of(model) if hasattr(model, "_model") else []
 
 
 def viewer_data(facts: Facts) -> dict[str, Any] | None:
     """Lay out the trees of a model, and the paths of some rows through them; None if there are no trees."""
-    readings = readings_of(facts.model)
+    readings = readings_shown(facts.model)
     if not readings:
         return None
     shown = _members_that_fit(readings)

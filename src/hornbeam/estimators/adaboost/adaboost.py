@@ -18,6 +18,7 @@ from hornbeam.data.content import Rows
 from hornbeam.data.encode import encode
 from hornbeam.data.names import feature_names_of
 from hornbeam.data.sources import open_source
+from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.adaboost.learners import (
@@ -31,7 +32,7 @@ from hornbeam.estimators.adaboost.learners import (
 )
 from hornbeam.estimators.adaboost.members import Members, TreeMembers
 from hornbeam.estimators.base import read_training
-from hornbeam.estimators.explained import Explained
+from hornbeam.estimators.looking import LookInside
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum, TreeSum
@@ -85,7 +86,7 @@ class _Given:
         return self.n_rows_given if self.rows is None else len(self.rows)
 
 
-class _AdaBoost(Explained, AdaBoostOptions):
+class _AdaBoost(LookInside, AdaBoostOptions):
     """What the two kinds of AdaBoost share."""
 
     n_features_in_: int = fitted()
@@ -247,6 +248,13 @@ class _AdaBoost(Explained, AdaBoostOptions):
         """Give a tree the names that make it readable."""
         return self._trees.reading(tree)
 
+    def _readings(self) -> list[TreeReading]:
+        if isinstance(self._members, TreeMembers):
+            return [self._members.reading(tree) for tree in self._members.model.trees]
+        members = self._members.estimators()
+        are_trees = all(type(one) in (DecisionTreeClassifier, DecisionTreeRegressor) for one in members)
+        return [one._reading(one.tree_) for one in members] if are_trees else []
+
     def _score_sum(self) -> ScoreSum:
         raise ValueError(
             f"The answer of {type(self).__name__} is a median of its members, which is no sum of "
@@ -399,6 +407,20 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         is_share = self._is_certain or n == 1
         told = ScoreSum((trees,), np.zeros(n), (n,), tuple(self.classes_.tolist()))
         return told if is_share else replace(told, answers=answers, sharpness=2.0)
+
+    def _class_labels(self) -> tuple[AnyArray, ...]:
+        return (self.classes_,)
+
+    def _trees_to_explain(self) -> Ensemble:
+        return self._trees.model
+
+    def _exact_score(self, table: Table) -> FloatArray:
+        return np.asarray(self._votes_of(table, range(len(self.estimator_weights_)))[0])
+
+    def _answer_of(self, score: FloatArray) -> tuple[Any, dict[Any, float] | None]:
+        shares = self._shares_of(score[np.newaxis, :], is_certain=self._is_certain)[0]
+        classes = self.classes_.tolist()
+        return classes[int(np.argmax(score))], dict(zip(classes, shares.tolist(), strict=True))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the sum of the weights of the members that vote for each class: rows x classes.

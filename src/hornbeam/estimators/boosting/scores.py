@@ -6,7 +6,7 @@ a score stands for. Fitting is in `boosting_rounds.py`.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
+from hornbeam.data.table import Table
 from hornbeam.data.target import read_offset
 from hornbeam.estimators.base import TreeModel, paths_through
 from hornbeam.estimators.tree import DecisionTreeRegressor
-from hornbeam.inside.contributions import Contributions, contributions_of
-from hornbeam.inside.explain import read_row
-from hornbeam.inside.importance import shares_of_gain, shares_of_tests
+from hornbeam.inside.ensembles import path_contributions
+from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 from hornbeam.inside.words import named
-from hornbeam.model import RowsToPredict, refuse_missing
+from hornbeam.model import RowsToPredict
 from hornbeam.params import BoostingOptions, fitted, options_of, resolve_max_features
 from hornbeam.recipes.losses import Loss, OwnLoss
 
@@ -127,44 +127,6 @@ class BoostingScores(TreeModel, BoostingOptions):
         check_is_fitted(self)
         return shares_of_gain(self._model.trees, self.n_features_in_)
 
-    def importance(
-        self,
-        kind: Literal["gain", "count", "permutation"] = "gain",
-        *,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        n_repeats: int = 5,
-        scoring: Any = None,
-    ) -> Any:
-        """Say how much each column matters.
-
-        "gain" is `feature_importances_`; "count" the share of all tests that ask for the column;
-        "permutation" how much the score falls if the column is shuffled: scikit-learn's
-        `permutation_importance`, and what it returns. The last needs X and y, best of rows that the fit has
-        not seen.
-        """
-        check_is_fitted(self)
-        if kind == "gain":
-            return self.feature_importances_
-        if kind == "count":
-            return shares_of_tests(self._model.trees, self.n_features_in_)
-        if kind != "permutation":
-            raise ValueError(f"kind must be 'gain', 'count' or 'permutation'; got {kind!r}.")
-        if X is None or y is None:
-            raise ValueError("kind='permutation' shuffles columns of rows: give X and y, at best unseen.")
-        from sklearn.inspection import permutation_importance  # noqa: PLC0415 - slow to import
-
-        return permutation_importance(
-            self,
-            X,
-            y,
-            sample_weight=sample_weight,
-            n_repeats=n_repeats,
-            scoring=scoring,
-            random_state=np.random.RandomState(self._key % 2**32),
-        )
-
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into in each tree: rows x trees."""
         return self._leaves(X)
@@ -174,35 +136,38 @@ class BoostingScores(TreeModel, BoostingOptions):
         leaves = self.apply(X)
         return paths_through(self._model.trees, leaves)
 
-    def explain(self, row: Any) -> Contributions:
-        """Say what each feature has added to the score of one row; the parts sum to the score.
-
-        `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
-        columns.
-        """
-        check_is_fitted(self)
-        model, name = self._model, type(self).__name__
-        given = read_row(row, model.schema, unseen=model.unseen, estimator_name=name)
-        if not model.missing_allowed:
-            refuse_missing(given.table, name)
-        leaves = model.leaves(given.table, n_threads=1)[0]
-        start, parts = contributions_of(
-            model.trees, model.adds_to, leaves, start=self._baseline, n_features=self.n_features_in_
-        )
+    def _exact_score(self, table: Table) -> FloatArray:
         onto = np.array(self._baseline)[np.newaxis, np.newaxis, :]
-        scores = model.total(given.table, n_threads=1, onto=onto)[:, 0, :]
-        single = self._loss.n_scores == 1
-        return Contributions(
-            start=float(start[0]) if single else start,
-            by_feature={
-                feature: float(part[0]) if single else part
-                for feature, part in zip(model.schema.names, parts, strict=True)
-            },
-            score=float(scores[0, 0]) if single else scores[0],
-            prediction=self._predictions(scores)[0],
-            classes=() if single else tuple(getattr(self, "classes_", np.arange(0)).tolist()),
-            unit=self._unit_of_scores(),
-        )
+        return np.asarray(self._model.total(table, n_threads=1, onto=onto)[0, 0])
+
+    def _answer_of(self, score: FloatArray) -> tuple[Any, dict[Any, float] | None]:
+        scores = score[np.newaxis, :]
+        prediction = np.asarray(self._predictions(scores)[0]).item()
+        if not hasattr(self, "classes_"):
+            return prediction, None
+        return prediction, dict(zip(self.classes_.tolist(), self._answers(scores)[0].tolist(), strict=True))
+
+    def _members_say(self, table: Table) -> tuple[Any, ...]:
+        return ()  # they add steps to a score; none of them has an answer
+
+    def _answer_labels(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.classes_,) if hasattr(self, "classes_") else ()
+
+    def path_contributions(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Say how each score changes at the tests on each column, and where it starts.
+
+        The first array is rows x columns, the second has a number per row; with three classes or more both
+        have a further dimension. Every node knows the mean step of its rows; on its way down a row moves from
+        mean to mean, and each move is put down to the column of the test. Both sum to the score.
+        """
+        scores, leaves, n_scores = self._scores(X, None), self._leaves(X), self._loss.n_scores
+        told = np.zeros((len(scores), self.n_features_in_, n_scores))
+        for k in range(n_scores):
+            trees, own = self._model.trees[k::n_scores], leaves[:, k::n_scores]
+            found, _ = path_contributions(trees, own, self.n_features_in_, scores[:, [k], np.newaxis])
+            told[:, :, k] = found[:, :, 0, 0] * len(trees)
+        start = scores - told.sum(axis=1)
+        return (told[:, :, 0], start[:, 0]) if n_scores == 1 else (told, start)
 
     def _unit_of_scores(self) -> str:
         """Say in words what a score counts; of a loss of the user's own nobody knows."""

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
+from hornbeam.data.table import Table
 from hornbeam.data.target import (
     ClassTarget,
     RegressionTarget,
@@ -29,11 +30,13 @@ from hornbeam.data.target import (
 from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import multiplied, rows_that_count
 from hornbeam.estimators.answers import check_counts
-from hornbeam.estimators.explained import Explained, mean_of_trees
+from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.looking import LookInside
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 from hornbeam.model import Ensemble
 from hornbeam.params import (
@@ -57,7 +60,7 @@ Target = ClassTarget | RegressionTarget
 Tree = DecisionTreeClassifier | DecisionTreeRegressor
 
 
-class _Bagging(Explained, BagModel, BaggingOptions):
+class _Bagging(LookInside, BagModel, BaggingOptions):
     """What bagging of classifiers and of regressors share.
 
     `_grown` is the tree that members are copies of, with the columns of the fit and all trees in its model,
@@ -303,6 +306,62 @@ class _Bagging(Explained, BagModel, BaggingOptions):
     def _class_labels(self) -> tuple[npt.NDArray[Any], ...]:
         """Return the classes; nothing if the members predict numbers."""
         return (self.classes_,) if hasattr(self, "classes_") else ()
+
+    def _readings(self) -> list[TreeReading]:
+        if self._grown is not None:
+            readings: list[TreeReading] = self._grown._readings()
+            return readings
+        members = self._fitted_members
+        are_trees = all(isinstance(one, DecisionTreeClassifier | DecisionTreeRegressor) for one in members)
+        return [one._reading(one.tree_) for one in members] if are_trees else []
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The importances that the members give to the columns, averaged."""
+        check_is_fitted(self)
+        total = np.zeros(self.n_features_in_)
+        for number, member in enumerate(self.estimators_):
+            own = getattr(member, "feature_importances_", None)
+            if own is None:
+                raise AttributeError(f"member {number}, a {type(member).__name__}, knows no importances")
+            # Members on one table know all columns; a column that was drawn twice has two shares.
+            features = self._features_of(number) if self._grown is None else range(self.n_features_in_)
+            np.add.at(total, np.asarray(features), own)
+        return total / total.sum() if total.sum() > 0 else total
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the leaf of each row in each member, if these are trees: rows x members."""
+        self._reading_of(0)
+        if self._grown is not None:
+            leaves: npt.NDArray[np.int32] = self._grown._leaves(X)
+            return leaves
+        X = table_to_pass_on(self, X, reset=False)
+        found = []
+        for number, member in enumerate(self._fitted_members):
+            features = self._features_of(number) if self._features.n_wanted else None
+            found.append(member.apply(X if features is None else _safe_indexing(X, features, axis=1)))
+        return np.stack(found, axis=1)
+
+    def _share_of_tests(self) -> FloatArray:
+        self._reading_of(0)
+        total = np.zeros(self.n_features_in_)
+        for number, reading in enumerate(self._readings()):
+            tests = reading.tree.feature[reading.tree.feature >= 0]
+            features = tests if self._grown is not None else self._features_of(number)[tests]
+            np.add.at(total, features, 1.0)
+        return total / total.sum() if total.sum() > 0 else total
+
+    def _trees_to_explain(self) -> Ensemble:
+        if self._grown is None:
+            raise ValueError(
+                f"explain takes bags whose trees grew on one table; ask a member of this "
+                f"{type(self).__name__}, estimators_[0], or contributions(X)."
+            )
+        return self._model
+
+    def _exact_score(self, table: Table) -> FloatArray:
+        mean = self._model.mean(table, n_threads=1, hard_votes=self._votes_are_hard())
+        return np.asarray(mean[0, 0])
 
     def _score_sum(self) -> ScoreSum:
         """Return the mean of the members, each of them trees."""

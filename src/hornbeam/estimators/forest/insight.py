@@ -1,7 +1,7 @@
 """Looking inside a forest: importances, paths, rules of each tree, and why a row gets its answer."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,17 +9,14 @@ from scipy import sparse
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.base import paths_through
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.forest.intervals import ErrorBars
-from hornbeam.inside.ensembles import EnsembleExplanation, explain_members, path_contributions
-from hornbeam.inside.explain import read_row
-from hornbeam.inside.frame import tree_frame
-from hornbeam.inside.importance import shares_of_gain, shares_of_tests
-from hornbeam.inside.rules import RuleStyle, write_rules
+from hornbeam.estimators.looking import Importance
+from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.shapley import ScoreSum
-from hornbeam.model import refuse_missing
 from hornbeam.recipes.shuffle import error_growth
 from hornbeam.threads import resolve_n_jobs
 
@@ -52,95 +49,33 @@ class Insight(ErrorBars):
     def _score_sum(self) -> ScoreSum:
         return mean_of_trees(self._model, self._class_labels(), votes=self._votes_are_hard())
 
-    def path_contributions(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Say how each prediction changes at the tests on each column, and where it starts.
-
-        On its way down a tree the answer for a row changes from node to node; each change is put down to the
-        column of the test. That is quick and easy to follow, but later tests get more than earlier ones of
-        the same kind; `contributions` shares out fairly.
-
-        The first array is rows x columns, the second has a number per row; with several classes or outputs
-        both have further dimensions for these. Start and contributions sum to the predicted number, or to
-        the share of each class under soft voting.
-        """
-        if self._votes_are_hard():
-            raise ValueError("Votes are no sums of contributions; path_contributions need voting='soft'.")
-        means = self._values(X)
-        found, start = path_contributions(self._model.trees, self._leaves(X), self.n_features_in_, means)
-        if self.n_outputs_ == 1:
-            found, start = found[:, :, 0], start[:, 0]
-        if not self._class_labels():
-            found, start = found[..., 0], start[..., 0]
-        return found, start
-
-    def explain(self, row: Any) -> EnsembleExplanation:
-        """Say why one row gets its answer: what the members say, and what each column contributes.
-
-        `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
-        columns.
-        """
-        check_is_fitted(self)
-        if self.n_outputs_ > 1:
-            raise ValueError("explain takes one output; look at contributions(X) for several.")
-        name = type(self).__name__
-        schema = self._model.schema
-        given = read_row(row, schema, unseen=self._model.unseen, estimator_name=name)
-        if not self._model.missing_allowed:
-            refuse_missing(given.table, name)
-        leaves = self._model.leaves(given.table, n_threads=1)
-        trees = self._model.trees
-        said = np.stack([tree.value[leaf, 0] for tree, leaf in zip(trees, leaves[0], strict=True)])
-        mean = self._model.mean(given.table, n_threads=1)
-        found, start = path_contributions(trees, leaves, self.n_features_in_, mean)
-        classes = self._class_labels()[0] if self._class_labels() else None
-        return explain_members(
-            schema.names,
-            classes,
-            contributions=found[0, :, 0],
-            start=start[0, 0],
-            mean=mean[0, 0],
-            said=said,
-        )
-
-    def rules(self, style: RuleStyle = "text", member: int | None = None) -> Any:
-        """Return the trees as rules: those of one member, or a list with the rules of every member.
-
-        The styles are those of a single tree: "text", "list", "lines" or "formula".
-        """
-        check_is_fitted(self)
-        trees = self._model.trees
-        if member is None:
-            return [write_rules(self._reading(tree), style) for tree in trees]
-        if not -len(trees) <= member < len(trees):
-            raise IndexError(f"There are {len(trees)} members; got member={member}.")
-        return write_rules(self._reading(trees[member]), style)
-
-    def to_frame(self, member: int = 0) -> Any:
-        """Return the tree of a member as a pandas DataFrame, a row per node."""
-        return tree_frame(self._reading(self._model.trees[member]))
+    def _exact_score(self, table: Table) -> npt.NDArray[np.float64]:
+        mean = self._model.mean(table, n_threads=1, hard_votes=self._votes_are_hard())
+        return np.asarray(mean[0, 0])
 
     def importance(
         self,
-        kind: Literal["gain", "count", "permutation"] = "gain",
+        kind: Importance = "gain",
         *,
         X: Any = None,
         y: Any = None,
         n_repeats: int = 1,
+        **more: Any,
     ) -> Any:
         """Say how much each column matters.
 
-        "gain" is `feature_importances_`; "count" the share of all tests that ask for the column;
-        "permutation" how much the error of the trees grows on rows they have not seen if the column is
-        shuffled there. The last needs the X and y of the fit, and returns a Bunch of `importances_mean`,
-        `importances_std` (the standard error of the mean over the trees) and `importances` (columns x trees).
+        "gain" is `feature_importances_`: quick, but it flatters columns with many values; "count" the share
+        of all tests that ask for the column; "contributions" the mean size of the column's contributions to
+        the rows X; "permutation" how much the error of the trees grows on rows they have not seen if the
+        column is shuffled there. That needs the X and y of the fit, and returns a Bunch of
+        `importances_mean`, `importances_std` (the standard error of the mean over the trees) and
+        `importances` (columns x trees). Of other rows, which no tree has seen, say so: `unseen=True` (and, if
+        you like, `scoring`, `sample_weight`, `random_state`) gives scikit-learn's `permutation_importance`.
         """
+        unseen = more.pop("unseen", False)
+        if kind != "permutation" or unseen:
+            return super().importance(kind, X=X, y=y, n_repeats=n_repeats, **more)
         check_is_fitted(self)
-        if kind == "gain":
-            return self.feature_importances_
-        if kind == "count":
-            return shares_of_tests(self._model.trees, self.n_features_in_)
-        if kind != "permutation":
-            raise ValueError(f"kind must be 'gain', 'count' or 'permutation'; got {kind!r}.")
         if X is None or y is None:
             raise ValueError(
                 "kind='permutation' looks at rows the trees have not seen: give X and y of the fit."

@@ -19,7 +19,6 @@ from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.tree.pruning import Prunable
 from hornbeam.estimators.validation import Validation, read_rows
 from hornbeam.inside.explain import Explanation, explain_row, read_row
-from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.html import preformatted
 from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.rules import Rule, RuleStyle, write_rules
@@ -129,12 +128,12 @@ class _DecisionTree(Prunable, TreeOptions):
         return paths_to(self.tree_, self.apply(X))
 
     @overload
-    def rules(self, style: Literal["text", "lines"] = "text") -> str: ...
+    def rules(self, style: Literal["text", "lines"] = "text", member: int | None = None) -> str: ...
     @overload
-    def rules(self, style: Literal["list"]) -> list[Rule]: ...
+    def rules(self, style: Literal["list"], member: int | None = None) -> list[Rule]: ...
     @overload
-    def rules(self, style: Literal["formula"]) -> Any: ...
-    def rules(self, style: RuleStyle = "text") -> Any:
+    def rules(self, style: RuleStyle = "text", member: int | None = None) -> Any: ...
+    def rules(self, style: RuleStyle = "text", member: int | None = None) -> Any:
         """Return the tree as rules.
 
         "text" is the whole tree, indented; "lines" has one line per leaf; "list" has one `Rule` object per
@@ -143,13 +142,9 @@ class _DecisionTree(Prunable, TreeOptions):
         `hornbeam.inside.holds` evaluates; for several outputs a list of such dicts.
 
         Where a missing value goes is told for the columns in which the fit met one; in any other column it
-        takes the larger branch.
+        takes the larger branch. `member` is there as in models of many trees; this one has member 0 alone.
         """
-        return write_rules(self._reading(self.tree_), style)
-
-    def to_frame(self) -> Any:
-        """Return the tree as a pandas DataFrame, a row per node: tests, rows, impurity, gain, answers."""
-        return tree_frame(self._reading(self.tree_))
+        return write_rules(self._reading_of(member or 0), style)
 
     def split_table(
         self,

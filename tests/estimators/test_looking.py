@@ -1,0 +1,110 @@
+"""One way to look inside everything made of our trees: the same questions, answered by every model."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris
+
+import hornbeam as hb
+
+MODELS = [
+    hb.DecisionTreeClassifier(max_depth=3),
+    hb.RandomForestClassifier(5, max_depth=3, random_state=0),
+    hb.ExtraTreesRegressor(4, max_depth=3, random_state=0),
+    hb.BaggingClassifier(n_estimators=4, random_state=0),
+    hb.BaggingClassifier(hb.DecisionTreeClassifier(max_bins=9), n_estimators=4, random_state=0),
+    hb.BaggingRegressor(hb.DecisionTreeRegressor(max_bins=9), n_estimators=4, max_features=2, random_state=0),
+    hb.AdaBoostClassifier(n_estimators=4),
+    hb.AdaBoostRegressor(n_estimators=4, random_state=0),
+    hb.GradientBoostingClassifier(n_estimators=4),
+    hb.GradientBoostingRegressor(n_estimators=4),
+]
+
+
+@pytest.fixture(params=MODELS, ids=[f"{type(one).__name__}{k}" for k, one in enumerate(MODELS)])
+def model(request):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return clone(request.param).fit(X, np.array(["a", "b", "c"])[y] if is_classifier(request.param) else y)
+
+
+@pytest.fixture(name="X")
+def table():
+    return load_iris(return_X_y=True, as_frame=True)[0]
+
+
+def test_trees_are_shown_in_every_form(model, X):
+    assert "petal" in model.rules(member=0)
+    assert "petal" in str(model.rules())
+    frame = model.to_frame(0)
+    assert {"feature", "gain", "rows"} <= set(frame.columns)
+    assert hb.plot.tree(model).texts
+    assert "petal" in hb.export(model, "text")
+    assert hb.export(model, "dot").startswith("digraph")
+    assert len(model.apply(X)) == len(X)
+    with pytest.raises(IndexError, match="member=9999"):
+        model.rules(member=9999)
+
+
+def test_importances_of_every_kind(model, X):
+    for kind in ("gain", "count"):
+        shares = model.importance(kind)
+        assert shares.shape == (4,)
+        assert shares.sum() == pytest.approx(1)
+    np.testing.assert_array_equal(model.importance(), model.feature_importances_)
+    if type(model) is not hb.AdaBoostRegressor:
+        sizes = model.importance("contributions", X=X)
+        assert sizes.shape == (4,) and sizes[2:].sum() > sizes[:2].sum()
+    with pytest.raises(ValueError, match="got 'shap'"):
+        model.importance("shap")
+    with pytest.raises(ValueError, match="give X"):
+        model.importance("contributions")
+
+
+def test_a_row_is_explained_in_two_sentences(model, X):
+    by_hand = isinstance(model, hb.BaggingClassifier | hb.BaggingRegressor) and model._grown is None
+    if by_hand or type(model) is hb.AdaBoostRegressor:
+        with pytest.raises(ValueError, match="estimators_"):
+            model.explain(X.iloc[[0]])
+        return
+    told = model.explain(dict(X.iloc[77]))
+    assert told.prediction == model.predict(X.iloc[[77]])[0]
+    assert told.text.count(". ") == 1 and told.text.endswith(".")
+    assert "petal" in told.text
+    if type(model) is hb.DecisionTreeClassifier:
+        return
+    found = model.contributions(X.iloc[[77]])
+    for j, name in enumerate(X.columns):
+        np.testing.assert_allclose(told.contributions[name], found[0, j])
+    if is_classifier(model):
+        shares = dict(zip(model.classes_, model.predict_proba(X.iloc[[77]])[0], strict=True))
+        assert told.shares == pytest.approx(shares)
+
+
+def test_the_sentences_of_a_model_by_hand():
+    # An unknown row has (1 + 1 + 1 + 5) / 4 = 2; the first column says 5.
+    forest = hb.RandomForestRegressor(1, bootstrap=False, max_features=None, random_state=0)
+    forest.fit([[0.0, 9], [0, 9], [0, 9], [1, 9]], [1.0, 1, 1, 5])
+    assert forest.explain([1, 7]).text == (
+        "The model predicts 5; for a row it knows nothing about it would say 2. Most upwards: x0 = 1 (+3)."
+    )
+    assert forest.explain([0, 7]).text == (
+        "The model predicts 1; for a row it knows nothing about it would say 2. Most downwards: x0 = 0 (-1)."
+    )
+
+
+def test_paths_share_out_what_every_model_says(model, X):
+    if not hasattr(model, "path_contributions"):
+        pytest.skip("bags and AdaBoost share out by Shapley values alone")
+    found, start = model.path_contributions(X)
+    score = model.contributions(X).scores
+    np.testing.assert_allclose(found.sum(axis=1) + start, score, atol=1e-9)
+
+
+def test_members_that_are_no_trees_say_so(X):
+    y = load_iris(return_X_y=True)[1]
+    bag = hb.BaggingClassifier(hb.KNeighborsClassifier(), n_estimators=2).fit(X, y)
+    for ask in (bag.rules, bag.to_frame, lambda: bag.apply(X), lambda: bag.importance("count")):
+        with pytest.raises(ValueError, match="are not trees of hornbeam"):
+            ask()
+    with pytest.raises(TypeError, match=r"plot\.tree draws models made of hornbeam's trees"):
+        hb.plot.tree(hb.KNeighborsClassifier().fit(X, y))
