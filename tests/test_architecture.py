@@ -44,7 +44,7 @@ LAYERS = (
     ("distill", "io", "plot"),
     ("exports", "selection"),
     ("imports",),
-    ("report",),
+    ("report", "serving"),
     ("__init__",),
     ("cli",),
     ("__main__",),

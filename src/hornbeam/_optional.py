@@ -14,7 +14,7 @@ __all__ = ["installed", "require"]
 _EXTRAS = {
     **{"matplotlib": "plot", "pandas": "frames", "polars": "frames", "pyarrow": "frames"},
     **{"onnx": "export", "onnxruntime": "export", "duckdb": "export"},
-    **{"starlette": "serve", "uvicorn": "serve"},
+    **{"starlette": "serve", "uvicorn": "serve", "anyio": "serve"},
 }
 
 
