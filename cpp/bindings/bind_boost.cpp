@@ -1,9 +1,8 @@
 // Gradient boosting: an encoded table, a target and parameters in; round by round a tree out.
-#include <map>
 #include <memory>
 
-#include "arrays.h"
 #include "boost/booster.h"
+#include "settings.h"
 
 namespace hornbeam::bindings {
 
@@ -15,6 +14,7 @@ using boost::LossKind;
 using data::Column;
 using data::Dataset;
 using grow::Growth;
+using split::CategoricalSplit;
 using tree::Tree;
 
 namespace {
@@ -30,11 +30,50 @@ const std::map<std::string, LossKind> kLosses = {{"squared_error", LossKind::kSq
                                                  {"exponential", LossKind::kExponential},
                                                  {"softmax", LossKind::kSoftmax}};
 
+const std::map<std::string, Growth> kGrowths = {{"level", Growth::kLevel},
+                                                {"best_first", Growth::kBestFirst}};
+const std::map<std::string, CategoricalSplit> kCategoricalSplits = {
+    {"subset", CategoricalSplit::kSubset}, {"one_vs_rest", CategoricalSplit::kOneVsRest}};
+
+// The settings by name; adding one adds a line here.
+const Setters<BoostParams> kSettings = {
+    {"learning_rate", set<&BoostParams::learning_rate>},
+    {"growth", [](BoostParams& p, nb::handle name) { p.growth = choice(kGrowths, name); }},
+    {"max_depth", set<&BoostParams::max_depth>},
+    {"max_leaf_nodes", set<&BoostParams::max_leaf_nodes>},
+    {"min_samples_leaf", set<&BoostParams::min_samples_leaf>},
+    {"min_hessian_leaf", set<&BoostParams::min_hessian_leaf>},
+    {"l1_regularization", set<&BoostParams::l1_regularization>},
+    {"l2_regularization", set<&BoostParams::l2_regularization>},
+    {"min_split_gain", set<&BoostParams::min_split_gain>},
+    {"max_features", set<&BoostParams::max_features>},
+    {"monotonic", set<&BoostParams::monotonic>},
+    {"interactions", set<&BoostParams::interactions>},
+    {"categorical_smoothing", set<&BoostParams::categorical_smoothing>},
+    {"categorical_split",
+     [](BoostParams& p, nb::handle name) { p.categorical_split = choice(kCategoricalSplits, name); }},
+    {"n_threads", set<&BoostParams::n_threads>},
+};
+
+BoostParams boost_params_of(const nb::kwargs& settings, int n_features) {
+  BoostParams params;
+  apply_settings(kSettings, settings, "boosting", params);
+  if (!params.monotonic.empty() && params.monotonic.size() != static_cast<std::size_t>(n_features)) {
+    throw nb::value_error("there must be one monotonic constraint per feature");
+  }
+  for (const auto& group : params.interactions) {
+    for (const FeatureId feature : group) {
+      if (feature < 0 || feature >= n_features) throw nb::value_error("there is no such feature");
+    }
+  }
+  return params;
+}
+
 // Keeps what the booster only refers to.
 class BoosterHandle {
  public:
   BoosterHandle(const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights, int n_scores,
-                double learning_rate, const BoostParams& params, const std::string& loss, double parameter)
+                const BoostParams& params, const std::string& loss, double parameter)
       : y_(std::move(y)),
         weights_(std::move(weights)),
         n_rows_(data.n_rows()),
@@ -53,8 +92,7 @@ class BoosterHandle {
       }
     }
     booster_ = without_lock([&](Cancel& cancel) {
-      return std::make_unique<Booster>(data, params, learning_rate, n_scores, span_of(y_), span_of(weights_),
-                                       cancel);
+      return std::make_unique<Booster>(data, params, n_scores, span_of(y_), span_of(weights_), cancel);
     });
     n_scores_ = n_scores;
   }
@@ -136,43 +174,12 @@ void bind_boost(nb::module_& module) {
       .def(
           "__init__",
           [](BoosterHandle* self, const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights,
-             int n_scores, const std::string& loss, double loss_parameter, double learning_rate,
-             bool best_first, std::int32_t max_depth, std::int64_t max_leaf_nodes,
-             std::int64_t min_samples_leaf, double min_hessian_leaf, double l1, double l2,
-             double min_split_gain, std::int32_t max_features, std::vector<std::int8_t> monotonic,
-             std::vector<std::vector<FeatureId>> interactions, double category_smoothing, bool one_vs_rest,
-             int n_threads) {
-            BoostParams params;
-            params.growth = best_first ? Growth::kBestFirst : Growth::kLevel;
-            params.max_depth = max_depth;
-            params.max_leaf_nodes = max_leaf_nodes;
-            params.min_samples_leaf = min_samples_leaf;
-            params.min_hessian_leaf = min_hessian_leaf;
-            params.l1 = l1;
-            params.l2 = l2;
-            params.min_split_gain = min_split_gain;
-            params.max_features = max_features;
-            params.monotonic = std::move(monotonic);
-            for (const auto& group : interactions) {
-              for (const FeatureId feature : group) {
-                if (feature < 0 || feature >= data.n_features())
-                  throw nb::value_error("there is no such feature");
-              }
-            }
-            params.interactions = std::move(interactions);
-            params.category_smoothing = category_smoothing;
-            params.one_vs_rest = one_vs_rest;
-            params.n_threads = n_threads;
-            new (self) BoosterHandle(data, std::move(y), std::move(weights), n_scores, learning_rate, params,
-                                     loss, loss_parameter);
+             int n_scores, const std::string& loss, double loss_parameter, const nb::kwargs& settings) {
+            new (self) BoosterHandle(data, std::move(y), std::move(weights), n_scores,
+                                     boost_params_of(settings, data.n_features()), loss, loss_parameter);
           },
           nb::keep_alive<1, 2>(), nb::arg("data"), nb::kw_only(), nb::arg("y"), nb::arg("weights").none(),
-          nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"), nb::arg("learning_rate"),
-          nb::arg("best_first"), nb::arg("max_depth"), nb::arg("max_leaf_nodes"), nb::arg("min_samples_leaf"),
-          nb::arg("min_hessian_leaf"), nb::arg("l1"), nb::arg("l2"), nb::arg("min_split_gain"),
-          nb::arg("max_features"), nb::arg("monotonic"),
-          nb::arg("interactions") = std::vector<std::vector<FeatureId>>(), nb::arg("category_smoothing"),
-          nb::arg("one_vs_rest") = false, nb::arg("n_threads"))
+          nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"), nb::arg("settings"))
       .def("scores", &BoosterHandle::scores,
            "The scores of all rows, [score, row]: the booster's own memory.")
       .def("gradients", &BoosterHandle::gradients,

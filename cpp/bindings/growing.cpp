@@ -1,6 +1,6 @@
 #include "growing.h"
 
-#include <map>
+#include "settings.h"
 
 namespace hornbeam::bindings {
 
@@ -13,14 +13,6 @@ using grow::Missing;
 using split::CategoricalSplit;
 
 namespace {
-
-template <class Enum>
-Enum choice(const std::map<std::string, Enum>& names, nb::handle name) {
-  const auto text = nb::cast<std::string>(name);
-  const auto found = names.find(text);
-  if (found == names.end()) throw nb::value_error(("the core does not know " + text).c_str());
-  return found->second;
-}
 
 // Criterion names; adding a criterion adds a line here.
 const std::map<std::string, Criterion> kCriteria = {
@@ -67,15 +59,8 @@ void set_criterion(GrowParams& params, nb::handle value) {
   if (!is_name) params.own_score = asking(value);
 }
 
-using Setter = void (*)(GrowParams&, nb::handle);
-
-template <auto Member>
-void set(GrowParams& params, nb::handle value) {
-  params.*Member = nb::cast<std::remove_reference_t<decltype(params.*Member)>>(value);
-}
-
 // The settings by name; adding one adds a line here.
-const std::map<std::string, Setter> kSettings = {
+const Setters<GrowParams> kSettings = {
     {"criterion", set_criterion},
     {"leaf_value", [](GrowParams& p, nb::handle name) { p.leaf_value = choice(kLeafValues, name); }},
     {"growth", [](GrowParams& p, nb::handle name) { p.growth = choice(kGrowths, name); }},
@@ -119,13 +104,7 @@ void check_target(const Dataset& data, const Target& target) {
 
 GrowParams grow_params_of(const nb::kwargs& settings, int n_features) {
   GrowParams params;
-  for (const auto [name, value] : settings) {
-    const auto text = nb::cast<std::string>(name);
-    const auto found = kSettings.find(text);
-    if (found == kSettings.end())
-      throw nb::type_error(("the core has no setting of growth called " + text).c_str());
-    found->second(params, value);
-  }
+  apply_settings(kSettings, settings, "growth", params);
   if (!params.monotonic.empty() && params.monotonic.size() != static_cast<std::size_t>(n_features)) {
     throw nb::value_error("there must be one monotonic constraint per feature");
   }

@@ -52,7 +52,7 @@ BoostGrower::BoostGrower(const Dataset& data, const Tiles& tiles, const BoostPar
   }
   if (params_.max_leaf_nodes > 0 && params_.growth == Growth::kDepthFirst)
     params_.growth = Growth::kBestFirst;
-  if (!params_.one_vs_rest) return;
+  if (!params_.one_vs_rest()) return;
   for (int f = 0; f < data.n_features(); ++f) categories_.push_back(categories_in(data.column(f)));
 }
 
@@ -210,8 +210,9 @@ void BoostGrower::bound_children(FeatureId feature, NodeState* children) const {
 // What a node would say as a leaf, before the learning rate.
 double BoostGrower::value_of(const NodeState& node) const {
   const double gradient = static_cast<double>(node.total.gradient) / scale_.gradient;
-  const double size = std::max(0.0, std::abs(gradient) - params_.l1);
-  const double value = size / (static_cast<double>(node.total.hessian) / scale_.hessian + params_.l2);
+  const double size = std::max(0.0, std::abs(gradient) - params_.l1_regularization);
+  const double value =
+      size / (static_cast<double>(node.total.hessian) / scale_.hessian + params_.l2_regularization);
   return std::clamp(gradient > 0 ? -value : value, node.lower, node.upper);
 }
 

@@ -32,25 +32,31 @@ using grow::Frontier;
 using grow::Growth;
 using grow::OpenNode;
 using grow::TreeBuilder;
+using split::CategoricalSplit;
 
-// Limits of 0 mean "none".
+// What is not set limits nothing, and limits of 0 mean "none": the defaults that users get are those of
+// src/hornbeam/params/boosting.py.
 struct BoostParams {
+  double learning_rate = 1.0;
   Growth growth = Growth::kBestFirst;
   std::int32_t max_depth = 0;
-  std::int64_t max_leaf_nodes = 31;
-  std::int64_t min_samples_leaf = 20;
-  double min_hessian_leaf = 1e-3;
-  double l1 = 0.0;
-  double l2 = 0.0;
+  std::int64_t max_leaf_nodes = 0;
+  std::int64_t min_samples_leaf = 1;
+  double min_hessian_leaf = 0.0;
+  double l1_regularization = 0.0;
+  double l2_regularization = 0.0;
   double min_split_gain = 0.0;
   std::int32_t max_features = 0;       // features tried per node
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   // Groups of features that may occur on one path together; empty for all.
   std::vector<std::vector<FeatureId>> interactions;
   // Hessian added to every category's when they are put in order, and to branches when sets are judged.
-  double category_smoothing = 10.0;
-  bool one_vs_rest = false;  // tests on categories single one out, as if each had a column
+  double categorical_smoothing = 0.0;
+  // Sets of categories, or tests that single one out, as if each had a column; no other.
+  CategoricalSplit categorical_split = CategoricalSplit::kSubset;
   int n_threads = 1;
+
+  bool one_vs_rest() const { return categorical_split == CategoricalSplit::kOneVsRest; }
 };
 
 // First and second derivatives of the loss by the score, one per row of the data set.
@@ -232,7 +238,7 @@ class BoostGrower {
   Cancel* cancel_ = nullptr;
   const Tiles& tiles_;
   std::vector<FeatureGroup> feature_groups_;
-  // Per feature, with one_vs_rest: the categories that the table has.
+  // Per feature, with one-vs-rest tests: the categories that the table has.
   std::vector<std::vector<Code>> categories_;
   HistogramBuilder builder_;
   SharedPass shared_pass_;

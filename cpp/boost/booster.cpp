@@ -24,11 +24,10 @@ double rounded(double value) {
 
 }  // namespace
 
-Booster::Booster(const Dataset& data, const BoostParams& params, double learning_rate, int n_scores,
-                 std::span<const float> y, std::span<const float> weights, Cancel& cancel)
+Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
+                 std::span<const float> weights, Cancel& cancel)
     : data_(data),
       params_(params),
-      learning_rate_(learning_rate),
       n_scores_(n_scores),
       y_(y),
       weights_(weights),
@@ -97,8 +96,8 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
 // A leaf whose loss has no curvature left gives Newton's step no length: it says nothing.
 double Booster::newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
                              const std::optional<Loss>& loss) const {
-  const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1);
-  const double curvature = sums.hessian + params_.l2;
+  const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1_regularization);
+  const double curvature = sums.hessian + params_.l2_regularization;
   const double length = size == 0 || !(curvature > 0) ? 0.0 : size / curvature;
   const double step = sums.gradient > 0 ? -length : length;
   return std::clamp(loss ? loss->shortened(step, sums) : step, bounds.lower, bounds.upper);
@@ -223,7 +222,7 @@ Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId>
         const double value =
             refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(sums[leaf], bounds, loss);
         const auto node = static_cast<std::size_t>(leaf_rows.node);
-        work.values[node] = rounded(learning_rate_ * value);
+        work.values[node] = rounded(params_.learning_rate * value);
         work.nodes[node].weight = sums[leaf].weight;
       },
       &cancel);
@@ -287,7 +286,7 @@ Tree Booster::refit(const Tree& tree, std::span<const NodeId> leaves, int score,
       const double value = empty                  ? 0.0
                            : rows_of_leaf.empty() ? newton_value(sums[node], {-kInfinity, kInfinity}, loss)
                                                   : residual_value(*loss, rows_of_leaf[node], score);
-      out.value[node] = rounded(learning_rate_ * value);
+      out.value[node] = rounded(params_.learning_rate * value);
       out.weight[node] = sums[node].weight;
       continue;
     }

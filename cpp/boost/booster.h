@@ -23,8 +23,8 @@ using tree::Tree;
 class Booster {
  public:
   // y and weights (empty for none) have one element per row and stay alive.
-  Booster(const Dataset& data, const BoostParams& params, double learning_rate, int n_scores,
-          std::span<const float> y, std::span<const float> weights, Cancel& cancel);
+  Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
+          std::span<const float> weights, Cancel& cancel);
 
   // [score][row]
   std::span<double> scores() { return scores_.span(); }
@@ -68,7 +68,6 @@ class Booster {
 
   const Dataset& data_;
   BoostParams params_;
-  double learning_rate_;
   int n_scores_;
   std::span<const float> y_;
   std::span<const float> weights_;

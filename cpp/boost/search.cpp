@@ -76,8 +76,8 @@ CutTerms BoostGrower::terms_of(const NodeState& node) const {
   terms.gradient = static_cast<double>(node.total.gradient);
   terms.hessian = static_cast<double>(node.total.hessian);
   terms.hessian_unit = 1.0 / scale_.hessian;
-  terms.l1 = params_.l1 * scale_.gradient;
-  terms.l2 = params_.l2;
+  terms.l1 = params_.l1_regularization * scale_.gradient;
+  terms.l2 = params_.l2_regularization;
   // One unit at least: a branch without any hessian has no value.
   terms.min_hessian = std::max(1.0, std::ceil(params_.min_hessian_leaf * scale_.hessian));
   if (scale_.constant_hessian) {
@@ -95,9 +95,9 @@ BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
     limits.lower = node.lower * scale_.gradient;
     limits.upper = node.upper * scale_.gradient;
   }
-  limits.l2 = params_.l2;
-  limits.category_smoothing = params_.category_smoothing * scale_.hessian;
-  limits.one_category = params_.one_vs_rest;
+  limits.l2 = params_.l2_regularization;
+  limits.category_smoothing = params_.categorical_smoothing * scale_.hessian;
+  limits.one_category = params_.one_vs_rest();
   return limits;
 }
 
@@ -108,9 +108,9 @@ BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
 CutTerms BoostGrower::terms_for(const Column& column, CutTerms terms) const {
   constexpr Code kFewCategories = 4;
   constexpr double kLargestShare = 0.3;
-  const bool is_set = column.kind == ColumnKind::kCategorical && !params_.one_vs_rest;
+  const bool is_set = column.kind == ColumnKind::kCategorical && !params_.one_vs_rest();
   if (is_set && column.n_codes > kFewCategories) {
-    terms.l2 += std::min(params_.category_smoothing, kLargestShare * terms.hessian * terms.hessian_unit);
+    terms.l2 += std::min(params_.categorical_smoothing, kLargestShare * terms.hessian * terms.hessian_unit);
   }
   return terms;
 }
@@ -215,7 +215,7 @@ bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
 // The rest are all other categories of the table, in the node or not: it is a column of its own that is
 // tested.
 void BoostGrower::name_rest(Split& split) const {
-  if (!params_.one_vs_rest || split.left_categories.empty()) return;
+  if (!params_.one_vs_rest() || split.left_categories.empty()) return;
   split.right_categories = categories_[static_cast<std::size_t>(split.feature)];
   std::erase(split.right_categories, split.left_categories.front());
 }

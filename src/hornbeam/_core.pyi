@@ -317,7 +317,7 @@ def grow_forest(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, clas
 class Booster:
     """The state of a boosting fit between rounds."""
 
-    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, learning_rate: float, best_first: bool, max_depth: int, max_leaf_nodes: int, min_samples_leaf: int, min_hessian_leaf: float, l1: float, l2: float, min_split_gain: float, max_features: int, monotonic: Sequence[int], interactions: Sequence[Sequence[int]] = [], category_smoothing: float, one_vs_rest: bool = False, n_threads: int) -> None: ...
+    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, **settings) -> None: ...
 
     def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """The scores of all rows, [score, row]: the booster's own memory."""

@@ -84,7 +84,7 @@ def grown(problem, *, wide=False, rows=None, n_threads=1, **limits):
     """Grow one tree on given derivatives; weights, even of 1, make its cells wide."""
     encoded = encode(read_table(problem.frame), max_bins=255, n_threads=1)
     n_rows = len(problem.frame)
-    options = {"best_first": True, "max_depth": 0, "max_leaf_nodes": 0, "monotonic": []} | limits
+    options = {"growth": "best_first", "max_depth": 0, "max_leaf_nodes": 0, "monotonic": []} | limits
     booster = _core.Booster(
         encoded.codes,
         y=np.zeros(n_rows, dtype=np.float32),
@@ -95,12 +95,12 @@ def grown(problem, *, wide=False, rows=None, n_threads=1, **limits):
         learning_rate=RATE,
         min_samples_leaf=problem.terms.min_samples_leaf,
         min_hessian_leaf=problem.terms.min_hessian_leaf,
-        l1=problem.terms.l1,
-        l2=problem.terms.l2,
+        l1_regularization=problem.terms.l1,
+        l2_regularization=problem.terms.l2,
         min_split_gain=0.0,
         max_features=0,
-        category_smoothing=problem.terms.smoothing,
-        one_vs_rest=problem.terms.one_vs_rest,
+        categorical_smoothing=problem.terms.smoothing,
+        categorical_split="one_vs_rest" if problem.terms.one_vs_rest else "subset",
         n_threads=n_threads,
         **options,
     )
@@ -149,17 +149,17 @@ def check(problem, tree, leaves, *, bits, may_stop=False):
 
 @pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")  # columns may be near unique
 @settings(max_examples=60)
-@given(problems(), st.booleans(), st.booleans())
-def test_every_split_is_the_best_there_is(problem, wide, best_first):
-    tree, leaves = grown(problem, wide=wide, best_first=best_first)
+@given(problems(), st.booleans(), st.sampled_from(["best_first", "level"]))
+def test_every_split_is_the_best_there_is(problem, wide, growth):
+    tree, leaves = grown(problem, wide=wide, growth=growth)
     check(problem, tree, leaves, bits=WIDE_BITS if wide else PACKED_BITS)
 
 
 @settings(max_examples=30)
-@given(problems(), st.integers(2, 6), st.integers(1, 3), st.booleans())
-def test_limits_are_never_exceeded(problem, max_leaf_nodes, max_depth, best_first):
+@given(problems(), st.integers(2, 6), st.integers(1, 3), st.sampled_from(["best_first", "level"]))
+def test_limits_are_never_exceeded(problem, max_leaf_nodes, max_depth, growth):
     tree, leaves = grown(
-        problem, wide=True, max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, best_first=best_first
+        problem, wide=True, max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, growth=growth
     )
     assert tree.n_leaves <= max_leaf_nodes
     assert tree.max_depth <= max_depth
@@ -312,14 +312,28 @@ def test_large_nodes_are_the_same_with_any_number_of_threads(n_rows, n_columns, 
 
 def test_bad_arguments_are_refused():
     encoded = encode(read_table(np.arange(6.0).reshape(3, 2)), max_bins=255, n_threads=1)
-    known = dict.fromkeys(("loss_parameter", "min_hessian_leaf", "l1", "l2", "min_split_gain"), 0.0)
+    known = dict.fromkeys(
+        ("loss_parameter", "min_hessian_leaf", "l1_regularization", "l2_regularization", "min_split_gain"),
+        0.0,
+    )
     options = {
-        "n_scores": 1, "learning_rate": 0.1, "best_first": True, "max_depth": 0, "max_leaf_nodes": 31,
-        "min_samples_leaf": 1, "max_features": 0, "monotonic": [], "category_smoothing": 10.0, "n_threads": 1,
+        "n_scores": 1, "learning_rate": 0.1, "growth": "best_first", "max_depth": 0, "max_leaf_nodes": 31,
+        "min_samples_leaf": 1, "max_features": 0, "monotonic": [], "categorical_smoothing": 10.0,
+        "n_threads": 1,
     }  # fmt: skip
     with pytest.raises(ValueError, match="one element per row"):
         _core.Booster(
             encoded.codes, y=np.zeros(2, dtype=np.float32), weights=None, loss="", **known, **options
+        )
+    with pytest.raises(TypeError, match="no setting of boosting called shrinkage"):
+        _core.Booster(
+            encoded.codes,
+            y=np.zeros(3, dtype=np.float32),
+            weights=None,
+            loss="",
+            shrinkage=1,
+            **known,
+            **options,
         )
     with pytest.raises(ValueError, match="does not know hinge"):
         _core.Booster(

@@ -43,7 +43,16 @@ def core_derivatives(name, y, scores, weights=None):
     loss = loss_of(name)
     encoded = encode(read_table(np.zeros((len(y), 1))), max_bins=255, n_threads=1)
     limits = dict.fromkeys(("max_depth", "max_leaf_nodes", "max_features"), 0)
-    numbers = dict.fromkeys(("min_hessian_leaf", "l1", "l2", "min_split_gain", "category_smoothing"), 0.0)
+    numbers = dict.fromkeys(
+        (
+            "min_hessian_leaf",
+            "l1_regularization",
+            "l2_regularization",
+            "min_split_gain",
+            "categorical_smoothing",
+        ),
+        0.0,
+    )
     booster = _core.Booster(
         encoded.codes,
         y=y.astype(np.float32),
@@ -52,7 +61,7 @@ def core_derivatives(name, y, scores, weights=None):
         loss=name,
         loss_parameter=loss.parameter,
         learning_rate=1.0,
-        best_first=True,
+        growth="best_first",
         min_samples_leaf=1,
         monotonic=[],
         n_threads=1,

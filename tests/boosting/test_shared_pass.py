@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hornbeam import _core
 
 OPTIONS: dict[str, Any] = {
-    "weights": None, "loss": "", "loss_parameter": 0.0, "learning_rate": 0.5, "best_first": True,
+    "weights": None, "loss": "", "loss_parameter": 0.0, "learning_rate": 0.5, "growth": "best_first",
     "max_depth": 0, "max_leaf_nodes": 8, "min_samples_leaf": 2, "min_hessian_leaf": 1e-3,
-    "l1": 0.0, "l2": 0.1, "min_split_gain": 0.0, "max_features": 0,
-    "monotonic": [], "category_smoothing": 1.0,
+    "l1_regularization": 0.0, "l2_regularization": 0.1, "min_split_gain": 0.0, "max_features": 0,
+    "monotonic": [], "categorical_smoothing": 1.0,
 }  # fmt: skip
 PARTS = ("feature", "threshold", "value", "gain", "n_node_samples", "first_child", "missing_branch")
 

@@ -7,7 +7,7 @@ wants to know how it goes, stands in `rounds.py`.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -38,23 +38,27 @@ class BoostSettings:
     """How the trees of a boosting fit grow, as the core takes it; 0 means no limit."""
 
     learning_rate: float
-    best_first: bool
+    growth: Literal["best_first", "level"]
     max_depth: int
     max_leaf_nodes: int
     min_samples_leaf: int
     min_hessian_leaf: float
-    l1: float
-    l2: float
+    l1_regularization: float
+    l2_regularization: float
     min_split_gain: float
     max_features: int
     monotonic: tuple[int, ...]
     interactions: tuple[tuple[int, ...], ...]
-    category_smoothing: float
-    one_vs_rest: bool
+    categorical_smoothing: float
+    categorical_split: Literal["subset", "one_vs_rest"]
 
     def in_units(self, unit: float) -> "BoostSettings":
         """Return the same settings for targets that are counted in units of `unit`."""
-        return replace(self, l1=self.l1 / unit, min_split_gain=self.min_split_gain / unit / unit)
+        return replace(
+            self,
+            l1_regularization=self.l1_regularization / unit,
+            min_split_gain=self.min_split_gain / unit / unit,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -159,19 +159,19 @@ class BoostingPreparation(BoostingJudge):
         # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
         return BoostSettings(
             learning_rate=float(plan.learning_rate),
-            best_first=self.growth == "best_first",
+            growth=self.growth,
             max_depth=min(self.max_depth or 0, n_rows),
             max_leaf_nodes=min(plan.max_leaf_nodes or 0, n_rows + 1),
             min_samples_leaf=min(plan.min_samples_leaf, n_rows + 1),
             min_hessian_leaf=float(self.min_hessian_leaf),
-            l1=float(self.l1_regularization),
-            l2=float(plan.l2_regularization),
+            l1_regularization=float(self.l1_regularization),
+            l2_regularization=float(plan.l2_regularization),
             min_split_gain=float(self.min_split_gain),
             max_features=resolve_max_features(plan.max_features, encoded.n_features),
             monotonic=monotonic if means is None else means.of_features(monotonic),
             interactions=interactions if means is None else means.of_groups(interactions),
-            category_smoothing=float(self.categorical_smoothing),
-            one_vs_rest=self.categorical_split == "one_vs_rest",
+            categorical_smoothing=float(self.categorical_smoothing),
+            categorical_split="one_vs_rest" if self.categorical_split == "one_vs_rest" else "subset",
         )
 
 
