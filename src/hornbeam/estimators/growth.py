@@ -18,6 +18,7 @@ from hornbeam.params import (
     resolve_max_features,
     resolve_random_key,
 )
+from hornbeam.recipes.category_means import CategoryMeans, columns_of_many
 from hornbeam.recipes.own_criterion import OwnCriterion, own_criterion
 from hornbeam.recipes.single import GrowthSettings
 from hornbeam.warnings import DataWarning
@@ -44,6 +45,7 @@ class GrownModel(GrowthOptions, TreeModel):
         criterion: Any,
         random_splits: bool,
         rows: npt.NDArray[np.uint32] | None = None,
+        means: CategoryMeans | None = None,
     ) -> GrowthSettings:
         """Turn the parameters into numbers, now that the data are known; shares are of `rows`, or of all."""
         if not isinstance(criterion, str):
@@ -63,7 +65,7 @@ class GrownModel(GrowthOptions, TreeModel):
             missing="learn" if self.missing == "error" else self.missing,
             max_surrogates=self.max_surrogates,
             random_splits=random_splits,
-            categorical_split=self.categorical_split,
+            categorical_split=self._split_of_categories(target),
             merge_level=self.merge_level,
             max_depth=min(self.max_depth or 0, n_rows),
             min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
@@ -74,7 +76,7 @@ class GrownModel(GrowthOptions, TreeModel):
             max_features=resolve_max_features(self.max_features, encoded.n_features),
             min_impurity_decrease=self.min_impurity_decrease,
             min_significance=1.0 if self.min_significance is None else self.min_significance,
-            monotonic=self._checked_directions(encoded, target),
+            monotonic=self._checked_directions(encoded, target, means),
         )
 
     def _leaf_value(self) -> Literal["mean", "median"]:
@@ -102,8 +104,27 @@ class GrownModel(GrowthOptions, TreeModel):
                 "for several outputs of classes, 'squared_error' for several numbers."
             )
 
+    def _category_means(
+        self, training: Training, target: ClassTarget | RegressionTarget, weights: Any, *, key: int
+    ) -> CategoryMeans | None:
+        """Turn columns of many categories into means of the target, if that is left to the fit.
+
+        Rows that lack such a column have a mean of their own, so other ways to treat gaps do not go with it;
+        nor do several outputs, which have no one mean, and trees on top of others, which were grown on sets.
+        """
+        goes_on = bool(getattr(self, "warm_start", False))
+        by_name = self.categorical_split != "auto" or self.missing not in ("learn", "error")
+        many = [] if by_name or goes_on or target.n_outputs > 1 else columns_of_many(training.table)
+        return CategoryMeans.of(training.table, target, weights, many, key=key) if many else None
+
+    def _split_of_categories(self, target: ClassTarget | RegressionTarget) -> str:
+        """Name the way to split categories; sets have no order that is best for several outputs."""
+        if self.categorical_split != "auto":
+            return self.categorical_split
+        return "subset" if target.n_outputs == 1 else "one_vs_rest"
+
     def _checked_directions(
-        self, encoded: Encoded, target: ClassTarget | RegressionTarget
+        self, encoded: Encoded, target: ClassTarget | RegressionTarget, means: CategoryMeans | None
     ) -> tuple[int, ...]:
         by_target = self.categorical_split in ("subset", "merge", "target_mean")
         if target.n_outputs > 1 and by_target and "categorical" in encoded.schema.kinds:
@@ -113,7 +134,9 @@ class GrownModel(GrowthOptions, TreeModel):
                 f"categories of {name!r} that is best for all of them. Choose 'one_vs_rest', 'multiway', "
                 "'ordinal' or 'binary', or fit one tree per output."
             )
-        return self._checked_monotonic(encoded.schema, target)
+        if means is None:
+            return self._checked_monotonic(encoded.schema, target)
+        return means.of_features(self._checked_monotonic(means.given, target))
 
     def _check_available(self) -> None:
         """Refuse what needs every row in a leaf where rows may leave a tree on their way down."""
@@ -153,6 +176,7 @@ class GrownModel(GrowthOptions, TreeModel):
         target: ClassTarget | RegressionTarget,
         settings: GrowthSettings,
         trees: tuple[_core.Tree, ...],
+        means: CategoryMeans | None = None,
     ) -> None:
         """Store what a fit has made; called when nothing can fail any more."""
         columns = training.table.columns
@@ -162,7 +186,7 @@ class GrownModel(GrowthOptions, TreeModel):
         self.n_outputs_ = target.n_outputs
         self.max_features_ = settings.max_features
         self._model = Ensemble(
-            trees=trees,
+            trees=trees if means is None else tuple(means.restored(tree) for tree in trees),
             schema=training.table.schema,
             unseen=self.unseen,
             missing_allowed=self.missing != "error",

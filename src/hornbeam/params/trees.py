@@ -50,11 +50,12 @@ class GrowthOptions(Declared):
         default=0.0, help="Cost of a leaf in minimal cost-complexity pruning after growth; 0 prunes nothing."
     )
     categorical_split: Literal[
-        "subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"
+        "auto", "subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"
     ] = option(
-        default="subset",
+        default="auto",
         help="How categories are split: by sets, one against the rest, a branch each, a branch for those "
-        "that do not differ, by order of mean targets, by order, or by digits.",
+        "that do not differ, by order of mean targets, by order, or by digits; 'auto' chooses sets by the "
+        "target where categories are few, by the mean of the target over other rows where they are many.",
     )
     merge_level: ProperShare = option(
         default=0.05,

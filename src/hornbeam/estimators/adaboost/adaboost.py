@@ -127,9 +127,11 @@ class _AdaBoost(LookInside, AdaBoostOptions):
         name = type(self).__name__
         training = read_training(tree, X, sample_weight, estimator_name=name, stacklevel=6)
         target = self._read_target(y, training.n_rows_given, training.rows)
-        encoded = encode(training.table, max_bins=tree.max_bins, n_threads=n_threads)
+        means = tree._category_means(training, target, training.weights, key=0)
+        table = training.table if means is None else means.table
+        encoded = encode(table, max_bins=tree.max_bins, n_threads=n_threads)
         missing_seen = tuple(column.first_missing_row() is not None for column in training.table.columns)
-        ground = TreeGround(tree, encoded, target, missing_seen)
+        ground = TreeGround(tree, encoded, target, missing_seen, means)
         # What is not random leaves numpy's generator alone: its lock may not survive a fork.
         is_random = self.resample or tree.splitter == "random" or tree.max_features is not None
         key = resolve_random_key(self.random_state) if is_random else 0

@@ -22,6 +22,7 @@ from hornbeam.estimators.growth import warn_of_a_lone_leaf
 from hornbeam.estimators.tree import DecisionTreeClassifier
 from hornbeam.model import EncodedRows, Ensemble
 from hornbeam.params import resolve_random_key
+from hornbeam.recipes.category_means import CategoryMeans
 from hornbeam.recipes.members import seeds_of, with_seed
 from hornbeam.recipes.single import grow_tree, warn_of_weightless_rows
 
@@ -61,12 +62,19 @@ class TreeGround:
     encoded: Encoded
     target: ClassTarget | RegressionTarget
     missing_seen: tuple[bool, ...]
+    means: CategoryMeans | None = None
+
+    def leaves(self, tree: _core.Tree, n_threads: int) -> npt.NDArray[np.int32]:
+        """Find the leaf of each row in a tree that was grown here."""
+        rows = EncodedRows(self.encoded.codes, self.encoded.all_rows())
+        return Ensemble((tree,), self.encoded.schema).leaves(rows, n_threads=n_threads)[:, 0]
 
     def members(self, trees: list[_core.Tree]) -> TreeMembers:
-        """Put trees together that were grown here."""
+        """Put trees together that were grown here, in the user's columns."""
+        means = self.means
         model = Ensemble(
-            trees=tuple(trees),
-            schema=self.encoded.schema,
+            trees=tuple(trees) if means is None else tuple(means.restored(tree) for tree in trees),
+            schema=self.encoded.schema if means is None else means.given,
             unseen=self.tree.unseen,
             missing_allowed=self.tree.missing != "error",
         )
@@ -80,6 +88,7 @@ _OF_A_STUMP: dict[str, tuple[Any, ...]] = {
     "criterion": ("accuracy",),
     "max_depth": (1,),
     "missing": ("learn", "error"),
+    "categorical_split": ("auto", "subset"),
 }
 # The rest of the tree's options that the search may ignore: AdaBoost or the reading of the table sees to
 # them, or they say how to do what the tree does not do.
@@ -139,9 +148,8 @@ class TreeLearner:
     def fit(self, weights: FloatArray, member: int) -> tuple[_core.Tree, AnyArray]:
         """Grow a tree; for each row tell whether it is wrong or, of numbers, what it predicts."""
         tree = self._grow(weights, member)
-        encoded, target = self.ground.encoded, self.ground.target
-        rows = EncodedRows(encoded.codes, encoded.all_rows())
-        leaves = self.ground.members([tree]).model.leaves(rows, n_threads=self.n_threads)[:, 0]
+        target = self.ground.target
+        leaves = self.ground.leaves(tree, self.n_threads)
         if isinstance(target, RegressionTarget):
             return tree, tree.value[:, 0, 0][leaves]
         answers = np.argmax(tree.value[:, 0, :], axis=1)[leaves]
@@ -155,7 +163,13 @@ class TreeLearner:
         rows = np.flatnonzero(weights).astype(np.uint32)
         random_splits = options.splitter == "random"
         settings = options._settings(
-            encoded, target, weights, criterion=options.criterion, random_splits=random_splits, rows=rows
+            encoded,
+            target,
+            weights,
+            criterion=options.criterion,
+            random_splits=random_splits,
+            rows=rows,
+            means=self.ground.means,
         )
         is_random = random_splits or settings.max_features < encoded.n_features
         tree = grow_tree(

@@ -137,18 +137,27 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         weights, balance = self._tree_weights(tree, target, training.weights)
         n_threads = resolve_n_jobs(self.n_jobs)
         members = self._members_to_add(training.table.n_rows)
-        encoded = encode(training.table, max_bins=None, n_threads=n_threads)
+        key = self._key_of_fit()
+        # Members draw columns of the user's own; means have others.
+        features = self._member_features(len(training.table.columns))
+        means = None if features.n_wanted else tree._category_means(training, target, weights, key=key)
+        table = training.table if means is None else means.table
+        encoded = encode(table, max_bins=None, n_threads=n_threads)
         settings = tree._settings(
-            encoded, target, weights, criterion=tree.criterion, random_splits=tree.splitter == "random"
+            encoded,
+            target,
+            weights,
+            criterion=tree.criterion,
+            random_splits=tree.splitter == "random",
+            means=means,
         )
         plan = self._make_plan(
             rows_with_weight(encoded.n_rows, weights),
             encoded.n_rows,
             groups=self._read_groups(groups, training.n_rows_given, training.rows),
             strata=self._strata(target),
-            key=self._key_of_fit(),
+            key=key,
         )
-        features = self._member_features(encoded.n_features)
 
         def keys_of(some: range) -> npt.NDArray[np.uint64]:
             # What a copy of the tree would draw from its seed.
@@ -173,7 +182,7 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         trees = tuple(self._fill(bag, members, former, out_of_bag))
         warn_of_a_lone_leaf(trees[0], encoded)
         kept = self._out_of_bag_facts(target, out_of_bag, training.n_rows_given, training.rows)
-        tree._remember_growth(training, target, settings, trees)
+        tree._remember_growth(training, target, settings, trees, means)
         tree._pruning = None
         self._remember_members(clone(tree), tree, tree, (), features)
         self._remember_draws(plan, training.n_rows_given, training.rows, kept)

@@ -61,16 +61,19 @@ class _Forest(Insight):
         self._check_available()
         n_threads = resolve_n_jobs(self.n_jobs)
         members = self._members_to_add(training.table.n_rows)
-        encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)
+        key = self._key_of_fit()
+        means = self._category_means(training, target, weights, key=key)
+        table = training.table if means is None else means.table
+        encoded = encode(table, max_bins=self.max_bins, n_threads=n_threads)
         settings = self._settings(
-            encoded, target, weights, criterion=criterion, random_splits=self._random_splits
+            encoded, target, weights, criterion=criterion, random_splits=self._random_splits, means=means
         )
         plan = self._make_plan(
             rows_with_weight(encoded.n_rows, weights),
             encoded.n_rows,
             groups=self._read_groups(groups, training.n_rows_given, training.rows),
             strata=strata,
-            key=self._key_of_fit(),
+            key=key,
         )
         per_tree = self.feature_sampling == "tree"
         bag = TreeBag(
@@ -88,12 +91,12 @@ class _Forest(Insight):
             n_threads=n_threads,
         )
         out_of_bag = OutOfBag(target) if self._wants_out_of_bag() else None
-        former = self._former_trees(encoded.schema, target)
+        former = self._former_trees(training.table.schema, target)
         trees = tuple(self._fill(bag, members, former, out_of_bag))
         warn_of_a_lone_leaf(trees[0], encoded)
         kept = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
         kept |= self._kept(bag, trees, out_of_bag, training.n_rows_given, training.rows)
-        self._remember_growth(training, target, settings, trees)
+        self._remember_growth(training, target, settings, trees, means)
         self._remember_draws(plan, training.n_rows_given, training.rows, kept)
 
     # --- Growing -----------------------------------------------------------------------------------------

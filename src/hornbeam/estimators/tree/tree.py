@@ -51,14 +51,23 @@ class _DecisionTree(Prunable, TreeOptions):
         self._check_available()
         self._check_pruning(target, validation, with_groups=groups is not None)
         n_threads = resolve_n_jobs(self.n_jobs)
-        encoded = encode(training.table, max_bins=self.max_bins, n_threads=n_threads)
+        # Rows of the user's own to prune by have the user's columns, and no means.
+        means = None if validation.is_given else self._category_means(training, target, weights, key=0)
+        table = training.table if means is None else means.table
+        encoded = encode(table, max_bins=self.max_bins, n_threads=n_threads)
         model = Ensemble((), encoded.schema, self.unseen, missing_allowed=self.missing != "error")
         held = self._read_validation(validation, model, target) if validation.is_given else None
 
         def settings_for(rows: npt.NDArray[np.uint32]) -> GrowthSettings:
             random_splits = self.splitter == "random"
             return self._settings(
-                encoded, target, weights, criterion=criterion, random_splits=random_splits, rows=rows
+                encoded,
+                target,
+                weights,
+                criterion=criterion,
+                random_splits=random_splits,
+                rows=rows,
+                means=means,
             )
 
         def grow(rows: npt.NDArray[np.uint32]) -> _core.Tree:
@@ -73,7 +82,7 @@ class _DecisionTree(Prunable, TreeOptions):
         data = GrowingData(encoded, target, weights, rows, key, grow, given, numbered)
         tree, pruned = self._grow_and_prune(data, model, held, n_threads=n_threads)
         warn_of_a_lone_leaf(tree, encoded)
-        self._remember_growth(training, target, settings, (tree,))
+        self._remember_growth(training, target, settings, (tree,), means)
         self._remember_pruning(pruned)
 
     def _repr_html_inner(self) -> str:
@@ -179,7 +188,7 @@ class _DecisionTree(Prunable, TreeOptions):
             criterion = own_criterion(criterion, of_classes=bool(self._class_labels()))
         return Growing(
             criterion=criterion,
-            categorical_split=self.categorical_split,
+            categorical_split=self._split_of_categories(given.target),
             merge_level=self.merge_level,
             known_only=self.missing not in ("learn", "error"),
             min_rows=resolve_count(self.min_samples_leaf, int((given.weights > 0).sum())),

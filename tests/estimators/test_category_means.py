@@ -167,3 +167,65 @@ def test_constraints_and_interactions_follow_the_columns():
     for tree in model._model.trees:
         tested = set(tree.feature[tree.feature >= 0].tolist())
         assert tested <= {0, 2} or tested <= {1}
+
+
+LEARNERS = {
+    "tree": lambda split: hb.DecisionTreeRegressor(max_depth=6, categorical_split=split),
+    "forest": lambda split: hb.RandomForestRegressor(30, categorical_split=split, random_state=0),
+    "extra trees": lambda split: hb.ExtraTreesRegressor(30, categorical_split=split, random_state=0),
+    "bag": lambda split: hb.BaggingRegressor(
+        hb.DecisionTreeRegressor(categorical_split=split), 20, random_state=0
+    ),
+    "adaboost": lambda split: hb.AdaBoostRegressor(
+        hb.DecisionTreeRegressor(max_depth=5, categorical_split=split), 20, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.filterwarnings("ignore::hornbeam.warnings.UnseenCategoryWarning")
+def test_ids_do_no_harm_to_any_learner(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(800, 3)), columns=list("abc"))
+    y = (X["a"] + np.sin(2 * X["b"]) + 0.3 * rng.normal(size=800)).to_numpy()
+    with_ids = X.assign(id=[f"row {i}" for i in range(800)])
+
+    def error(table, split):
+        model = LEARNERS[kind](split).fit(table[:500], y[:500])
+        return np.mean((model.predict(table[500:]) - y[500:]) ** 2)
+
+    assert error(with_ids, "auto") < 1.1 * error(X, "auto")
+    if kind != "extra trees":  # which draw their sets
+        assert error(with_ids, "subset") > 1.2 * error(X, "auto")
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_few_categories_are_sets_as_before(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "city": [f"c{i % 30}" for i in range(300)]})
+    y = X["a"].to_numpy() + rng.normal(size=30)[np.arange(300) % 30]
+    auto, subset = (LEARNERS[kind](split).fit(X, y).predict(X) for split in ("auto", "subset"))
+    assert np.array_equal(auto, subset)
+
+
+def test_gaps_by_another_policy_keep_sets():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"city": [f"c{i % 50}" for i in range(400)]})
+    y = rng.normal(size=50)[np.arange(400) % 50]
+    for missing in ("surrogate", "fractional", "majority"):
+        auto, subset = (
+            hb.DecisionTreeRegressor(missing=missing, categorical_split=split).fit(X, y).predict(X)
+            for split in ("auto", "subset")
+        )
+        assert np.array_equal(auto, subset)
+
+
+def test_several_outputs_single_categories_out():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"city": [f"c{i % 50}" for i in range(400)]})
+    y = rng.normal(size=(50, 2))[np.arange(400) % 50]
+    auto, single = (
+        hb.DecisionTreeRegressor(categorical_split=split).fit(X, y).predict(X)
+        for split in ("auto", "one_vs_rest")
+    )
+    assert np.array_equal(auto, single)
