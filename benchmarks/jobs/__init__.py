@@ -20,6 +20,7 @@ NAMES = (
     "predict_boosting",
     "predict_one_row",
     "predict_forest",
+    "explain",
     "load_forest",
     "knn",
     "knn_3d",

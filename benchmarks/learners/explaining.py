@@ -1,0 +1,72 @@
+"""Explanations by every peer that has them: Shapley values of a boosted model's scores, singly or in pairs.
+
+Each library explains a model that it has trained itself, with the same plan; shap takes XGBoost's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import Dataset
+from benchmarks.harness import Contestant
+from benchmarks.learners.base import Learner
+
+
+def explain_contestant(
+    name: str,
+    learner: Learner,
+    explain: Any,
+    *,
+    needs: tuple[str, ...] = (),
+    ours: bool = False,
+    note: str = "",
+) -> Contestant:
+    """Times ``explain(model, X)`` on the test part; the score is how far parts and score are apart."""
+
+    def score(model: Any, told: Any, data: Dataset) -> float:
+        parts, margins = told
+        total = np.asarray(parts, dtype=np.float64).reshape(len(margins), -1).sum(axis=1)
+        return float(np.abs(total - margins).max())
+
+    return Contestant(
+        name=name,
+        needs=(*learner.needs, *needs),
+        prepare=learner.fit,
+        run=lambda model, data: explain(model, data.X_test),
+        score=score,
+        ours=ours,
+        note=note,
+    )
+
+
+def by_hornbeam(model: Any, X: Any, *, pairs: bool = False) -> tuple[Any, Any]:
+    """Contributions, and the scores that they should sum to, without the base."""
+    found = model.contributions(X, interactions=pairs)
+    return found.values, model.decision_function(X) - found.base_values
+
+
+def by_xgboost(model: Any, X: Any, *, pairs: bool = False) -> tuple[Any, Any]:
+    """XGBoost's own: ``pred_contribs`` or ``pred_interactions``, whose last column is the base."""
+    import xgboost
+
+    table = xgboost.DMatrix(X)
+    found = model.predict(table, pred_contribs=not pairs, pred_interactions=pairs)
+    return found, model.predict(table, output_margin=True)
+
+
+def by_lightgbm(model: Any, X: Any) -> tuple[Any, Any]:
+    """LightGBM's ``pred_contrib``, whose last column is the base."""
+    return model.predict(X, pred_contrib=True), model.predict(X, raw_score=True)
+
+
+def by_shap(model: Any, X: Any) -> tuple[Any, Any]:
+    """The shap package's TreeExplainer on XGBoost's model, by its own C code."""
+    import shap
+    import xgboost
+
+    explainer = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
+    found = explainer.shap_values(np.asarray(X), check_additivity=False)
+    margins = model.predict(xgboost.DMatrix(X), output_margin=True)
+    return found, margins - float(np.ravel(explainer.expected_value)[0])
