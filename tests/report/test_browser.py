@@ -322,7 +322,7 @@ def test_open_all_writes_into_boxes_where_there_is_room(browser, narrow_pages):
     browser.get(narrow_pages["tree"].as_uri())
     browser.execute_script(
         "window.written = []; const kind = CanvasRenderingContext2D.prototype, write = kind.fillText;"
-        "kind.fillText = function (text, ...at) { window.written.push(text); write.call(this, text, ...at); };"
+        "kind.fillText = function (text, ...at) { window.written.push(text); write.call(this, text, ...at) };"
         "document.getElementById('viewer').scrollIntoView(); document.getElementById('expand').click();"
     )
     browser.execute_async_script("setTimeout(arguments[0], 300)")
