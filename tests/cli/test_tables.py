@@ -111,9 +111,9 @@ def test_predictions_carry_ids_as_they_are_written(tmp_path, capsys):
     assert printed.out.startswith("prediction,") and "these rows have no such column" in printed.err
 
 
-@pytest.mark.parametrize("n_before", [0, 5, 300_000])
+@pytest.mark.parametrize("n_before", [0, 5, 700_000])
 def test_a_text_among_numbers_at_predict_is_named_by_its_line(n_before, tmp_path, capsys):
-    """300,000 rows are more than one batch: rows are counted over all of them."""
+    """700,000 rows are more than the 4 MiB of a batch: rows are counted over all of them."""
     data, model = tmp_path / "data.csv", tmp_path / "m.hornbeam"
     data.write_text("x,colour,y\n" + "1,red,no\n2,blue,yes\n" * 10)
     assert run(["fit", str(data), "--target", "y", "--method", "tree", "-o", str(model)]) == 0
