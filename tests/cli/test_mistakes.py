@@ -37,6 +37,7 @@ DAMAGED_FILES = {
     "open quote, no last line break": (b'a,y\n1,no\n2,"yes\n3,no', "a quote is not closed"),
     "open quote in a number": (b'y,a\nno,1\nyes,"2\nno,3\n', "a quote is not closed"),
     "open quote in the first line": (b'a,"y\n1,no\n', "a quote in the first line is not closed"),
+    "a ragged row in latin-1": (b"a,y\n1,no\n" + "2,j\xe1,3\n".encode("latin-1"), "is not in UTF-8"),
     "two columns of a name": (b"a,a,y\n1,2,no\n", "two columns are called a"),
     "no name": (b"a,,y\n1,2,no\n", "column 2 has no name"),
     "latin-1": ("a,b,y\n1,r\xf6t,no\n".encode("latin-1"), "is not in UTF-8"),

@@ -76,7 +76,7 @@ def compare(
         random_state=random_state,
         verbose=sys.stderr.isatty(),
     )
-    saved = None if out is None else _save_best(found, X, y, out, notes_of(target, form))
+    saved = None if out is None else _save_best(found, X, y, out, notes_of(data, target, form))
     facts = {"verdict": found.verdict, "failures": dict(found.failures), "saved": saved}
     print_result(found, {"methods": found.records, **facts}, as_json=json, out=out)
 

@@ -14,7 +14,7 @@ from typing import Any
 from hornbeam._optional import require
 from hornbeam.cli.mistakes import Mistake, note
 from hornbeam.cli.opening import STANDARD, opened, starts_as
-from hornbeam.cli.recoding import as_utf8_lines
+from hornbeam.cli.recoding import NOT_UTF8, as_utf8_lines, refusing_other_bytes
 from hornbeam.cli.table_format import TableFormat
 from hornbeam.inside.words import named, printable
 
@@ -60,9 +60,11 @@ def read_header(path: str, stream: Any, form: TableFormat) -> Header:
     try:
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Mistake(_not_utf8(shown)) from None
+        raise Mistake(NOT_UTF8.format(path=shown)) from None
     if "\0" in text:
-        raise Mistake(f"{shown}: the first line holds a NUL character; {_OTHER_ENCODING}")
+        raise Mistake(
+            f"{shown}: the first line holds a NUL character. If it is UTF-16, say --encoding utf-16."
+        )
     separator = form.separator or _guessed_separator(shown, text, stream, form)
     try:
         names = next(csv.reader([text.rstrip("\r\n")], delimiter=separator), [])
@@ -72,13 +74,6 @@ def read_header(path: str, stream: Any, form: TableFormat) -> Header:
         raise Mistake(f"{shown} is empty: a line of column names and a row of values are the least.")
     _check_names(shown, names)
     return Header(names, separator)
-
-
-_OTHER_ENCODING = "say how it is written with --encoding, such as latin-1 or utf-16."
-
-
-def _not_utf8(shown: str) -> str:
-    return f"{shown} is not in UTF-8: {_OTHER_ENCODING}"
 
 
 def _check_names(shown: str, names: list[str]) -> None:
@@ -131,6 +126,7 @@ def csv_batches(path: str, stream: Any, form: TableFormat, block: int) -> tuple[
     header = read_header(path, stream, form)
     if not stream.peek(1):
         return header.names, iter(())
+    stream = refusing_other_bytes(path, stream)
     ragged: list[Any] = []
 
     def remember(row: Any) -> str:
@@ -196,7 +192,7 @@ def blaming(
             ) from None
         text = str(error)
         if "invalid UTF8" in text:
-            raise Mistake(_not_utf8(shown)) from None
+            raise Mistake(NOT_UTF8.format(path=shown)) from None
         if "straddling" in text:
             raise Mistake(
                 f"{shown}: a line is longer than {longest // 2**20} MB; is a quote not closed?"

@@ -55,7 +55,7 @@ def fit(
     start = time.perf_counter()
     judged = fit_and_judge(estimator, X, y, chosen, judge=judge)
     seconds = time.perf_counter() - start
-    write_output(place, packed(estimator, notes=notes_of(target, form)))
+    write_output(place, packed(estimator, notes=notes_of(data, target, form)))
     facts = {
         "model": place,
         "estimator": type(estimator).__name__,

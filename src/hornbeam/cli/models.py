@@ -12,6 +12,7 @@ import typer
 
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.table_format import TableFormat
+from hornbeam.cli.tables import separator_of
 from hornbeam.inside.words import count, named
 from hornbeam.io.native import load_with_notes
 
@@ -53,11 +54,11 @@ def load_model(path: str, form: TableFormat | None = None) -> LoadedModel:
     return LoadedModel(fitted, known.get("target"), format_for(fitted, read))
 
 
-def notes_of(target: str, form: TableFormat) -> dict[str, Any]:
+def notes_of(data: str, target: str, form: TableFormat) -> dict[str, Any]:
     """Note what a table was like: plain values for a model file."""
     notes = {
         "target": target,
-        "separator": form.separator,
+        "separator": separator_of(data, form),
         "decimal": form.decimal,
         "encoding": form.encoding,
         "missing": list(form.missing or ()) or None,

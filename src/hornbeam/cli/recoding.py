@@ -13,9 +13,10 @@ from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.table_format import TableFormat
 from hornbeam.inside.words import printable
 
-__all__ = ["as_utf8_lines"]
+__all__ = ["NOT_UTF8", "as_utf8_lines", "refusing_other_bytes"]
 
 _CHUNK = 2**16
+NOT_UTF8 = "{path} is not in UTF-8: say how it is written with --encoding, such as latin-1 or utf-16."
 
 
 def as_utf8_lines(path: str, stream: Any, form: TableFormat) -> Any:
@@ -26,6 +27,20 @@ def as_utf8_lines(path: str, stream: Any, form: TableFormat) -> Any:
     if b"\r" in begin[:-1] and b"\n" not in begin:
         return io.BufferedReader(_Translated(stream, _line_feeds), _CHUNK)
     return stream
+
+
+def refusing_other_bytes(path: str, stream: Any) -> Any:
+    """Wrap a stream that must be UTF-8: Arrow would hand such rows on, and fail where nobody can catch it."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def check(data: bytes, final: bool) -> bytes:
+        try:
+            decoder.decode(data, final)
+        except UnicodeError:
+            raise Mistake(NOT_UTF8.format(path=printable(path, None))) from None
+        return data
+
+    return io.BufferedReader(_Translated(stream, check), _CHUNK)
 
 
 def _decoding(path: str, encoding: str) -> Callable[[bytes, bool], bytes]:

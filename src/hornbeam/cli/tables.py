@@ -33,7 +33,7 @@ from hornbeam.cli.table_format import Data, TableFormat
 from hornbeam.declare.kinds import did_you_mean
 from hornbeam.inside.words import named, printable
 
-__all__ = ["Data", "TableFormat", "read_batches", "read_table", "take_column"]
+__all__ = ["Data", "TableFormat", "read_batches", "read_table", "separator_of", "take_column"]
 
 _FIRST_ROWS = 2**16  # bytes, from which the types of columns are guessed
 _BLOCK = 2**20  # bytes that one core reads at a time, where lines are shorter
@@ -102,6 +102,16 @@ def _wanted(path: str, table: Any, form: TableFormat) -> Any:
             raise Mistake(f"There is no column {named(name)} for --drop. {_columns_there(name, table)}")
     dropped = set(gone) | set(form.drop)
     return table.select([name for name in table.column_names if name not in dropped])
+
+
+def separator_of(path: str, form: TableFormat) -> str | None:
+    """Tell what separates the cells of a CSV file; None of other files, and of standard input."""
+    if form.separator is not None or path == STANDARD or not os.path.isfile(path):
+        return form.separator
+    with opened(path) as raw:
+        if starts_as(raw) != "csv":
+            return None
+        return read_header(path, as_utf8_lines(path, raw, form), form).separator
 
 
 def take_column(table: Any, name: str, *, flag: str) -> tuple[Any, Any]:

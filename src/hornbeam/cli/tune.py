@@ -76,7 +76,7 @@ def tune(
         verbose=sys.stderr.isatty(),
     )
     if out is not None:
-        write_output(out, packed(found.best_estimator_, notes=notes_of(target, form)))
+        write_output(out, packed(found.best_estimator_, notes=notes_of(data, target, form)))
     facts = {
         "settings": found.records,
         "best": _plain(found.best_params_),
