@@ -162,6 +162,22 @@ def test_show_prints_the_tree_its_rules_and_a_row(waiting, waiting_model, capsys
     assert "answer: Yes" in capsys.readouterr().out
 
 
+def test_explain_tells_why_in_two_sentences(waiting, waiting_model, tmp_path, capsys):
+    capsys.readouterr()  # what fitting has printed
+    assert run(["explain", str(waiting_model), str(waiting), "--row", "7"]) == 0
+    assert capsys.readouterr().out.startswith("The tree answers ")
+    forest = tmp_path / "forest.hornbeam"
+    more = ["--n-estimators", "3", "--random-state", "1"]
+    assert run(["fit", str(waiting), "--target", "WillWait", "--out", str(forest), *more]) == 0
+    capsys.readouterr()
+    assert run(["explain", str(forest), str(waiting), "--row", "7", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["row"] == 7 and told["text"].startswith(f"The model predicts {told['prediction']} ")
+    assert set(told["contributions"]) and told["text"].count(". ") == 1
+    assert run(["explain", str(forest), str(waiting), "--row", "999"]) == 1
+    assert "there is no row 999" in capsys.readouterr().err
+
+
 def test_show_of_a_forest_ranks_features_and_opens_its_trees(waiting, capsys):
     model = waiting.with_suffix(".hornbeam")
     assert (

@@ -359,3 +359,66 @@ def test_a_bootstrap_beside_independent_samples():
     pairs = hb.bootstrap(lambda rows: rows[:2], generator.normal(size=9), n=20)
     with pytest.raises(ValueError, match="one number"):
         plot.bootstrap(pairs)
+
+
+# --- Contributions ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def contributed():
+    model = hb.GradientBoostingClassifier(n_estimators=10).fit(CANCER.data, CANCER.target)
+    return model.contributions(CANCER.data)
+
+
+def test_swarms_have_a_dot_per_row_at_its_contribution(contributed):
+    ax = plot.contributions(contributed, most=3)
+    order = np.argsort(-np.abs(contributed.values).mean(axis=0))[:3]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [contributed.names[j] for j in order]
+    dots = [one for one in ax.collections if isinstance(one, PathCollection)]
+    for line, j in enumerate(order):
+        places = dots[line].get_offsets()
+        np.testing.assert_array_equal(places[:, 0], contributed.values[:, j])
+        assert np.abs(places[:, 1] - line).max() <= 0.4
+
+
+def test_bars_are_mean_sizes(contributed):
+    ax = plot.contributions(contributed, "bar", most=4)
+    sizes = np.sort(np.abs(contributed.values).mean(axis=0))[::-1][:4]
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], sizes)
+
+
+def test_a_waterfall_leads_from_the_base_to_the_score(contributed):
+    ax = plot.contributions(contributed, "waterfall", row=5, most=6)
+    assert len(ax.patches) == 7  # six columns and all others
+    last = ax.patches[-1]
+    assert ax.patches[0].get_x() == pytest.approx(contributed.base_values)
+    assert last.get_x() + last.get_width() == pytest.approx(contributed.scores[5])
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(contributed.values[5].sum())
+
+
+def test_dependence_over_numbers_and_categories():
+    frame = pd.DataFrame({"n": np.arange(60.0), "c": ["x", "y", "z"] * 20})
+    model = hb.DecisionTreeRegressor(max_depth=3).fit(frame, frame["n"] + (frame["c"] == "x"))
+    found = model.contributions(frame)
+    dots = plot.contributions(found, "dependence", column="n").collections[-1].get_offsets()
+    np.testing.assert_array_equal(dots, np.stack([frame["n"], found.values[:, 0]], axis=1))
+    ax = plot.contributions(found, "dependence", column="c")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["x", "y", "z"]
+
+
+def test_contributions_that_cannot_be_drawn(contributed):
+    tree = hb.DecisionTreeClassifier(max_depth=2).fit(IRIS.data, IRIS.target)
+    found = tree.contributions(IRIS.data)
+    with pytest.raises(ValueError, match="choose one: output=0, 1, 2"):
+        plot.contributions(found)
+    assert plot.contributions(found, output=1).get_xlabel() == "contribution"
+    with pytest.raises(ValueError, match="give row="):
+        plot.contributions(contributed, "waterfall")
+    with pytest.raises(ValueError, match="give column="):
+        plot.contributions(contributed, "dependence", column="nowhere")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        plot.contributions(contributed, "pie")
+    with pytest.raises(ValueError, match="without interactions"):
+        plot.contributions(tree.contributions(IRIS.data, interactions=True))
+    with pytest.raises(TypeError, match="must come from contributions"):
+        plot.contributions(found.values)

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
+from hornbeam.cli.explain import explained_row
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import LoadedModel, ModelFile, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
 from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import read_table
 from hornbeam.cli.targets import read_learning_rows
 from hornbeam.inside.ask import Question, next_question
 from hornbeam.inside.nodes import readings_of
@@ -74,22 +74,13 @@ def show(
     elif splits is not None:
         shown = _splits(loaded, splits, target, node)
     elif explain is not None:
-        shown = {"row": row, "explanation": _explanation(fitted, explain, row, loaded.form)}
+        shown = {"row": row, "explanation": str(explained_row(fitted, explain, row, loaded.form))}
     else:
         shown = _description(fitted, tree, rules)
     if json:
         print_json({"estimator": model_name(fitted), **shown})
     else:
         typer.echo(_as_text(model_name(fitted), shown))
-
-
-def _explanation(model: Any, data: str, row: int, form: TableFormat) -> str:
-    if not hasattr(model, "explain"):
-        raise Mistake(f"{model_name(model)} is not made of trees: it cannot explain a single row.")
-    table = model_columns(model, read_table(data, form))
-    if row > table.num_rows:
-        raise Mistake(f"{printable(data, None)} has {count(table.num_rows, 'row')}: there is no row {row}.")
-    return str(model.explain(table.slice(row - 1, 1).to_pylist()[0]))
 
 
 def _ask(model: Any, number: int | None) -> dict[str, Any]:

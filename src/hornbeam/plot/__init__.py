@@ -8,6 +8,7 @@ from hornbeam.plot.bias_variance import bias_variance
 from hornbeam.plot.bootstrap import bootstrap
 from hornbeam.plot.boundary import boundary
 from hornbeam.plot.comparison import comparison
+from hornbeam.plot.contributions import contributions
 from hornbeam.plot.curves import learning_curve, validation_curve
 from hornbeam.plot.forest_size import forest_size
 from hornbeam.plot.importance import importance
@@ -21,6 +22,7 @@ __all__ = [
     "bootstrap",
     "boundary",
     "comparison",
+    "contributions",
     "forest_size",
     "importance",
     "impurities",

@@ -1,0 +1,51 @@
+"""`hornbeam explain`: a model file and a table come in; why one of its rows gets its answer goes out."""
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from hornbeam.cli.mistakes import Mistake
+from hornbeam.cli.models import ModelFile, load_model, model_columns, model_name
+from hornbeam.cli.outputs import AsJson, print_json
+from hornbeam.cli.table_format import TableFormat, reads_tables
+from hornbeam.cli.tables import read_table
+from hornbeam.inside.words import count, printable
+
+__all__ = ["explain", "explained_row"]
+
+
+@reads_tables
+def explain(
+    model: ModelFile,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A table with the columns of the fit.")],
+    *,
+    row: Annotated[
+        int, typer.Option("--row", metavar="N", help="Which row of the table, from 1.", min=1)
+    ] = 1,
+    json: AsJson = False,
+    form: TableFormat,
+) -> None:
+    """Say why a row gets its answer: in two sentences, then with what each column adds."""
+    loaded = load_model(model, form)
+    told = explained_row(loaded.fitted, data, row, loaded.form)
+    if not json:
+        typer.echo(f"{told.text}\n\n{told}")
+        return
+    facts = {"estimator": model_name(loaded.fitted), "row": row, "prediction": told.prediction}
+    parts = getattr(told, "contributions", None)
+    more: dict[str, Any] = {}
+    if parts is not None:
+        more["start"] = np.asarray(told.start).tolist()
+        more["contributions"] = {str(name): np.asarray(part).tolist() for name, part in parts.items()}
+    print_json({**facts, "text": told.text, **more})
+
+
+def explained_row(model: Any, data: str, row: int, form: TableFormat) -> Any:
+    """Explain one row of a table, counted from 1."""
+    if not hasattr(model, "explain"):
+        raise Mistake(f"{model_name(model)} is not made of trees: it cannot explain a single row.")
+    table = model_columns(model, read_table(data, form))
+    if row > table.num_rows:
+        raise Mistake(f"{printable(data, None)} has {count(table.num_rows, 'row')}: there is no row {row}.")
+    return model.explain(table.slice(row - 1, 1).to_pylist()[0])
