@@ -52,6 +52,7 @@ LAYERS = (
 # Within estimators, likewise.
 METHODS = (
     ("explained", "recorded"),
+    ("looking",),
     ("base",),
     ("answers", "growth", "row_scores", "validation"),
     ("linear", "neighbors", "tree"),

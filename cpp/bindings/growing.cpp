@@ -1,5 +1,6 @@
 #include "growing.h"
 
+#include "criterion/table.h"
 #include "settings.h"
 
 namespace hornbeam::bindings {
@@ -14,12 +15,14 @@ using split::CategoricalSplit;
 
 namespace {
 
-// Criterion names; adding a criterion adds a line here.
-const std::map<std::string, Criterion> kCriteria = {
-    {"gini", Criterion::kGini},         {"entropy", Criterion::kEntropy},
-    {"accuracy", Criterion::kAccuracy}, {"gain_ratio", Criterion::kGainRatio},
-    {"chi2", Criterion::kChi2},         {"squared_error", Criterion::kSquaredError},
-    {"poisson", Criterion::kPoisson},   {"f_test", Criterion::kFTest}};
+Criterion criterion_of(nb::handle name) {
+  const auto text = nb::cast<std::string>(name);
+  for (const criterion::CriterionRow& row : criterion::kCriteria) {
+    if (row.name == text) return row.criterion;
+  }
+  throw nb::value_error(("the core does not know " + text).c_str());
+}
+
 const std::map<std::string, Growth> kGrowths = {
     {"depth_first", Growth::kDepthFirst}, {"level", Growth::kLevel}, {"best_first", Growth::kBestFirst}};
 
@@ -55,7 +58,7 @@ ScoreBranches asking(nb::handle scorer) {
 // A name, or an object that scores and has the name of what is shown.
 void set_criterion(GrowParams& params, nb::handle value) {
   const bool is_name = nb::isinstance<nb::str>(value);
-  params.criterion = choice(kCriteria, is_name ? nb::object(nb::borrow(value)) : value.attr("shown"));
+  params.criterion = criterion_of(is_name ? nb::object(nb::borrow(value)) : value.attr("shown"));
   if (!is_name) params.own_score = asking(value);
 }
 
@@ -109,6 +112,27 @@ GrowParams grow_params_of(const nb::kwargs& settings, int n_features) {
     throw nb::value_error("there must be one monotonic constraint per feature");
   }
   return params;
+}
+
+nb::list criteria() {
+  using criterion::Impurity;
+  using criterion::SecondStep;
+  static const std::map<Impurity, const char*> kImpurities = {
+      {Impurity::kGini, "gini"},
+      {Impurity::kEntropy, "entropy"},
+      {Impurity::kMisclassification, "misclassification"},
+      {Impurity::kVariance, "variance"},
+      {Impurity::kHalfDeviance, "half_deviance"}};
+  static const std::map<SecondStep, const char*> kSteps = {{SecondStep::kNone, ""},
+                                                           {SecondStep::kGainRatio, "gain_ratio"},
+                                                           {SecondStep::kChi2, "chi2"},
+                                                           {SecondStep::kFTest, "f_test"}};
+  nb::list rows;
+  for (const criterion::CriterionRow& row : criterion::kCriteria) {
+    rows.append(nb::make_tuple(nb::str(row.name.data(), row.name.size()), kImpurities.at(row.shown),
+                               kSteps.at(row.second_step)));
+  }
+  return rows;
 }
 
 }  // namespace hornbeam::bindings

@@ -7,14 +7,16 @@
 
 #include "base/math.h"
 #include "base/wide_loops.h"
+#include "criterion/table.h"
 
 namespace hornbeam::criterion {
 
 namespace {
 
 double class_impurity(Criterion criterion, std::span<const double> shares) {
-  if (criterion == Criterion::kAccuracy) return 1 - *std::ranges::max_element(shares);
-  const bool in_bits = criterion == Criterion::kEntropy || criterion == Criterion::kGainRatio;
+  const Impurity shown = row_of(criterion).shown;
+  if (shown == Impurity::kMisclassification) return 1 - *std::ranges::max_element(shares);
+  const bool in_bits = shown == Impurity::kEntropy;
   double impurity = 0.0;
   for (const double share : shares) {
     impurity += in_bits ? -x_log2_x(share) : share * (1 - share);
@@ -128,8 +130,9 @@ NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& ta
     facts.pure = false;
     const double mean = sum / weight;
     value[o] = mean;
-    const double spread = criterion == Criterion::kPoisson ? poisson_spread(target, o, entries, mean)
-                                                           : squared_spread(target, o, entries, mean);
+    const bool of_counts = row_of(criterion).shown == Impurity::kHalfDeviance;
+    const double spread =
+        of_counts ? poisson_spread(target, o, entries, mean) : squared_spread(target, o, entries, mean);
     facts.impurity += spread / weight / target.n_outputs;
     if (leaf_value == LeafValue::kMedian) {
       numbers.clear();

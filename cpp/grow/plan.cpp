@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "criterion/table.h"
 #include "grow/fast/rank_block.h"
 #include "grow/fast/subtree.h"
 
@@ -91,16 +92,7 @@ bool has_only_numbers(const GrowTask& task) {
 }  // namespace
 
 SecondStep second_step_of(Criterion criterion) {
-  switch (criterion) {
-    case Criterion::kGainRatio:
-      return SecondStep::kGainRatio;
-    case Criterion::kChi2:
-      return SecondStep::kChi2;
-    case Criterion::kFTest:
-      return SecondStep::kFTest;
-    default:
-      return SecondStep::kNone;
-  }
+  return criterion::row_of(criterion).second_step;
 }
 
 GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, std::span<const Entry> entries,

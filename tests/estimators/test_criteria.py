@@ -1,6 +1,7 @@
 """Criteria with a second step: what they compare between features, in numbers computed here or by scipy."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,8 @@ import pytest
 from scipy import stats
 
 import hornbeam as hb
+from hornbeam import _core
+from hornbeam.params.trees import ClassCriterionOptions, NumberCriterionOptions
 
 
 def entropy(*counts: int) -> float:
@@ -182,3 +185,12 @@ def test_forests_take_the_criteria_too(criterion):
     )
     assert forest.score(X, y) > 0.95
     np.testing.assert_array_equal(forest.predict_proba(X), alone.predict_proba(X))
+
+
+def test_the_core_and_the_parameters_know_the_same_criteria() -> None:
+    names = [name for name, _, _ in _core.criteria()]
+    offered = [
+        *get_args(get_args(ClassCriterionOptions.__annotations__["criterion"])[0]),
+        *get_args(get_args(NumberCriterionOptions.__annotations__["criterion"])[0]),
+    ]
+    assert sorted(offered) == sorted(names)

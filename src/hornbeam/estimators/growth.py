@@ -26,8 +26,8 @@ from hornbeam.warnings import DataWarning
 __all__ = ["GrownModel", "rows_with_weight", "warn_of_a_lone_leaf", "warn_of_constant_columns"]
 
 
-_WITH_P_VALUES = frozenset({"chi2", "f_test"})
-_FOR_ONE_OUTPUT = frozenset({"gain_ratio", "chi2", "f_test"})
+_FOR_ONE_OUTPUT = frozenset(name for name, _, second_step in _core.criteria() if second_step)
+_WITH_P_VALUES = frozenset(name for name, _, step in _core.criteria() if step in ("chi2", "f_test"))
 
 
 class GrownModel(GrowthOptions, TreeModel):

@@ -119,7 +119,7 @@ def _list_tests(
     """List the tests of one column."""
     reading = column.reading
     of_classes = bool(reading.classes)
-    impurity = _IMPURITIES[_shown(growing.criterion)]
+    impurity = _IMPURITIES[_IMPURITY_OF[_shown(growing.criterion)]]
     before = float(impurity(cells.sum(axis=0)))
     node_weight = float(_weights(cells, of_classes).sum())
     n_tests = column.n_tests()
@@ -209,13 +209,11 @@ def _half_deviance(cells: FloatArray) -> FloatArray:
 _IMPURITIES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "gini": _gini,
     "entropy": _entropy,
-    "accuracy": _misclassification,
-    "gain_ratio": _entropy,
-    "chi2": _gini,
-    "squared_error": _variance,
-    "poisson": _half_deviance,
-    "f_test": _variance,
+    "misclassification": _misclassification,
+    "variance": _variance,
+    "half_deviance": _half_deviance,
 }
+_IMPURITY_OF = {criterion: impurity for criterion, impurity, _ in _core.criteria()}
 
 
 # --- Candidates ------------------------------------------------------------------------------------------
