@@ -19,16 +19,12 @@ using tree::Tree;
 
 namespace {
 
-const std::map<std::string, LossKind> kLosses = {{"squared_error", LossKind::kSquaredError},
-                                                 {"absolute_error", LossKind::kAbsoluteError},
-                                                 {"huber", LossKind::kHuber},
-                                                 {"quantile", LossKind::kQuantile},
-                                                 {"poisson", LossKind::kPoisson},
-                                                 {"gamma", LossKind::kGamma},
-                                                 {"tweedie", LossKind::kTweedie},
-                                                 {"log_loss", LossKind::kLogLoss},
-                                                 {"exponential", LossKind::kExponential},
-                                                 {"softmax", LossKind::kSoftmax}};
+LossKind loss_of(const std::string& name) {
+  for (const boost::LossRow& row : boost::kLosses) {
+    if (row.name == name) return row.kind;
+  }
+  throw nb::value_error(("the core does not know " + name).c_str());
+}
 
 const std::map<std::string, Growth> kGrowths = {{"level", Growth::kLevel},
                                                 {"best_first", Growth::kBestFirst}};
@@ -82,8 +78,7 @@ class BoosterHandle {
       throw nb::value_error("the target and the weights must have one element per row of the table");
     }
     if (!loss.empty()) {
-      if (!kLosses.contains(loss)) throw nb::value_error(("the core does not know " + loss).c_str());
-      loss_ = Loss{kLosses.at(loss), parameter};
+      loss_ = Loss{loss_of(loss), parameter};
     }
     for (int f = 0; f < n_features_; ++f) {
       const Column& column = data.column(f);

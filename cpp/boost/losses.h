@@ -14,8 +14,11 @@
 //   softmax         -s_y + log(sum_k e^(s_k)),           y in {0, ..., K - 1}, one score per class
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/types.h"
 #include "boost/cells.h"
@@ -35,6 +38,32 @@ enum class LossKind : std::uint8_t {
   kSoftmax,
 };
 
+// The losses, a row each, in the order of LossKind.
+struct LossRow {
+  LossKind kind;
+  std::string_view name;
+  bool hessian_is_one;  // of every row, so that none are kept
+  bool refits_leaves;   // the best constant of a leaf is no Newton step, but found from residuals
+};
+inline constexpr std::array kLosses = {
+    LossRow{LossKind::kSquaredError, "squared_error", true, false},
+    LossRow{LossKind::kAbsoluteError, "absolute_error", true, true},
+    LossRow{LossKind::kHuber, "huber", true, true},
+    LossRow{LossKind::kQuantile, "quantile", true, true},
+    LossRow{LossKind::kPoisson, "poisson", false, false},
+    LossRow{LossKind::kGamma, "gamma", false, false},
+    LossRow{LossKind::kTweedie, "tweedie", false, false},
+    LossRow{LossKind::kLogLoss, "log_loss", false, false},
+    LossRow{LossKind::kExponential, "exponential", false, false},
+    LossRow{LossKind::kSoftmax, "softmax", false, false},
+};
+static_assert([] {
+  for (std::size_t i = 0; i < kLosses.size(); ++i) {
+    if (static_cast<std::size_t>(kLosses[i].kind) != i) return false;
+  }
+  return true;
+}());
+
 // The derivatives of a leaf's rows, added up as they are, not in fixed point.
 struct LeafSums {
   double gradient = 0.0;
@@ -46,14 +75,9 @@ struct Loss {
   LossKind kind = LossKind::kSquaredError;
   double parameter = 0.0;  // huber: the quantile that delta is; quantile: alpha; tweedie: the power p
 
-  bool hessian_is_one() const {
-    return kind == LossKind::kSquaredError || kind == LossKind::kAbsoluteError || kind == LossKind::kHuber ||
-           kind == LossKind::kQuantile;
-  }
-  // The best constant of a leaf is not a Newton step: it is found from the residuals of its rows.
-  bool refits_leaves() const {
-    return kind == LossKind::kAbsoluteError || kind == LossKind::kHuber || kind == LossKind::kQuantile;
-  }
+  const LossRow& row() const { return kLosses[static_cast<std::size_t>(kind)]; }
+  bool hessian_is_one() const { return row().hessian_is_one; }
+  bool refits_leaves() const { return row().refits_leaves; }
   // Newton's step for a leaf, not beyond the leaf's minimum.
   double shortened(double step, const LeafSums& leaf) const;
 };

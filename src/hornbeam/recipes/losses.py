@@ -37,6 +37,8 @@ class Loss:
     n_scores: int = 1
 
     name: ClassVar[str] = ""
+    # What a score counts, in words.
+    unit_of_scores: ClassVar[str] = ""
     # It depends on y - score alone, so that a shift of the scores is a shift of the targets.
     is_of_differences: ClassVar[bool] = False
     # Its derivatives grow exponentially with the score, beyond all numbers in the end.
@@ -66,6 +68,7 @@ class Loss:
 
 
 class _DifferenceLoss(Loss):
+    unit_of_scores: ClassVar[str] = "in units of the target"
     is_of_differences: ClassVar[bool] = True
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
@@ -125,6 +128,7 @@ class Quantile(_DifferenceLoss):
 
 
 class _LogLinkLoss(Loss):
+    unit_of_scores: ClassVar[str] = "logarithms of what is predicted"
     zero_allowed: ClassVar[bool] = True
     is_steep: ClassVar[bool] = True
 
@@ -204,6 +208,7 @@ class LogLoss(Loss):
     """Minus the logarithm of the probability of the class, of two; the score is the logit of the second."""
 
     name: ClassVar[str] = "log_loss"
+    unit_of_scores: ClassVar[str] = "log-odds of {likelier}"
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
         share = _within_priors(np.average(y, weights=weights))
@@ -234,6 +239,7 @@ class Exponential(Loss):
     """e^(-score) for the second class, e^score for the first: AdaBoost's; the score is half the logit."""
 
     name: ClassVar[str] = "exponential"
+    unit_of_scores: ClassVar[str] = "half the log-odds of {likelier}"
     is_steep: ClassVar[bool] = True
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
@@ -257,6 +263,7 @@ class Softmax(Loss):
     """Minus the logarithm of the probability of the class, of three or more; one score per class."""
 
     name: ClassVar[str] = "softmax"
+    unit_of_scores: ClassVar[str] = "logarithms of the shares, up to a number that all classes have in common"
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
         totals = np.bincount(y.astype(np.int64), weights=weights, minlength=self.n_scores)

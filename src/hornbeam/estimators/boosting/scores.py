@@ -30,20 +30,6 @@ __all__ = ["BoostingScores"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# What scores count, by the name of the loss.
-_UNITS = {
-    "squared_error": "in units of the target",
-    "absolute_error": "in units of the target",
-    "huber": "in units of the target",
-    "quantile": "in units of the target",
-    "poisson": "logarithms of what is predicted",
-    "gamma": "logarithms of what is predicted",
-    "tweedie": "logarithms of what is predicted",
-    "log_loss": "log-odds of {likelier}",
-    "exponential": "half the log-odds of {likelier}",
-    "softmax": "logarithms of the shares, up to a number that all classes have in common",
-}
-
 
 class BoostingScores(TreeModel, BoostingOptions):
     """The answers that both kinds of gradient boosting share."""
@@ -173,7 +159,7 @@ class BoostingScores(TreeModel, BoostingOptions):
         """Say in words what a score counts; of a loss of the user's own nobody knows."""
         classes = getattr(self, "classes_", None)
         likelier = "" if classes is None else named(classes[-1])
-        return _UNITS.get(self._loss.name, "").format(likelier=likelier)
+        return self._loss.unit_of_scores.format(likelier=likelier)
 
     def _facts_beside_trees(self) -> dict[str, Any]:
         """Return what a program needs besides the trees to predict as this model does, as plain values."""
