@@ -130,7 +130,7 @@ def test_files_are_read(tmp_path):
 def test_an_imported_model_explains_itself_and_travels_on():
     ours = hb.from_model(MODELS["lightgbm of numbers"]())
     told = ours.explain(FRESH[0])
-    assert sum(told.by_feature.values()) + told.start == pytest.approx(told.score)
+    assert sum(told.contributions.values()) + told.start == pytest.approx(told.score)
     assert ours.feature_importances_.sum() == pytest.approx(1.0)
     assert "Run in SQLite" in hb.export(ours, "sql", dialect="sqlite")
 

@@ -16,6 +16,7 @@ from hornbeam import _core
 from hornbeam.data.table import Kind, Schema, Unseen
 from hornbeam.errors import ImportedModelError
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hornbeam.estimators.boosting.settings import plan_boosting
 from hornbeam.model import Ensemble, tree_from_arrays
 from hornbeam.recipes.losses import named_loss
 
@@ -173,6 +174,8 @@ def boosting_model(
     model._loss = named_loss(loss, parameter=parameter, n_scores=n_scores)
     if classes is None:
         model.set_params(loss=loss)
+    plan = plan_boosting(model, n_rows=0, n_columns=1, n_scores=1, given_validation=False, can_judge=False)
+    model.settings_ = {**plan.public, "n_members": 1}
     model._key = 0
     model.n_iter_ = model.best_iteration_ = len(trees) // n_scores
     model.train_score_ = model.validation_score_ = np.zeros(0)
