@@ -108,3 +108,15 @@ def test_members_that_are_no_trees_say_so(X):
             ask()
     with pytest.raises(TypeError, match=r"plot\.tree draws models made of hornbeam's trees"):
         hb.plot.tree(hb.KNeighborsClassifier().fit(X, y))
+
+
+def test_a_stack_is_looked_into_member_by_member(X):
+    y = load_iris(return_X_y=True)[1]
+    members = [("forest", hb.RandomForestClassifier(3, random_state=0)), ("near", hb.KNeighborsClassifier())]
+    stack = hb.StackingClassifier([members]).fit(X, y)
+    forest = stack.named_estimators_["forest"]
+    assert stack.rules() == {"forest": forest.rules()}
+    np.testing.assert_array_equal(stack.importance()["forest"], forest.feature_importances_)
+    np.testing.assert_array_equal(stack.contributions(X)["forest"], forest.contributions(X))
+    with pytest.raises(ValueError, match="made of hornbeam's trees"):
+        hb.StackingClassifier([members[1:]]).fit(X, y).rules()

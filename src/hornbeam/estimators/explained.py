@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.wording import shown
+from hornbeam.inside.effects import Effect, effect_of
 from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
 from hornbeam.model import Ensemble
 from hornbeam.params import Declared, fitted
@@ -65,6 +66,38 @@ class Explained(Declared):
             pairs=bool(interactions),
             to_answer=of == "answer",
             names=self._column_names(),
+            estimator_name=type(self).__name__,
+            n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
+        )
+
+    def effect(self, X: Any, column: Any, *, n_rows: int = 500, n_steps: int = 300) -> Effect:
+        """Say how the score depends on one column, while the others stay what they are in the rows of X.
+
+        `column` is a name or a number. The result has the mean over the rows (the partial dependence), the
+        line of each row, and the score without a value; of a number they are given for every step between
+        thresholds, so nothing is missed between points of a grid. More rows of X than `n_rows` are thinned
+        out; a column with more than `n_steps` steps is asked about at some of them.
+        """
+        check_is_fitted(self)
+        names = self._column_names()
+        place = names.index(column) if column in names else column
+        if isinstance(place, bool) or not isinstance(place, int | np.integer) or not 0 <= place < len(names):
+            known = ", ".join(shown(name) for name in names[:10])
+            raise ValueError(f"X has no column {shown(column)}; columns are {known}.")
+        if n_rows < 1 or n_steps < 2:
+            raise ValueError(f"n_rows must be at least 1 and n_steps at least 2; got {n_rows} and {n_steps}.")
+        whole = self._score_sum()
+        if any(one.model.trees[0].gaps == "available" for one in whole.sums):
+            raise ValueError(
+                "effect does not take missing='available': which trees answer depends on the row."
+            )
+        return effect_of(
+            whole,
+            X,
+            int(place),
+            name=names[int(place)],
+            most_rows=int(n_rows),
+            most_steps=int(n_steps),
             estimator_name=type(self).__name__,
             n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
         )

@@ -10,6 +10,7 @@ from hornbeam.plot.boundary import boundary
 from hornbeam.plot.comparison import comparison
 from hornbeam.plot.contributions import contributions
 from hornbeam.plot.curves import learning_curve, validation_curve
+from hornbeam.plot.effect import effect
 from hornbeam.plot.forest_size import forest_size
 from hornbeam.plot.importance import importance
 from hornbeam.plot.impurities import impurities
@@ -23,6 +24,7 @@ __all__ = [
     "boundary",
     "comparison",
     "contributions",
+    "effect",
     "forest_size",
     "importance",
     "impurities",

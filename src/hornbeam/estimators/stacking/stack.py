@@ -31,6 +31,7 @@ from hornbeam.estimators.stacking.answers import (
     correlations,
     side_by_side,
 )
+from hornbeam.estimators.stacking.looking import MembersInside
 from hornbeam.estimators.stacking.metadata import Metadata, Numbering, RoutedMetadata
 from hornbeam.params import StackingOptions, fitted, resolve_random_key, validate
 from hornbeam.recipes.stack import (
@@ -69,7 +70,7 @@ def final_has(method: str) -> Callable[[F], F]:
     return offered
 
 
-class Stack(TransformerMixin, StackingOptions):
+class Stack(MembersInside, TransformerMixin, StackingOptions):
     """What stacks of classifiers and of regressors share.
 
     `_answers` holds, by member, its answers to the rows of X that it has not seen, NaN for others.

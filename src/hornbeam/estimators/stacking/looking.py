@@ -1,0 +1,44 @@
+"""Looking inside a stack, member by member: what those of its first level say that are made of our trees."""
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam.estimators.looking import Importance
+from hornbeam.inside.nodes import readings_of
+from hornbeam.inside.rules import RuleStyle
+from hornbeam.inside.shapley import Contributions
+
+__all__ = ["MembersInside"]
+
+
+class MembersInside:
+    """What a stack passes on to its members: the first level sees the user's own columns."""
+
+    def _members_of_trees(self) -> dict[str, Any]:
+        check_is_fitted(self)
+        stack: Any = self
+        first = dict(zip(stack.stack_method_, stack.estimators_[0], strict=False))
+        found = {name: member for name, member in first.items() if readings_of(member)}
+        if not found:
+            raise ValueError(
+                f"No member of this {type(self).__name__} on the first level is made of hornbeam's trees; "
+                "named_estimators_ has the members."
+            )
+        return found
+
+    def rules(self, style: RuleStyle = "text") -> dict[str, Any]:
+        """Return the rules of the members that are made of trees, by name."""
+        return {name: member.rules(style) for name, member in self._members_of_trees().items()}
+
+    def importance(self, kind: Importance = "gain", **options: Any) -> dict[str, Any]:
+        """Return how much each column matters to the members that are made of trees, by name."""
+        return {name: member.importance(kind, **options) for name, member in self._members_of_trees().items()}
+
+    def contributions(self, X: Any, **options: Any) -> dict[str, Contributions]:
+        """Return what each column adds to the scores of the members that are made of trees, by name.
+
+        Options are those of any model: `background`, `interactions`, `of`. What the final estimator makes of
+        the members' answers is no sum over columns.
+        """
+        return {name: member.contributions(X, **options) for name, member in self._members_of_trees().items()}
