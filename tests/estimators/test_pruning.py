@@ -4,6 +4,7 @@ import math
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -413,3 +414,17 @@ def test_pruned_says_what_it_needs(arguments, message):
     tree = hb.DecisionTreeClassifier().fit(*CANCER)
     with pytest.raises(ValueError, match=message):
         tree.pruned(**arguments)
+
+
+@pytest.mark.parametrize("how", ["reduced_error", "cost_complexity", "pessimistic"])
+@pytest.mark.parametrize("n_categories", [30, 31, 200])
+def test_pruned_trees_ask_about_the_columns_of_the_user(how, n_categories):
+    """Columns of more than 30 categories are grown on as means of the target, and written back as sets."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, n_categories, 2000)
+    table = pd.DataFrame({"x": rng.normal(size=2000), "kind": [f"k{k}" for k in kind]})
+    y = np.digitize(table["x"] + kind % 3 + 0.5 * rng.normal(size=2000), [0.5, 1.5])
+    model = hb.DecisionTreeClassifier(prune=how, random_state=0).fit(table, y)
+    assert model.tree_.feature.max() == 1 and "statistic" not in model.rules()
+    assert len(model.pruning_log_) > 0 and not model.pruning_log_["test"].str.contains("statistic").any()
+    assert model.score(table, y) > 0.6

@@ -1,5 +1,6 @@
 """Single decision trees: `DecisionTreeClassifier` and `DecisionTreeRegressor`."""
 
+from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -83,6 +84,8 @@ class _DecisionTree(Prunable, TreeOptions):
         tree, pruned = self._grow_and_prune(data, model, held, n_threads=n_threads)
         warn_of_a_lone_leaf(tree, encoded)
         self._remember_growth(training, target, settings, (tree,), means)
+        if means is not None and pruned is not None:
+            pruned = replace(pruned, tree=means.restored(pruned.tree))
         self._remember_pruning(pruned)
 
     def _repr_html_inner(self) -> str:
