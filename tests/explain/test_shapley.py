@@ -205,3 +205,30 @@ def test_wrong_arrays_are_refused():
         explainer.explain(columns, 5, None, 0, parts, base[:4].copy(), 1)
     with pytest.raises(ValueError, match="weights"):
         _core.Explainer(model.trees, np.ones(3), None, False, False)
+
+
+SAME_BITS = """
+import hashlib
+import numpy as np
+import hornbeam as hb
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 12))
+X[rng.random(X.shape) < 0.05] = np.nan
+y = np.nan_to_num(X).sum(axis=1)
+boosting = hb.GradientBoostingRegressor(n_estimators=12, max_leaf_nodes=40, max_depth=None, random_state=0)
+forest = hb.RandomForestRegressor(3, random_state=0)  # long paths
+for model in (boosting.fit(X, y), forest.fit(X, y)):
+    for more in ({}, {"background": X[:20]}):
+        print(hashlib.sha256(model.contributions(X, **more).values.tobytes()).hexdigest())
+print(hashlib.sha256(boosting.contributions(X[:50], interactions=True).values.tobytes()).hexdigest())
+"""
+
+
+def test_every_instruction_set_gives_the_same_bits(run_with_instructions, tmp_path):
+    script = tmp_path / "explain.py"
+    script.write_text(SAME_BITS)
+    runs = {name: run_with_instructions(name, str(script)) for name in ("baseline", "avx2", "avx512")}
+    assert all(run.returncode == 0 for run in runs.values()), runs["baseline"].stderr
+    assert len(runs["baseline"].stdout.split()) == 5
+    assert runs["baseline"].stdout == runs["avx2"].stdout == runs["avx512"].stdout
