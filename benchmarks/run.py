@@ -71,6 +71,11 @@ def setting_for(job: Job, chosen: argparse.Namespace) -> Setting:
 
 
 def main(given: Sequence[str] | None = None) -> int:
+    given = sys.argv[1:] if given is None else given
+    if given and given[0] == "quality":  # another kind of race, with options of its own
+        from benchmarks.quality.__main__ import main as race_for_quality
+
+        return race_for_quality(given[1:])
     chosen = arguments(given)
     console = Console(width=max(Console().width, 140))
     names = chosen.job or list(job_names())

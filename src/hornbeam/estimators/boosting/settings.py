@@ -2,7 +2,7 @@
 
 A fit is automatic where `n_estimators` is "auto": rows that are held out say how many rounds there are, and
 what else is "auto" goes by the size of the table. The values come from comparisons on many tables
-(docs/decisions/36-automatic-boosting.md). Where `n_estimators` is a number, what is "auto" has the classical
+(docs/decisions/37-automatic-boosting.md). Where `n_estimators` is a number, what is "auto" has the classical
 value: those of LightGBM and of hornbeam 0.1, which benchmarks and textbooks name.
 """
 

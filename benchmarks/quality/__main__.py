@@ -1,0 +1,58 @@
+"""The command: `python -m benchmarks.quality`, or `make bench ARGS=quality`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.data import REPOSITORY
+from benchmarks.quality.learners import LEARNERS, OURS
+from benchmarks.quality.race import read_turns, run
+from benchmarks.quality.tables import read_tables
+from benchmarks.quality.verdict import as_markdown
+from benchmarks.report import replace_section, this_machine
+
+RESULTS = REPOSITORY / "benchmarks" / "RESULTS.md"
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Race everybody with no settings, on all public tables.")
+    parser.add_argument("--rows", type=int, default=5_000, help="most rows of a table (default 5000)")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=2, help="deals of the folds of small tables")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", default="", help="only contestants whose name contains this text")
+    parser.add_argument("--table", default="", help="only tables whose name contains this text")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "out" / "quality.jsonl")
+    parser.add_argument("--write-results", action="store_true", help="put the tables into RESULTS.md")
+    return parser.parse_args(given)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    chosen = arguments(given)
+    tables = read_tables(chosen.rows, chosen.table)
+    names = [name for name in LEARNERS if chosen.only in name]
+    run(
+        tables,
+        names,
+        n_folds=chosen.folds,
+        n_seeds=chosen.seeds,
+        processes=chosen.processes,
+        path=chosen.out,
+    )
+    turns = read_turns(chosen.out)
+    opening = (
+        f"No settings at all, {chosen.folds} folds, at most {chosen.rows:,} rows of a table, one thread; "
+        f"log loss, or squared error over the variance of the target. {this_machine().sentence()}"
+    )
+    section = as_markdown(turns, OURS, opening)
+    print(section)
+    if chosen.write_results:
+        RESULTS.write_text(replace_section(RESULTS.read_text(), "quality", section))
+    return 1 if any(turn.fault for turn in turns if turn.learner in OURS) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
