@@ -568,6 +568,6 @@ def test_the_program_that_measures_kernels_compiles(name: str) -> None:
     if compiler is None:
         pytest.skip("needs a C++ compiler")
     source = REPOSITORY / "benchmarks" / "kernels" / f"{name}.cpp"
-    options = ["-std=c++20", "-fsyntax-only", f"-I{REPOSITORY / 'cpp' / 'include'}"]
+    options = ["-std=c++20", "-fsyntax-only", f"-I{REPOSITORY / 'cpp'}"]
     done = subprocess.run([compiler, *options, source], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

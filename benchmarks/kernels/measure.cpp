@@ -35,7 +35,7 @@ void report(const std::string& what, double seconds, double count, const std::st
 }
 
 ColumnView view(const std::vector<double>& values) {
-  return {reinterpret_cast<const std::byte*>(values.data()), sizeof(double), Number::kF64};
+  return {reinterpret_cast<const std::byte*>(values.data()), sizeof(double), data::Number::kF64};
 }
 
 std::vector<double> normal_values(std::size_t n, double step, std::mt19937_64& generator) {
