@@ -7,6 +7,7 @@ import pytest
 
 from exports.catalogue import HOSTILE, NAMES, mixed_frame
 from hornbeam.errors import ExportError
+from hornbeam.exports import sql
 from hornbeam.exports.c_code import c_of
 from hornbeam.exports.check import DOUBLE_TOLERANCE, SINGLE_TOLERANCE, Answers, compare, expected_answers
 from hornbeam.exports.databases import DuckDb, Postgres, Sqlite
@@ -99,6 +100,20 @@ def test_the_answers_are_those_of_the_model(engine, models):
         compare(
             expected, made.run(model, both), both, model, tolerance=tolerance, engine=f"{name} in {engine}"
         )
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgres"])
+def test_many_categories_are_looked_up(engine, models, monkeypatch):
+    monkeypatch.setattr(sql, "MANY_CATEGORIES", 2)  # of the six and three that the columns have
+    kind, make, _, tolerance = ENGINES[engine]
+    if kind.absent() is not None:
+        pytest.skip(f"there is no {kind.absent()}")
+    for name in NAMES[1:7]:
+        model = portable(models[name])
+        rows = rows_for(model, n_random=50)
+        assert "SUBSTR('" in sql.sql_of(model, dialect=engine, table=TABLE, keys=[])
+        expected = expected_answers(models[name], model, rows)
+        compare(expected, make(model).run(model, rows), rows, model, tolerance=tolerance, engine=engine)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,6 +12,7 @@ NULL is missing. Each name of a column is written quoted.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from hornbeam.data.wording import shown
@@ -26,11 +27,13 @@ Dialect = Literal["standard", "duckdb", "sqlite", "postgres"]
 _LARGEST = 1.7976931348623157e308
 _LARGEST_EXACT = 2**53  # up to here a float of 64 bits holds every whole number
 _NEXT = ",\n"
+# Sets of more categories than these are looked up by position: databases take their time over long lists.
+MANY_CATEGORIES = 32
 Lines = list[tuple[int, str]]  # how far in, and what: names may hold line breaks, so texts are left alone
 # Trees per step. SQLite allows expressions 1000 deep, and a sum of n terms is n deep.
 _TREES_PER_STEP = 100
 # Ours; none of them may be a column of the table.
-_STEPS = ("given", "sums", "score", "tree", "prediction", "probability")
+_STEPS = ("given", "sums", "score", "tree", "prediction", "probability", "position", "key")
 _MOST_NAME_BYTES = 63  # PostgreSQL cuts longer names off without a word
 
 
@@ -159,6 +162,7 @@ class _Select:
         lines += [
             f"    {self._read(self.model.columns[number])} AS {self._column(number)}" for number in self._used
         ]
+        lines += [f"    {self._find_position(number)}" for number in self._of_many]
         return f"  SELECT\n{_NEXT.join(lines or ['    1 AS nothing'])}\n  FROM {quoted(self.table)}"
 
     def _read(self, column: InputColumn) -> str:
@@ -171,7 +175,26 @@ class _Select:
         return [
             *(self._key(k) for k in range(len(self.keys))),
             *(self._column(number) for number in self._used),
+            *(self._position(number) for number in self._of_many),
         ]
+
+    @cached_property
+    def _of_many(self) -> tuple[int, ...]:
+        """The columns whose categories are looked up by position, from 1; 0 is one that was not seen."""
+        columns = self.model.columns
+        return tuple(j for j in self._used if len(columns[j].categories or ()) > MANY_CATEGORIES)
+
+    def _position(self, number: int) -> str:
+        return quoted(f"position {number}")
+
+    def _find_position(self, number: int) -> str:
+        column = self.model.columns[number]
+        whens = "\n".join(
+            f"      WHEN {_category(one)} THEN {place}"
+            for place, one in enumerate(column.categories or (), 1)
+        )
+        read = self._read(column)
+        return f"CASE {read}\n{whens}\n      ELSE 0\n    END AS {self._position(number)}"
 
     # --- Sums --------------------------------------------------------------------------------------------
 
@@ -270,9 +293,9 @@ class _Select:
         if node not in tree.branch_of and ranks is not None:
             here = [c for place, c in enumerate(ranks) if (place <= tree.threshold[node]) == (branch == 0)]
             if not missing:  # an unseen one is missing
-                return _one_of(column, here)
+                return self._one_of(column, here)
             there = [c for c in ranks if c not in here]
-            return f"NOT ({_one_of(column, there)}) OR {column} IS NULL" if there else "1 = 1"
+            return f"{self._none_of(column, there)} OR {column} IS NULL" if there else "1 = 1"
         if node not in tree.branch_of:
             test = self._compared(tree.column[node], tree.threshold[node], branch == 0)
             return _or_null(test, column, missing)
@@ -299,7 +322,7 @@ class _Select:
         column, categories = self._column(number), self.model.columns[number].categories or ()
         here = [c for c, b in zip(categories, branches, strict=True) if b == branch]
         there = [c for c, b in zip(categories, branches, strict=True) if b not in (branch, None)]
-        return f"CASE WHEN {_one_of(column, here)} THEN 1 = 1 WHEN {_one_of(column, there)} THEN 1 = 0 END"
+        return self._known(column, here, there)
 
     def _compared(self, number: int, threshold: float, up_to: bool) -> str:
         """Write a comparison with a threshold; of ordered categories, which ones are up to it."""
@@ -308,9 +331,7 @@ class _Select:
         if ranks is not None:
             here = [c for place, c in enumerate(ranks) if (place <= threshold) == up_to]
             there = [c for place, c in enumerate(ranks) if (place <= threshold) != up_to]
-            return (
-                f"CASE WHEN {_one_of(column, here)} THEN 1 = 1 WHEN {_one_of(column, there)} THEN 1 = 0 END"
-            )
+            return self._known(column, here, there)
         if math.isinf(threshold):  # which not every dialect can write
             if threshold > 0:
                 return f"{column} = {column}" if up_to else f"{column} <> {column}"
@@ -326,9 +347,29 @@ class _Select:
             if (tree.branch_of_category(node, place) == branch) != unseen
         ]
         if not unseen:
-            return _or_null(_one_of(column, goes), column, missing)
-        test = f"NOT ({_one_of(column, goes)})" if goes else f"{column} IS NOT NULL"
-        return _or_null(test, column, missing)
+            return _or_null(self._one_of(column, goes), column, missing)
+        return _or_null(self._none_of(column, goes), column, missing)
+
+    def _one_of(self, column: str, categories: Sequence[Any]) -> str:
+        """Write whether a column has one of some categories; not true where it has none."""
+        if not categories:
+            return f"{column} <> {column}"
+        number = next((j for j in self._of_many if self._column(j) == column), None)
+        if number is None:
+            return f"{column} IN ({', '.join(map(_category, categories))})"
+        wanted = set(categories)
+        marks = "".join("1" if one in wanted else "0" for one in self.model.columns[number].categories or ())
+        return f"SUBSTR('{marks}', {self._position(number)}, 1) = '1'"
+
+    def _known(self, column: str, here: Sequence[Any], there: Sequence[Any]) -> str:
+        """Write a test that is NULL unless a column has one of two sets of categories."""
+        yes, no = self._one_of(column, here), self._one_of(column, there)
+        return f"CASE WHEN {yes} THEN 1 = 1 WHEN {no} THEN 1 = 0 END"
+
+    def _none_of(self, column: str, categories: Sequence[Any]) -> str:
+        """Write whether a column has a category, and none of some."""
+        known = f"{column} IS NOT NULL"
+        return f"{known} AND NOT {self._one_of(column, categories)}" if categories else known
 
     # --- Answers -----------------------------------------------------------------------------------------
 
@@ -355,8 +396,7 @@ class _Select:
             if self.model.refuses_missing:
                 tests.append(f"{name} IS NULL")
             if self.model.refuses_unseen and column.categories is not None:
-                known = _one_of(name, list(column.categories))
-                tests.append(f"NOT ({known})")
+                tests.append(self._none_of(name, list(column.categories)))
         return f"CASE WHEN {' OR '.join(tests)} THEN NULL ELSE {text} END" if tests else text
 
     def _linked(self, score: str) -> str:
@@ -402,10 +442,6 @@ class _Select:
 
 def _truth(value: bool) -> str:
     return "1 = 1" if value else "1 = 0"
-
-
-def _one_of(column: str, categories: Sequence[Any]) -> str:
-    return f"{column} IN ({', '.join(map(_category, categories))})" if categories else f"{column} <> {column}"
 
 
 def _or_null(test: str, column: str, missing: bool) -> str:
