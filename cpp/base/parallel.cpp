@@ -22,11 +22,12 @@ thread_local bool inside_task = false;
 std::atomic<bool> refused{false};
 
 struct Batch {
-  Batch(std::size_t n_tasks, int n_workers, const std::function<void(std::size_t, int)>& t)
-      : tasks(n_tasks, n_workers), task(t) {}
+  Batch(std::size_t n_tasks, int n_workers, const std::function<void(std::size_t, int)>& t, Cancel* c)
+      : tasks(n_tasks, n_workers), task(t), cancel(c) {}
 
   TaskRuns tasks;
   const std::function<void(std::size_t, int)>& task;
+  Cancel* cancel;
   std::exception_ptr error{};
   std::mutex error_mutex{};
 
@@ -34,7 +35,13 @@ struct Batch {
     const DefaultFloatingPoint floating_point;
     inside_task = true;
     try {
-      while (const std::optional<std::size_t> index = tasks.take(worker)) task(*index, worker);
+      while (const std::optional<std::size_t> index = tasks.take(worker)) {
+        task(*index, worker);
+        // Tasks may be too short to ask for themselves.
+        if (cancel == nullptr) continue;
+        if (cancel->requested()) throw Cancelled();
+        if (worker == 0) cancel->ask_host_now_and_then();
+      }
     } catch (...) {
       tasks.end();
       const std::lock_guard lock(error_mutex);
@@ -171,10 +178,13 @@ void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(s
                   Cancel* cancel) {
   if (n_tasks == 0) return;
   if (inside_task) {  // this thread has been set up for tasks already
-    for (std::size_t i = 0; i < n_tasks; ++i) task(i, 0);
+    for (std::size_t i = 0; i < n_tasks; ++i) {
+      task(i, 0);
+      if (cancel != nullptr && cancel->requested()) throw Cancelled();
+    }
   } else {
     const int useful = static_cast<int>(std::min<std::size_t>(n_tasks, std::max(1, n_threads)));
-    Batch batch(n_tasks, useful, task);
+    Batch batch(n_tasks, useful, task, cancel);
     if (useful == 1 || !pool().try_run(batch, useful, cancel)) batch.run(0);
     if (batch.error) std::rethrow_exception(batch.error);
   }

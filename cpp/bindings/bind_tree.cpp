@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arrays.h"
+#include "tree/paths.h"
 #include "tree/tree.h"
 
 namespace hornbeam::bindings {
@@ -18,6 +19,8 @@ using tree::TreeArray;
 using tree::TreeSurrogates;
 
 namespace {
+
+using Leaves = nb::ndarray<const NodeId, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // An array over the tree's own memory, which it keeps alive.
 template <class T>
@@ -136,6 +139,21 @@ Tree make_tree(int n_outputs, int n_values, const Array1<std::uint32_t>& categor
 }  // namespace
 
 void bind_tree(nb::module_& module) {
+  module.def(
+      "paths_to_leaves",
+      [](nb::typed<nb::tuple, Tree, nb::ellipsis> trees, const Leaves& leaves, int n_threads) {
+        std::vector<const Tree*> found;
+        for (nb::handle tree : trees) found.push_back(&nb::cast<const Tree&>(tree));
+        if (found.empty() || leaves.shape(1) != found.size())
+          throw nb::value_error("leaves must have a column per tree");
+        const std::span<const NodeId> given(leaves.data(), leaves.size());
+        tree::Paths paths = without_lock(
+            [&](Cancel& cancel) { return tree::paths_to_leaves(found, given, n_threads, cancel); });
+        return nb::make_tuple(to_numpy(std::move(paths.nodes)), to_numpy(std::move(paths.ends)));
+      },
+      nb::arg("trees"), nb::arg("leaves"), nb::arg("n_threads"),
+      "The nodes on each row's way to its leaves, numbered on from tree to tree: indices and ends of sparse "
+      "rows.");
   nb::class_<Tree> tree(module, "Tree",
                         "Flat parallel arrays; nodes breadth-first, children of a node adjacent.");
   tree.def_ro("n_outputs", &Tree::n_outputs)

@@ -165,7 +165,7 @@ bool CompactTrees<Form>::can_hold(std::span<const Tree* const> trees, std::size_
 
 template <class Form>
 CompactTrees<Form>::CompactTrees(std::span<const Tree* const> trees, std::span<const FeatureId> features,
-                                 Unseen unseen, int n_threads)
+                                 Unseen unseen, int n_threads, Cancel* cancel)
     : features_(features.begin(), features.end()),
       is_categorical_(features.size()),
       layout_(layout_for(features.size())),
@@ -185,11 +185,14 @@ CompactTrees<Form>::CompactTrees(std::span<const Tree* const> trees, std::span<c
   }
   nodes_ = Buffer<typename Form::Node>(first_node.back());
   places_ = Buffer<std::uint32_t>(first_node.back());
-  parallel_for(trees.size(), n_threads, [&](std::size_t t, int) {
-    const auto nodes = nodes_.span().subspan(first_node[t], trees[t]->n_nodes());
-    const auto places = places_.span().subspan(first_node[t], trees[t]->n_nodes());
-    trees_[t] = compact_tree<Form>(*trees[t], slot, layout_, unseen, nodes, places);
-  });
+  parallel_for(
+      trees.size(), n_threads,
+      [&](std::size_t t, int) {
+        const auto nodes = nodes_.span().subspan(first_node[t], trees[t]->n_nodes());
+        const auto places = places_.span().subspan(first_node[t], trees[t]->n_nodes());
+        trees_[t] = compact_tree<Form>(*trees[t], slot, layout_, unseen, nodes, places);
+      },
+      cancel);
 }
 
 // Keys of rows

@@ -103,7 +103,7 @@ class CompactTrees {
   static bool can_hold(std::span<const Tree* const> trees, std::size_t n_features);
   // `features` are those that the trees test, ascending.
   CompactTrees(std::span<const Tree* const> trees, std::span<const FeatureId> features, Unseen unseen,
-               int n_threads);
+               int n_threads, Cancel* cancel);
 
   std::span<const CompactTree<Form>> trees() const { return trees_; }
   std::span<const FeatureId> features() const { return features_; }

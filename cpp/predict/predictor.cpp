@@ -152,8 +152,8 @@ bool Predictor::seem_single(const RowSource& rows) const {
 }
 
 template <class Form>
-const CompactTrees<Form>& Predictor::compact(int n_threads) const {
-  const auto make = [&] { return CompactTrees<Form>(trees_, features_, unseen_, n_threads); };
+const CompactTrees<Form>& Predictor::compact(int n_threads, Cancel* cancel) const {
+  const auto make = [&] { return CompactTrees<Form>(trees_, features_, unseen_, n_threads, cancel); };
   if constexpr (std::is_same_v<Form, SingleForm>)
     return single_.get_or_make(make);
   else
@@ -272,9 +272,9 @@ void Predictor::visit_compact(const RowSource& rows, TreeRange range, int n_thre
   const std::size_t block_rows =
       compact_block_rows(rows.n_rows(), features_.size(), nodes_per_tree_, n_threads);
   if (try_single)
-    compact<SingleForm>(n_threads);
+    compact<SingleForm>(n_threads, &cancel);
   else
-    compact<DoubleForm>(n_threads);
+    compact<DoubleForm>(n_threads, &cancel);
   std::vector<CancelPoller> pollers = make_pollers(cancel, n_threads);
   std::vector<CompactWork<SingleForm>> single_work(pollers.size());
   std::vector<CompactWork<DoubleForm>> double_work(pollers.size());

@@ -91,7 +91,7 @@ class Predictor {
   // Whether the compact form can hold the trees and is worth making, or made already.
   bool should_compact() const;
   template <class Form>
-  const CompactTrees<Form>& compact(int n_threads) const;
+  const CompactTrees<Form>& compact(int n_threads, Cancel* cancel = nullptr) const;
   bool seem_single(const RowSource& rows) const;
 
   const SlicedTrees& make_sliced() const;

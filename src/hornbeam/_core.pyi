@@ -45,6 +45,11 @@ def encode_table(n_rows: int, columns: list, max_bins: int, n_threads: int, whol
     An integer in the place of a tuple is the number of a numeric column of `whole`, encoded exactly before, whose `rows` are wanted. max_bins=0 asks for exact codes.
     """
 
+def paths_to_leaves(trees: tuple[Tree, ...], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> tuple:
+    """
+    The nodes on each row's way to its leaves, numbered on from tree to tree: indices and ends of sparse rows.
+    """
+
 class Tree:
     """
     Flat parallel arrays; nodes breadth-first, children of a node adjacent.

@@ -192,8 +192,8 @@ class Ensemble:
     def threads_for(self, rows: RowsToPredict, n_jobs: int | None) -> int:
         """Turn `n_jobs` into the number of threads for rows: one is enough for a few."""
         few = rows.n_rows * len(self.trees) <= _FEW_ANSWERS
-        if few and n_jobs in (None, 1):
-            return 1
+        if few and (n_jobs is None or (type(n_jobs) is int and n_jobs != 0)):
+            return 1  # counting the cores takes longer than a few answers
         n_threads = resolve_n_jobs(n_jobs)  # which also says what may be wrong with n_jobs
         return 1 if few else n_threads
 

@@ -24,6 +24,7 @@ from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
+from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import DataWarning
 
 __all__ = ["Training", "TreeModel", "paths_through", "paths_to", "read_training"]
@@ -200,27 +201,16 @@ def read_training(
 
 
 def paths_through(
-    trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32]
+    trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], n_jobs: int | None
 ) -> tuple[sparse.csr_matrix, Any]:
     """Mark the nodes that each row passes in all trees, side by side; and tell where each tree begins."""
-    paths = [paths_to(tree, leaves[:, position]) for position, tree in enumerate(trees)]
+    whole = tuple(getattr(tree, "_tree", tree) for tree in trees)  # models saved to predict wrap theirs
     begins = np.cumsum([0, *(tree.node_count for tree in trees)])
-    return sparse.hstack(paths).tocsr(), begins
+    nodes, ends = _core.paths_to_leaves(whole, np.ascontiguousarray(leaves), resolve_n_jobs(n_jobs))
+    marks = np.ones(len(nodes), dtype=np.int64)
+    return sparse.csr_matrix((marks, nodes, ends), shape=(len(leaves), int(begins[-1]))), begins
 
 
-def paths_to(tree: _core.Tree, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
+def paths_to(tree: _core.Tree, leaves: npt.NDArray[np.int32], n_jobs: int | None) -> sparse.csr_matrix:
     """Mark, for each row, the nodes on the way from the root to its leaf: rows x nodes, sparse."""
-    parent = tree.parent
-    depth = tree.depth
-    ends = np.concatenate([[0], np.cumsum(depth[leaves].astype(np.int64) + 1)])
-    nodes = np.empty(ends[-1], dtype=np.int32)
-    # Walk all rows up at once; breadth-first, an ancestor has a smaller number, so paths come out sorted.
-    rows = np.arange(len(leaves))
-    at = leaves.astype(np.int32)
-    while len(rows):
-        nodes[ends[rows] + depth[at]] = at
-        at = parent[at]
-        rows, at = rows[at >= 0], at[at >= 0]
-    return sparse.csr_matrix(
-        (np.ones(len(nodes), dtype=np.int64), nodes, ends), shape=(len(leaves), tree.node_count)
-    )
+    return paths_through((tree,), leaves.reshape(-1, 1), n_jobs)[0]

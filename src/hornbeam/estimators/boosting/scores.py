@@ -120,7 +120,7 @@ class BoostingScores(TreeModel, BoostingOptions):
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
         """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
         leaves = self.apply(X)
-        return paths_through(self._model.trees, leaves)
+        return paths_through(self._model.trees, leaves, self.n_jobs)
 
     def _exact_score(self, table: Table) -> FloatArray:
         onto = np.array(self._baseline)[np.newaxis, np.newaxis, :]

@@ -44,7 +44,7 @@ class Insight(ErrorBars):
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
         """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
-        return paths_through(self._model.trees, self.apply(X))
+        return paths_through(self._model.trees, self.apply(X), self.n_jobs)
 
     def _score_sum(self) -> ScoreSum:
         return mean_of_trees(self._model, self._class_labels(), votes=self._votes_are_hard())

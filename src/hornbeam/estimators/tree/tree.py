@@ -137,7 +137,7 @@ class _DecisionTree(Prunable, TreeOptions):
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Return, for each row, the nodes it passes: a sparse matrix of rows x nodes."""
-        return paths_to(self.tree_, self.apply(X))
+        return paths_to(self.tree_, self.apply(X), self.n_jobs)
 
     @overload
     def rules(self, style: Literal["text", "lines"] = "text", member: int | None = None) -> str: ...
@@ -214,7 +214,7 @@ class _DecisionTree(Prunable, TreeOptions):
         )
         n_rows = given.table.n_rows
         weights = np.ones(n_rows) if given.weights is None else given.weights
-        path = paths_to(tree, self._model.leaves(given.table, n_threads=n_threads)[:, 0]).tocsc()
+        path = paths_to(tree, self._model.leaves(given.table, n_threads=n_threads)[:, 0], n_threads).tocsc()
         inside = np.zeros(n_rows, dtype=np.bool_)
         inside[path[:, [node]].indices] = True
         branch_of_row = np.zeros(n_rows, dtype=np.int64)
