@@ -6,6 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from core.growing import same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -296,3 +297,13 @@ def test_c45_shares_a_row_out_among_all_branches():
     # The answer without the feature is the mix of all leaves.
     answer = model.predict_proba(pd.DataFrame({"f": [None]}))[0, 1]
     assert answer == pytest.approx(tree.weighted_n_node_samples[1:] @ tree.value[1:, 0, 1] / 7)
+
+
+def test_how_categories_are_split_does_not_matter_without_any() -> None:
+    """Several outputs have no one order of categories, but then there are none."""
+    X = np.arange(12.0).reshape(-1, 1)
+    y = np.stack([np.arange(12) % 3, np.arange(12) > 5], axis=1)
+    trees = [
+        hb.DecisionTreeClassifier(categorical_split=split).fit(X, y).tree_ for split in ("merge", "multiway")
+    ]
+    assert same_bits(*trees)

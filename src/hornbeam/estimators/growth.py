@@ -56,6 +56,9 @@ class GrownModel(GrowthOptions, TreeModel):
         n_rows = encoded.n_rows if rows is None else len(rows)
         some_weights = weights if weights is None or rows is None else weights[rows]
         total_weight = float(n_rows if some_weights is None else some_weights.sum())
+        no_categories = (
+            "categorical" not in encoded.schema.kinds
+        )  # then it does not matter how they are split
         # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
         min_samples_leaf = min(resolve_count(self.min_samples_leaf, n_rows), n_rows + 1)
         min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
@@ -65,7 +68,7 @@ class GrownModel(GrowthOptions, TreeModel):
             missing="learn" if self.missing == "error" else self.missing,
             max_surrogates=self.max_surrogates,
             random_splits=random_splits,
-            categorical_split=self._split_of_categories(target),
+            categorical_split="subset" if no_categories else self._split_of_categories(target),
             merge_level=self.merge_level,
             max_depth=min(self.max_depth or 0, n_rows),
             min_samples_split=max(min_samples_split, 2 * min_samples_leaf),
