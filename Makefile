@@ -19,7 +19,8 @@ BENCH_VENV := .venv-bench
 SANITIZE_VENV := .venv-sanitize
 CLANG_VENV := .venv-clang
 OLDEST_VENV := .venv-oldest
-VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV) $(CLANG_VENV) $(OLDEST_VENV))
+PLAIN_VENV := .venv-plain
+VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV) $(CLANG_VENV) $(OLDEST_VENV) $(PLAIN_VENV))
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
@@ -32,7 +33,7 @@ COMPILERS := $(if $(filter default undefined,$(origin CXX)),c++ g++ clang++,$(fi
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-python lint-types lint-cpp lint-odr lint-spelling lint-stub format stub bench docs sanitize \
-        test-clang test-oldest fuzz setup clean clean-all
+        test-clang test-oldest test-plain fuzz setup clean clean-all
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +77,9 @@ test-clang: $(CLANG_VENV)/.stamps/dev $(CLANG_VENV)/.stamps/core ## run the test
 test-oldest: $(OLDEST_VENV)/.stamps/dev $(OLDEST_VENV)/.stamps/core ## run the tests with the oldest versions that pyproject.toml admits
 	$(OLDEST_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal \
 	  -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning $(ARGS)
+
+test-plain: $(PLAIN_VENV)/.stamps/dev $(PLAIN_VENV)/.stamps/core ## run the tests on a core that grows trees by the slow and obvious way only
+	$(PLAIN_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 fuzz: $(STAMPS)/dev $(STAMPS)/core ## feed damaged model files to the loader for a minute (ARGS="--seed 1")
 	$(BIN)/python tests/fuzz/fuzz_load.py --seconds 60 $(ARGS)
@@ -191,6 +195,7 @@ $(VENVS:%=%/.stamps/core): %/.stamps/core: %/.stamps/run $(CORE_SOURCES)
 	@touch $@
 
 $(SANITIZE_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_SANITIZE=ON
+$(PLAIN_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_PLAIN=ON
 $(CLANG_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.CMAKE_CXX_COMPILER=clang++ \
   --config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON
 $(CLANG_VENV)/.stamps/core: COMPILERS := clang++

@@ -12,6 +12,13 @@ namespace hornbeam::grow {
 
 namespace {
 
+// Built without them (cmake -DHORNBEAM_PLAIN=ON), every tree grows by the slow and obvious way: the same trees.
+#if defined(HORNBEAM_PLAIN)
+constexpr bool kHasFastWays = false;
+#else
+constexpr bool kHasFastWays = true;
+#endif
+
 // Keeping so many features in order costs about as much as sorting one when it is tried.
 constexpr std::size_t kOrdersPerTry = 12;
 // Where so many features wait for each that is tried, looking at groups costs less than keeping orders.
@@ -104,6 +111,12 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.growth = plan.limited && params.growth == Growth::kDepthFirst ? Growth::kBestFirst : params.growth;
   plan.min_weight = min_weight_in_units(params.min_weight_leaf, criterion.weight_unit);
 
+  // A constrained feature that stood in for another would move rows against the constraint.
+  std::ranges::copy_if(params.features, std::back_inserter(plan.stand_ins), [&](FeatureId feature) {
+    return params.monotonic.empty() || params.monotonic[static_cast<std::size_t>(feature)] == 0;
+  });
+  if (!kHasFastWays) return plan;
+
   // Groups and random tests of values know one step only, and nothing of what a criterion shows besides its
   // score.
   const bool no_surrogates = params.missing != Missing::kSurrogate;
@@ -131,10 +144,6 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
     }
   }
 
-  // A constrained feature that stood in for another would move rows against the constraint.
-  std::ranges::copy_if(params.features, std::back_inserter(plan.stand_ins), [&](FeatureId feature) {
-    return params.monotonic.empty() || params.monotonic[static_cast<std::size_t>(feature)] == 0;
-  });
   plan.subtree_rows = rows_of_subtrees(task, criterion.cell_size, plan.values != nullptr);
   plan.grows_blocks = criterion.counts_by_gini && params.grows_blocks && plan.values != nullptr &&
                       plan.values->records() != nullptr && plan.growth == Growth::kDepthFirst &&
