@@ -13,6 +13,8 @@ from hornbeam.exports.test_rows import TestRows
 
 __all__ = ["OnnxRuntime"]
 
+_ROWS_AT_ONCE = 2000
+
 
 class OnnxRuntime:
     """onnxruntime, from PyPI."""
@@ -34,7 +36,11 @@ class OnnxRuntime:
         options.log_severity_level = 3
         options.intra_op_num_threads = 2
         session = self._runtime.InferenceSession(self._data, options, providers=["CPUExecutionProvider"])
-        found = session.run(None, self._given(model, rows))
+        parts = []
+        for begin in range(0, rows.n_rows, _ROWS_AT_ONCE):  # a model with many tests on categories is wide
+            some = rows.take(np.arange(begin, min(begin + _ROWS_AT_ONCE, rows.n_rows)))
+            parts.append(session.run(None, self._given(model, some)))
+        found = [np.concatenate(several) for several in zip(*parts, strict=True)]
         if not model.has_classes:
             return Answers(np.asarray(found[0], dtype=np.float64).reshape(rows.n_rows, -1))
         shares = np.concatenate(found[1::2], axis=1).astype(np.float64).reshape(rows.n_rows, n_numbers(model))
