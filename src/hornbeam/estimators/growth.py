@@ -187,7 +187,8 @@ class GrownModel(GrowthOptions, TreeModel):
             training.table, tuple(column.first_missing_row() is not None for column in columns)
         )
         self.n_outputs_ = target.n_outputs
-        self.max_features_ = settings.max_features
+        # Columns that were made of those of X do not count as features of the user's.
+        self.max_features_ = min(settings.max_features, self.n_features_in_)
         self._model = Ensemble(
             trees=trees if means is None else tuple(means.restored(tree) for tree in trees),
             schema=training.table.schema,
