@@ -26,9 +26,8 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     )
     n_estimators: Annotated[int, Bounds(low=1, high=2**31 - 1)] | Literal["auto"] = option(
         default="auto",
-        help="Rounds; each adds a tree, or a tree per class, to every member. 'auto' finds out how many by "
-        "rows held out, and chooses what else is 'auto' by the table; with a number, what else is 'auto' has "
-        "its classical value: learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, one member.",
+        help="Rounds, each a tree per member and class; 'auto' finds out by rows held out; a number makes "
+        "what else is 'auto' classical (0.1, 31 leaves).",
         kw_only=False,
     )
     learning_rate: Annotated[float, Bounds(low=0, low_open=True)] | Literal["auto"] = option(
@@ -77,9 +76,8 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     )
     categorical_split: Literal["auto", "subset", "one_vs_rest"] = option(
         default="auto",
-        help="How categories are split: 'subset' sends one set of them left, the others right; 'one_vs_rest' "
-        "singles one out, as one-hot columns would; 'auto' chooses sets by the target where categories are "
-        "few, and by the mean of the target over other rows where they are many, so that ids do no harm.",
+        help="By sets, or 'one_vs_rest' as one-hot columns would; 'auto': by sets, or by the mean of the "
+        "target over other rows above 30 categories.",
     )
     categorical_smoothing: NonNegative = option(
         default=10.0,
@@ -91,13 +89,13 @@ class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
     )
     n_members: Annotated[int, Bounds(low=1, high=16)] | Literal["auto"] = option(
         default="auto",
-        help="Boosted models that are averaged where n_estimators is 'auto', each judged by a part of the "
-        "rows that it has not seen: 1, 2, 4, 8 or 16. 'auto' takes fewer the larger the table is.",
+        help="Models averaged where n_estimators is 'auto', each judged by rows it has not seen: 1, 2, 4, 8 "
+        "or 16; 'auto' goes by the size.",
     )
     early_stopping: bool | Literal["auto"] = option(
         default="auto",
-        help="Stop when the score of validation rows no longer rises, and predict with the best round; "
-        "'auto' does so where n_estimators is 'auto'.",
+        help="Stop when the score of validation rows no longer rises, and keep the best round; 'auto' where "
+        "n_estimators is 'auto'.",
     )
     validation_fraction: ProperShare = option(default=0.1)
     n_iter_no_change: Count | Literal["auto"] = option(

@@ -53,9 +53,8 @@ class GrowthOptions(Declared):
         "auto", "subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"
     ] = option(
         default="auto",
-        help="How categories are split: by sets, one against the rest, a branch each, a branch for those "
-        "that do not differ, by order of mean targets, by order, or by digits; 'auto' chooses sets by the "
-        "target where categories are few, by the mean of the target over other rows where they are many.",
+        help="Sets, one against the rest, a branch each, a branch for those alike, mean targets, order, "
+        "digits; 'auto': sets, or means of other rows above 30 categories.",
     )
     merge_level: ProperShare = option(
         default=0.05,
