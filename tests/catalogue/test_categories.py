@@ -39,7 +39,7 @@ def test_row_47_one_category_per_row() -> None:
     n_rows = 1_000_000
     ids = np.random.default_rng(0).permutation(n_rows).reshape(-1, 1)
     y = ids[:, 0] % 2
-    model = DecisionTreeClassifier(categorical_features=[0], n_jobs=1)
+    model = DecisionTreeClassifier(categorical_features=[0], categorical_split="subset", n_jobs=1)
     with pytest.warns(DataWarning, match=r"column 'x0' \(100% unique\)") as caught:
         model.fit(ids, y)
     assert len(caught) == 1
@@ -54,9 +54,20 @@ def test_row_47_an_identifier_that_would_fill_the_memory(monkeypatch: pytest.Mon
     X = pd.DataFrame({"id": np.arange(n_rows)})
     told = r"Column 'id' has 100000 categories, and 99999 tests on it would take about 2\.3 GiB; 1\.0 GiB"
     with pytest.raises(MemoryError, match=told):
-        DecisionTreeRegressor(categorical_features=["id"]).fit(X, np.arange(float(n_rows)))
-    model = DecisionTreeRegressor(categorical_features=["id"], max_depth=2).fit(X, np.arange(float(n_rows)))
-    assert model.get_n_leaves() == 4
+        DecisionTreeRegressor(categorical_features=["id"], categorical_split="subset").fit(
+            X, np.arange(float(n_rows))
+        )
+    model = DecisionTreeRegressor(categorical_features=["id"], categorical_split="subset", max_depth=2)
+    assert model.fit(X, np.arange(float(n_rows))).get_n_leaves() == 4
+
+
+@pytest.mark.filterwarnings("ignore:Hardly two rows are alike:hornbeam.warnings.DataWarning")
+def test_row_47_an_identifier_says_nothing_by_default() -> None:
+    X = pd.DataFrame({"id": np.arange(100_000)})
+    model = DecisionTreeRegressor(categorical_features=["id"])
+    with pytest.warns(DataWarning, match="Every column of X is constant"):
+        model.fit(X, np.arange(100_000.0))
+    assert model.get_n_leaves() == 1
 
 
 @pytest.mark.parametrize(

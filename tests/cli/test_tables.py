@@ -208,7 +208,9 @@ def test_fit_headlines_rows_it_has_not_seen(method, how, noise, tmp_path, capsys
     assert run([*arguments, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["judged"]["how"] == how
-    assert facts["training"]["accuracy"] > 0.75 and 0.35 < facts["judged"]["model"]["accuracy"] < 0.65
+    learns_noise = method != "boosting"  # which finds out that there is nothing to learn
+    assert facts["training"]["accuracy"] > (0.75 if learns_noise else 0.5)
+    assert 0.35 < facts["judged"]["model"]["accuracy"] < 0.65
     assert run(arguments) == 0
     told = capsys.readouterr().out.casefold()
     assert how.split()[0] in told and "very rows" not in told

@@ -6,7 +6,7 @@ what else is "auto" goes by the size of the table. The values come from comparis
 value: those of LightGBM and of hornbeam 0.1, which benchmarks and textbooks name.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +54,7 @@ class BoostingPlan:
     def public(self) -> dict[str, Any]:
         """The settings as a user may read them, and give them to another fit."""
         hidden = ("least_progress", "has_members")
-        return {name: value for name, value in asdict(self).items() if name not in hidden}
+        return {name: value for name, value in vars(self).items() if name not in hidden}
 
 
 CLASSICAL = BoostingPlan(
@@ -94,8 +94,8 @@ def plan_boosting(
     automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
     n_members = 1 if given_validation else _n_members(n_rows * max(n_columns, _FEW_COLUMNS) * n_scores)
     chosen = _automatic(n_rows, n_members, has_members=not given_validation) if automatic else CLASSICAL
-    given = {name: getattr(options, name, "auto") for name in asdict(chosen)}
-    plan = BoostingPlan(**{**asdict(chosen), **{k: v for k, v in given.items() if v != "auto"}})
+    given = {name: getattr(options, name, "auto") for name in vars(chosen)}
+    plan = BoostingPlan(**{**vars(chosen), **{k: v for k, v in given.items() if v != "auto"}})
     if plan.n_members & (plan.n_members - 1):
         raise ValueError(f"n_members is {plan.n_members}; it must be 1, 2, 4, 8, 16 or 'auto'.")
     if plan.n_members > 1 and not plan.has_members:

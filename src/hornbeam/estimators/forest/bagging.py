@@ -6,14 +6,15 @@ answers that copies of the tree, fitted one by one on their samples, would give.
 
 import copy
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from hornbeam import _core
@@ -58,6 +59,11 @@ __all__ = ["BaggingClassifier", "BaggingRegressor"]
 FloatArray = npt.NDArray[np.float64]
 Target = ClassTarget | RegressionTarget
 Tree = DecisionTreeClassifier | DecisionTreeRegressor
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+# Offers a method only where the members are trees, as far as is known before a fit.
+_where_members_are_trees: Callable[[F], F] = available_if(lambda bag: bag._has_trees())
 
 
 class _Bagging(LookInside, BagModel, BaggingOptions):
@@ -330,14 +336,19 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         check_is_fitted(self)
         total = np.zeros(self.n_features_in_)
         for number, member in enumerate(self.estimators_):
-            own = getattr(member, "feature_importances_", None)
-            if own is None:
+            if not hasattr(type(member), "feature_importances_"):
                 raise AttributeError(f"member {number}, a {type(member).__name__}, knows no importances")
+            own = member.feature_importances_  # which says why it has none, where it has lost them
             # Members on one table know all columns; a column that was drawn twice has two shares.
             features = self._features_of(number) if self._grown is None else range(self.n_features_in_)
             np.add.at(total, np.asarray(features), own)
         return total / total.sum() if total.sum() > 0 else total
 
+    def _has_trees(self) -> bool:
+        """Whether members are trees, as far as is known before a fit."""
+        return not hasattr(self, "_features") or bool(self._readings())
+
+    @_where_members_are_trees
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf of each row in each member, if these are trees: rows x members."""
         self._reading_of(0)
