@@ -117,7 +117,7 @@ def check(problem, tree, leaves, *, bits, may_stop=False):
     """Demand of every node what the naive twin finds, up to the precision of fixed point."""
     g, h, terms = problem.gradients, problem.hessians, problem.terms
     precision = Precision.of(g, h, bits)
-    paths = paths_to(tree, leaves).toarray().astype(bool)
+    paths = paths_to(tree, leaves, 1).toarray().astype(bool)
     for node in range(tree.node_count):
         rows = paths[:, node]
         assert tree.n_node_samples[node] == np.count_nonzero(rows)
@@ -180,7 +180,7 @@ def test_gradients_of_very_different_size_get_wide_cells(problem):
 def test_the_best_node_is_split_first(problem):
     def gains_by_rows(tree, leaves):
         """The gain of each node by the rows that reach it; 0 for a leaf."""
-        paths = paths_to(tree, leaves).toarray().astype(bool)
+        paths = paths_to(tree, leaves, 1).toarray().astype(bool)
         return {paths[:, node].tobytes(): tree.gain[node] for node in range(tree.node_count)}
 
     whole, leaves = grown(problem, wide=True)

@@ -103,9 +103,10 @@ def test_paths_share_out_what_every_model_says(model, X):
 def test_members_that_are_no_trees_say_so(X):
     y = load_iris(return_X_y=True)[1]
     bag = hb.BaggingClassifier(hb.KNeighborsClassifier(), n_estimators=2).fit(X, y)
-    for ask in (bag.rules, bag.to_frame, lambda: bag.apply(X), lambda: bag.importance("count")):
+    for ask in (bag.rules, bag.to_frame, lambda: bag.importance("count")):
         with pytest.raises(ValueError, match="are not trees of hornbeam"):
             ask()
+    assert not hasattr(bag, "apply")
     with pytest.raises(TypeError, match=r"plot\.tree draws models made of hornbeam's trees"):
         hb.plot.tree(hb.KNeighborsClassifier().fit(X, y))
 

@@ -62,8 +62,13 @@ Tree = DecisionTreeClassifier | DecisionTreeRegressor
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-# Offers a method only where the members are trees, as far as is known before a fit.
-_where_members_are_trees: Callable[[F], F] = available_if(lambda bag: bag._has_trees())
+
+
+def _where_members_are_trees(method: F) -> F:
+    """Offer a method only where the members are trees, as far as is known before a fit."""
+    method.__qualname__ = f"Bagging.{method.__name__}"  # errors of Python name no private class
+    offered: Callable[[F], F] = available_if(lambda bag: bag._has_trees())
+    return offered(method)
 
 
 class _Bagging(LookInside, BagModel, BaggingOptions):
