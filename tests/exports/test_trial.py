@@ -1,5 +1,6 @@
 """The trial that every export has to pass: wrong exports are caught, and files say what was tested."""
 
+import contextlib
 import re
 import sqlite3
 import subprocess
@@ -314,3 +315,10 @@ def test_importing_hornbeam_imports_no_engine():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert front.OPTIONS["sql"]["dialect"][0] == "standard"
+
+
+def test_duckdb_leaves_no_files_in_the_current_folder(tmp_path):
+    pytest.importorskip("duckdb")
+    with contextlib.closing(DuckDb.connect(str(tmp_path))) as connection:
+        (folder,) = connection.execute("SELECT current_setting('temp_directory')").fetchone()
+    assert folder == str(tmp_path)

@@ -149,9 +149,14 @@ class DuckDb(_Database):
         """Say why DuckDB cannot be had."""
         return None if installed("duckdb") else "DuckDB (pip install hornbeam[export])"
 
-    def _query(self, model: PortableModel, rows: TestRows, key: str, statement: str) -> list[Sequence[Any]]:
+    @staticmethod
+    def connect(folder: str) -> Any:
+        """Open a database in memory; what does not fit goes into `folder`, not into the current one."""
         duckdb = require("duckdb", purpose="Running SQL")
-        with contextlib.closing(duckdb.connect(":memory:")) as connection:
+        return duckdb.connect(":memory:", config={"temp_directory": folder})
+
+    def _query(self, model: PortableModel, rows: TestRows, key: str, statement: str) -> list[Sequence[Any]]:
+        with tempfile.TemporaryDirectory() as folder, contextlib.closing(self.connect(folder)) as connection:
             connection.execute("SET max_expression_depth = 10000")
             connection.execute(self._create(model, key))
             nothing = _nothing(model, rows)
