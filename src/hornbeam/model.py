@@ -4,7 +4,6 @@ An `Ensemble` takes tables as a user gives them and returns leaves, or what the 
 turn these into answers. It never changes after it is made, so any number of threads may predict with one.
 """
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -18,7 +17,7 @@ from hornbeam.data.encode import core_column
 from hornbeam.data.table import Schema, SparseColumn, Table, Unseen, read_table_as
 from hornbeam.data.unseen import warn_of_unseen
 from hornbeam.threads import resolve_n_jobs
-from hornbeam.warnings import NoAnswerWarning, VersionWarning
+from hornbeam.warnings import NoAnswerWarning, VersionWarning, warn
 
 __all__ = [
     "SURROGATE_ARRAYS",
@@ -159,7 +158,7 @@ class Ensemble:
             refuse_missing(table, estimator_name)
         if table.n_unseen:
             way = "the larger branch" if self.unseen == "majority" else "the way of missing values"
-            warn_of_unseen(table.n_unseen, way, stacklevel=4)
+            warn_of_unseen(table.n_unseen, way)
         return table
 
     def rows_of(self, X: Any, *, estimator_name: str) -> Table | ArrayRows:
@@ -273,11 +272,10 @@ class Ensemble:
         unanswered = counts == 0
         if unanswered.any():
             total[unanswered] = np.mean([tree.value[0] for tree in self.trees], axis=0)
-            warnings.warn(
+            warn(
                 f"{np.count_nonzero(unanswered)} row(s) lack values that every tree asks for; they get what "
                 "the trees say before any test.",
                 NoAnswerWarning,
-                stacklevel=5,
             )
         return total
 
@@ -350,12 +348,11 @@ class Ensemble:
 def _warn_of_other_version(made_by: str) -> None:
     """Warn if a pickle was made by another version: pickles hold what is inside objects, which may change."""
     if made_by != _core.version:
-        warnings.warn(
+        warn(
             f"The pickled model was made by hornbeam {made_by}; this is {_core.version}. It may fail or "
             "predict something else. Unpickle it with the version that made it and use hornbeam.save: later "
             "versions read such files.",
             VersionWarning,
-            stacklevel=3,
         )
 
 

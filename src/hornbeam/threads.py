@@ -9,11 +9,10 @@ import math
 import numbers
 import os
 import threading
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from hornbeam.warnings import ThreadsWarning
+from hornbeam.warnings import ThreadsWarning, warn
 
 __all__ = ["resolve_n_jobs", "share_of_threads", "usable_cores"]
 
@@ -93,11 +92,10 @@ def _positive_whole_number(text: str) -> int | None:
 def _at_most_usable(wanted: int, usable: int, *, asked: str) -> int:
     if wanted <= usable:
         return wanted
-    warnings.warn(
+    warn(
         f"{asked} is more than the {usable} core(s) this process may use; using {usable}. "
         "Set n_jobs=-1 for all usable cores.",
         ThreadsWarning,
-        stacklevel=3,
     )
     return usable
 

@@ -1,7 +1,11 @@
 """Warning classes, so that a filter can silence one subject and keep the others.
 
-Each is given at most once per fit, and says what was seen and what was done about it.
+Each is given at most once per fit, and says what was seen and what was done about it. `warn` gives it in the
+name of the user's line, however deep in the library it is noticed.
 """
+
+import sys
+import warnings
 
 __all__ = [
     "CandidateWarning",
@@ -15,6 +19,7 @@ __all__ = [
     "VersionWarning",
     "WarmStartWarning",
     "WeightWarning",
+    "warn",
 ]
 
 
@@ -60,3 +65,12 @@ class UntestedExportWarning(HornbeamWarning):
 
 class VersionWarning(HornbeamWarning):
     """A pickled model was made by another version of this library."""
+
+
+def warn(text: str, category: type[HornbeamWarning]) -> None:
+    """Warn of something as coming from the line that has called the library."""
+    inside = (__name__.partition(".")[0], "sklearn", "joblib", "contextlib")  # which pass calls on
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -10,7 +10,6 @@ nor are two Unicode spellings of one letter.
 """
 
 import numbers
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,7 +30,7 @@ from hornbeam.data.content import (
 )
 from hornbeam.data.families import value_family
 from hornbeam.data.wording import joined, listed, shown
-from hornbeam.warnings import DataWarning
+from hornbeam.warnings import DataWarning, warn
 
 __all__ = [
     "Category",
@@ -165,24 +164,22 @@ def _refuse_mixed_categories(plain: Sequence[Category], labels: Labels, name: st
 def warn_of_merged_integers(merged: Mapping[str, int]) -> None:
     """Warn of integers too large to tell neighbours apart; given, by column, the number of values merged."""
     if merged:
-        warnings.warn(
+        warn(
             "Integers of 2**53 and more are read as float64, which no longer tells neighbours apart: "
             + joined(f"column {shown(name)} ({count} values merged)" for name, count in merged.items())
             + ". If they are identifiers, drop them or name them in categorical_features.",
             DataWarning,
-            stacklevel=3,
         )
 
 
-def warn_of_all_missing(columns: Iterable[Column], n_rows: int, *, stacklevel: int) -> None:
+def warn_of_all_missing(columns: Iterable[Column], n_rows: int) -> None:
     """Warn of columns without any value."""
     empty = [column.name for column in columns if n_rows > 1 and column.is_all_missing()]
     if empty:
-        warnings.warn(
+        warn(
             f"{'Columns' if len(empty) > 1 else 'Column'} {listed(empty)} "
             f"{'have' if len(empty) > 1 else 'has'} no value in any row: nothing can be learned from that.",
             DataWarning,
-            stacklevel=stacklevel + 1,
         )
 
 
@@ -193,12 +190,11 @@ def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
     shares = {c.name: len(c.categories or ()) / n_rows for c in columns if c.kind == "categorical"}
     near_unique = {name: share for name, share in shares.items() if share > 0.5}
     if near_unique:
-        warnings.warn(
+        warn(
             "Hardly two rows are alike in "
             + joined(f"column {shown(name)} ({share:.0%} unique)" for name, share in near_unique.items())
             + ". A row number or an id can win any split and mean nothing; drop it if it is one.",
             DataWarning,
-            stacklevel=3,
         )
 
 

@@ -5,7 +5,6 @@ refused with the first row that holds one. Targets have one column per output, a
 """
 
 import numbers
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
@@ -22,7 +21,7 @@ from hornbeam.data.content import Rows, labels_of_texts
 from hornbeam.data.families import value_family
 from hornbeam.data.sources import unmasked
 from hornbeam.data.wording import shown
-from hornbeam.warnings import DataWarning
+from hornbeam.warnings import DataWarning, warn
 
 __all__ = [
     "ClassTarget",
@@ -134,10 +133,9 @@ def read_classes(
 def _warn_of_one_class(outputs: Sequence[AnyArray], n_rows: int) -> None:
     """Warn of labels that leave nothing to tell apart; of a single row that is no news."""
     if n_rows > 1 and all(len(classes) == 1 for classes in outputs):
-        warnings.warn(
+        warn(
             f"y holds one class only, {shown(outputs[0].tolist()[0])}: every row will get that answer.",
             DataWarning,
-            stacklevel=3,
         )
 
 

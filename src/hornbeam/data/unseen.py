@@ -5,12 +5,11 @@ it counts, and the loop says it at its end.
 """
 
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from hornbeam.warnings import UnseenCategoryWarning
+from hornbeam.warnings import UnseenCategoryWarning, warn
 
 __all__ = ["said_once", "warn_of_unseen"]
 
@@ -20,17 +19,17 @@ _lock = threading.Lock()
 _tallies: list[Counter[tuple[str, str]]] = []  # of the loops that go on, the outermost first
 
 
-def warn_of_unseen(n_unseen: Mapping[str, int], way: str, *, stacklevel: int) -> None:
+def warn_of_unseen(n_unseen: Mapping[str, int], way: str) -> None:
     """Warn of rows with unknown categories, counted by column; `way` says where they go."""
     with _lock:
         if _tallies:
             _tallies[0].update({(way, name): count for name, count in n_unseen.items()})
             return
-    _say(n_unseen, way, "", stacklevel + 1)
+    _say(n_unseen, way, "")
 
 
 @contextmanager
-def said_once(stacklevel: int = 3) -> Iterator[None]:
+def said_once() -> Iterator[None]:
     """Count in the block what would be a warning for each of its predictions, and warn once after it."""
     with _lock:
         tally: Counter[tuple[str, str]] = Counter()
@@ -42,17 +41,16 @@ def said_once(stacklevel: int = 3) -> Iterator[None]:
             _tallies.remove(tally)
     for way in dict.fromkeys(way for way, _ in tally):
         counts = {name: count for (which, name), count in tally.items() if which == way}
-        _say(counts, way, ", over all folds and members", stacklevel + 1)
+        _say(counts, way, ", over all folds and members")
 
 
-def _say(n_unseen: Mapping[str, int], way: str, where: str, stacklevel: int) -> None:
+def _say(n_unseen: Mapping[str, int], way: str, where: str) -> None:
     shown = [f"{name!r}: {count} row(s)" for name, count in list(n_unseen.items())[:_MOST_COLUMNS]]
     more = len(n_unseen) - len(shown)
     if more:
         shown.append(f"and {more} other column(s)")
-    warnings.warn(
+    warn(
         f"Categories that the fit has not seen go {way} (unseen='error' refuses them): "
         f"{', '.join(shown)}{where}.",
         UnseenCategoryWarning,
-        stacklevel=stacklevel + 1,
     )

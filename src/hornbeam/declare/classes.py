@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform, o
 
 from hornbeam.declare.hints import hint
 from hornbeam.declare.kinds import Choice, Kind, joined, kinds_of, shown
+from hornbeam.declare.one_step import in_one_step
 from hornbeam.sklearn_bases import BaseEstimator
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
 T = TypeVar("T")
 
 _REQUIRED: Any = inspect.Parameter.empty
+_OF_OPTIONS = ("get_params", "get_metadata_routing")  # have nothing to do with what a fit has learned
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Declared(BaseEstimator):
             cls.__init__ = _constructor(cls)  # type: ignore[method-assign]
         if cls.__doc__:
             cls.__doc__ = _with_parameters(cls.__doc__, cls)
-        if not cls.__name__.startswith("_"):
+        if not cls.__name__.startswith("_") and _is_ours(cls) and hasattr(cls, "fit"):
             _take_over_methods(cls)
 
     def set_params(self, **params: Any) -> Self:
@@ -209,12 +211,11 @@ def documentation(cls: type[Declared]) -> str:
 
 def estimators() -> list[type[Declared]]:
     """List this library's estimators: the declared classes with a `fit` and a public name, by name."""
-    library = __name__.partition(".")[0]
-
-    def is_ours(cls: type[Declared]) -> bool:
-        return cls.__module__.partition(".")[0] == library and not cls.__name__.startswith("_")
-
-    found = {cls for cls in _subclasses(Declared) if hasattr(cls, "fit") and is_ours(cls)}
+    found = {
+        cls
+        for cls in _subclasses(Declared)
+        if hasattr(cls, "fit") and _is_ours(cls) and not cls.__name__.startswith("_")
+    }
     return sorted(found, key=lambda cls: cls.__name__)
 
 
@@ -252,26 +253,33 @@ def _refuse_undeclared_fields(cls: type[Declared]) -> None:
 
 
 def _take_over_methods(cls: type[Declared]) -> None:
-    """Give a public class copies of what private bases define: Python's errors name the class of a method."""
+    """Give an estimator its own copies of what its bases define: errors name the class, fits are one step."""
     for name in dir(cls):
         owner = next((base for base in cls.__mro__ if name in vars(base)), cls)
-        method = vars(owner).get(name)
-        if (
-            name.startswith("_")
-            or not owner.__name__.startswith("_")
-            or not isinstance(method, types.FunctionType)
-        ):
+        if name.startswith(("_", "set_")) or name in _OF_OPTIONS or not _is_ours(owner):
             continue
-        own = types.FunctionType(
-            method.__code__, method.__globals__, name, method.__defaults__, method.__closure__
-        )
-        functools.update_wrapper(own, method)
-        vars(own).pop("__wrapped__", None)
-        if hasattr(method, "__wrapped__"):
-            own.__wrapped__ = method.__wrapped__  # type: ignore[attr-defined]
-        own.__kwdefaults__ = method.__kwdefaults__
-        own.__qualname__ = f"{cls.__qualname__}.{name}"
-        setattr(cls, name, own)
+        member = vars(owner)[name]
+        if isinstance(member, types.FunctionType) and owner.__name__.startswith("_"):
+            member = _named_after(cls, name, member)
+        setattr(cls, name, in_one_step(name, member))
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _named_after(cls: type[Declared], name: str, method: types.FunctionType) -> types.FunctionType:
+    """Copy a method of a private base: Python's errors name the class of a method."""
+    own = types.FunctionType(
+        method.__code__, method.__globals__, name, method.__defaults__, method.__closure__
+    )
+    functools.update_wrapper(own, method)
+    vars(own).pop("__wrapped__", None)
+    if hasattr(method, "__wrapped__"):
+        own.__wrapped__ = method.__wrapped__  # type: ignore[attr-defined]
+    own.__kwdefaults__ = method.__kwdefaults__
+    own.__qualname__ = f"{cls.__qualname__}.{name}"
+    return own
 
 
 def _take_marks(cls: type[Declared]) -> dict[str, Option | None]:

@@ -1,6 +1,5 @@
 """What all estimators made of our trees share: reading X and weights at fit, X at predict, a look inside."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,7 @@ from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
 from hornbeam.threads import resolve_n_jobs
-from hornbeam.warnings import DataWarning
+from hornbeam.warnings import DataWarning, warn
 
 __all__ = ["Training", "TreeModel", "paths_through", "paths_to", "read_training"]
 
@@ -179,9 +178,7 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         return tags
 
 
-def read_training(
-    columns: ColumnOptions, X: Any, sample_weight: Any, *, estimator_name: str, stacklevel: int = 4
-) -> Training:
+def read_training(columns: ColumnOptions, X: Any, sample_weight: Any, *, estimator_name: str) -> Training:
     """Read X as `columns` says, and the weights; leave out rows without weight.
 
     `columns` are the options of the estimator itself, or of the member that it is made of.
@@ -192,11 +189,9 @@ def read_training(
     if columns.missing == "error":
         refuse_missing(table, estimator_name)
     if table.n_rows == 1:
-        warnings.warn(
-            "X has a single row: the model can only repeat its target.", DataWarning, stacklevel=stacklevel
-        )
+        warn("X has a single row: the model can only repeat its target.", DataWarning)
     if table.origin is None:  # folds that are dealt out have been looked at as a whole
-        warn_of_all_missing(table.columns, table.n_rows, stacklevel=stacklevel)
+        warn_of_all_missing(table.columns, table.n_rows)
     return Training(table, weights, source.n_rows, rows)
 
 

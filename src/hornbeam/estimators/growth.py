@@ -1,6 +1,5 @@
 """From the parameters of an estimator to the settings of its trees: what single trees and forests share."""
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from hornbeam.params import (
 from hornbeam.recipes.category_means import CategoryMeans, columns_of_many
 from hornbeam.recipes.own_criterion import OwnCriterion, own_criterion
 from hornbeam.recipes.single import GrowthSettings
-from hornbeam.warnings import DataWarning
+from hornbeam.warnings import DataWarning, warn
 
 __all__ = ["GrownModel", "rows_with_weight", "warn_of_a_lone_leaf", "warn_of_constant_columns"]
 
@@ -209,14 +208,13 @@ def rows_with_weight(n_rows: int, weights: npt.NDArray[np.float64] | None) -> np
 def warn_of_a_lone_leaf(tree: _core.Tree, encoded: Encoded) -> None:
     """Warn if the first tree could not ask anything, since no column of X tells two rows apart."""
     if tree.node_count == 1 and tree.impurity[0] > 0 and encoded.n_rows > 1:
-        warn_of_constant_columns(encoded, stacklevel=6)
+        warn_of_constant_columns(encoded)
 
 
-def warn_of_constant_columns(encoded: Encoded, *, stacklevel: int) -> None:
+def warn_of_constant_columns(encoded: Encoded) -> None:
     """Warn if no column of X tells two rows apart."""
     if all(encoded.codes.is_constant(j) for j in range(encoded.n_features)):
-        warnings.warn(
+        warn(
             "Every column of X is constant: the model is a single leaf that predicts the same for all rows.",
             DataWarning,
-            stacklevel=stacklevel,
         )

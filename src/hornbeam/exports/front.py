@@ -7,7 +7,6 @@ the top of the file. Where a program is not there to run the export, the file an
 """
 
 import json
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, get_args
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam._core import version
 from hornbeam.data.wording import shown
+from hornbeam.declare import view_of
 from hornbeam.declare.kinds import joined
 from hornbeam.errors import ExportError
 from hornbeam.exports import c_code, python_code
@@ -36,7 +36,7 @@ from hornbeam.inside.rules import rule_text
 from hornbeam.inside.words import count
 from hornbeam.io.files import text_of_path, write_whole
 from hornbeam.io.native import Path
-from hornbeam.warnings import UntestedExportWarning
+from hornbeam.warnings import UntestedExportWarning, warn
 
 __all__ = ["OPTIONS", "ExportFormat", "Verify", "export"]
 
@@ -88,6 +88,7 @@ def export(
         raise ValueError(f"verify must be 'present' or 'required'; got {shown(verify)}.")
     chosen = _checked_options(form, options)
     check_is_fitted(model)
+    model = view_of(model)  # another thread may be about to fit it anew
     if form in ("dot", "text"):
         name, readings = type(model).__name__, readings_of(model) or _readings(model)
         written: str | bytes = dot_of(name, readings) if form == "dot" else _text_of(name, readings)
@@ -241,11 +242,10 @@ def _tested(
     for reason in lacking:
         lines.append(f"Not run in {reason}.")
     if len(lacking) == len(engines):
-        warnings.warn(
+        warn(
             f"The export was not run, since there is no {joined(lacking, 'and no')} here: nobody has seen it "
             "answer as the model does.",
             UntestedExportWarning,
-            stacklevel=4,
         )
     return lines
 

@@ -24,7 +24,7 @@ from hornbeam.imports.sklearn_trees import SKLEARN_TREES, from_sklearn
 from hornbeam.imports.ubjson import read_ubjson
 from hornbeam.imports.xgboost_model import from_xgboost
 from hornbeam.io.files import open_regular, text_of_path
-from hornbeam.warnings import HornbeamWarning, UntestedExportWarning
+from hornbeam.warnings import HornbeamWarning, UntestedExportWarning, warn
 
 __all__ = ["from_model"]
 
@@ -61,7 +61,7 @@ def from_model(model: Any, *, rows: Any = None, verify: Verify = "present") -> A
         )
         if verify == "required":
             raise ImportedModelError(f"{sentence}; verify='required' refuses that.")
-        warnings.warn(f"{sentence}.", UntestedExportWarning, stacklevel=2)
+        warn(f"{sentence}.", UntestedExportWarning)
     else:
         _compare(made, peer, rows, _TOLERANCES[family])
     return made

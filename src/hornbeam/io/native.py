@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
 from hornbeam.data.table import shown
+from hornbeam.declare import view_of
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.codec import read_estimator, require_model, write_estimator
 from hornbeam.io.container import Contents, pack, read
@@ -42,6 +43,7 @@ def packed(
 ) -> list[bytes | memoryview]:
     """Lay a fitted estimator out as the pieces of its file; `notes` are plain values that go with it."""
     require_model(model)
+    model = view_of(model)  # another thread may be about to fit it anew
     check_is_fitted(model)
     writer = RecordWriter(predict_only=predict_only)
     document = write_estimator(model, writer)

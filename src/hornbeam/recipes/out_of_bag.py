@@ -5,14 +5,12 @@ keeps sums and counts per row, never a table of rows x members, and the error of
 each member: rows that a member has seen keep their error, so a step costs what the member's rows cost.
 """
 
-import warnings
-
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.units import square_of_unit, unit_of
-from hornbeam.warnings import OutOfBagWarning
+from hornbeam.warnings import OutOfBagWarning, warn
 
 __all__ = ["OutOfBag"]
 
@@ -72,9 +70,8 @@ class OutOfBag:
         """Warn, once, if rows were in the sample of every member."""
         n_unanswered = int(np.count_nonzero(~self.answered))
         if n_unanswered:
-            warnings.warn(
+            warn(
                 f"{n_unanswered} of {len(self.counts)} row(s) were in the sample of every member: they have "
                 "no out-of-bag answer and are NaN. More members leave fewer such rows.",
                 OutOfBagWarning,
-                stacklevel=5,
             )

@@ -3,7 +3,6 @@
 In come an encoded table, a target and settings; out goes a tree.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +14,7 @@ from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.recipes.footprint import refuse_hopeless_tree
 from hornbeam.recipes.own_criterion import OwnCriterion
-from hornbeam.warnings import ThreadsWarning, WeightWarning
+from hornbeam.warnings import ThreadsWarning, WeightWarning, warn
 
 __all__ = ["GrowthSettings", "grow_tree", "warn_of_refused_thread", "warn_of_weightless_rows"]
 
@@ -101,18 +100,16 @@ def grow_tree(
 def warn_of_weightless_rows(n_rows: int) -> None:
     """Warn of rows whose positive weight is too small to count."""
     if n_rows:
-        warnings.warn(
+        warn(
             f"{n_rows} row(s) have a positive weight so small beside the total that they do not count.",
             WeightWarning,
-            stacklevel=5,
         )
 
 
 def warn_of_refused_thread(what_was_done: str) -> None:
     """Warn if the system has refused a thread since this was last asked."""
     if _core.thread_was_refused():
-        warnings.warn(
+        warn(
             f"The system refused a thread; {what_was_done} with fewer. Raise the limit, or set n_jobs.",
             ThreadsWarning,
-            stacklevel=5,
         )

@@ -6,7 +6,6 @@ there is the simplest one within a standard error of it (Breiman et al. 1984, se
 """
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -26,7 +25,7 @@ from hornbeam.selection.folds import Fold, Folded, refuse_target
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.grids import candidates_of, default_grid, simplicity
 from hornbeam.selection.trials import Candidate
-from hornbeam.warnings import CandidateWarning
+from hornbeam.warnings import CandidateWarning, warn
 
 __all__ = ["Tuned", "tune"]
 
@@ -141,7 +140,7 @@ class _Marks:
         text = f"{len(self.errors)} of {len(settings)} settings failed, first {settings[place]}: {why}"
         if len(self.errors) == len(settings):
             raise ValueError(f"tune: {text}")
-        warnings.warn(text, CandidateWarning, stacklevel=3)
+        warn(text, CandidateWarning)
 
     def results(self, settings: list[dict[str, Any]]) -> dict[str, Any]:
         """Lay the results out under the names that GridSearchCV gives them."""

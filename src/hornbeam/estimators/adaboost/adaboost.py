@@ -125,7 +125,7 @@ class _AdaBoost(LookInside, AdaBoostOptions):
     def _read_for_trees(self, tree: Any, X: Any, y: Any, sample_weight: Any) -> _Given:
         n_threads = resolve_n_jobs(self.n_jobs)
         name = type(self).__name__
-        training = read_training(tree, X, sample_weight, estimator_name=name, stacklevel=6)
+        training = read_training(tree, X, sample_weight, estimator_name=name)
         target = self._read_target(y, training.n_rows_given, training.rows)
         means = tree._category_means(training, target, training.weights, key=0)
         table = training.table if means is None else means.table

@@ -6,7 +6,6 @@ Answers are in `scores.py`.
 """
 
 import copy
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.declare import KeptFit
 from hornbeam.estimators.boosting.begun import BoostingData, BoostingFit
 from hornbeam.estimators.boosting.preparing import BoostingPreparation
 from hornbeam.estimators.boosting.rows import Target
@@ -27,7 +27,7 @@ from hornbeam.recipes.listen import listening
 from hornbeam.recipes.losses import Loss, OwnLoss
 from hornbeam.recipes.rounds import UserCodeError, Watch
 from hornbeam.sklearn_bases import CallbackSupportMixin
-from hornbeam.warnings import WarmStartWarning
+from hornbeam.warnings import WarmStartWarning, warn
 
 __all__ = ["BoostingRounds"]
 
@@ -74,10 +74,10 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         if fault is not None and len(trees) == len(former):
             raise fault
         if trees[0].node_count == 1 and np.ptp(begun.target.y) > 0:
-            warn_of_constant_columns(begun.encoded, stacklevel=5)
+            warn_of_constant_columns(begun.encoded)
         self._remember_rounds(begun, begun.finished(watch), watch)
         if fault is not None:  # the rounds before it are kept
-            raise fault
+            raise KeptFit(fault)
 
     def _plan(self, data: BoostingData) -> BoostingPlan:
         """Settle what is "auto"; a fit that is to be judged needs something to judge by."""
@@ -131,11 +131,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
                 "are when warm_start==True."
             )
         if plan.n_estimators == n_former:
-            warnings.warn(
-                "Warm-start fitting without increasing n_estimators does not add rounds.",
-                WarmStartWarning,
-                stacklevel=4,
-            )
+            warn("Warm-start fitting without increasing n_estimators does not add rounds.", WarmStartWarning)
         return self._model.trees
 
     def _same_answers(self, target: Target, loss: Loss) -> bool:

@@ -425,7 +425,7 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
             return self._mean_of_trees(X)
         X = table_to_pass_on(self, X, reset=False)
         total: Any = 0.0
-        with said_once(4):
+        with said_once():
             for number, member in enumerate(self._fitted_members):
                 features = self._features_of(number) if self._features.n_wanted else None
                 total = total + answers_of(member, X, features, classes, hard_votes=self._votes_are_hard())

@@ -1,6 +1,5 @@
 """What forests and bagging share: plans of draws, and members added on top of old ones."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeVar
 
@@ -15,7 +14,7 @@ from hornbeam.recipes.bag import Bag, BagPlan, fill, fill_until_settled, plan_dr
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.out_of_bag import OutOfBag
-from hornbeam.warnings import WarmStartWarning
+from hornbeam.warnings import WarmStartWarning, warn
 
 __all__ = ["BagModel"]
 
@@ -130,10 +129,9 @@ class BagModel(BagOptions):
                 "are when warm_start==True."
             )
         if n_former and self.n_estimators == n_former:
-            warnings.warn(
+            warn(
                 "Warm-start fitting without increasing n_estimators does not fit new members.",
                 WarmStartWarning,
-                stacklevel=4,
             )
         refuse_hopeless_ensemble(int(self.n_estimators) - n_former)
         return range(n_former, int(self.n_estimators))

@@ -137,7 +137,7 @@ class Stack(MembersInside, TransformerMixin, StackingOptions):
             fit_options=metadata.options_of,
             n_threads=resolve_n_jobs(self.n_jobs),
         )
-        with said_once(4):
+        with said_once():
             stacked = self._fit_levels(
                 levels,
                 X,
@@ -330,7 +330,7 @@ class Stack(MembersInside, TransformerMixin, StackingOptions):
             members = [
                 Member(name, model, method) for model, (name, method) in zip(models, names, strict=False)
             ]
-            with said_once(5):
+            with said_once():
                 answers = [answers_of(one, one.estimator, features, self._classes()) for one in members]
             features = side_by_side(
                 X, members, answers, classes=self._classes(), passthrough=self.passthrough
