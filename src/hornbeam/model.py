@@ -315,7 +315,8 @@ class Ensemble:
         return _core.Predictor(self._whole_trees, self.adds_to, self.unseen == "majority")
 
     @cached_property
-    def _features_tested(self) -> frozenset[int]:
+    def features_tested(self) -> frozenset[int]:
+        """The features that some tree tests."""
         return frozenset(self._predictor.features.tolist())
 
     def core_columns(self, table: Table) -> Sequence[npt.NDArray[Any]]:
@@ -323,7 +324,7 @@ class Ensemble:
         untouched = np.broadcast_to(np.float64(0), table.n_rows)
         columns = []
         for feature, column in enumerate(table.columns):
-            if feature not in self._features_tested:
+            if feature not in self.features_tested:
                 columns.append(untouched)
             elif isinstance(column.values, SparseColumn):
                 columns.append(column.values.to_dense())

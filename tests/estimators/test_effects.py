@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from reference import effects
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 import hornbeam as hb
@@ -65,3 +67,152 @@ def test_wrong_columns_are_named():
         model.effect(X, 4)
     with pytest.raises(ValueError, match="n_steps at least 2"):
         model.effect(X, 0, n_steps=1)
+
+
+# --- Accumulated local effects, and two columns ----------------------------------------------------------
+
+
+def asking(model, frame):
+    """Let the slow twin ask a model of numbers about rows."""
+
+    def ask(rows):
+        return model.predict(pd.DataFrame(rows, columns=frame.columns).astype(frame.dtypes)).tolist()
+
+    return ask
+
+
+def rows_of(frame):
+    return frame.to_dict("records")
+
+
+def holed(n=60, seed=3):
+    """Return a table of numbers that go together, categories and holes, and a target with an interaction."""
+    random = np.random.default_rng(seed)
+    a = random.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "a": a,
+            "b": a + 0.5 * random.normal(size=n),
+            "c": np.array(["x", "y", "z"])[random.integers(3, size=n)],
+        }
+    )
+    y = frame["a"] * (frame["b"] > 0) + (frame["c"] == "y") * frame["b"]
+    frame.loc[::9, "a"] = np.nan
+    frame.loc[4::11, "c"] = None
+    return frame, y
+
+
+FEW = [
+    hb.DecisionTreeRegressor(max_depth=3),
+    hb.RandomForestRegressor(3, max_depth=3, random_state=0),
+    hb.GradientBoostingRegressor(n_estimators=4, max_leaf_nodes=4),
+]
+
+
+@pytest.mark.parametrize("model", FEW, ids=lambda one: type(one).__name__)
+def test_accumulated_effects_are_those_of_the_definition(model):
+    frame, y = holed()
+    model.fit(frame, y)
+    for column, is_number in (("a", True), ("b", True), ("c", False)):
+        found = model.effect(frame, column, kind="ale")
+        twin = effects.accumulated(
+            asking(model, frame), rows_of(frame), column, found.values.tolist(), 20, is_number
+        )
+        np.testing.assert_allclose(found.mean, twin, atol=1e-12)
+        own = frame[column].notna()
+        lost = model.predict(frame[own].assign(**{column: None if column == "c" else np.nan}))
+        assert found.missing == pytest.approx((lost - model.predict(frame[own])).mean())
+        assert found.n_rows.sum() == own.sum()
+    assert sorted(model.effect(frame, "c", kind="ale").values) == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("model", FEW, ids=lambda one: type(one).__name__)
+def test_two_columns_together_are_those_of_the_definition(model):
+    frame, y = holed()
+    model.fit(frame, y)
+    ask, rows = asking(model, frame), rows_of(frame)
+    found = model.effect(frame, ("b", "c"))
+    for i, j in ((0, 0), (1, 2), (len(found.values[0]) - 1, 1)):
+        twin = effects.partial(ask, rows, ["b", "c"], [found.values[0][i], found.values[1][j]])
+        assert found.mean[i, j] == pytest.approx(twin)
+    assert found.missing[0][1] == pytest.approx(effects.partial(ask, rows, ["b", "c"], [np.nan, "y"]))
+    assert found.missing[2] == pytest.approx(effects.partial(ask, rows, ["b", "c"], [np.nan, None]))
+    assert found.n_rows.sum() == frame["c"].notna().sum()
+    assert found.is_exact
+    mixed = model.effect(frame, ["a", "b"], kind="ale")
+    twin = effects.accumulated_pair(ask, rows, ("a", "b"), [own.tolist() for own in mixed.values], 8)
+    np.testing.assert_allclose(mixed.mean, twin, atol=1e-12)
+
+
+def test_what_adds_up_has_no_effect_together():
+    # Boosted stumps are a sum of functions of one column each.
+    frame, y = holed()
+    model = hb.GradientBoostingRegressor(n_estimators=20, max_leaf_nodes=2).fit(frame, y)
+    np.testing.assert_allclose(model.effect(frame, ("a", "b"), kind="ale").mean, 0, atol=1e-12)
+    # Then all lines are parallel, so both kinds agree but for where they begin.
+    ale, partial = (model.effect(frame, "b", kind=kind).mean for kind in ("ale", "partial"))
+    np.testing.assert_allclose(ale - ale[0], partial - partial[0], atol=1e-12)
+
+
+def test_only_rows_near_a_threshold_say_what_crossing_it_does():
+    # b repeats a. Partial dependence also asks rows with a = 0 and b = 9, which nobody has seen.
+    a = np.repeat([0.0, 9.0], 10)
+    frame = pd.DataFrame({"a": a, "b": a})
+    tree = hb.DecisionTreeRegressor(max_depth=1).fit(frame[["a"]].assign(b=0.0), a)
+    found = tree.effect(frame, "a", kind="ale")
+    np.testing.assert_allclose(found.mean, [-4.5, 4.5])
+    np.testing.assert_array_equal(found.n_rows, [10, 10])
+
+
+def test_sparse_columns_and_classes_are_asked_in_any_order():
+    random = np.random.default_rng(0)
+    dense = random.integers(0, 4, size=(80, 5)) * random.integers(0, 2, size=(80, 5)).astype(float)
+    y = (dense[:, 0] + dense[:, 1] > 3).astype(int)
+    forest = hb.RandomForestClassifier(3, random_state=0).fit(dense, y)
+    for column in (0, (0, 1)):
+        for kind in ("partial", "ale"):
+            of_sparse = forest.effect(sparse.csr_array(dense), column, kind=kind)
+            np.testing.assert_array_equal(of_sparse.mean, forest.effect(dense, column, kind=kind).mean)
+    assert of_sparse.mean.shape[2] == 2
+
+
+def test_maps_and_accumulated_effects_are_drawn():
+    frame, y = holed()
+    model = hb.GradientBoostingRegressor(n_estimators=20).fit(frame, y)
+    ax = hb.plot.effect(model.effect(frame, ("a", "c")))
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["x", "y", "z", "none"]
+    assert ax.get_xticklabels()[-1].get_text() == "none"
+    assert ax.get_xlabel() == "a"
+    ax = hb.plot.effect(model.effect(frame, ("a", "b"), kind="ale"))
+    assert ax.collections[0].get_clim()[0] == -ax.collections[0].get_clim()[1]
+    ax = hb.plot.effect(model.effect(frame, "a", kind="ale"))
+    assert ax.get_ylabel() == "change of the score"
+    forest = hb.RandomForestClassifier(5, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="output=0, 1, 2"):
+        hb.plot.effect(forest.effect(X, (0, 1), n_rows=20))
+    hb.plot.effect(forest.effect(X, (0, 1), n_rows=20), output=2)
+    pyplot.close("all")
+
+
+def test_wrong_pairs_are_named():
+    model = hb.DecisionTreeRegressor(max_depth=2).fit(X, Y)
+    with pytest.raises(ValueError, match="two different columns; got 0 twice"):
+        model.effect(X, (0, 0))
+    with pytest.raises(ValueError, match="one column or two; got 3"):
+        model.effect(X, (0, 1, 2))
+    with pytest.raises(ValueError, match="'partial' or 'ale'; got 'pdp'"):
+        model.effect(X, 0, kind="pdp")
+    holes = pd.DataFrame({"a": [np.nan] * 4, "b": [1.0, 2, 3, 4]})
+    tree = hb.DecisionTreeRegressor().fit(holes.assign(a=[1.0, 2, 3, 4]), [1.0, 2, 1, 2])
+    with pytest.raises(ValueError, match="no row of X has a value of 'a'"):
+        tree.effect(holes, "a", kind="ale")
+
+
+def test_a_test_for_any_value_at_all_is_no_step():
+    frame = pd.DataFrame({"a": [1.0, 2, 3, np.nan, np.nan, np.nan]})
+    tree = hb.DecisionTreeRegressor().fit(frame, [1.0, 1, 1, 5, 5, 5])
+    assert np.isinf(tree._model.trees[0].threshold[0])
+    found = tree.effect(frame, "a")
+    assert found.values.tolist() == [np.inf]
+    assert found.mean.tolist() == [1] and found.missing == 5
+    assert tree.effect(frame, "a", kind="ale").mean.tolist() == [0]

@@ -10,7 +10,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.wording import shown
-from hornbeam.inside.effects import Effect, effect_of
+from hornbeam.inside.accumulated import (
+    AccumulatedEffect,
+    accumulated_effect_of,
+    joint_accumulated_effect_of,
+)
+from hornbeam.inside.effects import Asking, Effect, EffectKind, JointEffect, effect_of, joint_effect_of
 from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
 from hornbeam.model import Ensemble
 from hornbeam.params import Declared, fitted
@@ -70,20 +75,34 @@ class Explained(Declared):
             n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
         )
 
-    def effect(self, X: Any, column: Any, *, n_rows: int = 500, n_steps: int = 300) -> Effect:
-        """Say how the score depends on one column, while the others stay what they are in the rows of X.
+    def effect(
+        self,
+        X: Any,
+        column: Any,
+        *,
+        kind: EffectKind = "partial",
+        n_rows: int | None = None,
+        n_steps: int | None = None,
+    ) -> Effect | AccumulatedEffect | JointEffect:
+        """Say how the score depends on a column, or on two, in the rows of X.
 
-        `column` is a name or a number. The result has the mean over the rows (the partial dependence), the
-        line of each row, and the score without a value; of a number they are given for every step between
-        thresholds, so nothing is missed between points of a grid. More rows of X than `n_rows` are thinned
-        out; a column with more than `n_steps` steps is asked about at some of them.
+        `column` is a name or a number, or a pair of them. With kind "partial" the other columns stay what
+        they are: the result has the mean over the rows (the partial dependence), the line of each row, and
+        the score without a value. With kind "ale" only rows near a threshold are asked what crossing it
+        changes, and the changes are added up (accumulated local effects): no row is given a value that is far
+        from its own. Of a pair, "partial" is the mean score of every pair of values, "ale" what the two do
+        only together.
+
+        Of a number the result is given for every step between thresholds, so nothing is missed between
+        points of a grid. More rows of X than `n_rows` (500; 200 of a pair) are thinned out; a column with
+        more than `n_steps` steps (300; 50 of a pair) is asked about at some of them.
         """
         check_is_fitted(self)
-        names = self._column_names()
-        place = names.index(column) if column in names else column
-        if isinstance(place, bool) or not isinstance(place, int | np.integer) or not 0 <= place < len(names):
-            known = ", ".join(shown(name) for name in names[:10])
-            raise ValueError(f"X has no column {shown(column)}; columns are {known}.")
+        if kind not in get_args(EffectKind):
+            raise ValueError(f"kind must be 'partial' or 'ale'; got {shown(kind)}.")
+        places = self._places_of_columns(column)
+        n_rows = n_rows if n_rows is not None else (500, 200)[len(places) - 1]
+        n_steps = n_steps if n_steps is not None else (300, 50)[len(places) - 1]
         if n_rows < 1 or n_steps < 2:
             raise ValueError(f"n_rows must be at least 1 and n_steps at least 2; got {n_rows} and {n_steps}.")
         whole = self._score_sum()
@@ -91,16 +110,36 @@ class Explained(Declared):
             raise ValueError(
                 "effect does not take missing='available': which trees answer depends on the row."
             )
-        return effect_of(
+        asking = Asking(
             whole,
             X,
-            int(place),
-            name=names[int(place)],
             most_rows=int(n_rows),
-            most_steps=int(n_steps),
             estimator_name=type(self).__name__,
             n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
         )
+        names = self._column_names()
+        grids = [asking.grid(place, names[place], int(n_steps)) for place in places]
+        if len(grids) == 2:
+            return (joint_effect_of if kind == "partial" else joint_accumulated_effect_of)(asking, *grids)
+        return (effect_of if kind == "partial" else accumulated_effect_of)(asking, grids[0])
+
+    def _places_of_columns(self, column: Any) -> list[int]:
+        """Return the numbers of one column or of two, given by name or number."""
+        names = self._column_names()
+        given = [column] if isinstance(column, str) or not isinstance(column, tuple | list) else column
+        if not 1 <= len(given) <= 2:
+            raise ValueError(f"effect takes one column or two; got {len(given)}.")
+        found = []
+        for one in given:
+            place: Any = names.index(one) if one in names else one
+            is_number = isinstance(place, int | np.integer) and not isinstance(place, bool)
+            if not is_number or not 0 <= place < len(names):
+                known = ", ".join(shown(name) for name in names[:10])
+                raise ValueError(f"X has no column {shown(one)}; columns are {known}.")
+            found.append(int(place))
+        if len(set(found)) < len(found):
+            raise ValueError(f"effect takes two different columns; got {shown(given[0])} twice.")
+        return found
 
 
 def mean_of_trees(

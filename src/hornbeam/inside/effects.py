@@ -1,23 +1,29 @@
-"""What the model says as one column changes and all others stay: partial dependence, and the lines of rows.
+"""What the model says as one or two columns change and all others stay: partial dependence, lines of rows.
 
 A sum of trees is a step function of each number, with steps at the thresholds of its tests. So it is asked
 once per step, at the thresholds themselves, and between them nothing is missed; of categories once per
-category.
+category. `Asking` puts the questions, `Grid` is what one column is asked at; `accumulated.py` uses both.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.table import MISSING, Table
+from hornbeam.data.table import MISSING, Column, SparseColumn, Table
 from hornbeam.data.wording import shown
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 
-__all__ = ["Effect", "effect_of"]
+__all__ = ["Asking", "Effect", "EffectKind", "Grid", "JointEffect", "effect_of", "joint_effect_of"]
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+EffectKind = Literal["partial", "ale"]
+
+# So many rows are asked about at a time: tables of changed rows may be large.
+_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,54 +56,171 @@ class Effect:
         return f"Effect of {shown(self.column)}: {len(self.values)} {what}, {len(self.lines)} row(s)"
 
 
-def effect_of(
-    whole: ScoreSum,
-    X: Any,
-    column: int,
-    *,
-    name: str,
-    most_rows: int,
-    most_steps: int,
-    estimator_name: str,
-    n_threads: int,
-) -> Effect:
-    """Ask the model about rows of X with every value of a column."""
-    tables = [_thinned(one.read(X, estimator_name=estimator_name), most_rows) for one in whole.sums]
-    given = next(
-        (table.columns[place] for one, table, place in _places(whole, tables, column) if place is not None),
-        None,
-    )
-    if given is None:
-        raise ValueError(f"No tree of the model has seen the column {shown(name)}.")
-    is_number = given.kind == "numeric"
+@dataclass(frozen=True, eq=False, repr=False)
+class JointEffect:
+    """How the score depends on two columns together.
+
+    `values` are those of each column, as in `Effect`; `mean` is values x values (x classes or outputs).
+    With kind "partial" it is the mean score of the rows with these two values, and `missing` has the same
+    without a value: of the first column (per value of the second), of the second (per value of the first) and
+    of both; None if the model refuses that. With kind "ale" it is what the two do only together, apart from
+    what each does by itself; its mean over the rows is 0, and `missing` is None. `n_rows` counts the rows of
+    X at each pair of values: where there are none, the model was asked about rows that nobody has seen.
+    """
+
+    kind: EffectKind
+    columns: tuple[str, str]
+    values: tuple[npt.NDArray[Any], npt.NDArray[Any]]
+    mean: FloatArray
+    missing: tuple[FloatArray, FloatArray, Any] | None
+    n_rows: IntArray
+    is_number: tuple[bool, bool]
+    is_exact: bool
+    outputs: tuple[Any, ...] = ()
+
+    def __repr__(self) -> str:
+        first, second = map(shown, self.columns)
+        rows, columns = map(len, self.values)
+        return f"Effect of {first} and {second} together: {rows} x {columns} values"
+
+
+# --- What a column is asked at ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The values that a column is asked at: `codes` as the trees read them, `values` as people do.
+
+    `place` says, for every row, at which of them it is itself, -1 for a row without a value. `numbers` are
+    the rows' own numbers, None if the column has categories. `is_ordered` says that neighbours in `codes`
+    are neighbours.
+    """
+
+    column: int
+    name: str
+    values: npt.NDArray[Any]
     codes: FloatArray
-    is_exact = True
-    if is_number:
-        steps = np.unique(
-            np.concatenate([_thresholds(one, place) for one, _, place in _places(whole, tables, column)])
-        )
+    place: IntArray
+    numbers: FloatArray | None
+    is_ordered: bool
+    is_exact: bool
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column has numbers."""
+        return self.numbers is not None
+
+    @property
+    def gap(self) -> float:
+        """What the trees read where there is no value."""
+        return np.nan if self.is_number else float(MISSING)
+
+
+class Asking:
+    """Questions to a model about some rows, with other values in some columns."""
+
+    def __init__(
+        self, whole: ScoreSum, X: Any, *, most_rows: int, estimator_name: str, n_threads: int
+    ) -> None:
+        self.whole = whole
+        self.tables = [_thinned(one.read(X, estimator_name=estimator_name), most_rows) for one in whole.sums]
+        self.n_rows = self.tables[0].n_rows
+        self.refuses_missing = any(not one.model.missing_allowed for one in whole.sums)
+        self._n_threads = n_threads
+
+    def grid(self, column: int, name: str, most_steps: int) -> Grid:
+        """Find all values that the model tells apart in a column, or some of them if there are too many."""
+        seen = [(one, table, place) for one, table, place in self._places(column) if place is not None]
+        if not seen:
+            raise ValueError(f"No tree of the model has seen the column {shown(name)}.")
+        _, table, own = seen[0]
+        given = table.columns[own]
+        values = given.values.to_dense() if isinstance(given.values, SparseColumn) else given.values
+        if given.kind != "numeric":
+            n = len(given.categories or ())
+            return Grid(
+                column=column,
+                name=name,
+                values=np.array(given.categories, dtype=object),
+                codes=np.arange(n, dtype=np.float64),
+                place=np.where(values >= 0, values, -1).astype(np.int64),
+                numbers=None,
+                is_ordered=given.kind == "ordinal",
+                is_exact=True,
+            )
+        steps = np.unique(np.concatenate([_thresholds(one, place) for one, _, place in seen]))
+        steps = steps[np.isfinite(steps)]  # an infinite one asks whether there is a value at all
         is_exact = len(steps) < most_steps
         if not is_exact:
             steps = steps[np.linspace(0, len(steps) - 1, most_steps - 1).astype(np.int64)]
-        codes = np.r_[steps, np.inf]
-        values: npt.NDArray[Any] = codes
-    else:
-        values = np.array(given.categories, dtype=object)
-        codes = np.arange(len(values), dtype=np.float64)
-    lines = np.stack([_scores(whole, tables, column, code, n_threads) for code in codes], axis=1)
-    refuses = any(not one.model.missing_allowed for one in whole.sums)
-    gap = np.nan if is_number else float(MISSING)
-    without = None if refuses else _scores(whole, tables, column, gap, n_threads).mean(axis=0)
-    shaped = lines.reshape(*lines.shape[:2], *whole.shape)
-    return Effect(
-        column=name,
-        values=values,
-        lines=shaped,
-        missing=None if without is None else without.reshape(whole.shape)[()],
-        is_number=is_number,
-        is_exact=is_exact,
-        outputs=whole.outputs,
-    )
+        codes: FloatArray = np.r_[steps, np.inf]
+        numbers = values.astype(np.float64)
+        return Grid(
+            column=column,
+            name=name,
+            values=codes,
+            codes=codes,
+            place=np.where(np.isnan(numbers), -1, np.searchsorted(codes, numbers)),
+            numbers=numbers,
+            is_ordered=True,
+            is_exact=is_exact,
+        )
+
+    def scores(self, rows: IntArray, changes: Mapping[int, Any]) -> FloatArray:
+        """Return the scores of rows, with other values in some of the user's columns: rows x scores.
+
+        A change is one value per row, or one for all.
+        """
+        n = len(rows)
+        changed = {column: np.broadcast_to(codes, n) for column, codes in changes.items()}
+        parts = [
+            self._scores_of(
+                rows[begin : begin + _ROWS_AT_ONCE],
+                {column: codes[begin : begin + _ROWS_AT_ONCE] for column, codes in changed.items()},
+            )
+            for begin in range(0, n, _ROWS_AT_ONCE)
+        ]
+        return np.concatenate(parts)
+
+    def _scores_of(self, rows: IntArray, changes: Mapping[int, FloatArray]) -> FloatArray:
+        total: Any = self.whole.start
+        for one, table in zip(self.whole.sums, self.tables, strict=True):
+            columns = [
+                _taken(column, rows, is_read=place in one.model.features_tested)
+                for place, column in enumerate(table.columns)
+            ]
+            for column, codes in changes.items():
+                for place in _places_of(one, column):
+                    kind = np.float64 if columns[place].kind == "numeric" else np.int32
+                    columns[place] = replace(columns[place], values=codes.astype(kind))
+            said = one.model.total(
+                Table(len(rows), tuple(columns), table.feature_names),
+                n_threads=self._n_threads,
+                weights=one.weights,
+                hard_votes=one.votes,
+            )
+            own = said.reshape(len(rows), -1)
+            total = total + (own if one.onto is None else own @ one.onto)
+        return np.asarray(total)
+
+    def _places(self, column: int) -> list[tuple[TreeSum, Table, int | None]]:
+        """Find the column of the user's among those of each sum; None where it has not got it."""
+        found: list[tuple[TreeSum, Table, int | None]] = []
+        for one, table in zip(self.whole.sums, self.tables, strict=True):
+            found += [(one, table, place) for place in _places_of(one, column)] or [(one, table, None)]
+        return found
+
+
+def _taken(column: Column, rows: IntArray, *, is_read: bool) -> Column:
+    """Take rows of a column, in any order; of one that no tree reads, nothing but zeros."""
+    if not is_read:
+        return replace(column, values=np.broadcast_to(np.float64(0), len(rows)))
+    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    return replace(column, values=values[rows])
+
+
+def _places_of(one: TreeSum, column: int) -> list[int]:
+    return [column] if one.columns is None else np.flatnonzero(one.columns == column).tolist()
 
 
 def _thinned(table: Table, most_rows: int) -> Table:
@@ -107,32 +230,67 @@ def _thinned(table: Table, most_rows: int) -> Table:
     return table.take(np.linspace(0, table.n_rows - 1, most_rows).astype(np.int64))
 
 
-def _places(whole: ScoreSum, tables: list[Table], column: int) -> list[tuple[TreeSum, Table, int | None]]:
-    """Find the column of the user's among those of each sum; None where it has not got it."""
-    found: list[tuple[TreeSum, Table, int | None]] = []
-    for one, table in zip(whole.sums, tables, strict=True):
-        places = [column] if one.columns is None else np.flatnonzero(one.columns == column).tolist()
-        found += [(one, table, place) for place in places] or [(one, table, None)]
-    return found
-
-
 def _thresholds(one: TreeSum, place: int | None) -> FloatArray:
     tested = [tree.threshold[tree.feature == place] for tree in one.model.trees if place is not None]
     return np.concatenate([np.zeros(0), *tested])
 
 
-def _scores(whole: ScoreSum, tables: list[Table], column: int, code: float, n_threads: int) -> FloatArray:
-    """Return the scores of all rows with one value in the column: rows x scores."""
-    total: Any = whole.start
-    for one, table in zip(whole.sums, tables, strict=True):
-        columns = list(table.columns)
-        places = [column] if one.columns is None else np.flatnonzero(one.columns == column).tolist()
-        for place in places:
-            old = columns[place]
-            kind = np.float64 if old.kind == "numeric" else np.int32
-            columns[place] = replace(old, values=np.full(table.n_rows, code, dtype=kind))
-        changed = Table(table.n_rows, tuple(columns), table.feature_names)
-        said = one.model.total(changed, n_threads=n_threads, weights=one.weights, hard_votes=one.votes)
-        own = said.reshape(table.n_rows, -1)
-        total = total + (own if one.onto is None else own @ one.onto)
-    return np.asarray(total)
+# --- Partial dependence ----------------------------------------------------------------------------------
+
+
+def effect_of(asking: Asking, grid: Grid) -> Effect:
+    """Ask the model about its rows with every value of a column."""
+    rows, whole = np.arange(asking.n_rows), asking.whole
+    lines = np.stack([asking.scores(rows, {grid.column: code}) for code in grid.codes], axis=1)
+    missing = None
+    if not asking.refuses_missing:
+        missing = asking.scores(rows, {grid.column: grid.gap}).mean(axis=0).reshape(whole.shape)[()]
+    return Effect(
+        column=grid.name,
+        values=grid.values,
+        lines=lines.reshape(*lines.shape[:2], *whole.shape),
+        missing=missing,
+        is_number=grid.is_number,
+        is_exact=grid.is_exact,
+        outputs=whole.outputs,
+    )
+
+
+def joint_effect_of(asking: Asking, first: Grid, second: Grid) -> JointEffect:
+    """Ask the model about its rows with every pair of values of two columns."""
+    codes = [first.codes, second.codes]
+    if not asking.refuses_missing:
+        codes = [np.r_[first.codes, first.gap], np.r_[second.codes, second.gap]]
+    n_rows = asking.n_rows
+    means = []
+    for code in codes[0]:  # one question per value of the first: all rows with all values of the second
+        said = asking.scores(
+            np.tile(np.arange(n_rows), len(codes[1])),
+            {first.column: code, second.column: np.repeat(codes[1], n_rows)},
+        )
+        means.append(said.reshape(len(codes[1]), n_rows, -1).mean(axis=1))
+    shape = asking.whole.shape
+    found = np.stack(means).reshape(len(codes[0]), len(codes[1]), *shape)
+    missing = None
+    if not asking.refuses_missing:
+        missing = found[-1, :-1], found[:-1, -1], found[-1, -1]
+        found = found[:-1, :-1]
+    return JointEffect(
+        kind="partial",
+        columns=(first.name, second.name),
+        values=(first.values, second.values),
+        mean=found,
+        missing=missing,
+        n_rows=rows_at(first, second),
+        is_number=(first.is_number, second.is_number),
+        is_exact=first.is_exact and second.is_exact,
+        outputs=asking.whole.outputs,
+    )
+
+
+def rows_at(first: Grid, second: Grid) -> IntArray:
+    """Count the rows at each pair of values."""
+    counts = np.zeros((len(first.codes), len(second.codes)), dtype=np.int64)
+    known = (first.place >= 0) & (second.place >= 0)
+    np.add.at(counts, (first.place[known], second.place[known]), 1)
+    return counts

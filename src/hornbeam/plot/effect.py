@@ -1,51 +1,135 @@
-"""The effect of one column: what the model says as it changes, on average and for single rows."""
+"""The effect of columns: what the model says as one changes, on average and for single rows, or as two do."""
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.wording import shown
-from hornbeam.inside.effects import Effect
+from hornbeam.inside.accumulated import AccumulatedEffect
+from hornbeam.inside.effects import Effect, JointEffect
 from hornbeam.inside.words import printable
 from hornbeam.plot.canvas import BLUE, GREY, ORANGE, axes_for, label
 
 __all__ = ["effect"]
 
+FloatArray = npt.NDArray[np.float64]
 
-def effect(found: Effect, *, output: Any = None, most_lines: int = 40, ax: Any = None) -> Any:
-    """Draw how the score depends on a column (`model.effect(X, column)`); return the axes.
+
+def effect(
+    found: Effect | AccumulatedEffect | JointEffect,
+    *,
+    output: Any = None,
+    most_lines: int = 40,
+    ax: Any = None,
+) -> Any:
+    """Draw how the score depends on a column, or two (`model.effect(X, column)`); return the axes.
 
     The thick line is the mean over the rows, the thin ones are single rows, at most `most_lines` of them; an
-    orange line is the score without a value. `output` is the class or output, where there are several.
+    orange line is the score without a value. Accumulated effects have no lines of rows, and their mean is 0.
+    Two columns are drawn as a map; dots are where X has rows. `output` is the class or output, where
+    there are several.
     """
-    if not isinstance(found, Effect):
+    if isinstance(found, JointEffect):
+        return _draw_map(found, output, ax)
+    if not isinstance(found, Effect | AccumulatedEffect):
         raise TypeError(f"found must come from model.effect(X, column); got {type(found).__name__}.")
-    lines, missing = found.lines, found.missing
-    if lines.ndim > 2:
-        if output not in found.outputs:
-            known = ", ".join(map(repr, found.outputs[:10]))
-            raise ValueError(f"Choose one of the outputs: output={known}; got {shown(output)}.")
-        place = found.outputs.index(output)
-        lines, missing = lines[..., place], None if missing is None else missing[place]
+    place = _place_of(found, output)
+    mean, missing = _at(found.mean, place), None if found.missing is None else _at(found.missing, place)
+    lines = _at(found.lines, place) if isinstance(found, Effect) else np.zeros((0, len(mean)))
     ax = axes_for(ax, size=(5.5, 3.6), purpose="Drawing an effect")
     some = lines[np.linspace(0, len(lines) - 1, min(most_lines, len(lines))).astype(np.int64)]
-    mean = lines.mean(axis=0)
     if found.is_number:
-        ends = found.values[:-1].astype(np.float64)
-        span = float(np.ptp(ends)) if len(ends) > 1 else 1.0
-        places = np.r_[ends, (ends[-1] if len(ends) else 0.0) + 0.05 * span]
-        before = (places[0] if len(places) else 0.0) - 0.05 * span
+        edges = _edges(found.values, found.is_number)
         for line in some:
-            ax.stairs(line, np.r_[before, places], color=GREY, alpha=0.35, linewidth=0.7, baseline=None)
-        ax.stairs(mean, np.r_[before, places], color=BLUE, linewidth=2.2, baseline=None)
+            ax.stairs(line, edges, color=GREY, alpha=0.35, linewidth=0.7, baseline=None)
+        ax.stairs(mean, edges, color=BLUE, linewidth=2.2, baseline=None)
     else:
         for line in some:
             ax.plot(range(len(line)), line, color=GREY, alpha=0.35, linewidth=0.7)
         ax.plot(range(len(mean)), mean, "o", color=BLUE)
         ax.set_xticks(range(len(mean)), [label(printable(value)) for value in found.values])
+    if isinstance(found, AccumulatedEffect):
+        ax.axhline(0, color=GREY, linewidth=0.7)
     if missing is not None:
         ax.axhline(float(missing), color=ORANGE, linestyle="--", linewidth=1, label="without a value")
         ax.legend(frameon=False, fontsize="small")
     ax.set_xlabel(label(found.column))
-    ax.set_ylabel("score")
+    ax.set_ylabel("score" if isinstance(found, Effect) else "change of the score")
     return ax
+
+
+def _at(values: Any, place: int | None) -> Any:
+    """Return the values of one output; all, if there is but one score."""
+    return np.asarray(values) if place is None else np.asarray(values)[..., place]
+
+
+def _place_of(found: Effect | AccumulatedEffect | JointEffect, output: Any) -> int | None:
+    """Return the place of the output among the last dimension; None if there is but one score."""
+    n_own = 2 if isinstance(found, JointEffect) else 1
+    if found.mean.ndim == n_own:
+        return None
+    if output not in found.outputs:
+        known = ", ".join(map(repr, found.outputs[:10]))
+        raise ValueError(f"Choose one of the outputs: output={known}; got {shown(output)}.")
+    return found.outputs.index(output)
+
+
+def _edges(values: npt.NDArray[Any], is_number: bool) -> FloatArray:
+    """Return where the steps of a number begin and end, the outermost cut off; categories are 1 apart."""
+    if not is_number:
+        return np.arange(len(values) + 1, dtype=np.float64) - 0.5
+    ends = values[:-1].astype(np.float64)
+    span = float(np.ptp(ends)) if len(ends) > 1 else 1.0
+    last = (ends[-1] if len(ends) else 0.0) + 0.05 * span
+    first = (ends[0] if len(ends) else 0.0) - 0.05 * span
+    edges: FloatArray = np.r_[first, ends, last]
+    return edges
+
+
+def _draw_map(found: JointEffect, output: Any, ax: Any) -> Any:
+    """Draw two columns as a map, the first to the right; missing values as strips beyond the edges."""
+    place = _place_of(found, output)
+    mean = _at(found.mean, place)
+    edges = [_edges(values, number) for values, number in zip(found.values, found.is_number, strict=True)]
+    if found.missing is not None:
+        of_first, of_second, of_both = (_at(part, place) for part in found.missing)
+        mean = np.block([[mean, of_second[:, np.newaxis]], [of_first[np.newaxis, :], of_both]])
+        edges = [
+            np.r_[own, own[-1] + (1.0 if not number else 0.08 * (own[-1] - own[0]))]
+            for own, number in zip(edges, found.is_number, strict=True)
+        ]
+    ax = axes_for(ax, size=(5.4, 4.2), purpose="Drawing an effect")
+    size = float(np.abs(mean).max()) or 1.0
+    shades: dict[str, Any] = {"cmap": "viridis"}
+    if found.kind == "ale":
+        shades = {"cmap": "RdBu_r", "vmin": -size, "vmax": size}
+    drawn = ax.pcolormesh(edges[0], edges[1], mean.T, **shades)
+    middles = [(own[:-1] + own[1:]) / 2 for own in edges]
+    right, up = np.nonzero(found.n_rows)  # a dot where X has rows: elsewhere nobody has seen any
+    ax.plot(middles[0][right], middles[1][up], ".", color="#444444", markersize=1.5)
+    ax.figure.colorbar(drawn, ax=ax, label="score" if found.kind == "partial" else "change of the score")
+    for axis, values, number, own in zip(
+        (ax.xaxis, ax.yaxis), found.values, found.is_number, edges, strict=True
+    ):
+        _label_axis(axis, values, is_number=number, edges=own, has_missing=found.missing is not None)
+    ax.set_xlabel(label(found.columns[0]))
+    ax.set_ylabel(label(found.columns[1]))
+    return ax
+
+
+def _label_axis(
+    axis: Any, values: npt.NDArray[Any], *, is_number: bool, edges: FloatArray, has_missing: bool
+) -> None:
+    beyond = float((edges[-2] + edges[-1]) / 2)
+    if not is_number:
+        ticks, texts = [float(k) for k in range(len(values))], [label(printable(value)) for value in values]
+    elif has_missing:
+        low, high = edges[0], edges[-2] - 0.08 * (edges[-2] - edges[0])  # room for the last label
+        ticks = [float(tick) for tick in axis.get_major_locator().tick_values(low, high) if low < tick < high]
+        texts = [f"{tick:.6g}" for tick in ticks]
+    else:
+        return
+    if has_missing:
+        ticks, texts = [*ticks, beyond], [*texts, "none"]
+    axis.set_ticks(ticks, texts)
