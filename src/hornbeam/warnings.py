@@ -11,6 +11,7 @@ __all__ = [
     "CandidateWarning",
     "DataWarning",
     "HornbeamWarning",
+    "LossWarning",
     "NoAnswerWarning",
     "OutOfBagWarning",
     "ThreadsWarning",
@@ -37,6 +38,10 @@ class DataWarning(HornbeamWarning):
 
 class CandidateWarning(HornbeamWarning):
     """Some of the settings that a search was to try could not be fitted."""
+
+
+class LossWarning(HornbeamWarning):
+    """The loss of the training rows is higher after a fit than before: the derivatives may be wrong."""
 
 
 class WarmStartWarning(HornbeamWarning):

@@ -19,6 +19,7 @@ from hornbeam.data.units import square_of_unit
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.losses import Loss, OwnLoss
+from hornbeam.recipes.own_steps import ways_to_go, with_leaves_times
 from hornbeam.recipes.rounds import Watch, users_code
 from hornbeam.recipes.single import warn_of_refused_thread, warn_of_weightless_rows
 
@@ -175,6 +176,7 @@ class Boosting:
         self.target = target
         self._encoded = encoded
         self._draws = draws
+        self._settings = settings
         self._n_threads = n_threads
         self._y = target.core_y()
         self._weights = target.core_weights()
@@ -211,10 +213,13 @@ class Boosting:
     ) -> list[_core.Tree]:
         """Give the trees of a round, in whose leaves the rows are, values from all rows, times `share`."""
         self._find_derivatives()
+        before = self._scores_to_come_back_to()
         refitted = [
             self._booster.refit(tree, np.ascontiguousarray(leaves[:, score]), score, share)
             for score, tree in enumerate(trees)
         ]
+        if before is not None:
+            refitted = self._shortened(refitted, leaves, before, rows=None)
         return self._checked(refitted, gains_are_new=False)
 
     def _find_derivatives(self) -> None:
@@ -238,7 +243,54 @@ class Boosting:
         rows, features = self._draws.rows_of(number), self._draws.features_of(number)
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
-        return self._checked(self._booster.grow(rows, features, keys))
+        before = self._scores_to_come_back_to()
+        trees = self._booster.grow(rows, features, keys)
+        if before is not None:
+            all_rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
+            leaves = Ensemble(tuple(trees), self._encoded.schema).leaves(all_rows, n_threads=self._n_threads)
+            trees = self._shortened(trees, leaves, before, rows)
+        return self._checked(trees)
+
+    def _scores_to_come_back_to(self) -> FloatArray | None:
+        """Copy the scores before a round under a loss of the user's own, whose steps may be too long."""
+        return self._booster.scores().T.copy() if isinstance(self.target.loss, OwnLoss) else None
+
+    def _shortened(
+        self,
+        trees: list[_core.Tree],
+        leaves: npt.NDArray[np.int32],
+        before: FloatArray,
+        rows: npt.NDArray[np.uint32] | None,
+    ) -> list[_core.Tree]:
+        """Take back what steps go beyond twice the way to their minimum, in trees and scores."""
+        loss, scores = self.target.loss, self._booster.scores()
+        assert isinstance(loss, OwnLoss)
+        counted = np.zeros(len(before)) if rows is not None else np.ones(len(before))
+        counted[rows if rows is not None else slice(None)] = 1.0
+        weights = counted if self._weights is None else counted * self._weights
+        taken = scores.T - before
+        steps = taken / self._settings.learning_rate
+        slopes = self._booster.gradients().T.astype(np.float64)
+        with users_code():
+            parts = ways_to_go(
+                loss,
+                self.target.y,
+                scores=before,
+                steps=steps,
+                slopes=slopes,
+                leaves=leaves,
+                weights=weights,
+            )
+        if all((part == 1).all() for part in parts):
+            return trees
+        if self._settings.monotonic:  # leaves that are shortened by one factor keep their order
+            parts = [np.full(len(part), part.min()) for part in parts]
+        shortened = np.stack([part[leaves[:, k]] for k, part in enumerate(parts)], axis=1)
+        scores[:] = (before + taken * shortened).T
+        return [
+            with_leaves_times(tree, part, self._encoded.schema)
+            for tree, part in zip(trees, parts, strict=True)
+        ]
 
     def _checked(self, trees: list[_core.Tree], *, gains_are_new: bool = True) -> list[_core.Tree]:
         """Return trees of the core in units of the target, if none has run away."""

@@ -356,6 +356,11 @@ class OwnLoss(Loss):
             )
         return numbers
 
+    def slopes(self, y: FloatArray, scores: FloatArray) -> FloatArray:
+        """Ask for the first derivatives alone, rows x scores, whatever they are: scores may be far away."""
+        gradient = self.given.gradient_hessian(y, self._shaped(scores))[0]
+        return np.asarray(gradient, dtype=np.float64).reshape(scores.shape)
+
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
         """Ask for the constant; 0 beside an offset, which is a start already."""
         if offset is not None or not hasattr(self.given, "baseline"):

@@ -22,12 +22,13 @@ from hornbeam.estimators.growth import warn_of_constant_columns
 from hornbeam.model import Ensemble
 from hornbeam.params import fitted, resolve_max_features, resolve_random_key
 from hornbeam.recipes.boost import turns
+from hornbeam.recipes.boost_members import MemberBoosting
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.losses import Loss, OwnLoss
 from hornbeam.recipes.rounds import UserCodeError, Watch
 from hornbeam.sklearn_bases import CallbackSupportMixin
-from hornbeam.warnings import WarmStartWarning, warn
+from hornbeam.warnings import LossWarning, WarmStartWarning, warn
 
 __all__ = ["BoostingRounds"]
 
@@ -66,6 +67,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
                 stopping=plan.stopping(self.tol),
             )
             watch.begin_after(former, n_former)
+            loss_before = _training_loss(begun)
             try:
                 begun.boosting.run(range(n_former, plan.n_estimators), watch)
             except UserCodeError as wrapped:
@@ -78,6 +80,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         self._remember_rounds(begun, begun.finished(watch), watch)
         if fault is not None:  # the rounds before it are kept
             raise KeptFit(fault)
+        _warn_of_a_loss_that_rises(loss_before, _training_loss(begun))
 
     def _plan(self, data: BoostingData) -> BoostingPlan:
         """Settle what is "auto"; a fit that is to be judged needs something to judge by."""
@@ -163,3 +166,23 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         ):
             former = getattr(self, name, np.empty(0)) if goes_on else np.empty(0)
             setattr(self, name, np.concatenate([former, scores]))
+
+
+def _training_loss(fit: BoostingFit) -> float | None:
+    """Return the loss of the training rows, of a loss of the user's own that can say it."""
+    loss, target = fit.target.loss, fit.target
+    if not isinstance(loss, OwnLoss) or not loss.has_value:
+        return None
+    boosting = fit.boosting.members[0] if isinstance(fit.boosting, MemberBoosting) else fit.boosting
+    return loss.mean(target.y, boosting.scores(), target.weights)
+
+
+def _warn_of_a_loss_that_rises(before: float | None, after: float | None) -> None:
+    if before is None or after is None or after <= before + 1e-9 * abs(before):
+        return
+    warn(
+        f"The loss of the training rows has risen from {before:.6g} to {after:.6g}: the rounds have made the "
+        "model worse. Check the signs of gradient_hessian against loss (both are derivatives by the score), "
+        "or lower learning_rate.",
+        LossWarning,
+    )
