@@ -52,6 +52,7 @@ LAYERS = (
 # Within estimators, likewise.
 METHODS = (
     ("explained", "recorded"),
+    ("importances",),
     ("looking",),
     ("base",),
     ("answers", "growth", "row_scores", "validation"),

@@ -749,7 +749,7 @@ def test_importance_by_gain_count_and_shuffling():
     assert found.importances_mean.argmax() == model.feature_importances_.argmax()
     with pytest.raises(ValueError, match="give X and y"):
         model.importance("permutation")
-    with pytest.raises(ValueError, match="'permutation', 'contributions'; got 'shap'"):
+    with pytest.raises(ValueError, match="'permutation', 'drop'; got 'shap'"):
         model.importance("shap")
 
 

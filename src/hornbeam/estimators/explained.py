@@ -123,20 +123,22 @@ class Explained(Declared):
             return (joint_effect_of if kind == "partial" else joint_accumulated_effect_of)(asking, *grids)
         return (effect_of if kind == "partial" else accumulated_effect_of)(asking, grids[0])
 
+    def _place_of_column(self, column: Any) -> int:
+        """Return the number of a column, given by name or number."""
+        names = self._column_names()
+        place: Any = names.index(column) if column in names else column
+        is_number = isinstance(place, int | np.integer) and not isinstance(place, bool)
+        if not is_number or not 0 <= place < len(names):
+            known = ", ".join(shown(name) for name in names[:10])
+            raise ValueError(f"X has no column {shown(column)}; columns are {known}.")
+        return int(place)
+
     def _places_of_columns(self, column: Any) -> list[int]:
         """Return the numbers of one column or of two, given by name or number."""
-        names = self._column_names()
         given = [column] if isinstance(column, str) or not isinstance(column, tuple | list) else column
         if not 1 <= len(given) <= 2:
             raise ValueError(f"effect takes one column or two; got {len(given)}.")
-        found = []
-        for one in given:
-            place: Any = names.index(one) if one in names else one
-            is_number = isinstance(place, int | np.integer) and not isinstance(place, bool)
-            if not is_number or not 0 <= place < len(names):
-                known = ", ".join(shown(name) for name in names[:10])
-                raise ValueError(f"X has no column {shown(one)}; columns are {known}.")
-            found.append(int(place))
+        found = [self._place_of_column(one) for one in given]
         if len(set(found)) < len(found):
             raise ValueError(f"effect takes two different columns; got {shown(given[0])} twice.")
         return found

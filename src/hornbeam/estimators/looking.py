@@ -4,15 +4,14 @@ An estimator says which trees it has and with which names (`_readings`), and wha
 the rest is the same for all. Single trees have more to say and do so themselves.
 """
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.table import Table
-from hornbeam.data.wording import shown
-from hornbeam.estimators.explained import Explained
+from hornbeam.estimators.importances import HasImportances
 from hornbeam.inside.ensembles import EnsembleExplanation, Told, explain_answer
 from hornbeam.inside.explain import read_row
 from hornbeam.inside.frame import tree_frame
@@ -22,13 +21,12 @@ from hornbeam.inside.rules import RuleStyle, write_rules
 from hornbeam.inside.shapley import contributions_of
 from hornbeam.model import Ensemble, refuse_missing
 
-__all__ = ["Importance", "LookInside"]
+__all__ = ["LookInside"]
 
 FloatArray = npt.NDArray[np.float64]
-Importance = Literal["gain", "count", "permutation", "contributions"]
 
 
-class LookInside(Explained):
+class LookInside(HasImportances):
     """Base of the estimators made of our trees: what can be asked about them besides predictions."""
 
     # --- Trees -------------------------------------------------------------------------------------------
@@ -67,54 +65,6 @@ class LookInside(Explained):
     def to_frame(self, member: int = 0) -> Any:
         """Return the tree of a member as a pandas DataFrame, a row per node."""
         return tree_frame(self._reading_of(member))
-
-    # --- Importance --------------------------------------------------------------------------------------
-
-    def importance(
-        self,
-        kind: Importance = "gain",
-        *,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        n_repeats: int = 5,
-        scoring: Any = None,
-        random_state: int | None = 0,
-    ) -> Any:
-        """Say how much each column matters.
-
-        "gain" is `feature_importances_`: quick, but it flatters columns with many values; "count" the share
-        of all tests that ask for the column; "contributions" the mean size of the column's contributions to
-        the rows X; "permutation" how much the score falls if the column is shuffled: scikit-learn's
-        `permutation_importance`, and what it returns. The last needs X and y, at best of rows that the fit
-        has not seen.
-        """
-        check_is_fitted(self)
-        if kind not in get_args(Importance):
-            kinds = ", ".join(map(repr, get_args(Importance)))
-            raise ValueError(f"kind must be one of {kinds}; got {shown(kind)}.")
-        if kind == "gain":
-            model: Any = self
-            importances: FloatArray = model.feature_importances_
-            return importances
-        if kind == "count":
-            return self._share_of_tests()
-        if X is None or (kind == "permutation" and y is None):
-            raise ValueError(f"kind={kind!r} looks at rows: give X{' and y' * (kind == 'permutation')}.")
-        if kind == "contributions":
-            sizes = np.abs(self.contributions(X).values)
-            return sizes.mean(axis=0).reshape(sizes.shape[1], -1).sum(axis=1)
-        from sklearn.inspection import permutation_importance  # noqa: PLC0415 - slow to import
-
-        return permutation_importance(
-            self,
-            X,
-            y,
-            sample_weight=sample_weight,
-            n_repeats=n_repeats,
-            scoring=scoring,
-            random_state=random_state,
-        )
 
     def _share_of_tests(self) -> FloatArray:
         self._reading_of(0)

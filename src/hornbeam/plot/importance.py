@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.plot.canvas import axes_for, label
+from hornbeam.inside.importances import Importances
+from hornbeam.plot.canvas import ORANGE, axes_for, label
 
 __all__ = ["importance"]
 
@@ -14,12 +15,17 @@ def importance(
 ) -> Any:
     """Draw the importances of the features as bars, the largest on top; return the axes.
 
-    They are the `feature_importances_` of the model, or those given (one number per feature, or the result
-    of scikit-learn's permutation_importance, which has error bars). `most` limits the number of bars.
+    They are the `feature_importances_` of the model, or those given: one number per feature, or the result
+    of `model.importance` or of scikit-learn's permutation_importance, which have error bars. A dashed line is
+    what shuffled copies of columns reached, if that is known. `most` limits the number of bars.
     """
-    spread = None
+    spread = noise = None
     if importances is None:
         importances = model.feature_importances_
+    elif isinstance(importances, Importances):
+        noise = importances.noise_level
+        names = [_short(group) for group in importances.columns] if names is None else names
+        importances, spread = importances.mean, importances.error
     elif hasattr(importances, "importances_mean"):
         importances, spread = importances.importances_mean, importances.importances_std
     values = np.asarray(importances, dtype=np.float64)
@@ -41,7 +47,15 @@ def importance(
     )
     ax.set_yticks(range(len(order)), [label(names[j]) for j in order])
     ax.invert_yaxis()
+    if noise is not None:
+        ax.axvline(noise, color=ORANGE, linestyle="--", linewidth=1.2, label="what noise reaches")
+        ax.legend(frameon=False, fontsize="small", loc="lower right")
     ax.set_xlabel("importance")
     if len(order) < len(values):
         ax.set_title(f"{len(order)} of {len(values)} features", size="small", loc="right")
     return ax
+
+
+def _short(group: tuple[str, ...]) -> str:
+    """Name a group of columns by its first two."""
+    return " + ".join(group[:2]) + (f" + {len(group) - 2} more" if len(group) > 2 else "")

@@ -1,5 +1,6 @@
 """How much a tree's error grows if a column is shuffled among the rows it has not seen (Breiman 2001)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,11 @@ def error_growth(
     key: tuple[int, int],
     n_repeats: int,
     n_threads: int,
+    groups: Sequence[Sequence[int]] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return, for each column, the growth of the error of a model of one tree on some rows.
+
+    With `groups`, for each of them: its columns are shuffled together, by the same order of rows.
 
     The error is the share of wrong classes or the mean squared error, averaged over the outputs. Shuffles
     follow from the key and the column's number.
@@ -31,15 +35,20 @@ def error_growth(
     columns = tuple(_some_rows(column, rows) for column in table.columns)
     seen = Table(len(rows), columns, table.feature_names)
     before = _error(model, seen, target, rows, n_threads)
-    growth = np.zeros(len(columns))
-    for feature in sorted(set(model.trees[0].feature.tolist()) - {-2}):
-        generator = np.random.default_rng((*key, feature))
+    groups = [[feature] for feature in range(len(columns))] if groups is None else groups
+    growth = np.zeros(len(groups))
+    tested = set(model.trees[0].feature.tolist())
+    for number, group in enumerate(groups):
+        if not tested.intersection(group):
+            continue
+        generator = np.random.default_rng((*key, group[0]))
         for _ in range(n_repeats):
-            shuffled = _some_rows(columns[feature], generator.permutation(len(rows)))
-            other = Table(
-                len(rows), (*columns[:feature], shuffled, *columns[feature + 1 :]), table.feature_names
-            )
-            growth[feature] += _error(model, other, target, rows, n_threads) - before
+            order = generator.permutation(len(rows))
+            other = list(columns)
+            for feature in group:
+                other[feature] = _some_rows(columns[feature], order)
+            shuffled = Table(len(rows), tuple(other), table.feature_names)
+            growth[number] += _error(model, shuffled, target, rows, n_threads) - before
     return growth / n_repeats
 
 

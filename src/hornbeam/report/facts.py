@@ -13,6 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.content import MISSING
+from hornbeam.data.rows import Rows
 from hornbeam.data.table import Column, SparseColumn, Table, read_table
 from hornbeam.inside.words import brief_number, count, named
 from hornbeam.report.influence import (
@@ -24,7 +25,6 @@ from hornbeam.report.influence import (
     shuffled_importances,
 )
 from hornbeam.report.judging import Judgement, answers_of, judge
-from hornbeam.report.rows import Rows
 from hornbeam.report.scores import Contest, Scores, score_classes, score_numbers
 from hornbeam.selection.metrics import Answers, Truth
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
 from hornbeam.data.content import MISSING
+from hornbeam.data.rows import Rows
 from hornbeam.data.table import Column, SparseColumn
 from hornbeam.report.judging import Judgement, answers_of, folds
-from hornbeam.report.rows import Rows
 
 __all__ = [
     "Dependence",

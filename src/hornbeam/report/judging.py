@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from hornbeam.report.rows import Rows
+from hornbeam.data.rows import Rows
 from hornbeam.selection.metrics import Answers
 
 __all__ = ["Judgement", "Part", "answers_of", "folds", "judge"]

@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from hornbeam.data.likeness import alike
 from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.base import paths_through
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.forest.intervals import ErrorBars
-from hornbeam.estimators.looking import Importance
+from hornbeam.estimators.importances import Importance, WhichGroups
 from hornbeam.inside.importance import shares_of_gain
+from hornbeam.inside.importances import Importances
 from hornbeam.inside.shapley import ScoreSum
 from hornbeam.recipes.shuffle import error_growth
 from hornbeam.threads import resolve_n_jobs
@@ -59,7 +60,9 @@ class Insight(ErrorBars):
         *,
         X: Any = None,
         y: Any = None,
-        n_repeats: int = 1,
+        groups: WhichGroups = None,
+        noise: bool = False,
+        n_repeats: int | None = None,
         **more: Any,
     ) -> Any:
         """Say how much each column matters.
@@ -67,24 +70,45 @@ class Insight(ErrorBars):
         "gain" is `feature_importances_`: quick, but it flatters columns with many values; "count" the share
         of all tests that ask for the column; "contributions" the mean size of the column's contributions to
         the rows X; "permutation" how much the error of the trees grows on rows they have not seen if the
-        column is shuffled there. That needs the X and y of the fit, and returns a Bunch of
-        `importances_mean`, `importances_std` (the standard error of the mean over the trees) and
-        `importances` (columns x trees). Of other rows, which no tree has seen, say so: `unseen=True` (and, if
-        you like, `scoring`, `sample_weight`, `random_state`) gives scikit-learn's `permutation_importance`.
+        column is shuffled there. That needs the X and y of the fit, and `importances` are columns x trees,
+        `importances_std` the standard error of their mean. Of other rows, which no tree has seen, say so:
+        `unseen=True` (and, if you like, `scoring`, `sample_weight`, `random_state`) shuffles columns of X.
+        "drop" is how much the score falls if forests are fitted without the column, in `cv` folds.
+
+        `groups` and `noise` are those of every model: columns that are much alike as one, and what shuffled
+        copies of columns reach.
         """
         unseen = more.pop("unseen", False)
         if kind != "permutation" or unseen:
-            return super().importance(kind, X=X, y=y, n_repeats=n_repeats, **more)
+            repeats = 5 if n_repeats is None else n_repeats
+            return super().importance(kind, X=X, y=y, groups=groups, noise=noise, n_repeats=repeats, **more)
         check_is_fitted(self)
         if X is None or y is None:
             raise ValueError(
                 "kind='permutation' looks at rows the trees have not seen: give X and y of the fit."
             )
         self._require_draws("importance(kind='permutation')")
-        return self._permutation_importance(X, y, n_repeats)
-
-    def _permutation_importance(self, X: Any, y: Any, n_repeats: int) -> Bunch:
+        seed = more.pop("random_state", 0)
+        if more:
+            raise TypeError(f"{next(iter(more))} is for rows that no tree has seen: unseen=True.")
+        repeats = 1 if n_repeats is None else n_repeats
         table = self._model.read(X, estimator_name=type(self).__name__)
+        entries = self._groups(groups, X)
+        growth = self._growth_of_errors(table, y, entries, repeats)
+        n_trees = growth.shape[1]
+        return Importances(
+            kind=kind,
+            columns=self._named(entries),
+            importances=growth,
+            importances_std=growth.std(axis=1, ddof=min(1, n_trees - 1)) / np.sqrt(n_trees),
+            alike=self._named(alike(table)),
+            noise=self._noise_in_a_new_fit(kind, X, y, seed, n_repeats=repeats) if noise else None,
+        )
+
+    def _growth_of_errors(
+        self, table: Table, y: Any, groups: list[list[int]], n_repeats: int
+    ) -> npt.NDArray[np.float64]:
+        """Shuffle groups of columns among the rows that each tree has not seen: groups x trees."""
         if table.n_rows != self._n_rows_given:
             raise ValueError(
                 f"X has {table.n_rows} rows, but the fit had {self._n_rows_given}: give the X of the fit."
@@ -92,7 +116,7 @@ class Insight(ErrorBars):
         target = self._target_of(y, table.n_rows)
         rows_given = np.arange(table.n_rows) if self._rows_given is None else self._rows_given
         n_threads = resolve_n_jobs(self.n_jobs)
-        growth = np.zeros((self.n_features_in_, len(self._model.trees)))
+        growth = np.zeros((len(groups), len(self._model.trees)))
         for member, tree in enumerate(self._model.trees):
             rows = rows_given[self._plan.rows_left_out(member)]
             if len(rows):
@@ -105,13 +129,9 @@ class Insight(ErrorBars):
                     key=(self._plan.key, member),
                     n_repeats=n_repeats,
                     n_threads=n_threads,
+                    groups=groups,
                 )
-        return Bunch(
-            importances_mean=growth.mean(axis=1),
-            importances_std=growth.std(axis=1, ddof=min(1, len(self._model.trees) - 1))
-            / np.sqrt(len(self._model.trees)),
-            importances=growth,
-        )
+        return growth
 
     def _target_of(self, y: Any, n_rows: int) -> ClassTarget | RegressionTarget:
         raise NotImplementedError

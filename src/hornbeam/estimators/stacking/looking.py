@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from hornbeam.estimators.looking import Importance
+from hornbeam.estimators.importances import Importance
 from hornbeam.inside.nodes import readings_of
 from hornbeam.inside.rules import RuleStyle
 from hornbeam.inside.shapley import Contributions

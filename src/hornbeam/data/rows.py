@@ -4,6 +4,7 @@ In comes X as a user has it: an array, a sparse matrix, a data frame of pandas, 
 is of the same kind, with the same column types, so that every model takes it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -28,7 +29,7 @@ class Rows:
             refuse_corrupt_sparse(X)
             X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
             if X.ndim != 2:
-                raise ValueError(f"report takes a table of rows and columns; X has {X.ndim} dimension(s).")
+                raise ValueError(f"X must be a table of rows and columns; it has {X.ndim} dimension(s).")
         self.native = X
         self.n_rows, self.n_columns = (int(size) for size in X.shape)
 
@@ -47,7 +48,42 @@ class Rows:
         if self._frame is not None:
             return tuple(self._frame.row(row))
         native = self.native
-        return tuple((native[row].toarray()[0] if sparse.issparse(native) else native[row]).tolist())
+        return tuple((native[[row]].toarray()[0] if sparse.issparse(native) else native[row]).tolist())
+
+    def without_columns(self, columns: Sequence[int]) -> "Rows":
+        """Leave out some columns."""
+        kept = [j for j in range(self.n_columns) if j not in set(columns)]
+        if self._frame is not None:
+            return Rows(self._frame[:, kept].to_native())
+        return Rows(self.native[:, kept])
+
+    def with_columns_from(self, columns: Sequence[int], source: IntArray) -> "Rows":
+        """Return the table with row i of some columns taken from row `source[i]`: the others stay."""
+        changed = self
+        for column in columns:
+            changed = Rows(changed.with_column_from(column, source))
+        return changed
+
+    def with_copies(self, columns: Sequence[int], sources: Sequence[IntArray]) -> "Rows":
+        """Add copies of columns, row i of each taken from row `source[i]`; a frame names them after these."""
+        if self._frame is None:
+            picked = [self.native[source][:, [j]] for j, source in zip(columns, sources, strict=True)]
+            join = sparse.hstack if sparse.issparse(self.native) else np.hstack
+            return Rows(join([self.native, *picked]))
+        frame, names = self._frame, list(self._frame.columns)
+        for column, source in zip(columns, sources, strict=True):
+            name: Any = frame.columns[column]
+            while name in names:  # pandas may have numbers for names
+                name = f"{name} shuffled" if isinstance(name, str) else len(names) + int(name)
+            names.append(name)
+            series = frame.get_column(frame.columns[column])[source.tolist()].alias(name)
+            if hasattr(self.native, "index"):  # pandas puts values where the index says
+                native = frame.to_native().copy(deep=False)
+                native[name] = series.to_native().array
+                frame = nw.from_native(native, eager_only=True)
+            else:
+                frame = frame.with_columns(series)
+        return Rows(frame.to_native())
 
     def with_column_from(self, column: int, source: IntArray) -> Any:
         """Return the table with row i of one column taken from row `source[i]`: the others stay."""
