@@ -41,8 +41,8 @@ class MajorityScorer {
 
   explicit MajorityScorer(CountStats stats)
       : stats_(std::move(stats)),
-        left_(static_cast<std::size_t>(stats_.cell_size())),
-        right_(static_cast<std::size_t>(stats_.cell_size())) {}
+        left_(static_cast<std::size_t>(stats_.n_classes())),
+        right_(static_cast<std::size_t>(stats_.n_classes())) {}
 
   class Walk : public CountWalk<Walk> {
    public:
@@ -56,7 +56,7 @@ class MajorityScorer {
    private:
     friend class MajorityScorer;
     friend class CountWalk<Walk>;
-    Walk(std::size_t n_classes, std::int64_t node_count) : CountWalk<Walk>(n_classes, node_count) {}
+    Walk(const CountStats& stats, std::int64_t node_count) : CountWalk<Walk>(stats, node_count) {}
     static double share_of_class_1(std::int64_t ones, std::int64_t count) {
       return static_cast<double>(ones) / static_cast<double>(count);
     }
@@ -78,7 +78,7 @@ class MajorityScorer {
   CountStats& stats() { return stats_; }
   const CountStats& stats() const { return stats_; }
   Walk start(const Element* node, std::size_t most_candidates) {
-    Walk walk(left_.size(), stats_.weight(node));
+    Walk walk(stats_, stats_.weight(node));
     walk.left_ = left_.data();
     walk.right_ = right_.data();
     walk.candidates_ = scores_.start(most_candidates);
@@ -93,7 +93,7 @@ class MajorityScorer {
   int cell_size() const { return stats_.cell_size(); }
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
   double score_of_node(const Element* node) const {
-    return static_cast<double>(*std::max_element(node, node + stats_.cell_size()));
+    return static_cast<double>(*std::max_element(node, node + stats_.n_classes()));
   }
   double score_of_branch(const Element* cell, const Element*) const { return score_of_node(cell); }
   double order_of(const Element* cell) const { return Walk::share_of_class_1(cell[1], stats_.weight(cell)); }

@@ -26,7 +26,7 @@ class Chi2Term {
 
   void start(const CountStats::Element* node, const CountStats& stats) {
     const double scaled = scale_ * static_cast<double>(stats.weight(node));
-    factors_.resize(static_cast<std::size_t>(stats.cell_size()));
+    factors_.resize(static_cast<std::size_t>(stats.n_classes()));
     for (std::size_t k = 0; k < factors_.size(); ++k) factors_[k] = node[k] == 0 ? 0.0 : scaled / node[k];
   }
   std::int64_t operator()(int k, std::int64_t count) const {
@@ -58,7 +58,7 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
 
   CountChi2Scorer(CountStats stats, std::int64_t total_count)
       : CountCriterion<Chi2Term>(std::move(stats), total_count),
-        classes_(static_cast<std::size_t>(stats_.cell_size())) {}
+        classes_(static_cast<std::size_t>(stats_.n_classes())) {}
 
   class Walk : public CountWalk<Walk> {
    public:
@@ -74,8 +74,8 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
    private:
     friend class CountChi2Scorer;
     friend class CountWalk<Walk>;
-    Walk(const Chi2Term& term, std::span<Class> classes, std::int64_t node_count)
-        : CountWalk<Walk>(classes.size(), node_count), term_(term), classes_(classes) {}
+    Walk(const CountStats& stats, const Chi2Term& term, std::span<Class> classes, std::int64_t node_count)
+        : CountWalk<Walk>(stats, node_count), term_(term), classes_(classes) {}
 
     void renew_class(std::size_t k, std::int64_t count) {
       const auto renew = [&](std::int64_t& sum, std::int64_t& term, std::int64_t n) {
@@ -102,7 +102,7 @@ class CountChi2Scorer : public CountCriterion<Chi2Term> {
   Walk start(const Element* node, std::size_t most_candidates) {
     term_.start(node, stats_);
     node_count_ = stats_.weight(node);
-    Walk walk(term_, classes_, node_count_);
+    Walk walk(stats_, term_, classes_, node_count_);
     walk.candidate_left_terms_ = left_terms_.start(most_candidates);
     walk.candidate_right_terms_ = right_terms_.start(most_candidates);
     walk.candidate_counts_ = counts_.start(most_candidates);

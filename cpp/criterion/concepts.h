@@ -73,7 +73,9 @@ inline constexpr bool kShowsAnother = requires { S::kShowsAnother; };
 // split/find_groups.h.
 template <class S>
 concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S::Walk::Step>& before) {
-  { scorer.bound_groups(before, std::size_t{}, double{}) } -> std::same_as<GroupBounds>;
+  {
+    scorer.bound_groups(before, std::size_t{}, std::size_t{}, std::size_t{}, double{})
+  } -> std::same_as<GroupBounds>;
 };
 
 // Two classes, counted and scored by gini, which grow/fast/value_block.h knows how to do by itself.

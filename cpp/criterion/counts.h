@@ -73,7 +73,7 @@ class CountCriterion {
   double score_of_node(const Element* cell) const {
     std::int64_t terms = 0;
     std::int64_t count = 0;
-    for (int k = 0; k < stats_.cell_size(); ++k) {
+    for (int k = 0; k < stats_.n_classes(); ++k) {
       terms += term_(k, cell[k]);
       count += cell[k];
     }
@@ -101,19 +101,25 @@ class CountWalk {
   using Step = std::uint32_t;
 
   static Step step_of(std::uint32_t payload) { return payload; }
-  void move(Step payload) { move_class(payload >> 8, payload & 0xff); }
+  void move(Step payload) {
+    move_class(payload >> 8, payload & 0xff);
+    ++left_rows_;
+  }
   void move_cell(const Element* cell) {
     for (std::size_t k = 0; k < n_classes_; ++k) {
       if (cell[k] != 0) move_class(k, cell[k]);
     }
+    if (counts_rows_) left_rows_ += cell[n_classes_];
   }
   std::size_t n_candidates() const { return n_candidates_; }
-  std::int64_t left_rows() const { return left_count_; }
+  std::int64_t left_rows() const { return counts_rows_ ? left_rows_ : left_count_; }
   std::int64_t left_weight() const { return left_count_; }
 
  protected:
-  CountWalk(std::size_t n_classes, std::int64_t node_count)
-      : n_classes_(n_classes), right_count_(node_count) {}
+  CountWalk(const CountStats& stats, std::int64_t node_count)
+      : n_classes_(static_cast<std::size_t>(stats.n_classes())),
+        right_count_(node_count),
+        counts_rows_(stats.counts_rows()) {}
 
   std::size_t n_classes_;
   std::size_t n_candidates_ = 0;
@@ -126,6 +132,9 @@ class CountWalk {
     left_count_ += count;
     right_count_ -= count;
   }
+
+  bool counts_rows_;
+  std::int64_t left_rows_ = 0;
 };
 
 // Any number of classes.
@@ -136,8 +145,8 @@ class CountScorer : public CountCriterion<Term> {
 
   CountScorer(CountStats stats, std::int64_t total_count)
       : CountCriterion<Term>(std::move(stats), total_count),
-        left_(static_cast<std::size_t>(this->stats_.cell_size())),
-        right_(static_cast<std::size_t>(this->stats_.cell_size())) {}
+        left_(static_cast<std::size_t>(this->stats_.n_classes())),
+        right_(static_cast<std::size_t>(this->stats_.n_classes())) {}
 
   class Walk : public CountWalk<Walk> {
    public:
@@ -157,7 +166,7 @@ class CountScorer : public CountCriterion<Term> {
     using CountWalk<Walk>::left_count_;
     using CountWalk<Walk>::right_count_;
     Walk(const CountScorer& scorer, std::int64_t node_count)
-        : CountWalk<Walk>(scorer.left_.size(), node_count), term_(scorer.term_) {}
+        : CountWalk<Walk>(scorer.stats_, node_count), term_(scorer.term_) {}
 
     void renew_class(std::size_t k, std::int64_t count) {
       const auto of = [&](std::int64_t n) { return term_(static_cast<int>(k), n); };
@@ -224,19 +233,27 @@ class TwoClassScorer : public CountCriterion<Term> {
     using Element = CountStats::Element;
     using Step = TwoCounts;
     static constexpr bool kStepsAdd = true;  // several steps at once are the step of their sum
-    static bool is_several(Step step) { return rows_of(step) > 1; }
+    static std::uint32_t count_of(Step step) { return static_cast<std::uint32_t>(rows_of(step)); }
 
     static Step step_of(std::uint32_t payload) {
       return two_counts(payload & 0xff, (payload & 0xff) * (payload >> 8));
     }
-    void move(Step step) { left_ += step; }
-    void move_cell(const Element* cell) { left_ += two_counts(cell[0] + cell[1], cell[1]); }
+    void move(Step step) { move(step, 1); }
+    // Several rows and the sum of their steps.
+    void move(Step steps, std::int64_t n_rows) {
+      left_ += steps;
+      left_rows_ += n_rows;
+    }
+    void move_cell(const Element* cell) {
+      const Element count = cell[0] + cell[1];
+      move(two_counts(count, cell[1]), counts_rows_ ? cell[2] : count);
+    }
     void add_candidate(bool wanted) {
       candidates_[n_candidates_] = left_;
       n_candidates_ += wanted;
     }
     std::size_t n_candidates() const { return n_candidates_; }
-    std::int64_t left_rows() const { return rows_of(left_); }
+    std::int64_t left_rows() const { return counts_rows_ ? left_rows_ : rows_of(left_); }
     std::int64_t left_weight() const { return rows_of(left_); }
     double left_value() const { return TwoClassScorer::share_of_class_1(ones_of(left_), rows_of(left_)); }
     double right_value() const {
@@ -248,6 +265,8 @@ class TwoClassScorer : public CountCriterion<Term> {
     friend class TwoClassScorer;
     TwoCounts left_ = 0;
     TwoCounts node_ = 0;
+    std::int64_t left_rows_ = 0;
+    bool counts_rows_ = false;
     TwoCounts* candidates_ = nullptr;
     std::size_t n_candidates_ = 0;
   };
@@ -255,6 +274,7 @@ class TwoClassScorer : public CountCriterion<Term> {
   Walk start(const Element* node, std::size_t most_candidates) {
     Walk walk;
     walk.node_ = two_counts(node[0] + node[1], node[1]);
+    walk.counts_rows_ = this->stats_.counts_rows();
     walk.candidates_ = candidates_.start(most_candidates);
     scores_.start(most_candidates);
     scale_ = this->tie_scale(node);
@@ -279,15 +299,21 @@ class TwoClassScorer : public CountCriterion<Term> {
   std::int64_t left_weight_of(std::size_t candidate) { return rows_of(candidates_.data()[candidate]); }
   bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
 
-  // For nodes of fewer than 2^24 rows.
-  GroupBounds bound_groups(CandidateList<TwoCounts>& before, std::size_t n_groups, double to_beat)
+  // For nodes of fewer than 2^24 rows. Tests between groups may be made at these edges only, those up to
+  // first_edge and from end_edge on being barred by limits.
+  GroupBounds bound_groups(CandidateList<TwoCounts>& before, std::size_t n_groups, std::size_t first_edge,
+                           std::size_t end_edge, double to_beat)
     requires std::is_same_v<Term, GiniTerm>
   {
     before.repeat_last(n_groups + 1);
     GroupBounds bounds;
     float* edges = rough_.start(n_groups + 1 + kScoreGroup);
     float* groups = rough_groups_.start(n_groups + kScoreGroup);
-    const float largest = kernels().bound_gini_groups(before.data(), n_groups, edges, groups);
+    float largest = kernels().bound_gini_groups(before.data(), n_groups, edges, groups);
+    if (first_edge > 1 || end_edge < n_groups) {
+      largest = edges[0];  // no test is worse than none
+      for (std::size_t edge = first_edge; edge < end_edge; ++edge) largest = std::max(largest, edges[edge]);
+    }
     bounds.floor = static_cast<float>(std::max<double>(largest, to_beat) * (1 - 2 * kDoubt));
     bounds.any = std::any_of(groups, groups + n_groups, [&](float bound) { return bound >= bounds.floor; });
     bounds.of_edge = edges;

@@ -68,19 +68,27 @@ class CountStats {
  public:
   using Element = std::uint32_t;
 
-  CountStats(const Target& target, const Sample& sample)
+  // With `counts_rows`, cells say how many rows they have, each once: what limits ask for where rows were drawn
+  // several times.
+  CountStats(const Target& target, const Sample& sample, bool counts_rows = false)
       : n_classes_(target.n_classes[0]),
+        counts_rows_(counts_rows),
         unit_(target.weights.empty() ? 1.0 : target.weights[sample.rows[0]]) {}
 
   static std::uint32_t payload_of(const Target& target, RowId row, std::uint32_t times) {
     return static_cast<std::uint32_t>(target.label(row)) << 8 | times;
   }
 
-  int cell_size() const { return n_classes_; }
-  double weight_unit() const { return unit_; }  // real weight of one count
+  int n_classes() const { return n_classes_; }
+  bool counts_rows() const { return counts_rows_; }
+  int cell_size() const { return n_classes_ + (counts_rows_ ? 1 : 0); }  // the rows come last
+  double weight_unit() const { return unit_; }                           // real weight of one count
   void load(std::span<const Entry>) {}
   std::uint32_t sort_payload(const Entry& entry, std::size_t) const { return entry.payload; }
-  void add(Element* cell, std::uint32_t payload) const { cell[payload >> 8] += payload & 0xff; }
+  void add(Element* cell, std::uint32_t payload) const {
+    cell[payload >> 8] += payload & 0xff;
+    if (counts_rows_) ++cell[n_classes_];
+  }
   void add_all(Element* cell, std::span<const Entry> entries) const {
     if (n_classes_ != 2) {
       for (const Entry& entry : entries) add(cell, entry.payload);
@@ -95,6 +103,7 @@ class CountStats {
     }
     cell[0] += count - ones;
     cell[1] += ones;
+    if (counts_rows_) cell[2] += static_cast<Element>(entries.size());
   }
 
   std::int64_t weight(const Element* cell) const {
@@ -102,12 +111,13 @@ class CountStats {
     for (int k = 0; k < n_classes_; ++k) sum += cell[k];
     return sum;
   }
-  std::int64_t rows(const Element* cell) const { return weight(cell); }
+  std::int64_t rows(const Element* cell) const { return counts_rows_ ? cell[n_classes_] : weight(cell); }
   bool empty(const Element* cell) const { return weight(cell) == 0; }
   std::int64_t entry_weight(const Entry& entry) const { return entry.payload & 0xff; }
 
  private:
   int n_classes_;
+  bool counts_rows_;
   double unit_;
 };
 

@@ -148,7 +148,7 @@ bool try_feature(TreeFit<S>& fit, const OpenNode& node, Limits limits, Worker<S>
       const RowRecords::Place place = fit.plan.records->place(feature);
       return with_records(fit, node, worker, [&](const auto& records) {
         worker.finder.count_groups(records, {&place, 1});
-        return worker.finder.find_best(fit.data.column(feature), records, place, 0, best, feature);
+        return worker.finder.find_best(fit.data.column(feature), records, place, 0, limits, best, feature);
       });
     }
   }
@@ -180,8 +180,8 @@ void settle(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& best
 
 // All drawn features by groups of values, a few at once.
 template <Scorer S, class Records>
-bool try_groups(TreeFit<S>& fit, const OpenNode& node, const Records& records, Worker<S>& worker,
-                FirstBest<Split>& best) {
+bool try_groups(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, const Records& records,
+                Worker<S>& worker, FirstBest<Split>& best) {
   TestFinder<S>& finder = worker.finder;
   const std::span<const FeatureId> drawn = worker.features.drawn();
   std::array<RowRecords::Place, TestFinder<S>::kCountedAtOnce> places;
@@ -193,7 +193,8 @@ bool try_groups(TreeFit<S>& fit, const OpenNode& node, const Records& records, W
     for (std::size_t i = 0; i < n; ++i) places[i] = fit.plan.records->place(features[i]);
     finder.count_groups(records, {places.data(), n});
     for (std::size_t i = 0; i < n; ++i)
-      informative |= finder.find_best(fit.data.column(features[i]), records, places[i], i, best, features[i]);
+      informative |=
+          finder.find_best(fit.data.column(features[i]), records, places[i], i, limits, best, features[i]);
   }
   return informative;
 }
@@ -204,8 +205,9 @@ bool try_features_alone(TreeFit<S>& fit, const OpenNode& node, const Limits& lim
                         FirstBest<Split>& best) {
   if constexpr (BoundsGroups<S>) {
     if (fit.plan.records != nullptr) {
-      return with_records(fit, node, worker,
-                          [&](const auto& records) { return try_groups(fit, node, records, worker, best); });
+      return with_records(fit, node, worker, [&](const auto& records) {
+        return try_groups(fit, node, limits, records, worker, best);
+      });
     }
   }
   Choice& choice = worker.choice;

@@ -47,7 +47,7 @@ using tree::Gaps;
 namespace {
 
 // Whole-number weights below 256 in one output of classes can be counted.
-bool can_count(const Target& target, const Sample& sample, const GrowParams& params) {
+bool can_count(const Target& target, const Sample& sample) {
   if (!target.is_classification() || target.n_outputs != 1) return false;
   if (!target.weights.empty()) {
     const double first = target.weights[sample.rows[0]];
@@ -55,10 +55,7 @@ bool can_count(const Target& target, const Sample& sample, const GrowParams& par
       if (target.weights[row] != first) return false;
     }
   }
-  if (sample.multiplicity.empty()) return true;
-  // min_samples_leaf counts rows, of which counts with multiplicity know nothing.
-  return params.min_samples_leaf <= 1 &&
-         std::ranges::all_of(sample.multiplicity, [](auto m) { return m < 256; });
+  return std::ranges::all_of(sample.multiplicity, [](auto m) { return m < 256; });
 }
 
 // Grows a tree whose rows may have to be sent down several branches, which takes the most general cells.
@@ -121,10 +118,11 @@ GrownTree grow_by_kind(const GrowTask& task) {
   }
   const bool two_classes = target.is_classification() && target.n_classes[0] == 2;
   const bool by_gini = criterion == Criterion::kGini || (criterion == Criterion::kChi2 && two_classes);
-  if (can_count(target, sample, params)) {
+  if (can_count(target, sample)) {
     std::int64_t total = 0;
     for (std::size_t i = 0; i < sample.rows.size(); ++i) total += sample.times(i);
-    CountStats stats(target, sample);
+    // min_samples_leaf counts rows, of which counts with multiplicity know nothing.
+    CountStats stats(target, sample, params.min_samples_leaf > 1 && !sample.multiplicity.empty());
     if (two_classes) {
       if (criterion == Criterion::kAccuracy) return with(TwoClassScorer<TwoClassAccuracyTerm>(stats, total));
       return by_gini ? with(TwoClassScorer<GiniTerm>(stats, total))

@@ -122,8 +122,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   const bool no_surrogates = params.missing != Missing::kSurrogate;
   const bool plain =
       second_step_of(params.criterion) == SecondStep::kNone && !criterion.shows_another && no_surrogates;
-  const bool no_limit_binds =
-      params.min_samples_leaf <= 1 && plan.min_weight == 0 && params.monotonic.empty();
+  const bool unconstrained = params.monotonic.empty();
 
   if (params.random_splits && plain) {
     plan.values = params.row_values;
@@ -134,7 +133,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
     if (!all_have_values(*plan.values, params.features)) plan.values = nullptr;
   }
   if (criterion.bounds_groups && params.searches_groups && draws_few_features(params) &&
-      !params.random_splits && plain && no_limit_binds && params.missing == Missing::kLearn &&
+      !params.random_splits && plain && unconstrained && params.missing == Missing::kLearn &&
       RowRecords::can_hold(task.data) &&
       count_rows(entries) < static_cast<std::int64_t>(RowRecords::kMostRows)) {
     plan.records = params.records;
@@ -147,7 +146,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.subtree_rows = rows_of_subtrees(task, criterion.cell_size, plan.values != nullptr);
   plan.grows_blocks = criterion.counts_by_gini && params.grows_blocks && plan.values != nullptr &&
                       plan.values->records() != nullptr && plan.growth == Growth::kDepthFirst &&
-                      no_limit_binds && each_row_once(entries);
+                      unconstrained && each_row_once(entries);
   if (plan.grows_blocks) plan.subtree_rows = rows_of_blocks(params);
   plan.most_codes = most_codes(task);
   plan.grows_ranks = criterion.counts_by_gini && params.grows_blocks && rank_kernels() != nullptr &&
@@ -161,7 +160,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   // A small subtree learns what is shown, if that is not the score, from the children that it has made.
   const bool gains_in_time = !criterion.shows_another || params.min_impurity_decrease <= 0;
   plan.grows_small_subtrees =
-      by_numbers && gains_in_time && plan.growth == Growth::kDepthFirst && no_limit_binds;
+      by_numbers && gains_in_time && plan.growth == Growth::kDepthFirst && unconstrained;
   return plan;
 }
 

@@ -17,7 +17,7 @@ using criterion::VectorStats;
 
 // How many classes the order has to deal with; 0 for real targets.
 inline int class_channels(const CountStats& stats) {
-  return stats.cell_size();
+  return stats.n_classes();
 }
 inline int class_channels(const SumStats&) {
   return 0;

@@ -44,6 +44,10 @@ void TestFinder<S>::count_groups(const Records& records, std::span<const RowReco
       const Step step = steps[i];
       for (std::size_t k = 0; k < n_places; ++k) group_sums_[k][group[k](i)] += step;
     }
+    if (!scorer_.stats().counts_rows()) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < n_places; ++k) ++group_rows_[k][group[k](i)];
+    }
   };
   static_assert(kCountedAtOnce == 4);
   switch (places.size()) {
@@ -60,7 +64,8 @@ void TestFinder<S>::count_groups(const Records& records, std::span<const RowReco
 
 // Lists the groups that have rows, and forgets their sums.
 template <Scorer S>
-void TestFinder<S>::list_groups(std::array<Step, kGroups>& sums) {
+void TestFinder<S>::list_groups(std::size_t counted) {
+  std::array<Step, kGroups>& sums = group_sums_[counted];
   Step* before = before_group_.start(kGroups + 1);
   std::uint8_t* groups = groups_.data();
   std::size_t n_groups = 0;
@@ -74,6 +79,48 @@ void TestFinder<S>::list_groups(std::array<Step, kGroups>& sums) {
   }
   before[n_groups] = left;
   n_groups_ = n_groups;
+  if (!scorer_.stats().counts_rows()) {
+    for (std::size_t g = 0; g <= n_groups; ++g) rows_before_[g] = Walk::count_of(before[g]);
+    return;
+  }
+  rows_before_[0] = 0;
+  for (std::size_t g = 0; g < n_groups; ++g)
+    rows_before_[g + 1] = rows_before_[g] + std::exchange(group_rows_[counted][groups[g]], 0);
+}
+
+// Which groups must be looked at value by value: those that may hold a test that is the best, and large enough
+// on either side.
+template <Scorer S>
+bool TestFinder<S>::mark_hopeful(const GroupBounds& bounds, const Limits& limits) {
+  const auto all_rows = static_cast<std::int64_t>(rows_before_[n_groups_]);
+  bool some_hopeful = false;
+  for (std::size_t g = 0; g < n_groups_; ++g) {
+    const std::int64_t most_left = std::int64_t{rows_before_[g + 1]} - 1;
+    const std::int64_t most_right = all_rows - rows_before_[g] - 1;
+    const bool hopeful = rows_before_[g + 1] - rows_before_[g] > 1 && bounds.of_group[g] >= bounds.floor &&
+                         most_left >= limits.min_rows && most_right >= limits.min_rows;
+    is_hopeful_[groups_[g]] = hopeful;
+    some_hopeful |= hopeful;
+  }
+  return some_hopeful;
+}
+
+// The edges between groups, from the first to before the end, that leave either side as large as it must be.
+// Edge g is before group g.
+template <Scorer S>
+std::pair<std::size_t, std::size_t> TestFinder<S>::admissible_edges(const Limits& limits) {
+  const Step* before = before_group_.data();
+  std::size_t first = 1;
+  std::size_t end = n_groups_;
+  if (!limits.bind) return {first, end};
+  const auto is_enough = [&](std::int64_t rows, std::int64_t weight) {
+    return rows >= limits.min_rows && weight >= limits.min_weight;
+  };
+  while (first < end && !is_enough(rows_before_[first], Walk::count_of(before[first]))) ++first;
+  while (end > first && !is_enough(limits.node_rows - rows_before_[end - 1],
+                                   limits.node_weight - Walk::count_of(before[end - 1])))
+    --end;
+  return {first, end};
 }
 
 // Sorts the rows of the hopeful groups by their codes.
@@ -106,27 +153,29 @@ void TestFinder<S>::sort_hopeful_rows(const Records& records, RowRecords::Place 
 // Candidates are the hopeful edges between groups and, within hopeful groups, all places between different
 // values. Places are edges, or the number of the first sorted row on the right.
 template <Scorer S>
-typename TestFinder<S>::Found TestFinder<S>::walk_groups_and_rows(const GroupBounds& bounds) {
+typename TestFinder<S>::Found TestFinder<S>::walk_groups_and_rows(const GroupBounds& bounds,
+                                                                  const Limits& limits) {
   Walk walk = start_walk(false, n_sorted_ + n_groups_);
+  const auto admits = [&](const Walk& here) { return !limits.bind || admissible(here, limits); };
   const Step* before = before_group_.data();
   Code* places = places_.data();
   std::size_t next = 0;
   for (std::size_t g = 0; g < n_groups_; ++g) {
     const std::uint8_t group = groups_[g];
     if (!is_hopeful_[group]) {
-      walk.move(before[g + 1] - before[g]);
+      walk.move(before[g + 1] - before[g], rows_before_[g + 1] - rows_before_[g]);
     } else {
       const auto group_of = [&](std::size_t i) { return sorted_[i] >> (32 + kFineBits); };
       const auto row_of = [&](std::size_t i) { return static_cast<std::uint32_t>(sorted_[i]); };
       walk.move(steps_[row_of(next)]);
       for (++next; next < n_sorted_ && group_of(next) == group; ++next) {
         places[walk.n_candidates()] = static_cast<Code>(next);
-        walk.add_candidate(sorted_[next] >> 32 != sorted_[next - 1] >> 32);
+        walk.add_candidate(sorted_[next] >> 32 != sorted_[next - 1] >> 32 && admits(walk));
         walk.move(steps_[row_of(next)]);
       }
     }
     places[walk.n_candidates()] = kEdge | static_cast<Code>(g);
-    walk.add_candidate(g + 1 < n_groups_ && bounds.of_edge[g + 1] >= bounds.floor);
+    walk.add_candidate(g + 1 < n_groups_ && bounds.of_edge[g + 1] >= bounds.floor && admits(walk));
   }
   return best_place(walk, false);
 }
@@ -134,33 +183,35 @@ typename TestFinder<S>::Found TestFinder<S>::walk_groups_and_rows(const GroupBou
 template <Scorer S>
 template <class Records>
 bool TestFinder<S>::find_best(const Column& column, const Records& records, RowRecords::Place place,
-                              std::size_t counted, FirstBest<Split>& best, FeatureId feature)
+                              std::size_t counted, const Limits& limits, FirstBest<Split>& best,
+                              FeatureId feature)
   requires BoundsGroups<S>
 {
-  list_groups(group_sums_[counted]);
+  list_groups(counted);
   const bool groups_are_values = column.n_codes <= kGroups;
   if (groups_are_values && n_groups_ == 1) return false;
-  const GroupBounds bounds = scorer_.bound_groups(before_group_, n_groups_, best.score());
+  const auto [first_edge, end_edge] = admissible_edges(limits);
+  const GroupBounds bounds =
+      scorer_.bound_groups(before_group_, n_groups_, first_edge, end_edge, best.score());
   if (!bounds.any && n_groups_ > 1) return true;
 
-  const Step* before = before_group_.data();
-  bool some_hopeful = false;
-  for (std::size_t g = 0; g < n_groups_; ++g) {
-    const bool hopeful = !groups_are_values && (bounds.of_group[g] >= bounds.floor || n_groups_ == 1) &&
-                         Walk::is_several(before[g + 1] - before[g]);
-    is_hopeful_[groups_[g]] = hopeful;
-    some_hopeful |= hopeful;
-  }
   n_sorted_ = 0;
-  if (some_hopeful) sort_hopeful_rows(records, place);
-  if (n_groups_ == 1 && sorted_[0] >> 32 == sorted_[n_sorted_ - 1] >> 32) return false;
+  if (groups_are_values) {
+    for (std::size_t g = 0; g < n_groups_; ++g) is_hopeful_[groups_[g]] = false;
+  } else if (n_groups_ == 1) {  // to see whether it has more than one value
+    is_hopeful_[groups_[0]] = true;
+    sort_hopeful_rows(records, place);
+    if (sorted_[0] >> 32 == sorted_[n_sorted_ - 1] >> 32) return false;
+  } else if (mark_hopeful(bounds, limits)) {
+    sort_hopeful_rows(records, place);
+  }
 
   tested_cell_ = node_.data();
   n_missing_ = 0;
   left_out_weight_ = 0;
   n_tests_ = 0.0;
   to_beat_ = best.score();
-  const Found found = walk_groups_and_rows(bounds);
+  const Found found = walk_groups_and_rows(bounds, limits);
   if (!found.any || (best.found() && !(found.score > best.score()))) return true;
   Split split = split_of(found, feature);
   if ((found.place & kEdge) != 0) {

@@ -51,8 +51,13 @@ void TestFinder<S>::move_left(Walk& walk, const GoesLeft& goes_left) {
   const Step* steps = steps_.data();
   if constexpr (requires { requires Walk::kStepsAdd; }) {
     Step sum{};
-    for (std::size_t i = 0; i < n; ++i) sum += goes_left(i) ? steps[i] : Step{};
-    walk.move(sum);
+    std::int64_t n_left = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool left = goes_left(i);
+      sum += left ? steps[i] : Step{};
+      n_left += left;
+    }
+    walk.move(sum, n_left);
   } else {
     left_steps_.grow_to(n);
     Step* left = left_steps_.data();

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/radix.h"
@@ -243,15 +244,15 @@ class TestFinder {
   bool find_best(const Column& column, OrderedRows rows, const Limits& limits, FirstBest<Split>& best,
                  FeatureId feature);
 
-  // The same by groups of values, where no limit binds and no value is missing: the rows are counted by the
-  // groups of a few features at once; then the best test of each of them is offered.
+  // The same by groups of values, where no value is missing: the rows are counted by the groups of a few
+  // features at once; then the best test of each of them is offered.
   static constexpr std::size_t kCountedAtOnce = 4;
   template <class Records>
   void count_groups(const Records& records, std::span<const RowRecords::Place> places)
     requires BoundsGroups<S>;
   template <class Records>
   bool find_best(const Column& column, const Records& records, RowRecords::Place place, std::size_t counted,
-                 FirstBest<Split>& best, FeatureId feature)
+                 const Limits& limits, FirstBest<Split>& best, FeatureId feature)
     requires BoundsGroups<S>;
 
   // Offers one random test: a threshold uniform between the least and the largest value, or a random set of
@@ -328,10 +329,12 @@ class TestFinder {
   void write_categories(const Found& found, Split& split) const;
 
   // split/find_groups.h
-  void list_groups(std::array<Step, kGroups>& sums);
+  void list_groups(std::size_t counted);
+  bool mark_hopeful(const GroupBounds& bounds, const Limits& limits);
+  std::pair<std::size_t, std::size_t> admissible_edges(const Limits& limits);
   template <class Records>
   void sort_hopeful_rows(const Records& records, RowRecords::Place place);
-  Found walk_groups_and_rows(const GroupBounds& bounds);
+  Found walk_groups_and_rows(const GroupBounds& bounds, const Limits& limits);
 
   // split/find_categories.h
   void keep_better(Found& best, const Found& found) const;
@@ -396,7 +399,10 @@ class TestFinder {
   std::array<std::array<Step, kGroups>, kCountedAtOnce> group_sums_{};  // all zero between uses
   std::array<std::uint8_t, kGroups + 1> groups_;                        // those that have rows
   std::size_t n_groups_ = 0;
-  CandidateList<Step> before_group_;      // what comes before each group, and at last the node
+  CandidateList<Step> before_group_;  // what comes before each group, and at last the node
+  // The same for rows, each once, where the limits ask for them and the steps do not tell.
+  std::array<std::array<std::uint32_t, kGroups>, kCountedAtOnce> group_rows_{};
+  std::array<std::uint32_t, kGroups + 1> rows_before_;
   std::array<bool, kGroups> is_hopeful_;  // by group: may hold the best test
 
   // Categorical features: the present categories with their cells.

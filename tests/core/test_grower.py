@@ -346,9 +346,24 @@ def wide_tables(draw: st.DrawFn):
     return columns, y, times, draw(st.integers(1, len(columns) // 3))
 
 
+# How large a branch must be: rows, each once, and their weight.
+least_branches = st.fixed_dictionaries(
+    {
+        "min_samples_leaf": st.sampled_from([1, 1, 2, 5, 40]),
+        "min_weight_leaf": st.sampled_from([0.0, 0.0, 1.7, 9.0]),
+    }
+)
+
+
 @settings(max_examples=150)
-@given(wide_tables(), st.integers(0, 2**64 - 1), st.sampled_from([0, 100, 65536]), st.sampled_from([0, 4]))
-def test_looking_at_groups_of_values_changes_nothing(table, key, subtree_rows, max_depth):
+@given(
+    wide_tables(),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from([0, 100, 65536]),
+    st.sampled_from([0, 4]),
+    least_branches,
+)
+def test_looking_at_groups_of_values_changes_nothing(table, key, subtree_rows, max_depth, limits):
     columns, y, times, max_features = table
     data = encode(columns)
 
@@ -365,6 +380,7 @@ def test_looking_at_groups_of_values_changes_nothing(table, key, subtree_rows, m
             searches_groups=searches_groups,
             grows_blocks=False,
             n_threads=n_threads,
+            **limits,
         )
 
     value_by_value = grown(False)
@@ -402,9 +418,10 @@ def blocks_change_nothing(data, y, weights, **options):
     st.sampled_from([0, 4]),
     st.sampled_from([2, 6]),
     st.sampled_from([0.0, 0.01]),
+    least_branches,
 )
 def test_growing_blocks_of_ranks_changes_nothing(
-    table, key, most_times, subtree_rows, max_depth, min_samples_split, min_impurity_decrease
+    table, key, most_times, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
 ):
     """Blocks hold rows that are drawn up to 127 times, and nodes of a limited weight."""
     columns, y, times, max_features = table
@@ -424,6 +441,7 @@ def test_growing_blocks_of_ranks_changes_nothing(
         min_impurity_decrease=min_impurity_decrease,
         key=key,
         subtree_rows=subtree_rows,
+        **limits,
     )
 
 
@@ -440,9 +458,35 @@ def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits):
     def grown(**more: object):
         return grow(data, y, n_classes=2, multiplicity=times, max_features=3, key=7, **more)
 
-    node_by_node = grown(grows_blocks=False)
-    assert same_bits(grown(), node_by_node)
-    assert same_bits(grown(n_threads=2), node_by_node)
+    for limits in ({}, {"min_samples_leaf": 5}):
+        node_by_node = grown(grows_blocks=False, searches_groups=False, **limits)
+        assert same_bits(grown(**limits), node_by_node)
+        assert same_bits(grown(n_threads=2, **limits), node_by_node)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_leaf_sizes_count_rows_and_not_how_often_they_were_drawn(criterion, n_classes):
+    """Every leaf has at least so many rows, each once; drawing rows twice is weighing them twice."""
+    rng = np.random.default_rng(5)
+    n = 1200
+    columns = list(np.round(rng.normal(size=(6, n)), 1))
+    y = np.digitize(columns[0] + columns[1] + rng.normal(size=n), np.linspace(-1, 1, n_classes - 1))
+    times = 1 + rng.poisson(0.6, size=n)
+    options = {
+        "n_classes": n_classes,
+        "criterion": criterion,
+        "min_samples_leaf": 7,
+        "max_features": 2,
+        "key": 3,
+    }
+    drawn = grow(columns, y, multiplicity=times, **options)
+    leaves = drawn.first_child < 0
+    assert drawn.n_node_samples[leaves].min() >= 7
+    weighed = grow(columns, y, times.astype(float), **options)
+    assert np.array_equal(drawn.feature, weighed.feature)
+    assert np.array_equal(drawn.threshold, weighed.threshold, equal_nan=True)
+    assert np.array_equal(drawn.n_node_samples, weighed.n_node_samples)
 
 
 @st.composite
@@ -471,9 +515,10 @@ def narrow_tables(draw: st.DrawFn) -> tuple[list[np.ndarray], np.ndarray, np.nda
     st.sampled_from([0, 2, 4]),
     st.sampled_from([2, 6]),
     st.sampled_from([0.0, 0.01]),
+    least_branches,
 )
 def test_growing_blocks_changes_nothing(
-    table, key, subtree_rows, max_depth, min_samples_split, min_impurity_decrease
+    table, key, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
 ):
     columns, y, weights, max_features = table
     data = encode(columns)
@@ -489,6 +534,7 @@ def test_growing_blocks_changes_nothing(
         min_impurity_decrease=min_impurity_decrease,
         key=key,
         subtree_rows=subtree_rows,
+        **limits,
     )
 
 

@@ -3,6 +3,7 @@
 // simd/grow/drawn_columns.h makes them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -18,8 +19,22 @@ struct TreeRules {
   std::size_t max_features = 0;  // tried per node
   std::int32_t max_depth = 0;    // 0 for none
   std::int64_t min_samples_split = 2;
+  std::int64_t min_samples_leaf = 1;
+  std::int64_t min_weight = 0;  // of a branch, in rows as often as they were drawn
   LeastGain least_gain;
   double weight_unit = 1.0;  // what a row weighs
+
+  // Whether a grown node may have a test.
+  bool opens(const CountedNode& node, std::int32_t depth) const {
+    const bool pure = node.ones == 0 || node.ones == node.rows;
+    const bool ends = node.samples < std::max(min_samples_split, 2 * min_samples_leaf) ||
+                      node.rows < 2 * min_weight || (max_depth > 0 && depth >= max_depth);
+    return !pure & !ends;
+  }
+  // Whether a test may leave so many rows, drawn so many times, on one side.
+  bool admits(std::int64_t samples, std::int64_t rows) const {
+    return samples >= min_samples_leaf && rows >= min_weight;
+  }
 };
 
 struct ColumnDraw {

@@ -13,9 +13,14 @@ namespace hornbeam::grow {
 template <Scorer S>
 TreeRules rules_of(const TreeFit<S>& fit) {
   const GrowParams& params = fit.params;
-  return {params.key,       static_cast<std::size_t>(params.max_features),
-          params.max_depth, params.min_samples_split,
-          fit.least_gain(), fit.prototype.stats().weight_unit()};
+  return {params.key,
+          static_cast<std::size_t>(params.max_features),
+          params.max_depth,
+          params.min_samples_split,
+          params.min_samples_leaf,
+          fit.plan.min_weight,
+          fit.least_gain(),
+          fit.prototype.stats().weight_unit()};
 }
 
 template <Scorer S>

@@ -32,7 +32,7 @@ FirstBest<Cut> find_cut(const TreeFit<S>& fit, const SmallNode& node,
     return small_subtree.find_random(feature, node.rows, cell.data(), stream, best);
   };
   // Two rows can be divided in one way only: the first feature that does so wins.
-  const bool is_pair = std::popcount(node.rows) == 2;
+  const bool is_pair = std::popcount(node.rows) == 2 && fit.plan.min_weight == 0;
   worker.features.until_informative(node.path, [&] {
     bool informative = false;
     for (const FeatureId feature : worker.features.drawn()) {
@@ -52,6 +52,7 @@ void grow_small_node(const TreeFit<S>& fit, TreeBuilder& part, const SmallNode& 
   std::vector<typename S::Element>& cell = worker.child_cells[0];
   worker.poller.poll(static_cast<std::size_t>(std::popcount(node.rows)));
   small_subtree.add_up(node.rows, cell);
+  if (worker.finder.scorer().stats().weight(cell.data()) < 2 * fit.plan.min_weight) return;
   const double node_score = worker.finder.scorer().score_of_node(cell.data());
   if (worker.choice.is_needed()) {
     const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
@@ -92,7 +93,8 @@ bool grow_small_subtree(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
   worker.poller.poll(root.n_rows() * fit.params.features.size());
   SmallSubtree<S>& small_subtree = worker.small_subtree;
   if (!small_subtree.start(fit.data, fit.plan.records, fit.params.features, worker.subtree, fit.rows_of(root),
-                           root.begin, worker.finder.scorer())) {
+                           root.begin, worker.finder.scorer(), fit.params.min_samples_leaf,
+                           fit.plan.min_weight)) {
     return false;
   }
   worker.small_nodes.push_back({root.id, root.depth, root.path, small_subtree.all_rows()});

@@ -80,8 +80,10 @@ class SmallSubtree {
   using Element = typename S::Element;
 
   // The node at [begin, begin + entries.size()) of the grower's list; false if a value is missing there.
+  // A branch has at least so many rows, and this weight.
   bool start(const Dataset& data, const RowRecords* records, std::span<const FeatureId> features,
-             const Subtree& subtree, std::span<const Entry> entries, std::size_t begin, S& scorer) {
+             const Subtree& subtree, std::span<const Entry> entries, std::size_t begin, S& scorer,
+             std::int64_t min_rows, std::int64_t min_weight) {
     for (const FeatureId feature : features) {
       const Column& column = data.column(feature);
       if (column.has_missing && some_missing(column, entries)) return false;
@@ -91,6 +93,8 @@ class SmallSubtree {
     subtree_ = &subtree;
     begin_ = begin;
     n_rows_ = entries.size();
+    min_rows_ = min_rows;
+    min_weight_ = min_weight;
     scorer_ = &scorer;
     std::copy(entries.begin(), entries.end(), entries_.begin());
     scorer.stats().load({entries_.data(), n_rows_});
@@ -129,12 +133,15 @@ class SmallSubtree {
     int place = lowest_bit(places);
     if ((order.starts & after(place) & up_to(highest_bit(places))) == 0) return false;
     Walk walk = scorer_->start(cell, kMostRows);
+    const auto admits = limits_of(rows, cell);
+    std::int64_t n_left = 0;
     for (Bits bits = without_lowest(places); bits != 0; bits = without_lowest(bits)) {
       walk.move(steps_[order.row_at[place]]);
       const Bits passed = after(place);
       place = lowest_bit(bits);
       first_right_[walk.n_candidates()] = static_cast<std::uint8_t>(place);
-      walk.add_candidate((order.starts & passed & up_to(place)) != 0);
+      ++n_left;
+      walk.add_candidate((order.starts & passed & up_to(place)) != 0 && admits(walk, n_left));
     }
     const BestCandidate candidate = scorer_->best_candidate(walk, best.score());
     if (!candidate.found || (best.found() && !(candidate.score > best.score()))) return true;
@@ -166,7 +173,7 @@ class SmallSubtree {
       left |= static_cast<Bits>(values[row] <= threshold) << row;
     }
     for (Bits bits = left; bits != 0; bits = without_lowest(bits)) walk.move(steps_[lowest_bit(bits)]);
-    walk.add_candidate(true);
+    walk.add_candidate(limits_of(rows, cell)(walk, std::popcount(left)));
     const BestCandidate candidate = scorer_->best_candidate(walk, -kInfinity);
     if (candidate.found)
       best.offer(candidate.score, {.feature = feature, .left = left, .threshold = threshold});
@@ -203,6 +210,18 @@ class SmallSubtree {
     Bits starts;                                   // places whose value differs from the one before
     std::array<double, kMostRows> values;          // by row, for random tests
   };
+
+  // Whether the limits admit a test of these rows, by the walk at it and the number of rows on its left.
+  auto limits_of(Bits rows, const Element* cell) const {
+    const auto n_rows = static_cast<std::int64_t>(std::popcount(rows));
+    const std::int64_t weight = min_weight_ > 0 ? scorer_->stats().weight(cell) : 0;
+    return [this, n_rows, weight](const Walk& walk, std::int64_t n_left) {
+      if (std::min(n_left, n_rows - n_left) < min_rows_) return false;
+      if (min_weight_ == 0) return true;
+      const std::int64_t left = walk.left_weight();
+      return std::min(left, weight - left) >= min_weight_;
+    };
+  }
 
   static bool some_missing(const Column& column, std::span<const Entry> entries) {
     return std::ranges::any_of(
@@ -297,6 +316,8 @@ class SmallSubtree {
   S* scorer_ = nullptr;
   std::size_t begin_ = 0;
   std::size_t n_rows_ = 0;
+  std::int64_t min_rows_ = 1;
+  std::int64_t min_weight_ = 0;
   std::uint64_t number_ = 0;  // of small subtrees so far
   std::array<Entry, kMostRows> entries_;
   std::array<std::uint32_t, kMostRows> payloads_;

@@ -217,12 +217,7 @@ class RankGrower {
       repeats[rank / 64] |= static_cast<Bits>(code_at[rank] == code_at[rank - 1]) << (rank % 64);
   }
 
-  bool is_open(const CountedNode& node, std::int32_t depth) const {
-    const bool pure = node.ones == 0 || node.ones == node.rows;
-    const bool ends = node.samples < growth_.rules.min_samples_split ||
-                      (growth_.rules.max_depth > 0 && depth >= growth_.rules.max_depth);
-    return !pure & !ends;
-  }
+  bool is_open(const CountedNode& node, std::int32_t depth) const { return growth_.rules.opens(node, depth); }
 
   // ---- cuts of an ordered list
 
@@ -232,8 +227,11 @@ class RankGrower {
   // What a cut gains is 2 D^2 / (rows * left * right), D = ones on the left * rows - rows on the left * ones.
   // D and left * right are exact, the rest is off by less than 2^-13 of itself. Exact scores tie within 2^-44
   // of themselves, which in units of D^2 / (left * right) is less than rows^2 2^-43.
-  bool offer_cuts(std::int32_t column, std::size_t n, const Bits* cuts, const CountedNode& node, Bits places,
+  bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const CountedNode& node, Bits places,
                   BestCut& best) {
+    if (growth_.rules.min_samples_leaf > 1 && !leave_out_ends(cuts, n)) return false;
+    const auto min_weight = static_cast<std::uint32_t>(growth_.rules.min_weight);
+    const __m512i least = _mm512_set1_epi32(static_cast<int>(min_weight));
     const __m512i by_node =
         _mm512_set1_epi32(static_cast<int>(node.rows << 16 | (0x10000 - node.ones) % 0x10000));
     const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
@@ -259,19 +257,35 @@ class RankGrower {
       const __m512 difference = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, by_node));
       const __m512 product = _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
       const __m512 rough = _mm512_mul_ps(_mm512_mul_ps(difference, difference), _mm512_rcp14_ps(product));
-      const auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
+      auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
+      any |= wanted;
+      if (min_weight > 0)
+        wanted &= _mm512_cmpge_epi32_mask(left_rows, least) & _mm512_cmpge_epi32_mask(right_rows, least);
       const __m512 admitted = _mm512_mask_mov_ps(_mm512_set1_ps(-1.0f), wanted, rough);
       largest = _mm512_max_ps(largest, admitted);
-      any |= wanted;
       _mm512_store_ps(rough_ + i, admitted);
       _mm512_store_si512(left_ + i, left);
     }
-    if (any == 0) return false;
+    if (any == 0) return growth_.rules.min_samples_leaf > 1;
     const float here = _mm512_reduce_max_ps(largest);
+    if (here < 0) return true;  // the limits admit none
     best.rough = std::max(best.rough, here);
     const float square = static_cast<float>(node.rows) * static_cast<float>(node.rows);
     const float floor = best.rough * (1 - 0x1p-11f) - square * 0x1p-42f;
     if (here >= floor) offer_hopeful(column, n, floor, node, places, best);
+    return true;
+  }
+
+  // Takes away the cuts that leave too few rows on a side; false if there was none before that.
+  bool leave_out_ends(Bits* cuts, std::size_t n) const {
+    const std::size_t n_words = (n + 63) / 64;
+    if (std::all_of(cuts, cuts + n_words, [](Bits word) { return word == 0; })) return false;
+    const auto least = static_cast<std::size_t>(growth_.rules.min_samples_leaf);
+    for (std::size_t w = 0; w < n_words; ++w) {
+      const std::size_t begin = 64 * w;
+      if (begin < least) cuts[w] &= ~first_bits(least - begin);
+      if (begin + 64 > n - least) cuts[w] &= begin > n - least ? 0 : first_bits(n - least + 1 - begin);
+    }
     return true;
   }
 
@@ -482,7 +496,8 @@ class RankGrower {
 
   void grow_small_node(const SmallNode node, std::size_t& n_small_nodes) {
     const CountedNode& counted = growth_.nodes[node.node];
-    const BestCut best = counted.samples == 2 ? find_cut_of_two(node, counted) : find_cut(node, counted);
+    const bool any_will_do = counted.samples == 2 && growth_.rules.min_weight == 0;
+    const BestCut best = any_will_do ? find_cut_of_two(node, counted) : find_cut(node, counted);
     const std::int32_t first = split(node.node, best);
     if (first < 0) return;
     const Bits left = carry_out(node, best);
@@ -505,7 +520,7 @@ class RankGrower {
             _mm512_maskz_permutexvar_epi8(first_bits(small_rows_), _mm512_load_si512(order.row_at), counts);
         const Bits places = _mm512_test_epi8_mask(bytes, bytes);
         const Bits repeated = Repetition{}.in(places, order.repeats);
-        const Bits cuts = _pext_u64(~repeated, places) & ~Bits{1};
+        Bits cuts = _pext_u64(~repeated, places) & ~Bits{1};
         _mm512_storeu_si512(counts_, _mm512_maskz_compress_epi8(places, bytes));
         informative |=
             offer_cuts(static_cast<std::int32_t>(drawn[i]), counted.samples, &cuts, counted, places, best);

@@ -66,7 +66,11 @@ struct LaneNode {
 
 class BlockGrower {
  public:
-  explicit BlockGrower(BlockGrowth& growth) : growth_(growth), draws_(growth), n_nodes_(growth.n_nodes) {}
+  explicit BlockGrower(BlockGrowth& growth)
+      : growth_(growth),
+        draws_(growth),
+        n_nodes_(growth.n_nodes),
+        least_rows_(std::max(growth.rules.min_samples_leaf, growth.rules.min_weight)) {}
 
   void grow() {
     std::size_t n_waiting = 0;
@@ -87,25 +91,21 @@ class BlockGrower {
   using Waiting = BlockGrowth::Waiting;
   static constexpr std::size_t kMostWaiting = 128;  // twice a number has 32 bits, and a few
 
-  bool is_open(const CountedNode& node, std::int32_t depth) const {
-    const bool pure = node.ones == 0 || node.ones == node.rows;
-    const bool ends = node.rows < growth_.rules.min_samples_split ||
-                      (growth_.rules.max_depth > 0 && depth >= growth_.rules.max_depth);
-    return !pure & !ends;
-  }
+  bool is_open(const CountedNode& node, std::int32_t depth) const { return growth_.rules.opens(node, depth); }
 
   // ---- tests
 
   // Offers tests of four columns, by what goes left. Which one wins is a matter of chance, so nothing
   // branches on it. (A column that is there twice does not win a second time.)
   template <class Score>
-  static void offer(const Score& score, const CountedNode& node, const std::uint32_t* drawn,
-                    const FourTests& tests, const FourCounts& left, const Lanes* left_lanes, BestTest& best) {
+  void offer(const Score& score, const CountedNode& node, const std::uint32_t* drawn, const FourTests& tests,
+             const FourCounts& left, const Lanes* left_lanes, BestTest& best) const {
     double here[kFour];
     for (std::size_t c = 0; c < kFour; ++c) {
       const double both =
           score(left.rows[c], left.ones[c]) + score(node.rows - left.rows[c], node.ones - left.ones[c]);
-      here[c] = (tests.informative >> c & 1) != 0 ? both : -1.0;
+      const std::uint32_t smaller = std::min(left.rows[c], node.rows - left.rows[c]);
+      here[c] = (tests.informative >> c & 1) != 0 && smaller >= least_rows_ ? both : -1.0;
     }
     std::size_t winner = kFour;
     for (std::size_t c = 0; c < kFour; ++c) {
@@ -348,8 +348,8 @@ class BlockGrower {
     for (std::size_t i = 0; i < n_nodes; ++i) {
       const LaneNode node = nodes[i];
       const CountedNode& counted = growth_.nodes[node.node];
-      const BestTest best = counted.rows == 2 ? find_test_of_two(node, listed, score)
-                                              : find_test_of_lanes(node, in_lanes, score);
+      const BestTest best = counted.rows == 2 && least_rows_ <= 1 ? find_test_of_two(node, listed, score)
+                                                                  : find_test_of_lanes(node, in_lanes, score);
       const std::int32_t first = split(node.node, score(counted.rows, counted.ones), best);
       if (first < 0) continue;
       const Lanes rows[2] = {best.left_lanes, node.rows ^ best.left_lanes};
@@ -364,6 +364,7 @@ class BlockGrower {
   BlockGrowth& growth_;
   NodeDraws draws_;
   std::size_t n_nodes_;
+  std::int64_t least_rows_;  // of a branch; every row weighs the same
   Waiting waiting_[kMostWaiting];
 };
 
