@@ -53,6 +53,7 @@ LAYERS = (
 METHODS = (
     ("explained", "recorded"),
     ("importances",),
+    ("counterfactuals",),
     ("looking",),
     ("base",),
     ("answers", "growth", "row_scores", "validation"),

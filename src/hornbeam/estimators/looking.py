@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.table import Table
-from hornbeam.estimators.importances import HasImportances
+from hornbeam.estimators.counterfactuals import HasCounterfactuals
 from hornbeam.inside.ensembles import EnsembleExplanation, Told, explain_answer
 from hornbeam.inside.explain import read_row
 from hornbeam.inside.frame import tree_frame
@@ -26,7 +26,7 @@ __all__ = ["LookInside"]
 FloatArray = npt.NDArray[np.float64]
 
 
-class LookInside(HasImportances):
+class LookInside(HasCounterfactuals):
     """Base of the estimators made of our trees: what can be asked about them besides predictions."""
 
     # --- Trees -------------------------------------------------------------------------------------------

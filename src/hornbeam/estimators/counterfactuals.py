@@ -1,0 +1,347 @@
+"""The nearest change that changes the answer: a question to every model whose trees grew on one table."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import inf
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from hornbeam.data.table import Table
+from hornbeam.data.wording import shown
+from hornbeam.estimators.importances import HasImportances
+from hornbeam.inside.boxes import Found, LeafBoxes, leaf_boxes, nearest
+from hornbeam.inside.counterfactual import (
+    Counterfactual,
+    Direction,
+    Margins,
+    Terrain,
+    read_range,
+    terrain_of,
+    told,
+    wanted_words,
+)
+from hornbeam.inside.effects import Asking
+from hornbeam.inside.explain import GivenRow, read_row
+from hornbeam.inside.shapley import ScoreSum
+from hornbeam.model import Ensemble, refuse_missing
+
+__all__ = ["HasCounterfactuals"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# Sums of leaves are exact up to this share of the size of their parts.
+_ROUNDING = 1e-9
+
+# So many rows of X that have the wanted answer are drawn closer to the row, to begin with.
+_N_BEGINNINGS = 20
+
+
+class HasCounterfactuals(HasImportances):
+    """Base of the estimators that can say what would have to be different for another answer."""
+
+    def _trees_to_explain(self) -> Ensemble:
+        raise NotImplementedError
+
+    def _exact_score(self, table: Table) -> FloatArray:
+        raise NotImplementedError
+
+    def _answer_of(self, score: FloatArray) -> tuple[Any, dict[Any, float] | None]:
+        raise NotImplementedError
+
+    def _answer_labels(self) -> tuple[npt.NDArray[Any], ...]:
+        raise NotImplementedError
+
+    def counterfactual(
+        self,
+        row: Any,
+        X: Any,
+        *,
+        wanted: Any = None,
+        columns: Iterable[Any] | None = None,
+        fixed: Iterable[Any] = (),
+        directions: Mapping[Any, Direction] | None = None,
+        max_boxes: int = 5_000,
+    ) -> Counterfactual:
+        """Find the smallest change of a row that changes the answer.
+
+        `row` is a table of one row, a dict or Series by column name, or a sequence. `wanted` is the class to
+        come to, any other by default, or for numbers a range: (low, high), with None for no bound.
+        `columns` may change (all by default), those in `fixed` may not; `directions={"income": "up"}` lets a
+        number go one way only. Numbers that are whole in X stay whole.
+
+        The distance is the sum of the changes: of a number in units of the column's spread, the mean distance
+        of the rows X from their median; of a category, or of a missing value that gets one, 1. The search is
+        exact: it opens boxes of leaves, the nearest first, and ends when none nearer can give the answer.
+        After `max_boxes` it ends with the nearest change it knows, and `bound` says how much nearer another
+        might be.
+        """
+        check_is_fitted(self)
+        whole, model, name = self._score_sum(), self._trees_to_explain(), type(self).__name__
+        if len(whole.shape) > 1 or (whole.shape and not self._answer_labels()):
+            raise ValueError("counterfactual takes one output.")
+        given = read_row(row, model.schema, unseen=model.unseen, estimator_name=name)
+        if not model.missing_allowed:
+            refuse_missing(given.table, name)
+        _refuse_stand_ins(model, given.table)
+        others = model.read(X, estimator_name=name)
+        free, ways = self._free_columns(columns, fixed, directions)
+        tested = sorted(model.features_tested)
+        terrain = terrain_of(
+            given.table,
+            others,
+            thresholds=lambda feature: np.concatenate(
+                [tree.threshold[tree.feature == feature] for tree in model.trees]
+            ),
+            tested=tested,
+            free=[feature for feature in tested if feature in free],
+            directions=ways,
+        )
+        search = _Search(self, whole, given, terrain, others=others, most_boxes=max_boxes)
+        found = search.find(wanted)
+        is_limited = columns is not None or len(free) < self.n_features_in_
+        names = [self._column_names()[feature] for feature in sorted(free)] if is_limited else []
+        return search.tell(found, wanted, names)
+
+    def _free_columns(
+        self, columns: Iterable[Any] | None, fixed: Iterable[Any], directions: Mapping[Any, Direction] | None
+    ) -> tuple[set[int], dict[int, Direction]]:
+        given = range(self.n_features_in_) if columns is None else columns
+        free = {self._place_of_column(column) for column in given}
+        free -= {self._place_of_column(column) for column in fixed}
+        ways = {}
+        for column, way in (directions or {}).items():
+            if way not in get_args(Direction):
+                raise ValueError(f"directions[{shown(column)}] must be 'up' or 'down'; got {shown(way)}.")
+            ways[self._place_of_column(column)] = way
+        if not free:
+            raise ValueError("No column may change: every one of columns is in fixed.")
+        return free, ways
+
+
+def _refuse_stand_ins(model: Ensemble, row: Table) -> None:
+    missing = row.first_missing()
+    if missing is None or not any(len(tree.surrogate_begin) or tree.gaps != "branch" for tree in model.trees):
+        return
+    raise ValueError(
+        f"Column {shown(missing[0])} of the row is missing. Where other columns stand in for missing values, "
+        "or rows are divided, counterfactual needs a row without any: fill it in."
+    )
+
+
+class _Search:
+    """The search for one row: what is wanted as margins, a point to begin with, the best of all classes."""
+
+    def __init__(
+        self,
+        estimator: HasCounterfactuals,
+        whole: ScoreSum,
+        given: GivenRow,
+        terrain: Terrain,
+        *,
+        others: Table,
+        most_boxes: int,
+    ) -> None:
+        self.estimator, self.whole, self.model = estimator, whole, whole.sums[0].model
+        self.given, self.terrain, self.others, self.most_boxes = given, terrain, others, most_boxes
+        self.before, _ = self._answer(())
+        self.asking = Asking(whole, given.table, most_rows=1, estimator_name="", n_threads=1)
+
+    # --- What is wanted ----------------------------------------------------------------------------------
+
+    def find(self, wanted: Any) -> Found:
+        """Find the nearest point with a wanted answer, of any class if none is wanted."""
+        labels = self.estimator._answer_labels()
+        if not labels:
+            low, high = read_range(wanted)
+            margins = self._margins_of_range(low, high)
+            return self._nearest(margins, lambda said: low <= said <= high, None)
+        classes = labels[0].tolist()
+        if wanted is not None and wanted not in classes:
+            raise ValueError(f"wanted must be one of the classes {shown(classes)}; got {shown(wanted)}.")
+        if wanted is not None and wanted == self.before:
+            raise ValueError(f"The model answers {shown(wanted)} already.")
+        best: Found | None = None
+        bounds = []
+        for label in [wanted] if wanted is not None else [one for one in classes if one != self.before]:
+            margins = self._margins_of_class(classes, label)
+            best = self._nearest(margins, lambda said, label=label: said == label, best)
+            bounds.append(best.bound)
+        assert best is not None, "there is more than one class"
+        return replace(best, bound=min(bounds))
+
+    def _margins_of_class(self, classes: list[Any], label: Any) -> Margins:
+        place = classes.index(label)
+        if not self.whole.shape:  # one score, which speaks for the second class
+            return Margins(np.array([[1.0 if place else -1.0]]), np.zeros(1))
+        others = [k for k in range(len(classes)) if k != place]
+        of_scores = np.zeros((len(classes), len(others)))
+        of_scores[place] = 1
+        of_scores[others, range(len(others))] = -1
+        return Margins(of_scores, np.zeros(len(others)))
+
+    def _margins_of_range(self, low: float, high: float) -> Margins:
+        """Turn a range of answers into one of scores, of which they are a growing function."""
+        parts = [(1.0, self._score_for(low))] if low > -inf else []
+        parts += [(-1.0, -self._score_for(high))] if high < inf else []
+        return Margins(np.array([[sign for sign, _ in parts]]), np.array([least for _, least in parts]))
+
+    def _score_for(self, answer: float) -> float:
+        answers = self.whole.answers
+        if answers is None:
+            return answer
+        low, high = -1e3, 1e3
+        for _ in range(200):
+            middle = (low + high) / 2
+            with np.errstate(over="ignore"):
+                is_low = float(answers(np.array([[middle]]))[0, 0]) < answer
+            low, high = (middle, high) if is_low else (low, middle)
+        return high
+
+    # --- The search --------------------------------------------------------------------------------------
+
+    def _nearest(self, margins: Margins, is_wanted: Any, known: Found | None) -> Found:
+        boxes = leaf_boxes(
+            self.model,
+            lambda number, values: self._worth(number, values) @ margins.of_scores,
+            self.terrain.steps,
+            self.terrain.choices,
+        )
+        needed = margins.needed - self.whole.start @ margins.of_scores
+        room = _ROUNDING * (np.abs(needed) + _size(boxes))
+        begin = self._begin(Margins(margins.of_scores, margins.needed + room))
+        if known is not None and known.cost <= begin.cost:
+            begin = known
+        return nearest(
+            boxes,
+            self.terrain.steps,
+            self.terrain.choices,
+            needed=needed - room,
+            is_enough=lambda cells: bool(is_wanted(self._answer(cells)[0])),
+            known=begin,
+            most_boxes=self.most_boxes,
+        )
+
+    def _worth(self, number: int, values: FloatArray) -> FloatArray:
+        """Return what leaves of a tree add to the scores: leaves x scores."""
+        (one,) = self.whole.sums
+        if one.votes:
+            values = np.eye(values.shape[1])[values.argmax(axis=1)]
+        if self.model.adds_to is not None:
+            placed = np.zeros((len(values), len(self.whole.start)))
+            placed[:, self.model.adds_to[number]] = values[:, 0]
+            values = placed
+        values = values * one.weights[number]
+        return values if one.onto is None else values @ one.onto
+
+    def _begin(self, margins: Margins) -> Found:
+        """Draw rows of X that say enough as close to the row as they go, column by column."""
+        steps, choices = self.terrain.steps, self.terrain.choices
+        parts = self.terrain.parts
+        points = np.empty((self.others.n_rows, len(parts)), dtype=np.int64)
+        for place, part in enumerate(parts):
+            column = self.others.columns[part.feature]
+            values: Any = column.values.to_dense() if hasattr(column.values, "to_dense") else column.values
+            own = 0
+            if place < len(steps):
+                own = steps[place].own
+                cells = np.searchsorted(steps[place].ends, values)
+                cells = np.where(np.isnan(values.astype(np.float64)) | (values == -1), own, cells)
+            else:
+                codes = choices[place - len(steps)].codes
+                cells = (values.astype(np.float64)[:, np.newaxis] == codes).argmax(axis=1)
+            cells = np.minimum(cells, len(part.cost) - 1)
+            points[:, place] = np.where(np.isfinite(part.cost[cells]), cells, own)
+        points = np.unique(points, axis=0)
+        points = points[self._say_enough(points, margins)]
+        order = np.argsort(self._costs(points), kind="stable")[:_N_BEGINNINGS]
+        best = Found(None, inf, inf, 0)
+        for point in points[order]:
+            closer = self._drawn_closer(point, margins)
+            cost = float(self._costs(closer[np.newaxis])[0])
+            if cost < best.cost:
+                best = Found(tuple(closer.tolist()), cost, cost, 0)
+        return best
+
+    def _drawn_closer(self, point: npt.NDArray[np.int64], margins: Margins) -> npt.NDArray[np.int64]:
+        parts = self.terrain.parts
+        while True:
+            before = float(self._costs(point[np.newaxis])[0])
+            costs = [part.cost[cell] for part, cell in zip(parts, point, strict=True)]
+            for place in np.argsort(-np.array(costs), kind="stable").tolist():
+                cost = parts[place].cost
+                cheaper = np.flatnonzero(cost < cost[point[place]])
+                if not len(cheaper):
+                    continue
+                tried = np.repeat(point[np.newaxis], len(cheaper), axis=0)
+                tried[:, place] = cheaper
+                tried = tried[self._say_enough(tried, margins)]
+                if len(tried):
+                    point = tried[np.argmin(self._costs(tried))]
+            if float(self._costs(point[np.newaxis])[0]) >= before:
+                return point
+
+    def _costs(self, points: npt.NDArray[np.int64]) -> FloatArray:
+        parts = self.terrain.parts
+        total = np.zeros(len(points))
+        for place, part in enumerate(parts):
+            total += part.cost[points[:, place]]
+        return total
+
+    def _say_enough(self, points: npt.NDArray[np.int64], margins: Margins) -> npt.NDArray[np.bool_]:
+        if not len(points):
+            return np.zeros(0, dtype=np.bool_)
+        parts = self.terrain.parts
+        changes = {
+            part.feature: self.terrain.values[part.feature][points[:, place]]
+            for place, part in enumerate(parts)
+        }
+        scores = self.asking.scores(np.zeros(len(points), dtype=np.int64), changes)
+        enough: npt.NDArray[np.bool_] = np.all(scores @ margins.of_scores >= margins.needed, axis=1)
+        return enough
+
+    # --- Answers -----------------------------------------------------------------------------------------
+
+    def _changed_table(self, cells: tuple[int, ...]) -> Table:
+        table = self.given.table
+        columns = list(table.columns)
+        for feature, code in (self.terrain.changed(cells) if cells else {}).items():
+            kind = np.float64 if columns[feature].kind == "numeric" else np.int32
+            columns[feature] = replace(columns[feature], values=np.array([code], dtype=kind))
+        return Table(1, tuple(columns), table.feature_names)
+
+    def _answer(self, cells: tuple[int, ...]) -> tuple[Any, dict[Any, float] | None]:
+        return self.estimator._answer_of(self.estimator._exact_score(self._changed_table(cells)))
+
+    def tell(self, found: Found, wanted: Any, columns: list[str]) -> Counterfactual:
+        """Turn cells into values, and the result into words."""
+        aim = wanted_words(tuple(wanted) if isinstance(wanted, list) else wanted)
+        if found.cells is None:
+            return told(
+                found, None, before=self.before, prediction=self.before, shares=None, row=None,
+                wanted=aim, columns=columns,
+            )  # fmt: skip
+        names = self.estimator._column_names()
+        row = dict(zip(names, self.given.values, strict=True))
+        changes: dict[str, tuple[Any, Any]] = {}
+        for feature, code in self.terrain.changed(found.cells).items():
+            categories = self.given.table.columns[feature].categories
+            new = code if categories is None else categories[int(code)]
+            if isinstance(new, float) and isinstance(row[names[feature]], int | np.integer):
+                new = int(new) if new == int(new) else new
+            changes[names[feature]] = (row[names[feature]], new)
+        prediction, shares = self._answer(found.cells)
+        changed = {**row, **{name: new for name, (_, new) in changes.items()}}
+        return told(
+            found, changes, before=self.before, prediction=prediction, shares=shares, row=changed,
+            wanted=aim, columns=columns,
+        )  # fmt: skip
+
+
+def _size(boxes: LeafBoxes) -> FloatArray:
+    """Return the sum over trees of the largest parts, by margin."""
+    begins = np.flatnonzero(np.r_[True, boxes.tree[1:] != boxes.tree[:-1]])
+    size: FloatArray = np.maximum.reduceat(np.abs(boxes.worth), begins, axis=0).sum(axis=0)
+    return size
