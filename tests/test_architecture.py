@@ -45,6 +45,7 @@ LAYERS = (
     ("exports", "selection"),
     ("imports",),
     ("report", "serving"),
+    ("story",),
     ("__init__",),
     ("cli",),
     ("__main__",),

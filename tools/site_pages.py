@@ -1,4 +1,4 @@
-"""Pages of the documentation that are made while it is built: the parameter reference, and the pictures.
+"""Pages of the documentation that are made while it is built: the parameter reference, pictures, stories.
 
 A hook of mkdocs (see mkdocs.yml). The reference comes from the declarations, and the pictures from the
 examples of docs/pictures.md, so neither can be out of date.
@@ -21,6 +21,8 @@ def on_files(files: Any, config: Any) -> Any:
     files.append(File.generated(config, "reference.md", content=reference()))
     for name, picture in pictures():
         files.append(File.generated(config, f"pictures/{name}.svg", content=picture))
+    for name, page in stories():
+        files.append(File.generated(config, f"stories/{name}.html", content=page))
     return files
 
 
@@ -117,3 +119,38 @@ def _side_by_side(parts: list[bytes]) -> bytes:
         width, tallest = width + w, max(tallest, h)
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tallest}" width="{width}pt">'
     return "\n".join([opening, *inner, "</svg>"]).encode()
+
+
+# --- The stories -----------------------------------------------------------------------------------------
+
+
+def stories() -> Iterator[tuple[str, str]]:
+    """Write the stories that docs/story.md links to: one for each kind of model, of small public tables."""
+    import pandas as pd  # noqa: PLC0415
+    from sklearn.datasets import load_diabetes, load_iris, make_moons  # noqa: PLC0415
+
+    import hornbeam as hb  # noqa: PLC0415
+
+    iris, diabetes = load_iris(as_frame=True), load_diabetes(as_frame=True)
+    species = pd.Series(iris.target_names[iris.target], name="species")
+    progress = diabetes.target.rename("progress")
+    points, side = make_moons(150, noise=0.3, random_state=0)
+    moons = pd.DataFrame(points, columns=["east", "north"])
+    moon = pd.Series(["upper" if one else "lower" for one in side], name="moon")
+    members = [("knn", hb.KNeighborsClassifier(9)), ("tree", hb.DecisionTreeClassifier(max_depth=3))]
+    yield "tree", _story(hb.DecisionTreeClassifier(random_state=0), iris.data, species)
+    yield "forest", _story(hb.RandomForestClassifier(30, random_state=0), moons, moon)
+    yield "adaboost", _story(hb.AdaBoostClassifier(n_estimators=20), moons, moon)
+    yield "boosting", _story(hb.GradientBoostingRegressor(40), diabetes.data, progress)
+    yield "neighbours", _story(hb.KNeighborsClassifier(15), moons, moon)
+    yield "stack", _story(hb.StackingClassifier([members], random_state=0), moons, moon)
+
+
+def _story(model: Any, X: Any, y: Any) -> str:
+    import tempfile  # noqa: PLC0415
+
+    import hornbeam as hb  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = hb.story(model.fit(X, y), X, y, Path(folder) / "story.html")
+        return Path(place).read_text(encoding="utf-8")

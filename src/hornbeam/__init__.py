@@ -29,6 +29,7 @@ from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.estimators.tree.density import DensityTree
 from hornbeam.report import report
+from hornbeam.story import story
 
 if TYPE_CHECKING:
     from hornbeam import plot
@@ -77,6 +78,7 @@ __all__ = [
     "plot",
     "report",
     "save",
+    "story",
     "tune",
 ]
 

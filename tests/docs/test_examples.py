@@ -56,6 +56,13 @@ def test_every_picture_is_drawn():
         assert set(re.findall(r"\(pictures/(\w+)\.svg\)", (DOCS / name).read_text("utf-8"))) <= set(drawn)
 
 
+def test_every_story_is_written():
+    page = (DOCS / "story.md").read_text(encoding="utf-8")
+    written = dict(site_pages().stories())
+    assert sorted(written) == sorted(re.findall(r"\(stories/(\w+)\.html\)", page))
+    assert all(text.startswith("<!doctype html>") for text in written.values())
+
+
 @pytest.mark.parametrize("method", ["trees", "forests", "adaboost", "boosting", "stacking", "neighbours"])
 def test_the_page_of_a_method_has_its_parts(method):
     page = (DOCS / f"{method}.md").read_text(encoding="utf-8")

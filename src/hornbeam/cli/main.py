@@ -16,7 +16,20 @@ import typer
 from typer.core import TyperGroup
 
 import hornbeam as hb
-from hornbeam.cli import compare, demo, evaluate, explain, export, fit, predict, report, serve, show, tune
+from hornbeam.cli import (
+    compare,
+    demo,
+    evaluate,
+    explain,
+    export,
+    fit,
+    predict,
+    report,
+    serve,
+    show,
+    story,
+    tune,
+)
 from hornbeam.cli.help import Verb
 from hornbeam.cli.mistakes import Mistake, forget_notes, one_line
 from hornbeam.declare.hints import NAMES_ELSEWHERE
@@ -60,6 +73,7 @@ app.command("tune", cls=Verb)(tune.tune)
 app.command("show", cls=Verb)(show.show)
 app.command("explain", cls=Verb)(explain.explain)
 app.command("report", cls=Verb)(report.report)
+app.command("story", cls=Verb)(story.story)
 app.command("export", cls=Verb)(export.export)
 app.command("serve", cls=Verb)(serve.serve)
 

@@ -18,7 +18,7 @@ from hornbeam.report.facts import Facts
 from hornbeam.report.scores import Score
 from hornbeam.report.viewer import json_block, readings_shown, viewer_data
 
-__all__ = ["page_of"]
+__all__ = ["page_of", "policy_of"]
 
 MOST_COLUMNS_LISTED = 60
 MOST_CLASSES_CONFUSED = 12
@@ -35,7 +35,7 @@ def page_of(facts: Facts, *, title: str | None = None) -> str:
         type_name=type(facts.model).__name__,
         title=title or f"Predicting {named(facts.target_name)}",
         version=_core.version,
-        policy=_policy(style, script),
+        policy=policy_of(style, script),
         style=Markup(style),
         script=Markup(script),
         facts=facts,
@@ -69,7 +69,7 @@ def _template() -> Any:
     return environment.from_string(_asset("page.html"))
 
 
-def _policy(style: str, script: str) -> str:
+def policy_of(style: str, script: str) -> str:
     """Allow this style and this script, known by their hashes, and nothing else."""
     return (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "

@@ -19,7 +19,7 @@ from hornbeam.inside.nodes import TreeReading, readings_of
 from hornbeam.inside.words import brief_number, named, printable
 from hornbeam.report.facts import Facts
 
-__all__ = ["json_block", "readings_shown", "viewer_data"]
+__all__ = ["brief_test", "json_block", "readings_shown", "test_of", "viewer_data", "way_of"]
 
 MOST_NODES = 20_000
 MOST_MEMBERS = 200
@@ -132,8 +132,8 @@ def _tree(reading: TreeReading, nodes: list[int]) -> dict[str, Any]:
             if each and not shown
         ],
         "feature": [reading.feature(node) for node in nodes],
-        "test": [_test(reading, node) if reading.branches(node) else "" for node in nodes],
-        "brief": [_brief_test(reading, node) if reading.branches(node) else "" for node in nodes],
+        "test": [test_of(reading, node) if reading.branches(node) else "" for node in nodes],
+        "brief": [brief_test(reading, node) if reading.branches(node) else "" for node in nodes],
         "way": [""] * len(nodes),
         "reached": [""] * len(nodes),
         "rows": [reading.row_words(node) for node in nodes],
@@ -148,12 +148,12 @@ def _tree(reading: TreeReading, nodes: list[int]) -> dict[str, Any]:
     for node, position in places.items():
         if is_open[position]:
             for branch, child in enumerate(children[position]):
-                facts["way"][places[child]] = _way(reading, node, branch)
+                facts["way"][places[child]] = way_of(reading, node, branch)
                 facts["reached"][places[child]] = _with_brief_number(reading, node, branch)
     return facts
 
 
-def _test(reading: TreeReading, node: int) -> str:
+def test_of(reading: TreeReading, node: int) -> str:
     """Write a test as a question that yes and no answer; where it has other answers, only what it asks."""
     if _has_named_ways(reading, node):
         return reading.name_words[reading.feature(node)]
@@ -165,9 +165,9 @@ def _has_named_ways(reading: TreeReading, node: int) -> bool:
     return len(reading.branches(node)) > 2 or " not in {" in reading.branch_words(node, 0)
 
 
-def _brief_test(reading: TreeReading, node: int) -> str:
+def brief_test(reading: TreeReading, node: int) -> str:
     """Write a test for a small box: a long list of categories becomes a count."""
-    whole = _test(reading, node)
+    whole = test_of(reading, node)
     groups = reading.categories_by_branch(node)
     if groups is None or len(groups[0]) < 3 or " in {" not in whole:
         return whole
@@ -189,7 +189,7 @@ def _with_brief_number(reading: TreeReading, node: int, branch: int) -> str:
     return words  # "is known", "is missing"
 
 
-def _way(reading: TreeReading, node: int, branch: int) -> str:
+def way_of(reading: TreeReading, node: int, branch: int) -> str:
     """Name a branch: yes or no, or what takes it where the test does not ask for these."""
     if not _has_named_ways(reading, node):
         return ("yes", "no")[branch]
