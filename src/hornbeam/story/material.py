@@ -15,10 +15,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.content import MISSING
+from hornbeam.data.rows import Rows
 from hornbeam.data.table import Column, SparseColumn, Table, read_table
 from hornbeam.data.wording import shown as in_words
 from hornbeam.inside.words import named, printable
-from hornbeam.report.rows import Rows
 
 __all__ = ["Axis", "Material", "collect", "rounded"]
 
