@@ -35,13 +35,14 @@ ROOMS["bindings"] = set(ROOMS) - {"simd"}  # the loops are found through the roo
 
 # The parts of the package from the ground up; a part may import what stands on an earlier line, nothing else.
 LAYERS = (
-    ("_core", "_optional", "errors", "memory", "sklearn_bases", "sums", "warnings"),
+    ("_core", "_optional", "crowds", "errors", "impurity", "memory", "sklearn_bases", "sums", "warnings"),
     ("data", "datasets", "declare", "threads"),
     ("model", "neighborhood", "params"),
     ("recipes",),
+    ("line_search", "training_sets"),
     ("bootstrap", "inside"),
     ("baseline", "estimators"),
-    ("distill", "io", "plot"),
+    ("distill", "small_trees", "io", "plot"),
     ("exports", "selection"),
     ("imports",),
     ("report", "serving"),
@@ -52,7 +53,7 @@ LAYERS = (
 )
 # Within estimators, likewise.
 METHODS = (
-    ("explained", "recorded"),
+    ("explained", "first_members", "recorded"),
     ("importances",),
     ("counterfactuals",),
     ("looking",),

@@ -9,11 +9,13 @@ from hornbeam.baseline import Baseline, baseline
 from hornbeam.bootstrap import (
     BiasVariance,
     Bootstrap,
-    MemberCorrelation,
+    MemberAgreement,
     bias_variance,
     bootstrap,
+    member_agreement,
     member_correlation,
 )
+from hornbeam.crowds import crowd, variance_of_mean
 from hornbeam.distill import Distilled, distill
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
@@ -28,8 +30,21 @@ from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegres
 from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.estimators.tree.density import DensityTree
+from hornbeam.impurity import (
+    chi_square,
+    conditional_entropy,
+    entropy,
+    gain_ratio,
+    gini,
+    information_gain,
+    misclassification,
+    split_impurity,
+)
+from hornbeam.line_search import BoostedByLineSearch, boost_by_line_search
 from hornbeam.report import report
+from hornbeam.small_trees import small_tree
 from hornbeam.story import story
+from hornbeam.training_sets import EnsembleVariance, ensemble_variance
 
 if TYPE_CHECKING:
     from hornbeam import plot
@@ -46,19 +61,21 @@ __all__ = [
     "BaggingRegressor",
     "Baseline",
     "BiasVariance",
+    "BoostedByLineSearch",
     "Bootstrap",
     "Comparison",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DensityTree",
     "Distilled",
+    "EnsembleVariance",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
-    "MemberCorrelation",
+    "MemberAgreement",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "StackingClassifier",
@@ -67,19 +84,33 @@ __all__ = [
     "__version__",
     "baseline",
     "bias_variance",
+    "boost_by_line_search",
     "bootstrap",
+    "chi_square",
     "compare",
+    "conditional_entropy",
+    "crowd",
     "datasets",
     "distill",
+    "ensemble_variance",
+    "entropy",
     "export",
     "from_model",
+    "gain_ratio",
+    "gini",
+    "information_gain",
     "load",
+    "member_agreement",
     "member_correlation",
+    "misclassification",
     "plot",
     "report",
     "save",
+    "small_tree",
+    "split_impurity",
     "story",
     "tune",
+    "variance_of_mean",
 ]
 
 # What a fit does not need, and where it is.

@@ -2,10 +2,11 @@
 
 * `bootstrap`: the standard error and intervals of any statistic (Efron and Tibshirani 1993).
 * `bias_variance`: what part of a model's error is bias, and what part is variance over training samples.
-* `member_correlation`: how alike the members of an ensemble are, and what averaging them can gain.
+* `member_agreement`: how alike the members of one fitted ensemble answer, over rows. How alike they are over
+  training sets, which is what averaging gains by, is `training_sets.ensemble_variance`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,13 +21,16 @@ from hornbeam.data.sources import refuse_corrupt_sparse
 from hornbeam.params import resolve_random_key
 from hornbeam.recipes.bag import plan_draws
 from hornbeam.recipes.members import seeds_of, with_seed
+from hornbeam.training_sets import fitted_on_each
+from hornbeam.warnings import RenamedWarning, warn
 
 __all__ = [
     "BiasVariance",
     "Bootstrap",
-    "MemberCorrelation",
+    "MemberAgreement",
     "bias_variance",
     "bootstrap",
+    "member_agreement",
     "member_correlation",
 ]
 
@@ -57,10 +61,19 @@ class Bootstrap:
     replicates: FloatArray = field(repr=False)
 
     def __str__(self) -> str:
+        low, high = (_few_digits(end) for end in self.bca)
         return (
-            f"{self.value} (standard error {self.standard_error}, {self.confidence:.0%} interval "
-            f"{self.bca[0]} to {self.bca[1]})"
+            f"{_few_digits(self.value)} (standard error {_few_digits(self.standard_error)}, "
+            f"{self.confidence:.0%} interval {low} to {high})"
         )
+
+    def __repr__(self) -> str:
+        return f"<Bootstrap of {len(self.replicates)} samples: {self}>"
+
+
+def _few_digits(value: Any) -> str:
+    """Write a number, or an array of some, with as many digits as are worth reading."""
+    return np.array2string(np.asarray(value), precision=4, threshold=20) if np.ndim(value) else f"{value:.4g}"
 
 
 def bootstrap(
@@ -162,9 +175,11 @@ class BiasVariance:
     """The error of a model over training samples, taken apart.
 
     Squared error: `error` = `bias` + `variance`, exactly; `bias` is the squared distance of the mean
-    prediction from the target, noise included. 0/1 error: `bias` is the error of the class predicted most
-    often, `variance` how often a prediction differs from that; `variance_effect` = `error` - `bias` is what
-    the variance adds to the error, and may be negative where it corrects mistakes (James 2003).
+    prediction from the target, noise included. Where the `truth` without noise is given, `bias` is the
+    squared distance from that, `noise` that of the targets from it, and `error` = `bias` + `variance` +
+    `noise`, but for chance in the noise of the test rows. 0/1 error: `bias` is the error of the class
+    predicted most often, `variance` how often a prediction differs from that; `variance_effect` = `error` -
+    `bias` is what the variance adds to the error, negative where it corrects mistakes (James 2003).
     """
 
     error: float
@@ -174,37 +189,68 @@ class BiasVariance:
     standard_error: float
     n_fits: int
     loss: str
+    noise: float | None = None
+
+    def __str__(self) -> str:
+        noise = "" if self.noise is None else f", noise {self.noise:.4g}"
+        return (
+            f"error {self.error:.4g} (standard error {self.standard_error:.2g}): bias {self.bias:.4g}, "
+            f"variance {self.variance:.4g}{noise}; {self.n_fits} fits"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.loss} {self}>"
 
 
 def bias_variance(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
+    tables: Iterable[tuple[Any, Any]] | None = None,
     X_test: Any = None,
     y_test: Any = None,
+    truth: Any = None,
     n: int = 50,
     test_share: float = 0.3,
     loss: Literal["squared", "zero_one"] | None = None,
     random_state: Any = None,
 ) -> BiasVariance:
-    """Fit an estimator on `n` bootstrap samples and take its error on test rows apart.
+    """Fit an estimator to training sets and take its error on test rows apart.
 
-    Without `X_test` and `y_test` a share of the rows is set aside. The loss is 0/1 for classifiers and
-    squared error otherwise, unless it is given.
+    The training sets are `tables`, independent pairs (X, y) in a list or a generator, with `X_test` and
+    `y_test`; or `n` bootstrap samples of X and y, of which a share is set aside where no test rows are given.
+    `truth` are the targets of the test rows without noise, where they are known: noise is then told apart
+    from bias. The loss is 0/1 for classifiers and squared error otherwise, unless it is given.
     """
     loss = loss or ("zero_one" if is_classifier(estimator) else "squared")
     if loss not in ("squared", "zero_one"):
         raise ValueError(f"loss must be 'squared' or 'zero_one'; got {loss!r}.")
     if (X_test is None) != (y_test is None):
         raise ValueError("Give both X_test and y_test, or neither.")
-    key = resolve_random_key(random_state)
+    if (tables is None) == (X is None) or (X is None) != (y is None):
+        raise ValueError("Give X and y, or tables=pairs of X and y; one of the two.")
+    if X_test is None and (tables is not None or truth is not None):
+        raise ValueError("Give X_test and y_test: tables and truth need rows that all fits are asked about.")
     for table in (X, X_test):
         refuse_corrupt_sparse(table)
+    if tables is not None:
+        fits = fitted_on_each(estimator, tables, random_state)
+        answers = np.stack([np.asarray(model.predict(X_test)) for model in fits])
+    else:
+        answers, y_test = _answers_of_samples(
+            estimator, X, y, X_test, y_test, n=n, share=test_share, key=resolve_random_key(random_state)
+        )
+    return _taken_apart(answers, np.asarray(y_test), loss, truth)
+
+
+def _answers_of_samples(
+    estimator: Any, X: Any, y: Any, X_test: Any, y_test: Any, *, n: int, share: float, key: int
+) -> tuple[npt.NDArray[Any], Any]:
+    """Ask fits to bootstrap samples about test rows; return answers, fits x rows, and what is right."""
     target = np.asarray(y)
     if X_test is None:
-        X, target, X_test, y_test = _set_aside(X, target, test_share, key)
-    truth = np.asarray(y_test)
+        X, target, X_test, y_test = _set_aside(X, target, share, key)
     n_rows = len(target)
     plan = plan_draws(
         np.arange(n_rows, dtype=np.uint32), n_rows, key=key, with_replacement=True, max_samples=None
@@ -214,17 +260,29 @@ def bias_variance(
         rows = np.repeat(np.arange(n_rows), plan.times(draw))
         model = with_seed(clone(estimator), seed).fit(_safe_indexing(X, rows), target[rows])
         predictions.append(np.asarray(model.predict(X_test)))
+    return np.stack(predictions), y_test
+
+
+def _taken_apart(answers: npt.NDArray[Any], wanted: npt.NDArray[Any], loss: str, truth: Any) -> BiasVariance:
     parts = _squared_parts if loss == "squared" else _zero_one_parts
-    errors, bias, variance = parts(np.stack(predictions), truth)
-    error = float(np.mean(errors))
+    errors, bias, variance = parts(answers, wanted)
+    error, noise = float(np.mean(errors)), None
+    if truth is not None:
+        known = np.asarray(truth)
+        if known.shape != wanted.shape:
+            raise ValueError(f"truth has shape {known.shape}, but y_test has {wanted.shape}.")
+        _, bias, _ = parts(answers, known)
+        noise = float(np.mean((wanted - known) ** 2 if loss == "squared" else wanted != known))
+    n = len(answers)
     return BiasVariance(
         error=error,
         bias=bias,
         variance=variance,
-        variance_effect=error - bias,
+        variance_effect=error - bias - (noise or 0.0),
         standard_error=float(np.std(errors, ddof=1) / np.sqrt(n)) if n > 1 else float("nan"),
         n_fits=n,
         loss=loss,
+        noise=noise,
     )
 
 
@@ -258,12 +316,13 @@ def _zero_one_parts(
 
 
 @dataclass(frozen=True)
-class MemberCorrelation:
-    """How alike the members of an ensemble are.
+class MemberAgreement:
+    """How alike the members of one fitted ensemble answer.
 
-    `rho` is the mean correlation between two members, `member_variance` (s^2) their mean variance, over the
-    rows given. The average of T members is predicted to have the variance rho s^2 + (1 - rho) / T s^2;
-    `measured_variance` is what it has. `root_share` tells how often each column is tested at the root.
+    `rho` is the mean correlation between two members, `member_variance` (s^2) their mean variance, both over
+    the rows given: good members agree on rows, whatever training sets they come from. Over these rows the
+    average of T members is predicted to vary by rho s^2 + (1 - rho) / T s^2; `measured_variance` is what it
+    has. `root_share` tells how often each column is tested at the root.
     """
 
     rho: float
@@ -274,7 +333,17 @@ class MemberCorrelation:
     root_share: Mapping[str, float]
 
 
-def member_correlation(ensemble: Any, X: Any, y: Any = None) -> MemberCorrelation:
+def member_correlation(ensemble: Any, X: Any, y: Any = None) -> MemberAgreement:
+    """Return `member_agreement(ensemble, X, y)`: the old name, which promised another correlation."""
+    warn(
+        "member_correlation is now member_agreement, as it compares members over rows. The correlation over "
+        "training sets, that of rho s^2 + (1 - rho) s^2 / n, is hb.ensemble_variance(estimator, tables, X).",
+        RenamedWarning,
+    )
+    return member_agreement(ensemble, X, y)
+
+
+def member_agreement(ensemble: Any, X: Any, y: Any = None) -> MemberAgreement:
     """Compare what the members of a fitted ensemble say about rows of X, or with `y` how they err.
 
     Takes whatever has `estimators_`. Of classifiers the class shares are compared, all classes together.
@@ -295,7 +364,7 @@ def member_correlation(ensemble: Any, X: Any, y: Any = None) -> MemberCorrelatio
     together = float(np.square(units.sum(axis=0)).mean())
     rho = (together - n) / (n * (n - 1)) if n > 1 else 0.0
     variance = float(np.mean(spread**2))
-    return MemberCorrelation(
+    return MemberAgreement(
         rho=rho,
         member_variance=variance,
         predicted_variance=rho * variance + (1 - rho) / n_members * variance,

@@ -14,6 +14,7 @@ __all__ = [
     "LossWarning",
     "NoAnswerWarning",
     "OutOfBagWarning",
+    "RenamedWarning",
     "ThreadsWarning",
     "UnseenCategoryWarning",
     "UntestedExportWarning",
@@ -50,6 +51,10 @@ class WarmStartWarning(HornbeamWarning):
 
 class WeightWarning(HornbeamWarning):
     """Some sample weights are too small, beside the others, to count."""
+
+
+class RenamedWarning(HornbeamWarning, FutureWarning):
+    """Something has a new name; the old one will be gone in the next version."""
 
 
 class OutOfBagWarning(HornbeamWarning):

@@ -133,7 +133,7 @@ def test_the_variance_of_an_average() -> None:
     found = {}
     for share in (1.0, 0.2):
         forest = hb.RandomForestRegressor(40, max_features=share, random_state=0).fit(X, y)
-        told = found[share] = hb.member_correlation(forest, test_X, test_y)
+        told = found[share] = hb.member_agreement(forest, test_X, test_y)
         assert told.measured_variance == pytest.approx(told.predicted_variance, rel=0.05)
         errors = np.stack([member.predict(test_X) - test_y for member in forest.estimators_])
         pairs = np.corrcoef(errors)[np.triu_indices(40, 1)]
@@ -149,10 +149,10 @@ def test_correlation_of_classifiers_and_bags() -> None:
     X = pd.DataFrame(rng.normal(size=(200, 4)), columns=[*"abcd"])
     y = np.where(X["a"] > 0, "up", "down")
     forest = hb.RandomForestClassifier(10, random_state=0).fit(X, y)
-    told = hb.member_correlation(forest, X)
+    told = hb.member_agreement(forest, X)
     assert 0 < told.rho <= 1
     assert set(told.root_share) == set("abcd")
     bag = hb.BaggingClassifier(hb.DecisionTreeClassifier(max_bins=8), 6, max_features=2, random_state=0)
-    assert hb.member_correlation(bag.fit(X, y), X, y).n_members == 6
+    assert hb.member_agreement(bag.fit(X, y), X, y).n_members == 6
     with pytest.raises(ValueError, match="two members or more"):
-        hb.member_correlation(hb.RandomForestClassifier(1).fit(X, y), X)
+        hb.member_agreement(hb.RandomForestClassifier(1).fit(X, y), X)

@@ -17,7 +17,7 @@ from hornbeam.declare.kinds import shown
 from hornbeam.estimators.answers import ClassVotes
 from hornbeam.neighborhood import Neighborhood, make_neighborhood
 from hornbeam.params import NeighborOptions, fitted, validate
-from hornbeam.recipes.weigh import median_distance, neighbor_weights, portions
+from hornbeam.recipes.weigh import median_distance, neighbor_weights, portions, weight_of_nearest
 from hornbeam.sklearn_bases import MultiOutputMixin, RegressorMixin
 from hornbeam.threads import resolve_n_jobs
 
@@ -162,10 +162,13 @@ class _KNeighbors(NeighborOptions):
     def _read(self, X: Any, n_threads: int) -> FloatMatrix:
         return self._model.read(X, n_threads=n_threads, estimator_name=type(self).__name__)
 
-    def _neighbors_of(self, X: Any) -> Iterator[tuple[slice, Rows | None, FloatArray]]:
+    def _neighbors_of(
+        self, X: Any, *, whole: bool = False
+    ) -> Iterator[tuple[slice, Rows | None, FloatArray]]:
         """Weigh the neighbours of some queries after the other: which queries, neighbours, weights.
 
         The neighbours are positions among the rows of the model; None stands for all of them, in order.
+        Weights are those beside the nearest neighbour's, or the `whole` of them.
         """
         check_is_fitted(self)
         n_threads = resolve_n_jobs(self.n_jobs)
@@ -185,6 +188,8 @@ class _KNeighbors(NeighborOptions):
             else:
                 positions, distances, counted = self._search_by_weight(queries[some], k, n_threads)
             weights = neighbor_weights(self.weights, distances, self.bandwidth_)
+            if whole:
+                weights = weights * weight_of_nearest(self.weights, distances, self.bandwidth_)
             yield some, positions, weights if counted is None else weights * counted
 
     def _search_by_weight(
@@ -271,18 +276,44 @@ class KNeighborsClassifier(ClassVotes, _KNeighbors):
         shares = [np.concatenate(some) for some in parts]
         return shares if self.n_outputs_ > 1 else shares[0]
 
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the sum of the neighbours' weights for each class: rows x classes.
+
+        For two classes one number, the sum of y s(x, x') with y = 1 for the second class and y = -1 for the
+        first: the discriminant that a support vector machine has with factors of its own. A row that lies on
+        neighbours of infinite weight counts these, as 1 each.
+        """
+        check_is_fitted(self)
+        if self.n_outputs_ > 1:
+            raise ValueError("decision_function takes one output; ask predict_proba for several.")
+        codes, n_classes = self._codes[:, 0], int(self.n_classes_)
+        votes = np.concatenate(
+            [
+                _votes(codes, n_classes, positions, weights)
+                for _, positions, weights in self._neighbors_of(X, whole=True)
+            ]
+        )
+        return votes[:, 1] - votes[:, 0] if n_classes == 2 else votes
+
 
 def _shares(
     codes: npt.NDArray[np.int32], n_classes: int, positions: Rows | None, weights: FloatArray
 ) -> FloatArray:
-    """Add up the weights of each class, neighbour by neighbour, and divide by their sum."""
+    """Return each class's part of the neighbours' weight."""
+    votes = _votes(codes, n_classes, positions, weights)
+    shares: FloatArray = votes / votes.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _votes(
+    codes: npt.NDArray[np.int32], n_classes: int, positions: Rows | None, weights: FloatArray
+) -> FloatArray:
+    """Add up the weights of each class, neighbour by neighbour."""
     n_queries = len(weights)
     voted = np.broadcast_to(codes, weights.shape) if positions is None else codes[positions]
     ballot = voted + np.arange(n_queries)[:, None] * n_classes
     votes = np.bincount(ballot.ravel(), weights=weights.ravel(), minlength=n_queries * n_classes)
-    votes = votes.reshape(n_queries, n_classes)
-    shares: FloatArray = votes / votes.sum(axis=1, keepdims=True)
-    return shares
+    return votes.astype(np.float64, copy=False).reshape(n_queries, n_classes)
 
 
 class KNeighborsRegressor(RegressorMixin, MultiOutputMixin, _KNeighbors):

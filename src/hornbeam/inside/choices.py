@@ -79,12 +79,19 @@ def best_of_features(
     """
     best: dict[int, int] = {}
     for at, feature in enumerate(features):
-        if feature not in best or measured[at].within > measured[best[feature]].within:
+        if feature not in best or _settled(measured[at].within) > _settled(measured[best[feature]].within):
             best[feature] = at
     found = list(best.values())
     mean = math.fsum(gains[at] for at in found) / max(len(found), 1)
     guarded = criterion == "gain_ratio"
-    return sorted(found, key=lambda at: (guarded and gains[at] < mean - 1e-12, -measured[at].between))
+    return sorted(
+        found, key=lambda at: (guarded and gains[at] < mean - 1e-12, -_settled(measured[at].between))
+    )
+
+
+def _settled(number: float) -> float:
+    """Round off what sums in another order might have made different, so that equals are equal."""
+    return float(f"{number:.11e}")
 
 
 def _by_gain(test: Test) -> Measured:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from hornbeam._optional import require
-from hornbeam.recipes.prune import PruningRecord
+from hornbeam.recipes.prune import AsIfLeaves, PruningRecord
 
-__all__ = ["pruning_log_frame", "pruning_table_frame"]
+__all__ = ["candidates_frame", "pruning_log_frame", "pruning_table_frame"]
 
 
 def pruning_log_frame(record: PruningRecord) -> Any:
@@ -41,5 +41,21 @@ def pruning_table_frame(record: PruningRecord) -> Any:
             "error": table.error,
             "standard_error": table.standard_error,
             "chosen": np.arange(len(table.alpha)) == table.chosen,
+        }
+    )
+
+
+def candidates_frame(found: AsIfLeaves, tests: list[str]) -> Any:
+    """Return a row per node with a test: what validation rows say of it, and of a leaf in its place."""
+    pandas = require("pandas", purpose="The table of nodes to prune")
+    return pandas.DataFrame(
+        {
+            "node": found.node,
+            "test": tests,
+            "validation_rows": found.weight,
+            "cost_as_branch": found.cost_as_branch,
+            "cost_as_leaf": found.cost_as_leaf,
+            "error_now": found.error,
+            "error_if_leaf": found.error_if_leaf,
         }
     )

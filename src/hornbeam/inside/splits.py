@@ -81,8 +81,8 @@ def split_frame(
     """Return a row per candidate test of a node, in the order of the tie rule.
 
     `score` is the impurity after the split, averaged over the branches by weight, `gain` what it is lower
-    than before; `chosen` marks the test that the tree has there. A criterion that compares tests by another
-    number shows that, too (choices.py).
+    than before; `impurities`, `rows` and `counts` are those of the branches; `chosen` marks the test that the
+    tree has there. A criterion that compares tests by another number shows that, too (choices.py).
     """
     pandas = require("pandas", purpose="A table of candidate splits")
     cells = given.cells()
@@ -141,6 +141,7 @@ def _list_tests(
             "gain": gain,
             **measured.shown,
             "rows": tuple(rows.tolist()),
+            "impurities": tuple(np.asarray(impurity(in_branches)).tolist()),
             **_contents(in_branches, reading),
             "branches": tuple(words),
             "chosen": own is not None and np.array_equal(own, branch_of),

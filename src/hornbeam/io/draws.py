@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.io.record import RecordReader, RecordWriter
-from hornbeam.recipes.bag import BagPlan
+from hornbeam.recipes.bag import BagPlan, GivenPlan
 from hornbeam.recipes.uncertainty import LeafRows
 
 __all__ = ["read_draws", "write_draws"]
@@ -48,6 +48,7 @@ def _draws(bag: BagModel) -> dict[str, AnyArray]:
         "draws.stratum_begin": (plan.stratum_begin, np.int64),
         "draws.draws_per_stratum": (plan.draws_per_stratum, np.int64),
         "draws.unit_weights": (plan.unit_weights, np.float64),
+        "draws.given": (plan.given if isinstance(plan, GivenPlan) else None, np.uint32),
     }
     return {name: array.astype(dtype) for name, (array, dtype) in parts.items() if array is not None}
 
@@ -108,7 +109,7 @@ def read_draws(bag: BagModel, reader: RecordReader, *, n_members: int, n_classes
         rows_given[0] >= 0 and rows_given[-1] < n_given and np.all(np.diff(rows_given) > 0)
     ):
         raise ModelFormatError("the rows that samples were drawn from are not in order")
-    bag._plan = _read_plan(reader, parts, n_rows)
+    bag._plan = _read_plan(reader, parts, n_rows, n_members)
     bag._n_rows_given = n_given
     bag._rows_given = rows_given
     vars(bag).update(_read_answers(parts, n_given, n_rows, n_members, n_classes))
@@ -118,7 +119,8 @@ def read_draws(bag: BagModel, reader: RecordReader, *, n_members: int, n_classes
     parts.finish()
 
 
-def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int) -> BagPlan:
+def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int, n_members: int) -> BagPlan:
+    given = parts.take("draws.given", np.uint32, (None, n_rows))
     names = ("unit_begin", "stratum_begin", "draws_per_stratum")
     units, strata, draws = (parts.take(f"draws.{name}", np.int64, (None,)) for name in names)
     if strata is None or draws is None:
@@ -141,6 +143,10 @@ def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int) -> BagPlan:
         _ = plan.draws  # the core checks what it is to draw from
     except (ValueError, TypeError) as error:
         raise ModelFormatError(f"the samples cannot be drawn again: {error}") from None
+    if given is not None:
+        if len(given) < n_members:
+            raise ModelFormatError(f"there are {len(given)} samples for {n_members} members")
+        return GivenPlan.of_counts(given, plan.key)
     return plan
 
 

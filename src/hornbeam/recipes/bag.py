@@ -7,7 +7,7 @@ needed and never stored. A `TreeBag` grows any stretch of members; which stretch
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -24,7 +24,16 @@ from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.single import GrowthSettings, warn_of_refused_thread, warn_of_weightless_rows
 
-__all__ = ["Bag", "BagPlan", "MemberFeatures", "TreeBag", "fill", "fill_until_settled", "plan_draws"]
+__all__ = [
+    "Bag",
+    "BagPlan",
+    "GivenPlan",
+    "MemberFeatures",
+    "TreeBag",
+    "fill",
+    "fill_until_settled",
+    "plan_draws",
+]
 
 UIntArray = npt.NDArray[np.uint32]
 OffsetArray = npt.NDArray[np.uint64]
@@ -108,6 +117,61 @@ class BagPlan:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the fields: the rest follows from them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPlan(BagPlan):
+    """Samples that the user has given: `given`, members x rows, says how often each has each row."""
+
+    given: UIntArray = field(kw_only=True)
+
+    @classmethod
+    def of(cls, samples: Any, n_rows: int, key: int) -> "GivenPlan":
+        """Read a list of samples, each a list of row numbers."""
+        counts = []
+        for number, sample in enumerate(samples):
+            rows = np.asarray(sample)
+            if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+                raise ValueError(f"samples[{number}] must be a list of row numbers, from 0 to {n_rows - 1}.")
+            if rows.min() < 0 or rows.max() >= n_rows:
+                beyond = rows[(rows < 0) | (rows >= n_rows)][0]
+                raise ValueError(
+                    f"samples[{number}] has row {beyond}; rows of X are numbered from 0 to {n_rows - 1}."
+                )
+            counts.append(np.bincount(rows, minlength=n_rows))
+        if not counts:
+            raise ValueError("samples is empty: give a list of row numbers for each member.")
+        return cls.of_counts(np.stack(counts).astype(np.uint32), key)
+
+    @classmethod
+    def of_counts(cls, counts: UIntArray, key: int) -> "GivenPlan":
+        """Plan members whose samples have each row so often: members x rows."""
+        n_rows = counts.shape[1]
+        return cls(
+            key=key,
+            with_replacement=True,
+            n_rows=n_rows,
+            rows=None,
+            unit_begin=None,
+            stratum_begin=np.array([0, n_rows], dtype=np.uint64),
+            draws_per_stratum=np.array([n_rows], dtype=np.uint64),
+            given=counts,
+        )
+
+    @cached_property
+    def leaves_rows_out(self) -> bool:
+        """Whether some sample lacks a row."""
+        return bool((self.given == 0).any())
+
+    def times(self, member: int) -> UIntArray:
+        """Tell how often each row of the table is in the sample of a member."""
+        counts: UIntArray = self.given[member]
+        return counts
+
+    def unit_times(self, member: int) -> UIntArray:
+        """Tell the same: rows are drawn one by one."""
+        counts: UIntArray = self.given[member]
+        return counts
 
 
 def plan_draws(

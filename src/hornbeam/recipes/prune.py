@@ -19,6 +19,7 @@ from hornbeam.model import Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.holdout import HeldOut
 
 __all__ = [
+    "AsIfLeaves",
     "Judge",
     "Judgement",
     "PruneSelect",
@@ -26,7 +27,9 @@ __all__ = [
     "PruningLog",
     "PruningRecord",
     "PruningTable",
+    "as_if_leaves",
     "cut_at_alpha",
+    "cut_to_leaves",
     "leaf_sums",
     "matching_steps",
     "prune_by_pessimism",
@@ -113,6 +116,44 @@ def prune_by_validation(tree: _core.Tree, held: HeldOut, judge: "Judge") -> Prun
     return Pruned(pruned, PruningLog.of(log, unit=_Weight.of(held).total))
 
 
+@dataclass(frozen=True, eq=False)
+class AsIfLeaves:
+    """Nodes with tests, and what validation rows would say if each were a leaf; costs are sums over rows."""
+
+    node: IntArray
+    weight: FloatArray
+    cost_as_branch: FloatArray
+    cost_as_leaf: FloatArray
+    error: float
+    error_if_leaf: FloatArray
+
+
+def as_if_leaves(tree: _core.Tree, held: HeldOut, judge: "Judge") -> AsIfLeaves:
+    """Judge every node with a test as it is, and as if it were a leaf."""
+    sums = judge.sums(tree, held)
+    as_leaf = sums["error"] * square_of_unit(judge.unit)
+    inner = np.flatnonzero(tree.first_child >= 0)
+    as_branch = np.where(tree.first_child < 0, as_leaf, 0.0)
+    for node in inner[::-1]:  # children come after their parents
+        first = int(tree.first_child[node])
+        as_branch[node] = as_branch[first : first + int(tree.n_branches[node])].sum()
+    total = _Weight.of(held).total
+    change = (as_leaf - as_branch)[inner]
+    leaves = judge.leaves_of(tree, held)
+    reached = np.bincount(leaves, weights=held.weights, minlength=tree.node_count).astype(np.float64)
+    for node in inner[::-1]:
+        first = int(tree.first_child[node])
+        reached[node] = reached[first : first + int(tree.n_branches[node])].sum()
+    return AsIfLeaves(
+        node=inner.astype(np.int64),
+        weight=reached[inner],
+        cost_as_branch=as_branch[inner],
+        cost_as_leaf=as_leaf[inner],
+        error=float(as_branch[0] / total),
+        error_if_leaf=(as_branch[0] + change) / total,
+    )
+
+
 # --- Pessimistic -----------------------------------------------------------------------------------------
 
 
@@ -129,6 +170,13 @@ def cut_at_alpha(tree: _core.Tree, alpha: float, *, by_error: bool) -> Pruned:
     """Return the smallest tree of the sequence that is best at a given cost per leaf."""
     path = _core.cost_complexity_path(tree, by_error)
     step = int(np.searchsorted(path["alpha"], alpha * (1 + _SLACK), side="right")) - 1 if alpha > 0 else 0
+    return _cut_at_step(tree, path, step, None)
+
+
+def cut_to_leaves(tree: _core.Tree, leaves: int, *, by_error: bool) -> Pruned:
+    """Return the largest tree of the sequence with at most so many leaves."""
+    path = _core.cost_complexity_path(tree, by_error)
+    step = int(np.argmax(path["n_leaves"] <= leaves))  # they become fewer, down to the root alone
     return _cut_at_step(tree, path, step, None)
 
 
@@ -247,10 +295,14 @@ class Judge:
             name: leaf_sums(tree, path, per_node)[steps] for name, per_node in self.sums(tree, held).items()
         }
 
+    def leaves_of(self, tree: _core.Tree, held: HeldOut) -> npt.NDArray[np.int32]:
+        """Find the leaf of each row."""
+        model = replace(self.model, trees=(tree,))
+        return model.leaves(held.rows, n_threads=self.n_threads)[:, 0]
+
     def sums(self, tree: _core.Tree, held: HeldOut) -> dict[str, FloatArray]:
         """Sum up, per node, what it would cost as a leaf on the rows that reach it, the unit being 1."""
-        model = replace(self.model, trees=(tree,))
-        leaves = model.leaves(held.rows, n_threads=self.n_threads)[:, 0]
+        leaves = self.leaves_of(tree, held)
         targets = held.targets()
         if self.unit != 1.0:
             arrays = tree_to_arrays(tree)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hornbeam.declare.kinds import shown
 
-__all__ = ["Weights", "median_distance", "neighbor_weights", "portions"]
+__all__ = ["Weights", "median_distance", "neighbor_weights", "portions", "weight_of_nearest"]
 
 FloatArray = npt.NDArray[np.float64]
 Weights = Literal["uniform", "distance", "inverse_square", "gaussian"] | Callable[..., Any]
@@ -39,6 +39,23 @@ def neighbor_weights(weights: Weights, distances: FloatArray, bandwidth: float |
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(distances == 0, 1.0, nearest / distances)
     return ratio if weights == "distance" else ratio * ratio
+
+
+def weight_of_nearest(weights: Weights, distances: FloatArray, bandwidth: float | None) -> FloatArray:
+    """Return the weight of each query's nearest neighbour, which `neighbor_weights` sets to 1: queries x 1.
+
+    A query at distance 0 of a row has no such weight where it would be infinite; there it is 1.
+    """
+    nearest = distances.min(axis=1, keepdims=True)
+    if weights == "gaussian":
+        assert bandwidth is not None
+        whole: FloatArray = np.exp(-np.square(nearest / bandwidth) / 2)
+        return whole
+    if weights in ("distance", "inverse_square"):
+        power = 1 if weights == "distance" else 2
+        with np.errstate(divide="ignore"):
+            return np.where(nearest > 0, 1 / nearest**power, 1.0)
+    return np.ones_like(nearest)
 
 
 def _called(function: Callable[..., Any], distances: FloatArray) -> FloatArray:

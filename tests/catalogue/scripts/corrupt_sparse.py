@@ -85,7 +85,7 @@ def questions(sound, y):
         ("distill", lambda X: hb.distill(forest, X, random_state=0)),
         ("bootstrap", lambda X: hb.bootstrap(lambda rows: rows.shape[0], X, n=3, random_state=0)),
         ("bias_variance", lambda X: hb.bias_variance(hb.DecisionTreeClassifier(), X, y, n=2)),
-        ("member_correlation", lambda X: hb.member_correlation(bag, X)),
+        ("member_agreement", lambda X: hb.member_agreement(bag, X)),
         ("compare", lambda X: hb.compare(X, y, cv=2)),
         ("tune", lambda X: hb.tune(X, y, hb.DecisionTreeClassifier(), grid, cv=2)),
     ]

@@ -21,6 +21,7 @@ from hornbeam.data.sources import open_source
 from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.data.weights import rows_that_count
+from hornbeam.estimators.adaboost.followed import RoundByRound, round_by_round
 from hornbeam.estimators.adaboost.learners import (
     Learner,
     OtherLearner,
@@ -32,6 +33,7 @@ from hornbeam.estimators.adaboost.learners import (
 )
 from hornbeam.estimators.adaboost.members import Members, TreeMembers
 from hornbeam.estimators.base import read_training
+from hornbeam.estimators.first_members import copy_of, members_to_keep
 from hornbeam.estimators.looking import LookInside
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.nodes import TreeReading
@@ -234,6 +236,22 @@ class _AdaBoost(LookInside, AdaBoostOptions):
         """What was boosted: `estimator`, or the default."""
         check_is_fitted(self)
         return self._default_estimator() if self.estimator is None else self.estimator
+
+    def first(self, m: int) -> Self:
+        """Return the model after its first `m` rounds, as a fit with n_estimators=m would have made it."""
+        check_is_fitted(self)
+        there_are = len(self.estimator_weights_)
+        m = members_to_keep(m, there_are, what="rounds")
+        kept = {"sample_weights_": self.sample_weights_[:m]} if hasattr(self, "sample_weights_") else {}
+        return copy_of(
+            self,
+            m,
+            _members=self._members.first(m),
+            estimator_errors_=self.estimator_errors_[:m],
+            estimator_weights_=self.estimator_weights_[:m],
+            stop_reason_=self.stop_reason_ if m == there_are else "n_estimators",
+            **kept,
+        )
 
     @property
     def _model(self) -> Ensemble:
@@ -451,6 +469,15 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
     @property
     def _is_certain(self) -> bool:
         return bool(np.isinf(self.estimator_weights_[-1]))
+
+    def round_by_round(self, X: Any, y: Any, *, normalised: bool = True) -> RoundByRound:
+        """Go through the rounds again on the X and y of the fit: weights before and after each, margins.
+
+        `normalised=False` tells it in the other form of the textbooks: weights begin at 1 and only those of
+        mistakes change, by e^alpha with alpha = ln((1 - error) / error), twice the weight in the vote here.
+        """
+        votes = np.stack([np.asarray(member.predict(X)) for member in self.estimators_])
+        return round_by_round(self, votes, np.asarray(y), normalised=normalised)
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """Yield `decision_function` after each round."""

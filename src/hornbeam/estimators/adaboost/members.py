@@ -47,6 +47,9 @@ class Members(Protocol):
     def importances(self, n_features: int) -> list[FloatArray]:
         """Return the importances of the features, as each member sees them."""
 
+    def first(self, m: int) -> "Members":
+        """Return the first members."""
+
 
 @dataclass(frozen=True, eq=False)
 class TreeMembers:
@@ -110,6 +113,10 @@ class TreeMembers:
             member.classes_, member.n_classes_ = self.classes, len(self.classes)
         return member
 
+    def first(self, m: int) -> "TreeMembers":
+        """Return the first trees."""
+        return replace(self, model=replace(self.model, trees=self.model.trees[:m]))
+
     def importances(self, n_features: int) -> list[FloatArray]:
         """Return the shares of the features in the impurity decrease of each tree."""
         return [shares_of_gain([tree], n_features) for tree in self.model.trees]
@@ -152,6 +159,10 @@ class OtherMembers:
     def estimators(self) -> list[Any]:
         """Return the members."""
         return list(self.fitted)
+
+    def first(self, m: int) -> "OtherMembers":
+        """Return the first members."""
+        return replace(self, fitted=self.fitted[:m])
 
     def importances(self, n_features: int) -> list[FloatArray]:
         """Return what each member says of the importance of the features."""

@@ -6,7 +6,7 @@ a score stands for. Fitting is in `boosting_rounds.py`.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from hornbeam import _core
 from hornbeam.data.table import Table
 from hornbeam.data.target import read_offset
 from hornbeam.estimators.base import TreeModel, paths_through
+from hornbeam.estimators.first_members import copy_of, members_to_keep
 from hornbeam.estimators.tree import DecisionTreeRegressor
 from hornbeam.inside.ensembles import path_contributions
 from hornbeam.inside.importance import shares_of_gain
@@ -38,6 +39,8 @@ class BoostingScores(TreeModel, BoostingOptions):
     _baseline: FloatArray = fitted()
     _key: int = fitted()
     settings_: dict[str, Any] = fitted()
+    train_score_: FloatArray = fitted()
+    validation_score_: FloatArray = fitted()
 
     # --- Predicting --------------------------------------------------------------------------------------
 
@@ -88,6 +91,23 @@ class BoostingScores(TreeModel, BoostingOptions):
         members = np.empty(len(self._model.trees), dtype=object)
         members[:] = [self._member(tree) for tree in self._model.trees]
         return members.reshape(-1, self._trees_per_round)
+
+    def first(self, m: int) -> Self:
+        """Return the model after its first `m` rounds."""
+        check_is_fitted(self)
+        step = self._trees_per_round
+        m = members_to_keep(m, len(self._model.trees) // step, what="rounds")
+        adds_to = None if self._model.adds_to is None else self._model.adds_to[: m * step]
+        return copy_of(
+            self,
+            m,
+            _model=replace(self._model, trees=self._model.trees[: m * step], adds_to=adds_to),
+            n_iter_=m,
+            best_iteration_=m,
+            train_score_=self.train_score_[:m],
+            validation_score_=self.validation_score_[:m],
+            early_stopping=False,
+        )
 
     @property
     def _trees_per_round(self) -> int:

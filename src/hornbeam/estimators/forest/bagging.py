@@ -32,6 +32,7 @@ from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import multiplied, rows_that_count
 from hornbeam.estimators.answers import check_counts
 from hornbeam.estimators.explained import mean_of_trees
+from hornbeam.estimators.first_members import members_to_keep
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
@@ -48,7 +49,7 @@ from hornbeam.params import (
     resolve_random_key,
     validate,
 )
-from hornbeam.recipes.bag import MemberFeatures, TreeBag
+from hornbeam.recipes.bag import BagPlan, GivenPlan, MemberFeatures, TreeBag
 from hornbeam.recipes.members import AnyBag, answers_of, seeds_of
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
@@ -89,11 +90,13 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
 
     # --- Fitting -----------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, samples: Any = None) -> Target:
         validate(self)
         template = self._tree() if self.estimator is None else self.estimator
         self._check_votes(template)
-        shared = type(template) is self._tree and self._shares_encoding(template)
+        if samples is not None and (groups is not None or self.warm_start):
+            raise ValueError("samples are given as they are: without groups, and with warm_start=False.")
+        shared = samples is None and type(template) is self._tree and self._shares_encoding(template)
         if self._continues() and shared != (self._grown is not None):
             raise ValueError("warm_start goes on with the estimator of the last fit; set warm_start=False.")
         if type(template) is self._tree and template.missing == "available" and not shared:
@@ -104,7 +107,7 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
             )
         if shared:
             return self._fit_trees(clone(template), X, y, sample_weight, groups)
-        return self._fit_any(template, X, y, sample_weight, groups)
+        return self._fit_any(template, X, y, sample_weight, groups=groups, samples=samples)
 
     def _check_votes(self, template: Any) -> None:
         """Refuse members that cannot answer as they are asked."""
@@ -199,7 +202,9 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         self._remember_draws(plan, training.n_rows_given, training.rows, kept)
         return target
 
-    def _fit_any(self, template: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
+    def _fit_any(
+        self, template: Any, X: Any, y: Any, sample_weight: Any, *, groups: Any, samples: Any
+    ) -> Target:
         """Fit copies of an estimator one by one."""
         columns = NotedColumns()
         X = table_to_pass_on(columns, X, reset=True)
@@ -209,21 +214,31 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         labels = target.labels(0) if isinstance(target, ClassTarget) else target.values[:, 0]
         if rows is not None:
             X = _safe_indexing(X, rows)
-        members = self._members_to_add(len(labels))
-        drawn_by_weight = weights is not None and not has_fit_parameter(template, "sample_weight")
+        takes_weights = has_fit_parameter(template, "sample_weight")
+        if samples is not None and (rows is not None or (weights is not None and not takes_weights)):
+            raise ValueError(
+                "samples number the rows of X: leave rows of weight 0 out of X, and give no weights to "
+                f"{type(template).__name__} if it takes none."
+            )
+        drawn_by_weight = weights is not None and not takes_weights
         if drawn_by_weight and not self.bootstrap:
             raise ValueError(
                 f"{type(template).__name__} takes no sample_weight in fit, so rows are drawn in proportion "
                 "to their weight, which needs bootstrap=True."
             )
-        plan = self._make_plan(
-            np.arange(len(labels), dtype=np.uint32),
-            len(labels),
-            groups=self._read_groups(groups, n_given, rows),
-            strata=self._strata(target),
-            weights=weights if drawn_by_weight else None,
-            key=self._key_of_fit(),
-        )
+        if samples is not None:
+            plan: BagPlan = GivenPlan.of(samples, len(labels), self._key_of_fit())
+            members = range(len(samples))
+        else:
+            members = self._members_to_add(len(labels))
+            plan = self._make_plan(
+                np.arange(len(labels), dtype=np.uint32),
+                len(labels),
+                groups=self._read_groups(groups, n_given, rows),
+                strata=self._strata(target),
+                weights=weights if drawn_by_weight else None,
+                key=self._key_of_fit(),
+            )
         features = self._member_features(X.shape[1])
         bag = AnyBag(
             estimator=template,
@@ -303,6 +318,16 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         member = copy.copy(self._grown)
         member._model = replace(self._grown._model, trees=(tree,))
         return member
+
+    def first(self, m: int) -> Self:
+        """Return the bag of the first `m` members, as a fit with n_estimators=m would have made it."""
+        check_is_fitted(self)
+        m = members_to_keep(m, self._n_members, what="members")
+        if self._grown is None:
+            return self._with_members(m, _fitted_members=self._fitted_members[:m])
+        grown = copy.copy(self._grown)
+        grown._model = replace(grown._model, trees=grown._model.trees[:m])
+        return self._with_members(m, _grown=grown)
 
     @property
     def estimators_features_(self) -> list[npt.NDArray[np.int32]]:
@@ -477,9 +502,15 @@ class BaggingClassifier(ClassifierMixin, _Bagging, VoteOptions):
     classes_: npt.NDArray[Any] = fitted()
     n_classes_: int = fitted()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the members on rows X with labels y; rows of equal `groups` are drawn together."""
-        target: Any = self._fit(X, y, sample_weight, groups)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, samples: Any = None
+    ) -> Self:
+        """Fit the members on rows X with labels y; rows of equal `groups` are drawn together.
+
+        `samples` are the samples themselves where they are to be given, not drawn: for each member a list of
+        the rows of X, numbered from 0, as often as they are in it. There are then as many members as samples.
+        """
+        target: Any = self._fit(X, y, sample_weight, groups, samples)
         self.classes_ = target.classes[0]
         self.n_classes_ = len(self.classes_)
         if isinstance(self._grown, DecisionTreeClassifier):
@@ -560,9 +591,15 @@ class BaggingRegressor(RegressorMixin, _Bagging):
 
     _tree: ClassVar[type[Tree]] = DecisionTreeRegressor
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the members on rows X with targets y; rows of equal `groups` are drawn together."""
-        self._fit(X, y, sample_weight, groups)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, samples: Any = None
+    ) -> Self:
+        """Fit the members on rows X with targets y; rows of equal `groups` are drawn together.
+
+        `samples` are the samples themselves where they are to be given, not drawn: for each member a list of
+        the rows of X, numbered from 0, as often as they are in it. There are then as many members as samples.
+        """
+        self._fit(X, y, sample_weight, groups, samples)
         return self
 
     def predict(self, X: Any) -> FloatArray:

@@ -17,6 +17,7 @@ from hornbeam.data.table import Schema
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.base import Training
+from hornbeam.estimators.first_members import members_to_keep
 from hornbeam.estimators.forest.insight import Insight
 from hornbeam.estimators.forest.intervals import ClassErrorBars, NumberErrorBars
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
@@ -132,6 +133,12 @@ class _Forest(Insight):
         """The members, each a fitted decision tree; made anew each time."""
         check_is_fitted(self)
         return [self._member(tree) for tree in self._model.trees]
+
+    def first(self, m: int) -> Self:
+        """Return the forest of the first `m` trees, as a fit with n_estimators=m would have made it."""
+        check_is_fitted(self)
+        m = members_to_keep(m, self._n_members, what="trees")
+        return self._with_members(m, _model=replace(self._model, trees=self._model.trees[:m]))
 
     def _member(self, tree: _core.Tree) -> Any:
         raise NotImplementedError

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.content import Rows
 from hornbeam.data.target import read_groups
+from hornbeam.estimators.first_members import copy_of
 from hornbeam.params import BagOptions, fitted, resolve_random_key
 from hornbeam.recipes.bag import Bag, BagPlan, fill, fill_until_settled, plan_draws
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
@@ -41,6 +42,14 @@ class BagModel(BagOptions):
     _plan: BagPlan = fitted()
     _n_rows_given: int = fitted()
     _rows_given: Rows | None = fitted()
+
+    def _with_members(self, m: int, **members: Any) -> Self:
+        """Return a copy with the first members; what was found out with all of them is left out."""
+        gone = {"oob_score": False, **({"keep": None} if hasattr(self, "keep") else {})}
+        result = copy_of(self, m, **gone, **members)
+        for name in _OPTIONAL:
+            vars(result).pop(name, None)
+        return result
 
     def _forget_out_of_bag(self) -> Self:
         """Take away out-of-bag answers and scores, which hold something of every row; return the model."""

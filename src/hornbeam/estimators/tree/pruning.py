@@ -12,7 +12,7 @@ from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.growth import GrownModel
 from hornbeam.estimators.validation import Validation, read_validation
 from hornbeam.inside.nodes import TreeReading
-from hornbeam.inside.pruning import pruning_log_frame, pruning_table_frame
+from hornbeam.inside.pruning import candidates_frame, pruning_log_frame, pruning_table_frame
 from hornbeam.model import Ensemble
 from hornbeam.params import PruningOptions, fitted
 from hornbeam.recipes.holdout import GrowingData, HeldOut, hold_out, refuse_one_class
@@ -20,7 +20,9 @@ from hornbeam.recipes.prune import (
     Judge,
     Pruned,
     PruningRecord,
+    as_if_leaves,
     cut_at_alpha,
+    cut_to_leaves,
     prune_by_pessimism,
     prune_by_table,
     prune_by_validation,
@@ -127,6 +129,7 @@ class Prunable(GrownModel, PruningOptions):
         how: Literal["reduced_error", "cost_complexity", "pessimistic"] = "cost_complexity",
         *,
         ccp_alpha: float | None = None,
+        leaves: int | None = None,
         confidence: float = 0.25,
         X_val: Any = None,
         y_val: Any = None,
@@ -134,29 +137,40 @@ class Prunable(GrownModel, PruningOptions):
     ) -> Self:
         """Return a copy of this fitted tree, pruned; the tree itself stays as it is.
 
-        "reduced_error" goes by the validation rows; "cost_complexity" takes the nested tree for `ccp_alpha`
-        or, without it, the one with the least error on the validation rows; "pessimistic" needs only its
-        `confidence`. Cross-validation grows trees of its own: that is `prune_select="cv"` in a fit.
+        "reduced_error" goes by the validation rows; "cost_complexity" takes the nested tree for `ccp_alpha`,
+        the largest one with at most so many `leaves` or, without either, the one with the least error on the
+        validation rows; "pessimistic" needs only its `confidence`. Cross-validation grows trees of its own:
+        that is `prune_select="cv"` in a fit.
         """
         check_is_fitted(self)
         validation = Validation(X_val, y_val, sample_weight_val)
         result = copy.copy(self)
-        result._remember_pruning(self._prune_fitted(how, ccp_alpha, confidence, validation))
+        result._remember_pruning(self._prune_fitted(how, ccp_alpha, confidence, validation, leaves))
         return result
 
     def _prune_fitted(
-        self, how: str, ccp_alpha: float | None, confidence: float, validation: Validation
+        self,
+        how: str,
+        ccp_alpha: float | None,
+        confidence: float,
+        validation: Validation,
+        leaves: int | None,
     ) -> Pruned:
         if how not in ("reduced_error", "cost_complexity", "pessimistic"):
             raise ValueError(f"how must be 'reduced_error', 'cost_complexity' or 'pessimistic'; got {how!r}.")
-        by_validation = how == "reduced_error" or (how == "cost_complexity" and ccp_alpha is None)
+        if leaves is not None:
+            self._check_leaves(how, ccp_alpha, leaves)
+        chooses = ccp_alpha is None and leaves is None
+        by_validation = how == "reduced_error" or (how == "cost_complexity" and chooses)
         if by_validation != validation.is_given:
             needs = "needs X_val and y_val" if by_validation else "has no use for X_val and y_val"
-            alternative = ", or ccp_alpha" if how == "cost_complexity" and by_validation else ""
+            alternative = ", or ccp_alpha, or leaves" if how == "cost_complexity" and by_validation else ""
             raise ValueError(f"pruned(how={how!r}) {needs}{alternative}.")
         tree, by_error = self._model.trees[0], self.prune_cost == "error"
         if how == "pessimistic":
             return prune_by_pessimism(tree, confidence)
+        if leaves is not None:
+            return cut_to_leaves(tree, leaves, by_error=by_error)
         if ccp_alpha is not None:
             return cut_at_alpha(tree, ccp_alpha, by_error=by_error)
         held = self._read_validation(validation, self._model, self._target_kind())
@@ -164,6 +178,31 @@ class Prunable(GrownModel, PruningOptions):
         if how == "reduced_error":
             return prune_by_validation(tree, held, judge)
         return prune_by_table(tree, judge.by_validation(tree, held), "validation", by_error=by_error)
+
+    def _check_leaves(self, how: str, ccp_alpha: float | None, leaves: Any) -> None:
+        if how != "cost_complexity" or ccp_alpha is not None:
+            raise ValueError(
+                "leaves chooses a nested tree of 'cost_complexity' by itself; leave ccp_alpha out."
+            )
+        if isinstance(leaves, bool) or not isinstance(leaves, int | np.integer) or leaves < 1:
+            raise ValueError(f"leaves must be a whole number >= 1; got {leaves!r}.")
+
+    def pruning_candidates(self, X_val: Any, y_val: Any, sample_weight_val: Any = None) -> Any:
+        """Pretend of every node with a test that it were a leaf, and tell what the validation rows would say.
+
+        A pandas DataFrame, a row per node: its test, the validation rows that come to it, what they cost with
+        the branch there is and with a leaf in its place, and the error of the whole tree then. Reduced-error
+        pruning cuts the node of least `error_if_leaf`, as long as that is no higher than the error now.
+        """
+        check_is_fitted(self)
+        held = self._read_validation(
+            Validation(X_val, y_val, sample_weight_val), self._model, self._target_kind()
+        )
+        judge = Judge(self._model, resolve_n_jobs(self.n_jobs), False, Judge.unit_for(held.target))
+        tree = self._model.trees[0]
+        found = as_if_leaves(tree, held, judge)
+        reading = self._reading(tree)
+        return candidates_frame(found, [reading.test_words(int(node)) for node in found.node])
 
     def _target_kind(self) -> Target:
         """Return a target like that of the fit, without rows."""
