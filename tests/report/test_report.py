@@ -486,3 +486,38 @@ def test_a_leaf_of_boosting_adds(model):
         facts_of(hb.DecisionTreeClassifier().fit(IRIS.data, IRIS.target), IRIS.data, IRIS.target)
     )
     assert tree["adds"] is False
+
+
+def test_reasons_are_told_for_our_models_only(tmp_path):
+    forest = hb.RandomForestClassifier(5, random_state=0).fit(IRIS.data, SPECIES)
+    facts = gather(forest, IRIS.data, SPECIES, X_train=None, y_train=None, cv=None, target_name=None, seed=0)
+    assert facts.reasons.is_size
+    sizes = np.abs(forest.contributions(IRIS.data).values).sum(axis=2)
+    np.testing.assert_allclose(facts.reasons.contributions.values, sizes)
+    page = page_of(facts)
+    for told in facts.reasons.told:
+        assert told.text == forest.explain(IRIS.data.iloc[[told.row - 1]]).text
+        assert told.truth == SPECIES[told.row - 1]
+    assert "Row 1: right, and sure of it; in truth setosa" in page
+    shares = np.sort(forest.predict_proba(IRIS.data), axis=1)
+    least_sure = int(np.argmin(shares[:, -1] - shares[:, -2])) + 1
+    assert f"Row {least_sure}: least sure" in page
+
+    linear = LinearRegression().fit(DIABETES.data, DIABETES.target)
+    hb.report(linear, DIABETES.data, DIABETES.target, tmp_path / "linear.html", cv=None)
+    assert "Single rows" not in (tmp_path / "linear.html").read_text(encoding="utf-8")
+
+
+def test_contributions_of_two_classes_are_to_the_second(tmp_path):
+    cancer = load_breast_cancer(as_frame=True)
+    for model in (hb.DecisionTreeClassifier(max_depth=3), hb.GradientBoostingClassifier(n_estimators=5)):
+        model.fit(cancer.data, cancer.target)
+        facts = gather(
+            model, cancer.data, cancer.target, X_train=None, y_train=None, cv=None, target_name=None, seed=0
+        )
+        assert facts.reasons.output == 1 and not facts.reasons.is_size
+        found = model.contributions(cancer.data).values
+        chosen = np.linspace(0, 568, 150).astype(int)
+        expected = found[chosen] if found.ndim == 2 else found[chosen, :, 1]
+        np.testing.assert_allclose(facts.reasons.contributions.values, expected)
+        assert "What each column adds to the score of 1, exactly" in page_of(facts)

@@ -1,7 +1,7 @@
 """The charts of a report: facts come in, SVG elements for the page go out, in the colours of `hb.plot`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn import metrics
 
 from hornbeam.inside.words import named
 from hornbeam.plot.canvas import BLUE, GREY, ORANGE, PALETTE, STYLES, draw_course, label
+from hornbeam.plot.contributions import contributions
 from hornbeam.plot.importance import importance
 from hornbeam.report.facts import Facts
 from hornbeam.report.influence import Dependence
@@ -24,6 +25,7 @@ WIDTH, HEIGHT = 4.7, 3.3  # inches: text stays readable on a phone, where a char
 MOST_POINTS = 1_200
 MOST_CURVES = 6
 MOST_BARS = 15
+MOST_LINES = 8  # each with a dot per row
 LONGEST_NAME = 24
 N_BINS = 10
 
@@ -49,6 +51,7 @@ def charts_of(facts: Facts) -> dict[str, Chart]:
         "residuals": _residuals,
         "learning": _learning,
         "importance": _importances,
+        "contributions": _contributions,
     }
     found = {}
     with chart_style():
@@ -70,6 +73,8 @@ def _size(name: str, facts: Facts) -> tuple[float, float]:
         return WIDTH, 1.5
     if name == "importance":
         return WIDTH, 0.75 + 0.24 * min(MOST_BARS, len(facts.importances.columns))
+    if name == "contributions" and facts.reasons is not None:
+        return WIDTH, 0.9 + 0.3 * min(MOST_LINES, len(facts.reasons.contributions.names))
     if name == "target" and facts.labels is not None:
         return WIDTH, 0.75 + 0.26 * min(MOST_BARS, len(facts.labels))
     return WIDTH, HEIGHT
@@ -332,6 +337,27 @@ def _importances(facts: Facts, ax: Any) -> tuple[str, str]:
         "Importances",
         "How much worse the answers get when a column is shuffled. Bars: one standard error. "
         f"Columns that say the same cover for each other.{more}",
+    )
+
+
+def _contributions(facts: Facts, ax: Any) -> tuple[str, str] | None:
+    reasons = facts.reasons
+    if reasons is None:
+        return None
+    found = reasons.contributions
+    shown = replace(found, names=tuple(_unlabelled(name) for name in found.names))
+    contributions(shown, "bar" if reasons.is_size else "beeswarm", most=MOST_LINES, ax=ax)
+    for bar in [other for other in ax.figure.axes if other is not ax]:
+        bar.remove()  # its colours are an image, which the policy of the page does not allow
+    ax.grid(visible=False, axis="y")
+    ax.set_title("", loc="right")
+    if reasons.is_size:
+        return "Contributions", "The mean size of what each column adds to the scores of the classes."
+    towards = "the prediction" if reasons.output is None else f"the score of {named(reasons.output)}"
+    return (
+        "Contributions",
+        f"What each column adds to {towards}, exactly: a dot for each of {len(found):,} rows, the darker the "
+        "larger the value. Dots on the right raise it.",
     )
 
 

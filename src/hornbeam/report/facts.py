@@ -25,6 +25,7 @@ from hornbeam.report.influence import (
     shuffled_importances,
 )
 from hornbeam.report.judging import Judgement, answers_of, judge
+from hornbeam.report.reasons import Reasons, reasons_of
 from hornbeam.report.scores import Contest, Scores, score_classes, score_numbers
 from hornbeam.selection.metrics import Answers, Truth
 
@@ -78,6 +79,7 @@ class Facts:
     dependences: tuple[Dependence, ...]
     learning_curve: LearningCurve | None
     own: Answers  # of the model itself
+    reasons: Reasons | None = None
 
     @property
     def is_classification(self) -> bool:
@@ -119,6 +121,7 @@ def gather(
         importances = shuffled_importances(judgement, rows, target, seed=seed)
         dependences = _dependences(model, rows, table, importances, seed)
         fitted_on = training or given
+        reasons = reasons_of(model, rows, target, own)
         curve = learning_curve_of(model, fitted_on.rows, fitted_on.target, seed=seed)
     return Facts(
         model=model,
@@ -135,6 +138,7 @@ def gather(
         dependences=dependences,
         learning_curve=curve,
         own=own,
+        reasons=reasons,
     )
 
 
