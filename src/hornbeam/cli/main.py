@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 import hornbeam as hb
 from hornbeam.cli import (
     compare,
+    course,
     demo,
     evaluate,
     explain,
@@ -74,6 +75,7 @@ app.command("show", cls=Verb)(show.show)
 app.command("explain", cls=Verb)(explain.explain)
 app.command("report", cls=Verb)(report.report)
 app.command("story", cls=Verb)(story.story)
+app.command("course", cls=Verb)(course.course)
 app.command("export", cls=Verb)(export.export)
 app.command("serve", cls=Verb)(serve.serve)
 
