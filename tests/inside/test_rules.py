@@ -186,7 +186,7 @@ def test_several_outputs_answer_together():
 def test_unknown_styles_are_refused():
     tree = hb.DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(
-        ValueError, match=r"'text', 'list', 'lines' or 'formula'; got 'line'. Did you mean 'lines'"
+        ValueError, match=r"'text', 'list', 'lines', 'formula' or 'code'; got 'line'. Did you mean 'lines'"
     ):
         tree.rules("line")
     with pytest.raises(ValueError, match="style must be"):

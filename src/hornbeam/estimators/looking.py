@@ -55,7 +55,7 @@ class LookInside(HasCounterfactuals):
     def rules(self, style: RuleStyle = "text", member: int | None = None) -> Any:
         """Return the trees as rules: those of one member, or a list with the rules of every member.
 
-        The styles are those of a single tree: "text", "list", "lines" or "formula".
+        The styles are those of a single tree: "text", "list", "lines", "formula" or "code".
         """
         if member is not None:
             return write_rules(self._reading_of(member), style)

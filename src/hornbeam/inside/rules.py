@@ -1,4 +1,4 @@
-"""A tree as rules: a `TreeReading` comes in; an indented tree, lines, `Rule` objects or formulas go out."""
+"""A tree as rules: a `TreeReading` comes in; an indented tree, lines, code, `Rule`s or formulas go out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from hornbeam.inside.conditions import Condition
 from hornbeam.inside.formula import formulas
 from hornbeam.inside.nodes import TreeReading
 
-__all__ = ["Rule", "RuleStyle", "rule_lines", "rule_list", "rule_text", "write_rules"]
+__all__ = ["Rule", "RuleStyle", "rule_code", "rule_lines", "rule_list", "rule_text", "write_rules"]
 
-RuleStyle = Literal["text", "list", "lines", "formula"]
+RuleStyle = Literal["text", "list", "lines", "formula", "code"]
 
 # Deeper nodes are not indented further; they tell their depth instead.
 DEEPEST_INDENT = 12
@@ -20,8 +20,14 @@ INDENT = "|   "
 
 
 def write_rules(reading: TreeReading, style: RuleStyle) -> Any:
-    """Write a tree as rules in one of the four styles."""
-    writers = {"text": rule_text, "list": rule_list, "lines": rule_lines, "formula": formulas}
+    """Write a tree as rules in one of the five styles."""
+    writers = {
+        "text": rule_text,
+        "list": rule_list,
+        "lines": rule_lines,
+        "formula": formulas,
+        "code": rule_code,
+    }
     writer = writers.get(style) if isinstance(style, str) else None
     if writer is None:
         known = joined(map(repr, writers), "or")
@@ -80,6 +86,25 @@ def _grounds(reading: TreeReading, node: int) -> str:
         return rows
     is_pure = all(share == 1 for share in reading.answer_shares(node))
     return f"{rows}, 100 %" if is_pure else f"{rows}: {reading.share_words(node)}"
+
+
+# --- Nested ifs ------------------------------------------------------------------------------------------
+
+
+def rule_code(reading: TreeReading) -> str:
+    """Write a tree as nested ifs, as lectures do; code that runs is `hb.export(model, "python")`."""
+    places = reading.walk()
+    root = next(places).node
+    lines = [] if reading.branches(root) else [f"return {reading.answer_words(root)}"]
+    for node, depth, parent, branch in places:
+        last = branch == len(reading.branches(parent)) - 1
+        margin = "    " * (depth - 1)
+        test = reading.branch_words(parent, branch)
+        word = "if" if branch == 0 else "else" if last else "elif"
+        lines.append(f"{margin}else:  # {test}" if word == "else" else f"{margin}{word} {test}:")
+        if not reading.branches(node):
+            lines.append(f"{margin}    return {reading.answer_words(node)}  # {reading.row_words(node)}")
+    return "\n".join(lines)
 
 
 # --- One rule per leaf -----------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ def boundary(
 ) -> Any:
     """Draw what a fitted model predicts over two of its features, with the rows of X; return the axes.
 
-    `features` are two columns, by position or name; all others are held at their medians over X. `sizes` are
+    `features` are two columns, by position or name; all others are held at their medians over X, columns of
+    words at their most frequent value. A column of words has an axis of its values. `sizes` are
     sizes of the points, for example weights of boosting. `voronoi` draws the cells of the rows of X, by the
     Euclidean distance, scaled as the model scales it: the boundaries of 1-nearest neighbour run along them.
     """
@@ -61,8 +62,7 @@ def boundary(
         _draw_cells(plane.points, _spread_of(model, plane.columns), ax)
     ax.set_xlim(extent[:2])
     ax.set_ylim(extent[2:])
-    ax.set_xlabel(label(plane.names[0]))
-    ax.set_ylabel(label(plane.names[1]))
+    plane.label_axes(ax)
     return ax
 
 
@@ -76,8 +76,28 @@ class _Plane:
         self.X = X
         self.columns = columns
         self.names = [names[j] for j in columns]
-        values = X.to_numpy() if hasattr(X, "to_numpy") else X
-        self.points = np.asarray(values[:, columns], dtype=np.float64)
+        self.words = [_words(_column_of(X, j)) for j in columns]
+        self.points = np.stack(
+            [_places(_column_of(X, j), words) for j, words in zip(columns, self.words, strict=True)], axis=1
+        )
+
+    @property
+    def shaken(self) -> FloatArray:
+        """The points, moved a little where many have the same words."""
+        generator = np.random.default_rng(0)
+        moved = self.points.copy()
+        for which, words in enumerate(self.words):
+            if words is not None:
+                moved[:, which] += generator.uniform(-0.3, 0.3, len(moved))
+        return moved
+
+    def label_axes(self, ax: Any) -> None:
+        """Name the axes, and the values of columns of words."""
+        ax.set_xlabel(label(self.names[0]))
+        ax.set_ylabel(label(self.names[1]))
+        for words, set_ticks in zip(self.words, (ax.set_xticks, ax.set_yticks), strict=True):
+            if words is not None:
+                set_ticks(np.arange(len(words)), [label(word) for word in words])
 
     @classmethod
     def of(cls, X: Any, features: tuple[Any, Any]) -> "_Plane":
@@ -94,6 +114,9 @@ class _Plane:
         return cls(X, columns, names)
 
     def axis(self, which: int, resolution: int) -> FloatArray:
+        words = self.words[which]
+        if words is not None:
+            return np.linspace(-0.5, len(words) - 0.5, resolution)
         values = self.points[:, which]
         least, largest = float(np.nanmin(values)), float(np.nanmax(values))
         margin = 0.06 * ((largest - least) or 1.0)
@@ -107,17 +130,66 @@ class _Plane:
             for j, name in enumerate(self.X.columns):
                 typical[name] = _typical_of_series(self.X.iloc[:, j])
         else:
-            typical = np.repeat(np.nanmedian(self.X.astype(np.float64), axis=0)[None, :], n_rows, axis=0)
-        for column, values in zip(self.columns, (x_values, y_values), strict=True):
+            typical = np.repeat(_typical_of_array(self.X)[None, :], n_rows, axis=0)
+        for column, values, words in zip(self.columns, (x_values, y_values), self.words, strict=True):
+            wanted = values.ravel()
+            if words is not None:
+                wanted = words[np.clip(np.rint(wanted), 0, len(words) - 1).astype(np.int64)]
             if hasattr(self.X, "iloc"):
-                typical[self.X.columns[column]] = values.ravel()
+                name = self.X.columns[column]
+                typical[name] = wanted if words is None else _as_series(wanted, self.X[name])
             else:
-                typical[:, column] = values.ravel()
+                typical[:, column] = wanted
         return typical
 
 
+def _column_of(X: Any, j: int) -> npt.NDArray[Any]:
+    values: npt.NDArray[Any] = np.asarray(X.iloc[:, j]) if hasattr(X, "iloc") else np.asarray(X)[:, j]
+    if values.dtype.kind == "O":  # numbers among words come as objects
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            return values
+    return values
+
+
+def _words(values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return the values of a column of words, in order; None for numbers."""
+    if values.dtype.kind in "biuf":
+        return None
+    known = [value for value in values.tolist() if isinstance(value, str)]
+    return np.array(sorted(set(known)), dtype=object)
+
+
+def _places(values: npt.NDArray[Any], words: npt.NDArray[Any] | None) -> FloatArray:
+    if words is None:
+        return values.astype(np.float64)
+    places = {word: float(place) for place, word in enumerate(words)}
+    return np.array([places.get(value, np.nan) for value in values.tolist()])
+
+
+def _as_series(wanted: npt.NDArray[Any], like: Any) -> Any:
+    """Return words as a column of the kind that the table has."""
+    return type(like)(wanted).astype(like.dtype)
+
+
+def _typical_of_array(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if X.dtype.kind in "biuf":
+        return np.asarray(np.nanmedian(X.astype(np.float64), axis=0))
+    typical = np.empty(X.shape[1], dtype=object)
+    for j in range(X.shape[1]):
+        values = _column_of(X, j)
+        if values.dtype.kind in "biuf":
+            typical[j] = float(np.nanmedian(values.astype(np.float64)))
+        else:
+            present, counts = np.unique(values.astype(str), return_counts=True)
+            typical[j] = str(present[int(np.argmax(counts))])
+    return typical
+
+
 def _typical_of_series(series: Any) -> Any:
-    return series.median() if series.dtype.kind in "biuf" else series.mode().iloc[0]
+    is_number = getattr(series.dtype, "kind", "O") in "biuf"
+    return series.median() if is_number else series.mode().iloc[0]
 
 
 def _position(feature: Any, names: list[str]) -> int:
@@ -158,7 +230,7 @@ def _draw_borders(x_axis: FloatArray, y_axis: FloatArray, best: npt.NDArray[np.i
 def _draw_classes(plane: _Plane, y: Any, labels: npt.NDArray[Any], sizes: Any, ax: Any) -> None:
     sizes = 18.0 if sizes is None else np.asarray(sizes)
     if y is None:
-        ax.scatter(*plane.points.T, s=sizes, color="#444444", linewidths=0)
+        ax.scatter(*plane.shaken.T, s=sizes, color="#444444", linewidths=0)
         return
     y = np.asarray(y)
     colours = class_colours(len(labels))
@@ -166,7 +238,7 @@ def _draw_classes(plane: _Plane, y: Any, labels: npt.NDArray[Any], sizes: Any, a
         chosen = y == name
         some_sizes = sizes[chosen] if isinstance(sizes, np.ndarray) and sizes.ndim else sizes
         ax.scatter(
-            *plane.points[chosen].T,
+            *plane.shaken[chosen].T,
             s=some_sizes,
             color=colours[k],
             marker=MARKERS[k % len(MARKERS)],
@@ -182,7 +254,7 @@ def _draw_numbers(plane: _Plane, y: Any, image: Any, sizes: Any, ax: Any) -> Non
         {"color": "#444444"} if y is None else {"c": np.asarray(y), "cmap": image.cmap, "norm": image.norm}
     )
     ax.scatter(
-        *plane.points.T, s=18.0 if sizes is None else sizes, edgecolors="black", linewidths=0.4, **colours
+        *plane.shaken.T, s=18.0 if sizes is None else sizes, edgecolors="black", linewidths=0.4, **colours
     )
 
 

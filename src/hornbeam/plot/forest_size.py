@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
 from hornbeam.plot.canvas import CYCLE, STYLES, axes_for, label
+from hornbeam.recipes.members import answers_of
 
 __all__ = ["forest_size"]
 
@@ -65,12 +66,18 @@ def _out_of_bag_errors(model: Any, X: Any, y: Any) -> FloatArray:
 
 
 def _test_errors(model: Any, X: Any, truth: npt.NDArray[Any]) -> Iterator[float]:
-    """Give the error of the first tree, of the mean of the first two, and so on."""
+    """Give the error of the model of the first member, of the first two, and so on: as it votes itself."""
+    classes = model.classes_ if is_classifier(model) else None
+    features = getattr(model, "estimators_features_", None)
     total: Any = 0.0
-    for number, member in enumerate(model.estimators_, start=1):
-        if is_classifier(model):
-            total = total + np.asarray(member.predict_proba(X))
-            yield float(np.mean(model.classes_[np.argmax(total, axis=1)] != truth))
+    for number, member in enumerate(model.estimators_):
+        own = None
+        if features is not None and getattr(member, "n_features_in_", 0) == len(features[number]):
+            own = features[number] if len(features[number]) < model.n_features_in_ else None
+        hard = getattr(model, "voting", "soft") == "hard"
+        answers = answers_of(member, X, own, classes, hard_votes=hard or not hasattr(member, "predict_proba"))
+        total = total + answers
+        if classes is None:
+            yield float(np.sqrt(np.mean((total[:, 0] / (number + 1) - truth) ** 2)))
         else:
-            total = total + np.asarray(member.predict(X))
-            yield float(np.sqrt(np.mean((total / number - truth) ** 2)))
+            yield float(np.mean(classes[np.argmax(total, axis=1)] != truth))

@@ -140,7 +140,7 @@ class _DecisionTree(Prunable, TreeOptions):
         return paths_to(self.tree_, self.apply(X), self.n_jobs)
 
     @overload
-    def rules(self, style: Literal["text", "lines"] = "text", member: int | None = None) -> str: ...
+    def rules(self, style: Literal["text", "lines", "code"] = "text", member: int | None = None) -> str: ...
     @overload
     def rules(self, style: Literal["list"], member: int | None = None) -> list[Rule]: ...
     @overload
@@ -149,8 +149,8 @@ class _DecisionTree(Prunable, TreeOptions):
         """Return the tree as rules.
 
         "text" is the whole tree, indented; "lines" has one line per leaf; "list" has one `Rule` object per
-        leaf, with the tests on its path put together per feature. "formula" is a dict with a logical
-        expression per class (or per number predicted), valid Python over the columns, which
+        leaf, with the tests on its path put together per feature; "code" has nested ifs. "formula" is a dict
+        with a logical expression per class (or per number predicted), valid Python over the columns, which
         `hornbeam.inside.holds` evaluates; for several outputs a list of such dicts.
 
         Where a missing value goes is told for the columns in which the fit met one; in any other column it
