@@ -402,8 +402,15 @@ def _truth(ensemble: Any, y: Any, n_rows: int) -> FloatArray:
 
 def _root_share(ensemble: Any) -> dict[str, float]:
     """Tell how often each column is at the root, of the members that are trees and ask anything."""
-    trees = [member.tree_ for member in ensemble.estimators_ if hasattr(member, "tree_")]
-    roots = [int(tree.feature[0]) for tree in trees if tree.feature[0] >= 0]
+    members = [member for member in ensemble.estimators_ if hasattr(member, "tree_")]
+    asking = [member for member in members if member.tree_.feature[0] >= 0]
+    roots = [_column_of_user(member, int(member.tree_.feature[0])) for member in asking]
     names = getattr(ensemble, "feature_names_in_", [f"x{j}" for j in range(ensemble.n_features_in_)])
     counts = np.bincount(roots, minlength=len(names))
     return {str(name): float(count / max(1, len(roots))) for name, count in zip(names, counts, strict=True)}
+
+
+def _column_of_user(member: Any, feature: int) -> int:
+    """Return the column of X that a member's feature is, or is made of."""
+    ours = getattr(member, "_model", None)
+    return feature if ours is None else int(ours.schema.sources[feature])

@@ -185,7 +185,8 @@ class Ensemble:
     def _n_plain_columns(self) -> int | None:
         """The number of columns, if all are numeric and X need not bring their names; else None."""
         schema = self.schema
-        plain = not schema.names_given and all(kind == "numeric" for kind in schema.kinds)
+        plain = not schema.names_given and not schema.parts
+        plain = plain and all(kind == "numeric" for kind in schema.kinds)
         return len(schema.kinds) if plain else None
 
     def threads_for(self, rows: RowsToPredict, n_jobs: int | None) -> int:

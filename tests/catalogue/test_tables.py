@@ -4,6 +4,7 @@ import datetime
 import decimal
 import pickle
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,9 @@ def test_row_7_complex_numbers(tree: type[Tree]) -> None:
 @pytest.mark.parametrize(
     ("cells", "hint"),
     [
-        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "the year"),
         (pd.to_timedelta([1, 2], unit="s"), "seconds"),
         ([decimal.Decimal("1.5"), decimal.Decimal(2)], "float"),
         ([b"a", b"b"], "decode"),
-        ([datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)], "the year"),
     ],
 )
 def test_row_8_columns_no_tree_can_split(tree: type[Tree], cells: Any, hint: str) -> None:
@@ -113,6 +112,25 @@ def test_row_8_columns_no_tree_can_split(tree: type[Tree], cells: Any, hint: str
     with pytest.raises(TypeError, match="Column 'odd'") as caught:
         tree().fit(X, [0, 1])
     assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.to_datetime(["2020-01-01", "2021-01-01"]),
+        [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
+        ["2020-01-01", "2021-01-01"],
+    ],
+)
+def test_row_8_dates_are_split_as_time(tree: type[Tree], cells: Any) -> None:
+    X = pd.DataFrame({"when": cells})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        fitted = tree().fit(X, [0, 1])
+    assert "when <= 2020-07-02" in fitted.rules()  # halfway, and 2020 is a leap year: 183 days after 01-01
+    later = pd.DataFrame({"when": pd.to_datetime(["2020-07-02", "2020-07-03"])})
+    assert fitted.predict(later).tolist() == [0, 1]
 
 
 def numbers_with_gaps() -> tuple[np.ndarray, np.ndarray]:

@@ -110,7 +110,7 @@ def test_any_string_is_a_name(name: str) -> None:
 
 def test_long_names_are_cut_in_messages() -> None:
     with pytest.raises(TypeError, match="Column 'aaa") as caught:
-        read_table(pd.DataFrame({"a" * 10**6: pd.to_datetime(["2020"])}))
+        read_table(pd.DataFrame({"a" * 10**6: pd.to_timedelta([1])}))
     assert len(str(caught.value)) < 400
 
 
@@ -253,8 +253,8 @@ def test_unused_categories_are_not_looked_at() -> None:
 
 
 def test_categories_of_unreadable_types() -> None:
-    X = pd.DataFrame({"c": pd.Categorical(pd.to_datetime(["2020", "2021"]))})
-    with pytest.raises(TypeError, match=r"Column 'c' has the category Timestamp.*rename_categories"):
+    X = pd.DataFrame({"c": pd.Categorical(pd.to_timedelta([1, 2]))})
+    with pytest.raises(TypeError, match=r"Column 'c' has the category Timedelta.*rename_categories"):
         read_table(X)
 
 

@@ -480,22 +480,19 @@ def test_frames_are_never_written() -> None:
 @pytest.mark.parametrize(
     ("X", "hint"),
     [
-        (pd.DataFrame({"ok": [1, 2], "bad": pd.to_datetime(["2020-01-01", None])}), "the year"),
         (pd.DataFrame({"ok": [1, 2], "bad": pd.to_timedelta([1, 2], unit="s")}), "seconds"),
         (pd.DataFrame({"ok": [1, 2], "bad": [decimal.Decimal(1), decimal.Decimal(2)]}), "float"),
         (pd.DataFrame({"ok": [1, 2], "bad": [b"a", b"b"]}), "decode"),
         (pd.DataFrame({"ok": [1, 2], "bad": [[1], [2, 3]]}), "column of its own"),
-        (pd.DataFrame({"ok": [1, 2], "bad": [datetime.date(2020, 1, 1)] * 2}), "the year"),
         (pd.DataFrame({"ok": [1, 2], "bad": [datetime.time(1)] * 2}), "the hour"),
         (pd.DataFrame({"ok": [1, 2], "bad": pd.period_range("2020", periods=2)}), "numbers or text"),
-        (pl.DataFrame({"ok": [1, 2], "bad": [datetime.datetime(2020, 1, 1)] * 2}), "the year"),
         (pl.DataFrame({"ok": [1, 2], "bad": [datetime.timedelta(1)] * 2}), "seconds"),
         (pl.DataFrame({"ok": [1, 2], "bad": [datetime.time(1)] * 2}), "the hour"),
         (pl.DataFrame({"ok": [1, 2], "bad": [decimal.Decimal(1)] * 2}), "float"),
         (pl.DataFrame({"ok": [1, 2], "bad": [b"a", b"b"]}), "decode"),
         (pl.DataFrame({"ok": [1, 2], "bad": [[1], [2, 3]]}), "column of its own"),
         (pl.DataFrame({"ok": [1, 2], "bad": [{"a": 1}, {"a": 2}]}), "column of its own"),
-        (pa.table({"ok": [1, 2], "bad": pa.array([1, 2], pa.timestamp("s"))}), "the year"),
+        (pa.table({"ok": [1, 2], "bad": pa.array([1, 2], pa.duration("s"))}), "seconds"),
         (pa.table({"ok": [1, 2], "bad": pa.array([1, 2], pa.decimal128(5, 2))}), "float"),
     ],
 )
@@ -507,16 +504,14 @@ def test_unreadable_columns_are_named_with_a_way_out(X: Any, hint: str) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "hint"),
-    [("datetime64[s]", "the year"), ("timedelta64[s]", "seconds"), ("S3", "decode"), ("V8", "field")],
+    [("timedelta64[s]", "seconds"), ("S3", "decode"), ("V8", "field")],
 )
 def test_unreadable_numpy_dtypes(dtype: str, hint: str) -> None:
     with pytest.raises(TypeError, match=f"Column 'x0' has dtype.*{hint}"):
         read_table(np.zeros((2, 2), dtype=dtype))
 
 
-@pytest.mark.parametrize(
-    "value", [np.datetime64("2020"), np.timedelta64(1, "s"), pd.Timestamp(0), pd.NaT, {"a": 1}]
-)
+@pytest.mark.parametrize("value", [datetime.time(1), np.timedelta64(1, "s"), pd.Timedelta(0), {"a": 1}])
 def test_unreadable_objects_are_named_with_their_row(value: object) -> None:
     X = np.array([[1.0, 2.0], [3.0, 4.0]], dtype=object)
     X[1, 1] = value

@@ -396,6 +396,7 @@ def test_the_codec_knows_every_field() -> None:
         "names_given",
         "kinds",
         "categories",
+        "parts",
     ]
 
 

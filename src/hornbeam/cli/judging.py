@@ -15,7 +15,7 @@ from hornbeam.baseline import baseline
 from hornbeam.cli.scores import baseline_scores, scores_of, scores_of_numbers, scores_of_shares
 from hornbeam.data.shared import rows_of
 from hornbeam.data.task import Task
-from hornbeam.warnings import HornbeamWarning
+from hornbeam.warnings import OutOfBagWarning
 
 __all__ = ["Judged", "fit_and_judge"]
 
@@ -48,7 +48,7 @@ def fit_and_judge(estimator: Any, X: Any, y: Any, task: Task, *, judge: bool) ->
 def _out_of_bag(estimator: Any, X: Any, y: Any, task: Task) -> Judged | None:
     """Fit with out-of-bag answers, judge by them, and leave the model as if nobody had asked."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HornbeamWarning)  # that few members leave some rows without answer
+        warnings.simplefilter("ignore", OutOfBagWarning)  # that few members leave some rows without answer
         estimator.set_params(oob_score=True).fit(X, y)
     answers = estimator.oob_decision_function_ if task == "classification" else estimator.oob_prediction_
     estimator._forget_out_of_bag()

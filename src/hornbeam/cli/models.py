@@ -87,13 +87,18 @@ def format_for(model: Any, form: TableFormat) -> TableFormat:
     schema = _schema_of(model)
     if schema is None:
         return form
-    columns = list(zip(schema.names, schema.kinds, schema.categories, strict=True))
+    columns = [
+        (name, kind, categories, schema.part(place))
+        for place, (name, kind, categories) in enumerate(
+            zip(schema.names, schema.kinds, schema.categories, strict=True)
+        )
+    ]
     texts = {
         name
-        for name, _, categories in columns
-        if categories and any(isinstance(category, str) for category in categories)
+        for name, _, categories, part in columns
+        if part is not None or any(isinstance(category, str) for category in categories or ())
     }
-    numbers = {name for name, kind, _ in columns if kind == "numeric"}
+    numbers = {name for name, kind, _, part in columns if kind == "numeric" and part is None}
     return replace(form.keeping_as_text(texts | set(form.ids or ())), number_columns=frozenset(numbers))
 
 

@@ -25,8 +25,18 @@ from hornbeam.data.content import (
     Labels,
     Numbers,
     SparseColumn,
+    Times,
     labels_of_numbers,
     numeric_values,
+)
+from hornbeam.data.dates import (
+    DatePart,
+    chosen_parts,
+    days_as_fitted,
+    days_of_objects,
+    part_columns_names,
+    part_values,
+    text_of_days,
 )
 from hornbeam.data.families import value_family
 from hornbeam.data.wording import joined, listed, shown
@@ -38,6 +48,8 @@ __all__ = [
     "Kind",
     "codes_as_fitted",
     "column_at_fit",
+    "date_columns_as_fitted",
+    "date_columns_at_fit",
     "values_as_numeric",
     "warn_of_all_missing",
     "warn_of_merged_integers",
@@ -54,13 +66,15 @@ class Column:
 
     `values` of a numeric column are numbers of a dtype the core reads (bool, an integer, float32, float64;
     native byte order, aligned, any stride) or a `SparseColumn`; NaN is missing. Otherwise they are int32
-    codes into `categories`, or MISSING, or UNSEEN.
+    codes into `categories`, or MISSING, or UNSEEN. `part` says of a column that is made of a date, which is
+    numeric, what it holds.
     """
 
     name: str
     kind: Kind
     values: AnyArray | SparseColumn
     categories: tuple[Category, ...] | None = None
+    part: DatePart | None = None
 
     def first_missing_row(self) -> int | None:
         """Find the first row without a value; a category that was not seen is a value."""
@@ -96,16 +110,34 @@ def _first_true(mask: AnyArray) -> int | None:
 
 
 def column_at_fit(content: Content, name: str, *, forced: bool) -> Column:
-    """Let the content decide the kind; `forced` columns are categorical whatever they hold."""
+    """Let the content decide the kind; `forced` columns are categorical whatever they hold, dates too."""
     if isinstance(content, Labels):
         if content.ordered and not forced:
             return _ordinal_column(content, name)
         return _categorical_column(content, name)
+    if isinstance(content, Times):
+        return _categorical_column(_labels_of_times(content), name)
     if forced:
         return _categorical_column(labels_of_numbers(content), name)
     if isinstance(content, SparseColumn):
         return Column(name, "numeric", content)
     return Column(name, "numeric", numeric_values(content, name))
+
+
+def date_columns_at_fit(content: Times, name: str, taken: set[str]) -> list[Column]:
+    """Make the columns of a date that are worth it, under names unlike those that are `taken`."""
+    parts = chosen_parts(content)
+    names = part_columns_names(name, parts, taken)
+    return [
+        Column(own, "numeric", part_values(content.days, part.name), part=part)
+        for own, part in zip(names, parts, strict=True)
+    ]
+
+
+def _labels_of_times(content: Times) -> Labels:
+    """Take distinct points in time as categories, by their texts."""
+    numbers = labels_of_numbers(Numbers(content.days))
+    return Labels([text_of_days(days) for days in numbers.distinct], numbers.codes)
 
 
 def _ordinal_column(labels: Labels, name: str) -> Column:
@@ -139,6 +171,8 @@ def _plain_category(value: Any, name: str) -> Category:
         return bool(value)
     if family == "number":
         return int(value) if isinstance(value, numbers.Integral) else float(value)
+    if family == "Datetime":
+        return text_of_days(float(days_of_objects([value], np.zeros(1, dtype=np.bool_), name)[0]))
     if type(value).__name__ == "Interval":
         return str(value)  # pandas.cut makes these; two that differ have different texts
     raise TypeError(
@@ -206,6 +240,8 @@ def codes_as_fitted(
     content: Content, name: str, categories: Sequence[Category], *, refuse_unseen: bool
 ) -> npt.NDArray[np.int32]:
     """Code the rows by the categories of the fit; others are UNSEEN, or an error."""
+    if isinstance(content, Times):
+        content = _labels_of_times(content)
     labels = content.used() if isinstance(content, Labels) else labels_of_numbers(content)
     plain = _plain_categories(labels, name)
     _refuse_other_family(plain, categories, name)
@@ -226,6 +262,11 @@ def values_as_numeric(content: Content, name: str) -> AnyArray | SparseColumn:
         return content
     if isinstance(content, Numbers):
         return numeric_values(content, name)
+    if isinstance(content, Times):
+        raise ValueError(
+            f"Column {shown(name)} was numeric in the fit and holds dates now. Give it the numbers that it "
+            "had, or fit the model on dates."
+        )
     labels = content.used()
     plain = _plain_categories(labels, name)
     for value in plain:
@@ -236,6 +277,15 @@ def values_as_numeric(content: Content, name: str) -> AnyArray | SparseColumn:
             )
     numeric: AnyArray = np.array([*plain, np.nan], dtype=np.float64)[labels.codes]
     return numeric
+
+
+def date_columns_as_fitted(content: Content, names: Sequence[str], parts: Sequence[DatePart]) -> list[Column]:
+    """Make the columns of a date as the fit did; the first of `names` is that of the user's column."""
+    days = days_as_fitted(content, names[0], parts[0].order)
+    return [
+        Column(name, "numeric", part_values(days, part.name), part=part)
+        for name, part in zip(names, parts, strict=True)
+    ]
 
 
 def _refuse_other_family(plain: Sequence[Category], categories: Sequence[Category], name: str) -> None:

@@ -1,4 +1,4 @@
-"""What one column holds, before it is known what that means: `Numbers`, `Labels` or a `SparseColumn`.
+"""What one column holds, before it is known what that means: `Numbers`, `Labels`, `Times`, a `SparseColumn`.
 
 The readers make these out of arrays, frames and lists; `column.py` turns them into columns of a kind. Labels
 are category values and a code per row; numbers can become labels, where a column of numbers is categorical.
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.date_texts import Order
 from hornbeam.data.wording import shown
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Numbers",
     "Rows",
     "SparseColumn",
+    "Times",
     "count_merged",
     "labels_of_numbers",
     "labels_of_texts",
@@ -85,11 +87,15 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
-    """Category values and, for each row, the position of its value; MISSING where there is none."""
+    """Category values and, for each row, the position of its value; MISSING where there is none.
+
+    `declared` ones come from a dtype of categories: the user has said what they are.
+    """
 
     distinct: Sequence[Any]
     codes: AnyArray
     ordered: bool = False
+    declared: bool = False
 
     def recoded(self, new_codes: Iterable[int]) -> npt.NDArray[np.int32]:
         """Give position p the code `new_codes[p]`. MISSING is -1: it finds itself at the end of the table."""
@@ -104,14 +110,30 @@ class Labels:
             return self
         new_codes = np.full(len(self.distinct), MISSING)
         new_codes[keep] = np.arange(len(keep))
-        return Labels([self.distinct[p] for p in keep], self.recoded(new_codes.tolist()))
+        codes = self.recoded(new_codes.tolist())
+        return Labels([self.distinct[p] for p in keep], codes, declared=self.declared)
 
     def take(self, rows: Rows) -> "Labels":
         """Keep some rows; the values stay."""
-        return Labels(self.distinct, self.codes[rows], self.ordered)
+        return Labels(self.distinct, self.codes[rows], self.ordered, self.declared)
 
 
-Content = Numbers | Labels | SparseColumn
+@dataclass(frozen=True, eq=False, slots=True)
+class Times:
+    """Points in time, as days since 1970-01-01 on the clock they were read from; NaN is missing.
+
+    `order` is how they were written, if they came as texts with the year last.
+    """
+
+    days: npt.NDArray[np.float64]
+    order: Order = "unknown"
+
+    def take(self, rows: Rows) -> "Times":
+        """Keep some rows."""
+        return Times(self.days[rows], self.order)
+
+
+Content = Numbers | Labels | SparseColumn | Times
 
 
 def numeric_values(content: Numbers, name: str) -> AnyArray:
@@ -163,7 +185,7 @@ def labels_of_texts(cells: Sequence[Any], absent: Mask) -> tuple[list[str], npt.
 
 def count_merged(content: Content) -> int:
     """Count the distinct integers that coincide with another as float64."""
-    if isinstance(content, Labels):
+    if isinstance(content, Labels | Times):
         return 0
     values = content.data if isinstance(content, SparseColumn) else content.values
     if values.dtype.kind not in "iuO" or values.dtype.itemsize < 8:

@@ -61,8 +61,8 @@ def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
     origin = table.origin if _ranks_are_worth_it(table, max_bins) else None
     ranks = None if origin is None else origin.whole.ranks(n_threads)
     columns: list[Any] = []
-    for j, column in enumerate(table.columns):
-        if ranks is not None and column.kind == "numeric" and j in ranks.places:
+    for j, column in zip(table.schema.sources, table.columns, strict=True):
+        if ranks is not None and column.kind == "numeric" and column.part is None and j in ranks.places:
             columns.append(ranks.places[j])
         else:
             columns.append(_as_it_is(column))

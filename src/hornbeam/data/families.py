@@ -1,4 +1,4 @@
-"""What a Python value is: a text, a number, a truth value, missing, or something no tree can split.
+"""What a Python value is: a text, a number, a truth value, a date, missing, or something no tree can split.
 
 For the last there is a hint what to do instead. The refusals name the column and, where it is known, the row
 and the value.
@@ -40,12 +40,10 @@ _FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("List", (list, tuple, set, frozenset, np.ndarray)),
     ("Struct", (dict,)),
 )
-READ_FAMILIES = frozenset({"missing", "text", "bool", "number"})
+READ_FAMILIES = frozenset({"missing", "text", "bool", "number", "Datetime"})
 
 # Types nobody can split on, by the names narwhals gives them, and what to do instead.
 UNREADABLE_HINTS = {
-    "Date": "make it numbers, such as the year, the weekday or the days since a fixed date",
-    "Datetime": "make it numbers, such as the year, the weekday or the days since a fixed date",
     "Time": "make it a number, such as the hour",
     "Duration": "make it a number, for example of seconds with .dt.total_seconds()",
     "Decimal": "convert it to a float type",
@@ -58,7 +56,7 @@ _GENERAL_HINT = "convert it to numbers or text"
 
 
 def value_family(kind: type) -> str:
-    """Say what objects of a type are: "missing", "text", "bool", "number", or else what no model reads."""
+    """Say what objects of a type are: "missing", "text", "bool", "number", "Datetime", or what none reads."""
     if kind is NoneType or kind.__name__ == "NAType":  # pandas.NA, by name: pandas may not be installed
         return "missing"
     return next((family for family, members in _FAMILIES if issubclass(kind, members)), "")
@@ -82,7 +80,7 @@ def refuse_complex(name: str, *, row: int | None = None) -> NoReturn:
 
 
 def refuse_object(cells: Sequence[Any], family_of: Mapping[type, str], name: str) -> NoReturn:
-    """Refuse a column for its first cell that is neither text nor number nor missing."""
+    """Refuse a column for its first cell that is neither text nor number nor date nor missing."""
     row = next(r for r, cell in enumerate(cells) if family_of[type(cell)] not in READ_FAMILIES)
     family = family_of[type(cells[row])]
     if family == "complex":
@@ -102,7 +100,12 @@ def refuse_mixture(cells: Sequence[Any], absent: Mask, family_of: Mapping[type, 
     family = family_of[type(cells[first])]
     other = next(r for r in rows if family_of[type(cells[r])] != family)
     raise TypeError(
-        f"Column {shown(name)} mixes types: row {first} holds the {family} {shown(cells[first])}, row "
-        f"{other} the {family_of[type(cells[other])]} {shown(cells[other])}. Make it all numbers or all "
-        "text, for example with .astype(str)."
+        f"Column {shown(name)} mixes types: row {first} holds the {_in_words(family)} "
+        f"{shown(cells[first])}, row {other} the {_in_words(family_of[type(cells[other])])} "
+        f"{shown(cells[other])}. Make it all {'dates' if 'Datetime' in family_of.values() else 'numbers'} or "
+        "all text, for example with .astype(str)."
     )
+
+
+def _in_words(family: str) -> str:
+    return "date" if family == "Datetime" else family

@@ -29,7 +29,7 @@ MOST_COLUMNS = 1_000
 
 def alike(table: Table, limit: float = LIKE) -> tuple[tuple[int, ...], ...]:
     """Return the groups of columns that say much the same, each of two columns or more, in order."""
-    if table.n_rows < 3 or not 2 <= len(table.columns) <= MOST_COLUMNS:
+    if table.n_rows < 3 or not 2 <= len(table.given_columns) <= MOST_COLUMNS:
         return ()
     _, group = connected_components(likeness(table) >= limit, directed=False)
     found = [tuple(np.flatnonzero(group == one).tolist()) for one in range(int(group.max()) + 1)]
@@ -40,13 +40,14 @@ def likeness(table: Table) -> FloatArray:
     """Say how much columns are alike: columns x columns, from 0 to 1."""
     if table.n_rows > MOST_ROWS:
         table = table.take(np.linspace(0, table.n_rows - 1, MOST_ROWS).astype(np.int64))
-    n = len(table.columns)
+    columns = table.given_columns
+    n = len(columns)
     found = np.eye(n)
-    numbers = [j for j, column in enumerate(table.columns) if column.kind != "categorical"]
-    ranks = {j: _ranks(table.columns[j]) for j in numbers}
+    numbers = [j for j, column in enumerate(columns) if column.kind != "categorical"]
+    ranks = {j: _ranks(columns[j]) for j in numbers}
     if numbers:
         found[np.ix_(numbers, numbers)] = _rank_correlations(np.stack([ranks[j] for j in numbers]))
-    codes = {j: _codes(table.columns[j]) for j in range(n) if j not in ranks}
+    codes = {j: _codes(columns[j]) for j in range(n) if j not in ranks}
     for j, own in codes.items():
         for k in range(n):
             if k in ranks:

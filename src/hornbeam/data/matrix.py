@@ -54,7 +54,7 @@ def read_matrix_as(X: Any, schema: Schema, *, estimator_name: str) -> FloatMatri
     """Read X for a prediction: the columns of the fit, in their order, with its categories."""
     source = open_source(X, estimator_name)
     array = _plain_floats(source)
-    if array is None or any(kind != "numeric" for kind in schema.kinds):
+    if array is None or schema.parts or any(kind != "numeric" for kind in schema.kinds):
         return _stacked(read_table_as(X, schema, estimator_name=estimator_name))
     check_names_and_width(
         source.container, schema.names, names_given=schema.names_given, estimator_name=estimator_name

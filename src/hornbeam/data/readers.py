@@ -1,12 +1,22 @@
 """One column at a time: of an array, of a data frame, of Python objects. Values in, their content out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from hornbeam.data.content import MISSING, AnyArray, Labels, Numbers, labels_of_numbers, labels_of_texts
+from hornbeam.data.content import (
+    MISSING,
+    AnyArray,
+    Labels,
+    Numbers,
+    Times,
+    labels_of_numbers,
+    labels_of_texts,
+)
+from hornbeam.data.dates import days_of_array, days_of_objects
 from hornbeam.data.families import (
     READ_FAMILIES,
     UNREADABLE_HINTS,
@@ -19,7 +29,7 @@ from hornbeam.data.families import (
 
 __all__ = ["read_array", "read_objects", "read_series", "readable"]
 
-_REFUSED_NUMPY_KINDS = {"M": "Datetime", "m": "Duration", "S": "Binary", "V": "Struct"}
+_REFUSED_NUMPY_KINDS = {"m": "Duration", "S": "Binary", "V": "Struct"}
 
 
 def readable(values: AnyArray) -> AnyArray:
@@ -34,19 +44,21 @@ def readable(values: AnyArray) -> AnyArray:
     return values
 
 
-def read_array(values: AnyArray, name: str) -> Numbers | Labels:
+def read_array(values: AnyArray, name: str) -> Numbers | Labels | Times:
     """Read one column of an array."""
     kind = values.dtype.kind
     if kind in "biuf":
         return Numbers(readable(values))
     if kind in "OUT":
         return read_objects(values.astype(object, copy=False), name)
+    if kind == "M":
+        return Times(days_of_array(values, name))
     if kind == "c":
         refuse_complex(name)
     refuse_dtype(name, values.dtype, _REFUSED_NUMPY_KINDS.get(kind, ""))
 
 
-def read_series(series: Any, name: str) -> Numbers | Labels:
+def read_series(series: Any, name: str) -> Numbers | Labels | Times:
     """Read one column of a data frame, as narwhals shows it."""
     native_dtype = getattr(series.to_native(), "dtype", None)
     if isinstance(native_dtype, np.dtype) and native_dtype.kind == "O":
@@ -58,6 +70,8 @@ def read_series(series: Any, name: str) -> Numbers | Labels:
         refuse_dtype(name, dtype, family)
     if family == "String":
         return _labels_of_text_series(series)
+    if family == "Datetime" and dtype.time_zone is not None:
+        series = series.dt.replace_time_zone(None)  # what the clocks of the zone say
     if family in ("Categorical", "Enum"):
         return _labels_of_category_series(series, name)
     if family in ("Int128", "UInt128"):
@@ -83,19 +97,23 @@ def _labels_of_text_series(series: Any) -> Labels:
     return Labels(distinct, codes.fill_null(MISSING).to_numpy())
 
 
-def _labels_of_category_series(series: Any, name: str) -> Labels:
+def _labels_of_category_series(series: Any, name: str) -> Labels | Times:
     native = series.to_native()
     if series.implementation.is_pandas_like() and hasattr(native, "cat"):
         categories = native.cat
         return Labels(
-            list(categories.categories), categories.codes.to_numpy(), ordered=bool(categories.ordered)
+            list(categories.categories),
+            categories.codes.to_numpy(),
+            ordered=bool(categories.ordered),
+            declared=True,
         )
     if series.implementation.is_pyarrow():
-        return _labels_of_arrow(native.cast(native.type.value_type))
+        return replace(_labels_of_arrow(native.cast(native.type.value_type)), declared=True)
     if series.implementation.is_polars():
-        return _labels_of_text_series(series.cast(nw.String))
+        return replace(_labels_of_text_series(series.cast(nw.String)), declared=True)
     content = read_objects(_objects(series.to_list()), name)
-    return labels_of_numbers(content) if isinstance(content, Numbers) else content
+    labels = labels_of_numbers(content) if isinstance(content, Numbers) else content
+    return replace(labels, declared=True) if isinstance(labels, Labels) else labels
 
 
 def _labels_of_arrow(chunks: Any) -> Labels:
@@ -103,8 +121,8 @@ def _labels_of_arrow(chunks: Any) -> Labels:
     return Labels(encoded.dictionary.to_pylist(), encoded.indices.fill_null(MISSING).to_numpy())
 
 
-def read_objects(values: AnyArray, name: str) -> Numbers | Labels:
-    """Read a column of Python objects: all texts, all numbers or all booleans, and missing ones between."""
+def read_objects(values: AnyArray, name: str) -> Numbers | Labels | Times:
+    """Read a column of Python objects: all texts, numbers, booleans or dates, and missing ones between."""
     cells = values.tolist()
     family_of = {kind: value_family(kind) for kind in set(map(type, cells))}
     if not READ_FAMILIES.issuperset(family_of.values()):
@@ -119,6 +137,8 @@ def read_objects(values: AnyArray, name: str) -> Numbers | Labels:
     families = {family_of[kind] for kind in set(map(type, present))}
     if len(families) > 1:
         refuse_mixture(cells, absent, family_of, name)
+    if families == {"Datetime"}:
+        return Times(days_of_objects(cells, absent, name))
     if families == {"text"}:
         return Labels(*labels_of_texts(cells, absent))
     if families == {"bool"} and not absent.any():

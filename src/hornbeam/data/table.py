@@ -1,10 +1,12 @@
 """Whatever a user passes as X becomes named, typed columns; what the core can read in place is not copied.
 
 In come arrays, lists of rows, data frames (pandas, polars, Arrow and others, through narwhals) and scipy
-sparse matrices; out goes a `Table` of one `Column` per feature. The way of one column:
+sparse matrices; out goes a `Table` of one `Column` per feature, or several where it is a date. The way of
+one column:
 
     sources.py    the container: how many rows, how many columns, one column after the other
-    readers.py    what a column holds: Numbers, Labels or a SparseColumn (content.py)
+    readers.py    what a column holds: Numbers, Labels, Times or a SparseColumn (content.py)
+    dates.py      which texts are dates, and which columns of numbers are made of a date
     column.py     what that means: its dtype decides at fit, the schema of the fit at predict
     names.py      what the columns are called, and which ones the user names as categorical
 """
@@ -15,6 +17,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.column import (
     Category,
@@ -22,11 +25,14 @@ from hornbeam.data.column import (
     Kind,
     codes_as_fitted,
     column_at_fit,
+    date_columns_as_fitted,
+    date_columns_at_fit,
     values_as_numeric,
     warn_of_merged_integers,
     warn_of_near_unique,
 )
-from hornbeam.data.content import MISSING, UNSEEN, Rows, SparseColumn, count_merged, labels_of_texts
+from hornbeam.data.content import MISSING, UNSEEN, Rows, SparseColumn, Times, count_merged, labels_of_texts
+from hornbeam.data.dates import DatePart, FoundDates
 from hornbeam.data.families import value_family
 from hornbeam.data.names import check_names_and_width, feature_names_of, forced_columns
 from hornbeam.data.shared import Origin, origin_of
@@ -60,12 +66,50 @@ _MOST_ROWS = 2**31 - 1  # the core numbers rows and nodes with 32 bits; columns 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a model remembers about the columns it was fitted on: plain values, to compare and to save."""
+    """What a model remembers about the columns it was fitted on: plain values, to compare and to save.
+
+    A date of the user's is several columns here, side by side, of which the first has the user's name.
+    `parts` says what they are, with None for all others; it is empty where there are no dates.
+    """
 
     names: tuple[str, ...]
     names_given: bool
     kinds: tuple[Kind, ...]
     categories: tuple[tuple[Category, ...] | None, ...]
+    parts: tuple[DatePart | None, ...] = ()
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The number of the user's column that each column is, or is made of."""
+        if not self.parts:
+            return tuple(range(len(self.names)))
+        number = -1
+        sources = []
+        for part in self.parts:
+            number += part is None or part.is_first
+            sources.append(number)
+        return tuple(sources)
+
+    @property
+    def given_names(self) -> tuple[str, ...]:
+        """The names of the user's columns."""
+        if not self.parts:
+            return self.names
+        return tuple(
+            name for name, part in zip(self.names, self.parts, strict=True) if part is None or part.is_first
+        )
+
+    def part(self, column: int) -> DatePart | None:
+        """Say what a column holds that is made of a date; None of others."""
+        return self.parts[column] if self.parts else None
+
+    def folded(self, by_column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Add up numbers by column, the first axis, over all that is made of a column of the user's."""
+        if not self.parts:
+            return by_column
+        sums = np.zeros((len(self.given_names), *by_column.shape[1:]))
+        np.add.at(sums, np.array(self.sources), by_column)
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +133,19 @@ class Table:
     @cached_property
     def schema(self) -> Schema:
         """The facts about the columns, without the rows."""
+        parts = tuple(column.part for column in self.columns)
         return Schema(
             names=tuple(column.name for column in self.columns),
             names_given=self.feature_names is not None,
             kinds=tuple(column.kind for column in self.columns),
             categories=tuple(column.categories for column in self.columns),
+            parts=parts if any(parts) else (),
         )
+
+    @property
+    def given_columns(self) -> tuple[Column, ...]:
+        """The columns of the user: of a date, the date itself."""
+        return tuple(column for column in self.columns if column.part is None or column.part.is_first)
 
     def first_missing(self) -> tuple[str, int] | None:
         """Find a missing value: the name of the first column that has one, and its first such row in X."""
@@ -141,6 +192,8 @@ def read_table(
 ) -> Table:
     """Read X for a fit: texts and categories are categorical, ordered categories ordinal, the rest numeric.
 
+    Dates, and texts that are dates in every row, become several numeric columns.
+
     `categorical_features` names further columns to read as categorical, whatever they hold: by name, by index
     or by a boolean mask. None and "from_dtype" name none.
     """
@@ -173,14 +226,23 @@ def _read_some(
     feature_names: list[str] | None,
     forced: frozenset[int],
 ) -> Table:
-    columns = []
+    columns: list[Column] = []
     merged: dict[str, int] = {}
-    for j, name in enumerate(feature_names or [f"x{j}" for j in range(source.n_columns)]):
+    found = FoundDates()
+    names = feature_names or [f"x{j}" for j in range(source.n_columns)]
+    taken = set(names)
+    for j, name in enumerate(names):
         content = source.read(j, name) if rows is None else source.read(j, name).take(rows)
+        if j not in forced:
+            content = found.in_texts(content, name)
+            if isinstance(content, Times):
+                columns += date_columns_at_fit(content, name, taken)
+                continue
         column = column_at_fit(content, name, forced=j in forced)
         columns.append(column)
         if column.kind == "numeric" and (count := count_merged(content)):
             merged[name] = count
+    found.say()
     warn_of_merged_integers(merged)
     warn_of_near_unique(columns, n_rows)
     origin = origin_of(source)
@@ -199,13 +261,22 @@ def read_table_as(
     """
     source = open_source(X, estimator_name)
     check_names_and_width(
-        labelled(source), schema.names, names_given=schema.names_given, estimator_name=estimator_name
+        labelled(source), schema.given_names, names_given=schema.names_given, estimator_name=estimator_name
     )
-    columns = []
+    columns: list[Column] = []
     n_unseen: dict[str, int] = {}
-    for j, fitted in enumerate(zip(schema.names, schema.kinds, schema.categories, strict=True)):
+    sources = schema.sources
+    for place, fitted in enumerate(zip(schema.names, schema.kinds, schema.categories, strict=True)):
         name, kind, categories = fitted
-        content = source.read(j, name)
+        if len(columns) > place:
+            continue  # made of the date before it
+        content = source.read(sources[place], name)
+        if schema.part(place) is not None:
+            own = slice(place, place + sources.count(sources[place]))
+            columns += date_columns_as_fitted(
+                content, schema.names[own], [part for part in schema.parts[own] if part is not None]
+            )
+            continue
         if kind == "numeric" or categories is None:
             columns.append(Column(name, "numeric", values_as_numeric(content, name)))
             continue
@@ -213,5 +284,5 @@ def read_table_as(
         columns.append(Column(name, kind, codes, categories))
         if count := int(np.count_nonzero(codes == UNSEEN)):
             n_unseen[name] = count
-    feature_names = list(schema.names) if schema.names_given else None
+    feature_names = list(schema.given_names) if schema.names_given else None
     return Table(source.n_rows, tuple(columns), feature_names, n_unseen)

@@ -60,7 +60,7 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
 
     def _remember_columns(self, table: Table, missing_seen: tuple[bool, ...]) -> None:
         """Store what scikit-learn's tools ask about the columns of the fit, and which of them have gaps."""
-        self.n_features_in_ = len(table.columns)
+        self.n_features_in_ = len(table.schema.given_names)
         if table.feature_names is not None:
             self.feature_names_in_ = np.array(table.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -121,7 +121,7 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         if getattr(self, "voting", "soft") == "hard":
             raise ValueError("Votes are no sums of contributions; path_contributions need voting='soft'.")
         means = self._values(X)
-        found, start = path_contributions(self._model.trees, self._leaves(X), self.n_features_in_, means)
+        found, start = path_contributions(self._model.trees, self._leaves(X), self._model.schema, means)
         if means.shape[1] == 1:
             found, start = found[:, :, 0], start[:, 0]
         if not self._class_labels():
@@ -130,9 +130,14 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
 
     def _checked_monotonic(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[int, ...]:
         """Return one direction per feature, empty if nothing is constrained; refuse what has no order."""
-        directions = self._monotonic_directions(schema.names)
-        if not directions:
+        by_column = self._monotonic_directions(schema.given_names)
+        if not by_column:
             return ()
+        # What comes again, such as the weekday, has no direction in time.
+        directions = tuple(
+            0 if part is not None and not part.is_first else by_column[source]
+            for source, part in zip(schema.sources, map(schema.part, range(len(schema.names))), strict=True)
+        )
         if isinstance(target, ClassTarget) and any(len(classes) > 2 for classes in target.classes):
             raise ValueError("Monotonicity constraints are not supported with multiclass classification.")
         if target.n_outputs > 1:

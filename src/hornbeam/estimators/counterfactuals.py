@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from hornbeam.data.table import Table
+from hornbeam.data.table import Schema, Table
 from hornbeam.data.wording import shown
 from hornbeam.estimators.importances import HasImportances
 from hornbeam.inside.boxes import Found, LeafBoxes, leaf_boxes, nearest
@@ -69,8 +69,8 @@ class HasCounterfactuals(HasImportances):
 
         `row` is a table of one row, a dict or Series by column name, or a sequence. `wanted` is the class to
         come to, any other by default, or for numbers a range: (low, high), with None for no bound.
-        `columns` may change (all by default), those in `fixed` may not; `directions={"income": "up"}` lets a
-        number go one way only. Numbers that are whole in X stay whole.
+        `columns` may change (all but dates by default), those in `fixed` may not; `directions={"income":
+        "up"}` lets a number go one way only. Numbers that are whole in X stay whole.
 
         The distance is the sum of the changes: of a number in units of the column's spread, the mean distance
         of the rows X from their median; of a category, or of a missing value that gets one, 1. The search is
@@ -87,7 +87,8 @@ class HasCounterfactuals(HasImportances):
             refuse_missing(given.table, name)
         _refuse_stand_ins(model, given.table)
         others = model.read(X, estimator_name=name)
-        free, ways = self._free_columns(columns, fixed, directions)
+        free, ways = self._free_columns(columns, fixed, directions, model.schema)
+        sources = model.schema.sources
         tested = sorted(model.features_tested)
         terrain = terrain_of(
             given.table,
@@ -96,8 +97,8 @@ class HasCounterfactuals(HasImportances):
                 [tree.threshold[tree.feature == feature] for tree in model.trees]
             ),
             tested=tested,
-            free=[feature for feature in tested if feature in free],
-            directions=ways,
+            free=[feature for feature in tested if sources[feature] in free],
+            directions={sources.index(column): way for column, way in ways.items()},
         )
         search = _Search(self, whole, given, terrain, others=others, most_boxes=max_boxes)
         found = search.find(wanted)
@@ -106,10 +107,21 @@ class HasCounterfactuals(HasImportances):
         return search.tell(found, wanted, names)
 
     def _free_columns(
-        self, columns: Iterable[Any] | None, fixed: Iterable[Any], directions: Mapping[Any, Direction] | None
+        self,
+        columns: Iterable[Any] | None,
+        fixed: Iterable[Any],
+        directions: Mapping[Any, Direction] | None,
+        schema: Schema,
     ) -> tuple[set[int], dict[int, Direction]]:
-        given = range(self.n_features_in_) if columns is None else columns
+        """Return the numbers of the columns of X that may change, and the ways that some of them may go."""
+        names = self._column_names()
+        dates = {
+            source for j, source in enumerate(schema.sources) if schema.part(j) is not None
+        }  # the parts of a date cannot change one by one, and nobody can choose it
+        given = [j for j in range(self.n_features_in_) if j not in dates] if columns is None else columns
         free = {self._place_of_column(column) for column in given}
+        for date in sorted(dates & free):
+            raise ValueError(f"Column {shown(names[date])} is a date, which counterfactual leaves as it is.")
         free -= {self._place_of_column(column) for column in fixed}
         ways = {}
         for column, way in (directions or {}).items():
@@ -323,8 +335,8 @@ class _Search:
                 found, None, before=self.before, prediction=self.before, shares=None, row=None,
                 wanted=aim, columns=columns,
             )  # fmt: skip
-        names = self.estimator._column_names()
-        row = dict(zip(names, self.given.values, strict=True))
+        names = self.model.schema.names
+        row = dict(zip(self.estimator._column_names(), self.given.values, strict=True))
         changes: dict[str, tuple[Any, Any]] = {}
         for feature, code in self.terrain.changed(found.cells).items():
             categories = self.given.table.columns[feature].categories

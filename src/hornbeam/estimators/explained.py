@@ -15,7 +15,15 @@ from hornbeam.inside.accumulated import (
     accumulated_effect_of,
     joint_accumulated_effect_of,
 )
-from hornbeam.inside.effects import Asking, Effect, EffectKind, JointEffect, effect_of, joint_effect_of
+from hornbeam.inside.effects import (
+    Asking,
+    Effect,
+    EffectKind,
+    JointEffect,
+    effect_names,
+    effect_of,
+    joint_effect_of,
+)
 from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
 from hornbeam.model import Ensemble
 from hornbeam.params import Declared, fitted
@@ -86,7 +94,8 @@ class Explained(Declared):
     ) -> Effect | AccumulatedEffect | JointEffect:
         """Say how the score depends on a column, or on two, in the rows of X.
 
-        `column` is a name or a number, or a pair of them. With kind "partial" the other columns stay what
+        `column` is a name or a number, or a pair of them; of a date, the parts that the fit has made of it
+        have names, too, such as "when.weekday". With kind "partial" the other columns stay what
         they are: the result has the mean over the rows (the partial dependence), the line of each row, and
         the score without a value. With kind "ale" only rows near a threshold are asked what crossing it
         changes, and the changes are added up (accumulated local effects): no row is given a value that is far
@@ -100,12 +109,13 @@ class Explained(Declared):
         check_is_fitted(self)
         if kind not in get_args(EffectKind):
             raise ValueError(f"kind must be 'partial' or 'ale'; got {shown(kind)}.")
-        places = self._places_of_columns(column)
+        whole = self._score_sum()
+        names = effect_names(whole, self._column_names())
+        places = self._places_of_columns(column, names)
         n_rows = n_rows if n_rows is not None else (500, 200)[len(places) - 1]
         n_steps = n_steps if n_steps is not None else (300, 50)[len(places) - 1]
         if n_rows < 1 or n_steps < 2:
             raise ValueError(f"n_rows must be at least 1 and n_steps at least 2; got {n_rows} and {n_steps}.")
-        whole = self._score_sum()
         if any(one.model.trees[0].gaps == "available" for one in whole.sums):
             raise ValueError(
                 "effect does not take missing='available': which trees answer depends on the row."
@@ -117,28 +127,32 @@ class Explained(Declared):
             estimator_name=type(self).__name__,
             n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
         )
-        names = self._column_names()
         grids = [asking.grid(place, names[place], int(n_steps)) for place in places]
         if len(grids) == 2:
             return (joint_effect_of if kind == "partial" else joint_accumulated_effect_of)(asking, *grids)
         return (effect_of if kind == "partial" else accumulated_effect_of)(asking, grids[0])
 
-    def _place_of_column(self, column: Any) -> int:
-        """Return the number of a column, given by name or number."""
-        names = self._column_names()
-        place: Any = names.index(column) if column in names else column
-        is_number = isinstance(place, int | np.integer) and not isinstance(place, bool)
-        if not is_number or not 0 <= place < len(names):
-            known = ", ".join(shown(name) for name in names[:10])
-            raise ValueError(f"X has no column {shown(column)}; columns are {known}.")
-        return int(place)
+    def _place_of_column(self, column: Any, names: tuple[str, ...] | None = None) -> int:
+        """Return the place of a column among `names`, or of X; it is given by name, or by number in X."""
+        of_table = self._column_names()
+        names = of_table if names is None else names
+        if isinstance(column, str) and column in names:
+            return names.index(column)
+        if (
+            isinstance(column, int | np.integer)
+            and not isinstance(column, bool)
+            and 0 <= column < len(of_table)
+        ):
+            return names.index(of_table[int(column)])
+        known = ", ".join(shown(name) for name in names[:10])
+        raise ValueError(f"X has no column {shown(column)}; columns are {known}.")
 
-    def _places_of_columns(self, column: Any) -> list[int]:
-        """Return the numbers of one column or of two, given by name or number."""
+    def _places_of_columns(self, column: Any, names: tuple[str, ...]) -> list[int]:
+        """Return the places among `names` of one column or of two, given by name, or by number in X."""
         given = [column] if isinstance(column, str) or not isinstance(column, tuple | list) else column
         if not 1 <= len(given) <= 2:
             raise ValueError(f"effect takes one column or two; got {len(given)}.")
-        found = [self._place_of_column(one) for one in given]
+        found = [self._place_of_column(one, names) for one in given]
         if len(set(found)) < len(found):
             raise ValueError(f"effect takes two different columns; got {shown(given[0])} twice.")
         return found

@@ -56,9 +56,9 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.schema_ = schema
         self.numbers_ = numbers
         self.categories_ = categories
-        self.n_features_in_ = len(schema.names)
+        self.n_features_in_ = len(schema.given_names)
         if schema.names_given:
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
+            self.feature_names_in_ = np.array(schema.given_names, dtype=object)
 
     @property
     def n_features_out_(self) -> int:

@@ -68,7 +68,8 @@ class LookInside(HasCounterfactuals):
 
     def _share_of_tests(self) -> FloatArray:
         self._reading_of(0)
-        return shares_of_tests([reading.tree for reading in self._readings()], self.n_features_in_)
+        readings = self._readings()
+        return shares_of_tests([reading.tree for reading in readings], readings[0].schema)
 
     # --- One row -----------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class LookInside(HasCounterfactuals):
         return explain_answer(
             Told(
                 names=self._column_names(),
-                values=given.values,
+                values=given.shown_values,
                 prediction=prediction,
                 shares=shares,
                 score=float(np.reshape(added_up, -1)[0]) if single else added_up,

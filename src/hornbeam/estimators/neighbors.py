@@ -100,9 +100,9 @@ class _KNeighbors(NeighborOptions):
         self, neighborhood: Neighborhood, target: ClassTarget | RegressionTarget, bandwidth: float | None
     ) -> None:
         self.bandwidth_ = bandwidth
-        self.n_features_in_ = len(neighborhood.schema.names)
+        self.n_features_in_ = len(neighborhood.schema.given_names)
         if neighborhood.schema.names_given:
-            self.feature_names_in_ = np.array(neighborhood.schema.names, dtype=object)
+            self.feature_names_in_ = np.array(neighborhood.schema.given_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.n_samples_fit_ = neighborhood.n_rows

@@ -33,6 +33,13 @@ class InputColumn:
 
 def columns_of(schema: Schema) -> tuple[InputColumn, ...]:
     """List the columns of a model; raise ExportError for what an export cannot say."""
+    dates = [name for name, part in zip(schema.names, schema.parts, strict=False) if part and part.is_first]
+    if dates:
+        raise ExportError(
+            f"Column {shown(dates[0])} is a date, of which the model has made columns that an export cannot "
+            "write. Fit it on numbers made of the date, such as the days since a fixed one and the weekday, "
+            "or save it with hornbeam.save."
+        )
     for fact in fields(schema):
         if fact.name not in _KNOWN_FACTS and getattr(schema, fact.name):
             raise ExportError(

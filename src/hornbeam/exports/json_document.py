@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam._core import version
+from hornbeam.data.table import Schema
 from hornbeam.exports.check import Answers
 from hornbeam.exports.portable import PortableModel
 from hornbeam.exports.test_rows import TestRows
@@ -54,9 +55,11 @@ def json_of(
         "tested": tested,
         "estimator": estimator,
         "features": [
-            {"name": name, "kind": kind} | ({} if categories is None else {"categories": list(categories)})
-            for name, kind, categories in zip(
-                first.schema.names, first.schema.kinds, first.schema.categories, strict=True
+            {"name": name, "kind": kind}
+            | ({} if categories is None else {"categories": list(categories)})
+            | _made_of(first.schema, place)
+            for place, (name, kind, categories) in enumerate(
+                zip(first.schema.names, first.schema.kinds, first.schema.categories, strict=True)
             )
         ],
         "unseen": first.unseen,
@@ -66,6 +69,14 @@ def json_of(
         "trees": [_nodes(reading) for reading in readings],
     }
     return json.dumps(document, allow_nan=False, indent=1) + "\n"
+
+
+def _made_of(schema: Schema, place: int) -> dict[str, Any]:
+    """Say of a column that is made of a date which part of it that is."""
+    part = schema.part(place)
+    if part is None:
+        return {}
+    return {"made_of": schema.given_names[schema.sources[place]], "part": part.name}
 
 
 def _nodes(reading: TreeReading) -> list[dict[str, Any]]:

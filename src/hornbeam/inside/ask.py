@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hornbeam.data.date_texts import Order, days_of_text
 from hornbeam.data.table import Category, Kind
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.nodes import TreeReading
@@ -18,16 +19,19 @@ __all__ = ["Question", "next_question"]
 
 @dataclass(frozen=True)
 class Question:
-    """What a tree wants to know: a number, or one of some categories."""
+    """What a tree wants to know: a number, one of some categories, or a date, read in `order`."""
 
     feature: str
     kind: Kind
     categories: tuple[Category, ...] | None
+    order: Order | None = None
 
     @property
     def words(self) -> str:
         """The question as people are asked it."""
         wanted = "a number" if self.categories is None else f"one of {listed(self.categories)}"
+        if self.order is not None:
+            wanted = "a date, such as 2024-03-31"
         return f"{named(self.feature)}? ({wanted}; empty if unknown) "
 
     def read(self, text: str) -> Any:
@@ -35,6 +39,10 @@ class Question:
         text = text.strip()
         if not text:
             return None
+        if self.order is not None:
+            if days_of_text(text, self.order) is None:
+                raise ValueError(f"{named(text)} is no date; write one such as 2024-03-31.")
+            return text
         if self.categories is None:
             try:
                 return float(text)
@@ -52,11 +60,13 @@ class Question:
 def next_question(reading: TreeReading, known: Mapping[str, Any]) -> Question | Explanation:
     """Return what has to be asked next or, when nothing has, the way to the answer."""
     schema = reading.schema
-    row = [known.get(name) for name in schema.names]
+    row = [known.get(name) for name in schema.given_names]
     given = read_row(row, schema, unseen=reading.unseen, estimator_name="the tree")
     way = explain_row(reading, given)
     for step in way.steps:
-        if step.feature not in known:
-            place = schema.names.index(step.feature)
-            return Question(step.feature, schema.kinds[place], schema.categories[place])
+        place = schema.names.index(step.feature)
+        source, part = schema.given_names[schema.sources[place]], schema.part(place)
+        if source not in known:
+            order: Order | None = None if part is None else part.order
+            return Question(source, schema.kinds[place], schema.categories[place], order)
     return way

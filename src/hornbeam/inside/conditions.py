@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.dates import DatePart, bound_words
 from hornbeam.data.table import Category, Kind, value_family
 from hornbeam.inside.words import listed, named, number
 
-__all__ = ["Condition", "Group", "Interval", "condition_words", "is_missing"]
+__all__ = ["Condition", "Group", "Interval", "condition_words", "is_missing", "threshold_words"]
 
 # A set of categories longer than this is told by the categories outside it, if they are fewer.
 LONGEST_OWN_SET = 5
@@ -93,9 +94,9 @@ class Group:
 class Condition:
     """What a rule asks of one feature.
 
-    A number meets it if `above < number <= up_to` (None is no bound), a category if it is one of
-    `categories`. `missing` says whether a missing value meets it, `unseen` whether a category does that the
-    fit has not seen. `str` gives the condition in words.
+    A number meets it if `above < number <= up_to` (None is no bound; dates are days since 1970-01-01), a
+    category if it is one of `categories`. `missing` says whether a missing value meets it, `unseen` whether a
+    category does that the fit has not seen. `str` gives the condition in words.
     """
 
     feature: str
@@ -161,11 +162,13 @@ def condition_words(
     known_categories: tuple[Category, ...] | None,
     tell_missing: bool,
     all_digits: bool = False,
+    part: DatePart | None = None,
 ) -> str:
     """Write what passes, such as `2.45 < petal length <= 4.75` or `colour in {blue, red} or missing`.
 
     `name` is that of the feature, already in words. `tell_missing=False` is for columns in which the fit met
-    no missing value; `all_digits` for those whose thresholds would look alike without them.
+    no missing value; `all_digits` for those whose thresholds would look alike without them; `part` says what
+    a column holds that is made of a date.
     """
     if isinstance(passing, Group):
         nothing, everything = not passing.allowed.any(), bool(passing.allowed.all())
@@ -178,7 +181,7 @@ def condition_words(
     elif known_categories is not None:
         text = _ordinal_words(name, passing, known_categories)
     else:
-        text = _numeric_words(name, passing, all_digits=all_digits)
+        text = _numeric_words(name, passing, all_digits=all_digits, part=part)
     return f"{text} or missing" if passing.missing and tell_missing else text
 
 
@@ -212,10 +215,18 @@ def _ordinal_words(name: str, interval: Interval, categories: tuple[Category, ..
     return _between(name, lower, upper)
 
 
-def _numeric_words(name: str, interval: Interval, *, all_digits: bool) -> str:
-    lower = None if interval.above is None else number(interval.above, all_digits=all_digits)
-    upper = None if interval.up_to in (None, inf) else number(interval.up_to, all_digits=all_digits)
+def _numeric_words(name: str, interval: Interval, *, all_digits: bool, part: DatePart | None) -> str:
+    lower, upper = (
+        None if bound in (None, inf) else threshold_words(bound, all_digits=all_digits, part=part)
+        for bound in (interval.above, interval.up_to)
+    )
     return _between(name, lower, upper)
+
+
+def threshold_words(threshold: Any, *, all_digits: bool = False, part: DatePart | None = None) -> str:
+    """Write a threshold: a number, or what a number stands for in a column that is made of a date."""
+    words = None if part is None else bound_words(part.name, threshold)
+    return number(threshold, all_digits=all_digits) if words is None else words
 
 
 def _between(name: str, lower: str | None, upper: str | None) -> str:

@@ -12,11 +12,21 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.dates import DatePart
 from hornbeam.data.table import MISSING, Column, SparseColumn, Table
 from hornbeam.data.wording import shown
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 
-__all__ = ["Asking", "Effect", "EffectKind", "Grid", "JointEffect", "effect_of", "joint_effect_of"]
+__all__ = [
+    "Asking",
+    "Effect",
+    "EffectKind",
+    "Grid",
+    "JointEffect",
+    "effect_names",
+    "effect_of",
+    "joint_effect_of",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -34,7 +44,9 @@ class Effect:
     all values above one end and up to the next. Of categories they are the categories. `lines` are the scores
     of each row with each of these values: rows x values (x classes or outputs); `mean` is their mean, the
     partial dependence. `missing` is the mean score without a value, None if the model refuses that.
-    `is_exact` is False where there are more steps than were asked for: then `values` are some of them.
+    `is_exact` is False where there are more steps than were asked for: then `values` are some of them. `part`
+    says of a column that is made of a date what its numbers are: those of the date itself are days since
+    1970-01-01.
     """
 
     column: str
@@ -44,6 +56,7 @@ class Effect:
     is_number: bool
     is_exact: bool
     outputs: tuple[Any, ...] = ()
+    part: DatePart | None = None
 
     @property
     def mean(self) -> FloatArray:
@@ -104,6 +117,7 @@ class Grid:
     numbers: FloatArray | None
     is_ordered: bool
     is_exact: bool
+    part: DatePart | None = None
 
     @property
     def is_number(self) -> bool:
@@ -164,6 +178,7 @@ class Asking:
             numbers=numbers,
             is_ordered=True,
             is_exact=is_exact,
+            part=given.part,
         )
 
     def scores(self, rows: IntArray, changes: Mapping[int, Any]) -> FloatArray:
@@ -219,6 +234,19 @@ def _taken(column: Column, rows: IntArray, *, is_read: bool) -> Column:
     return replace(column, values=values[rows])
 
 
+def effect_names(whole: ScoreSum, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the columns that can be asked about: those of the user, and what is made of dates."""
+    if all(one.columns is None for one in whole.sums) and len({one.model.schema for one in whole.sums}) == 1:
+        return whole.sums[0].model.schema.names
+    made = [part for one in whole.sums for part in one.model.schema.parts]
+    if any(made):
+        raise ValueError(
+            "effect takes no model whose members were fitted on dates one by one, as they may have made "
+            "different columns of them; ask a member, such as estimators_[0].effect(X, column)."
+        )
+    return given
+
+
 def _places_of(one: TreeSum, column: int) -> list[int]:
     return [column] if one.columns is None else np.flatnonzero(one.columns == column).tolist()
 
@@ -253,6 +281,7 @@ def effect_of(asking: Asking, grid: Grid) -> Effect:
         is_number=grid.is_number,
         is_exact=grid.is_exact,
         outputs=whole.outputs,
+        part=grid.part,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.table import Schema
 from hornbeam.inside import words
 from hornbeam.inside.html import preformatted
 
@@ -27,22 +28,23 @@ MOST_DOUBTS = 2
 
 
 def path_contributions(
-    trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], n_features: int, total: FloatArray
+    trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], schema: Schema, total: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what each feature contributes to each row's mean answer, and where the answer starts.
+    """Return what each column of the user's contributes to each row's mean answer, and where that starts.
 
-    Contributions are rows x features x outputs x values; starts are rows x outputs x values, and take up the
+    Contributions are rows x columns x outputs x values; starts are rows x outputs x values, and take up the
     rounding: both together sum to `total`, the mean answer.
     """
     shape = trees[0].value.shape[1:]
-    contributions = np.zeros((len(leaves), n_features, *shape))
+    contributions = np.zeros((len(leaves), len(schema.given_names), *shape))
+    source = np.array(schema.sources)
     for position, tree in enumerate(trees):
         parent, feature, value = tree.parent, tree.feature, tree.value
         rows, at = np.arange(len(leaves)), leaves[:, position]
         above = parent[at]
         while len(rows):  # walk all rows up at once, until each is at the root
             rows, at, above = rows[above >= 0], at[above >= 0], above[above >= 0]
-            contributions[rows, feature[above]] += value[at] - value[above]
+            contributions[rows, source[feature[above]]] += value[at] - value[above]
             at, above = above, parent[above]
     contributions /= len(trees)
     return contributions, total - contributions.sum(axis=1)

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
+from hornbeam.data.dates import DatePart, bound_words, text_of_days
 from hornbeam.data.table import (
     MISSING,
     UNSEEN,
@@ -21,7 +22,7 @@ from hornbeam.data.table import (
     shown,
 )
 from hornbeam.inside import words
-from hornbeam.inside.conditions import Interval
+from hornbeam.inside.conditions import Interval, threshold_words
 from hornbeam.inside.html import preformatted
 from hornbeam.inside.nodes import Passing, StandIn, TreeReading
 
@@ -96,6 +97,22 @@ class GivenRow:
     table: Table
     values: tuple[Any, ...]
 
+    def shown_value(self, feature: int) -> Any:
+        """Return the value of a column of the table: what was given, or what was made of a date."""
+        column = self.table.columns[feature]
+        if column.part is None or column.part.is_first or _code(column) is None:
+            return self.values[self.table.schema.sources[feature]]
+        return float(np.asarray(column.values)[0])
+
+    @property
+    def shown_values(self) -> tuple[Any, ...]:
+        """The values of the user's columns, dates as texts."""
+        values = list(self.values)
+        for source, column in zip(self.table.schema.sources, self.table.columns, strict=True):
+            if column.part is not None and column.part.is_first and (days := _code(column)) is not None:
+                values[source] = text_of_days(days)
+        return tuple(values)
+
 
 def read_row(row: Any, schema: Schema, *, unseen: Unseen, estimator_name: str) -> GivenRow:
     """Read one row: a table of one row, a dict or Series by name, or the values in the order of the fit."""
@@ -138,19 +155,20 @@ def _has_names(row: Any, schema: Schema) -> bool:
 
 def _values_by_name(row: Any, schema: Schema) -> tuple[Any, ...]:
     values = dict(row.items())
-    unknown = [name for name in values if name not in schema.names]
+    names = schema.given_names
+    unknown = [name for name in values if name not in names]
     if unknown:
         raise ValueError(
             f"The row has a value for {shown(unknown[0])}, which is not a column of the fit; columns are "
-            f"{', '.join(shown(name) for name in schema.names[:10])}."
+            f"{', '.join(shown(name) for name in names[:10])}."
         )
-    absent = [name for name in schema.names if name not in values]
+    absent = [name for name in names if name not in values]
     if absent:
         raise ValueError(
             f"The row has no value for column {shown(absent[0])}. Give one for every column of the fit, "
             "None where it is missing."
         )
-    return tuple(values[name] for name in schema.names)
+    return tuple(values[name] for name in names)
 
 
 def _values_in_order(row: Any, schema: Schema) -> tuple[Any, ...]:
@@ -159,8 +177,9 @@ def _values_in_order(row: Any, schema: Schema) -> tuple[Any, ...]:
             f"explain takes one row: a table of one row, a dict, a Series or a sequence; got {shown(row)}."
         )
     values = tuple(row)
-    if len(values) != len(schema.names):
-        raise ValueError(f"The row has {len(values)} values, but the fit had {len(schema.names)} columns.")
+    n_columns = len(schema.given_names)
+    if len(values) != n_columns:
+        raise ValueError(f"The row has {len(values)} values, but the fit had {n_columns} columns.")
     return values
 
 
@@ -186,7 +205,7 @@ def explain_row(reading: TreeReading, row: GivenRow) -> Explanation:
 
 def _step(reading: TreeReading, row: GivenRow, node: int) -> Step:
     feature = reading.feature(node)
-    column, value = row.table.columns[feature], row.values[feature]
+    column, value = row.table.columns[feature], row.shown_value(feature)
     code = _code(column)
     stand_in = _stand_in(reading, row, node) if code is None else None
     branch = _branch_taken(reading, node, code) if stand_in is None else stand_in[1]
@@ -262,14 +281,14 @@ def _reason(reading: TreeReading, node: int, branch: int, code: float | None, va
 def _known_reason(reading: TreeReading, feature: int, passing: Passing, row: GivenRow) -> str:
     code = _code(row.table.columns[feature])
     assert code is not None
-    return _meets(reading, feature, passing, code, row.values[feature])
+    return _meets(reading, feature, passing, code, row.shown_value(feature))
 
 
 def _meets(reading: TreeReading, feature: int, passing: Passing, code: float, value: Any) -> str:
     """Write that a known value meets a condition."""
     name = reading.name_words[feature]
     if reading.schema.kinds[feature] == "numeric" and isinstance(passing, Interval):
-        return f"{name} = {_comparison(code, value, passing)}"
+        return f"{name} = {_comparison(code, value, passing, reading.schema.part(feature))}"
     # What is left of "colour in {blue, red}" without the name follows the row's own category.
     rest = reading.condition_words(feature, passing).removeprefix(name).removesuffix(" or missing")
     if rest.startswith(" ="):
@@ -279,13 +298,16 @@ def _meets(reading: TreeReading, feature: int, passing: Passing, code: float, va
     return f"{name} = {words.named(value)}{rest}"
 
 
-def _comparison(number: float, value: Any, passing: Interval) -> str:
+def _comparison(number: float, value: Any, passing: Interval, part: DatePart | None) -> str:
     """Write a number beside its threshold, with all digits where fewer would look wrong."""
     is_above = passing.above is not None
     threshold = passing.above if passing.above is not None else passing.up_to
+    sign = ">" if is_above else "<="
+    if part is not None and threshold not in (None, inf):
+        shown_value = bound_words(part.name, number) or words.number(number)
+        return f"{shown_value} {sign} {threshold_words(threshold, part=part)}"
     if threshold is None or threshold == inf:
         return f"{words.printable(value)} is known"
-    sign = ">" if is_above else "<="
     short, bound = words.printable(value), words.number(threshold)
     if isinstance(value, bool | np.bool_) or (_float(short) > float(bound)) == is_above:
         return f"{short} {sign} {bound}"

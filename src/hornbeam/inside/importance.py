@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.table import Schema
 
 __all__ = ["gain_per_row", "shares_of_gain", "shares_of_tests"]
 
@@ -21,19 +22,20 @@ def gain_per_row(tree: _core.Tree, node: int) -> float:
     return float(tree.gain[node]) / weight if weight > 0 else 0.0
 
 
-def shares_of_gain(trees: Sequence[_core.Tree], n_features: int) -> FloatArray:
-    """Share out what all splits have gained over the features they test; they sum to 1, or are all 0."""
-    gains = np.zeros(n_features)
+def shares_of_gain(trees: Sequence[_core.Tree], schema: Schema) -> FloatArray:
+    """Share out what all splits have gained over the user's columns; they sum to 1, or are all 0."""
+    gains = np.zeros(len(schema.names))
     for tree in trees:
         inner = tree.feature >= 0
         np.add.at(gains, tree.feature[inner], tree.gain[inner])
-    return _shares(gains)
+    return _shares(schema.folded(gains))
 
 
-def shares_of_tests(trees: Sequence[_core.Tree], n_features: int) -> FloatArray:
-    """Share out the tests of all trees over the features they ask for."""
+def shares_of_tests(trees: Sequence[_core.Tree], schema: Schema) -> FloatArray:
+    """Share out the tests of all trees over the user's columns."""
     tests = [tree.feature[tree.feature >= 0] for tree in trees]
-    return _shares(np.bincount(np.concatenate(tests), minlength=n_features).astype(np.float64))
+    counts = np.bincount(np.concatenate(tests), minlength=len(schema.names)).astype(np.float64)
+    return _shares(schema.folded(counts))
 
 
 def _shares(parts: FloatArray) -> FloatArray:

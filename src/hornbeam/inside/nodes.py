@@ -194,6 +194,7 @@ class TreeReading:
             known_categories=self.schema.categories[feature],
             tell_missing=self.missing_seen[feature],
             all_digits=feature in self._features_in_full,
+            part=self.schema.part(feature),
         )
 
     @cached_property

@@ -28,10 +28,10 @@ FloatArray = npt.NDArray[np.float64]
 class TreeSum:
     """Trees over one schema, each with its weight; with `votes` a tree says 1 for its largest class.
 
-    `columns` maps the columns of these trees to those that the user knows, where they are others: a member
-    may have been fitted on some of them, and several columns may be made of one of the user's. The parts of
-    such columns are added up. `picked` are the user's columns that the trees read, None for all. `onto` turns
-    the scores of these trees into those of the whole model: a matrix, own scores x scores.
+    `columns` maps the columns that these trees were given to those that the user knows, where they are
+    others: a member may have been fitted on some of them. Several columns may be made of one that was given,
+    such as a date; their parts are added up. `picked` are the user's columns that the trees read, None for
+    all. `onto` turns the scores of these trees into those of the whole model: a matrix, own scores x scores.
     """
 
     model: Ensemble
@@ -40,6 +40,15 @@ class TreeSum:
     columns: npt.NDArray[np.int32] | None = None
     picked: npt.NDArray[np.int32] | None = None
     onto: FloatArray | None = None
+
+    @property
+    def columns_of_user(self) -> npt.NDArray[np.int32] | None:
+        """Which of the user's columns each column of the trees is made of; None if they are the same."""
+        schema = self.model.schema
+        if not schema.parts:
+            return self.columns
+        sources = np.array(schema.sources, dtype=np.int32)
+        return sources if self.columns is None else self.columns[sources]
 
     def read(self, X: Any, *, estimator_name: str) -> Table:
         """Read a table as these trees do."""
@@ -68,8 +77,9 @@ class TreeSum:
         others = None if background is None else model.core_columns(background)
         n_others = 0 if background is None else background.n_rows
         explainer.explain(model.core_columns(table), table.n_rows, others, n_others, parts, base, n_threads)
-        if self.columns is not None:
-            parts = _by_user_column(parts, self.columns, n_columns, pairs=pairs)
+        columns = self.columns_of_user
+        if columns is not None:
+            parts = _by_user_column(parts, columns, n_columns, pairs=pairs)
         return (parts, base) if self.onto is None else (parts @ self.onto, base @ self.onto)
 
 

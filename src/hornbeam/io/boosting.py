@@ -52,9 +52,9 @@ def read_boosting(model: Any, reader: RecordReader) -> None:
     model.settings_ = _read_settings(model, reader)
     _read_history(model, reader)
     n_features = len(ensemble.schema.names)
-    model.n_features_in_ = n_features
+    model.n_features_in_ = len(ensemble.schema.given_names)
     if ensemble.schema.names_given:
-        model.feature_names_in_ = np.array(ensemble.schema.names, dtype=object)
+        model.feature_names_in_ = np.array(ensemble.schema.given_names, dtype=object)
     model._missing_seen = tuple(reader.take("missing_seen", np.bool_, (n_features,)).tolist())
 
 

@@ -156,13 +156,13 @@ def _write_grown(model: GrownModel, writer: RecordWriter) -> None:
 def _read_grown(model: GrownModel, reader: RecordReader) -> Ensemble:
     classes = read_classes(reader) if isinstance(model, ClassAnswers) else None
     ensemble = read_ensemble(reader)
-    n_features = len(ensemble.schema.names)
+    n_features, given_names = len(ensemble.schema.names), ensemble.schema.given_names
     model.max_features_ = reader.fact("max_features", int)
     if not 1 <= model.max_features_ <= n_features:
         raise ModelFormatError(f"max_features is {model.max_features_}, with {n_features} features")
-    model.n_features_in_ = n_features
+    model.n_features_in_ = len(given_names)
     if ensemble.schema.names_given:
-        model.feature_names_in_ = np.array(ensemble.schema.names, dtype=object)
+        model.feature_names_in_ = np.array(given_names, dtype=object)
     model.n_outputs_ = ensemble.trees[0].n_outputs
     model._missing_seen = tuple(reader.take("missing_seen", np.bool_, (n_features,)).tolist())
     model._model = ensemble
@@ -217,9 +217,9 @@ def _read_density(tree: DensityTree, reader: RecordReader) -> None:
         raise ModelFormatError("a density tree is one tree with one value per node")
     if (ensemble.trees[0].value < 0).any():
         raise ModelFormatError("a density is negative")
-    tree.n_features_in_ = n_features
+    tree.n_features_in_ = len(ensemble.schema.given_names)
     if ensemble.schema.names_given:
-        tree.feature_names_in_ = np.array(ensemble.schema.names, dtype=object)
+        tree.feature_names_in_ = np.array(ensemble.schema.given_names, dtype=object)
     tree.low_, tree.high_ = low, high
     tree._model = ensemble
     tree._pruning = read_pruning(reader)
@@ -363,7 +363,8 @@ def _read_adaboost(model: Any, reader: RecordReader) -> None:
     else:
         model._members = _read_tree_members(model, classes[0] if classes else None, reader)
         n_members = len(model._members.model.trees)
-        names, names_given = model._members.model.schema.names, model._members.model.schema.names_given
+        schema = model._members.model.schema
+        names, names_given = schema.given_names, schema.names_given
     if n_members != n_rounds:
         raise ModelFormatError(f"there are {n_members} members, but the weights of {n_rounds}")
     model.n_features_in_ = len(names)

@@ -43,9 +43,9 @@ def _read_neighbors(estimator: _Neighbors, reader: RecordReader) -> Neighborhood
     estimator.bandwidth_ = reader.fact("bandwidth", float) if estimator.weights == "gaussian" else None
     if estimator.bandwidth_ is not None and not 0 < estimator.bandwidth_ < np.inf:
         raise ModelFormatError(f"the bandwidth is {estimator.bandwidth_}")
-    estimator.n_features_in_ = len(model.schema.names)
+    estimator.n_features_in_ = len(model.schema.given_names)
     if model.schema.names_given:
-        estimator.feature_names_in_ = np.array(model.schema.names, dtype=object)
+        estimator.feature_names_in_ = np.array(model.schema.given_names, dtype=object)
     estimator.n_samples_fit_ = model.n_rows
     estimator._model = model
     return model

@@ -2,7 +2,7 @@
 
 All of them are stored as tensors, not in the header, so that a million categories or a name of a megabyte are
 nothing special. A category is a text beside its type, so that 1, 1.0, True and "1" come back as what they
-were.
+were. Of columns that are made of a date it is stored what they hold; their names follow from the user's.
 """
 
 import math
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.date_texts import ORDERS
+from hornbeam.data.dates import PART_NAMES, DatePart, part_columns_names
 from hornbeam.data.table import Category, Kind, Schema, shown
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.container import STORED_DTYPES
@@ -36,7 +38,12 @@ def write_schema(schema: Schema, writer: RecordWriter) -> None:
         raise ValueError(f"The model cannot be saved: {fault}.")
     writer.put("schema.kinds", np.array([_KINDS.index(kind) for kind in schema.kinds], dtype=np.uint8))
     if schema.names_given:
-        writer.put_texts("schema.names", schema.names)
+        writer.put_texts("schema.names", schema.given_names)
+    if schema.parts:
+        parts = [0 if part is None else 1 + PART_NAMES.index(part.name) for part in schema.parts]
+        orders = [0 if part is None else ORDERS.index(part.order) for part in schema.parts]
+        writer.put("schema.date_parts", np.array(parts, dtype=np.uint8))
+        writer.put("schema.date_orders", np.array(orders, dtype=np.uint8))
     lists = [categories for categories in schema.categories if categories is not None]
     if lists:
         everything = [category for categories in lists for category in categories]
@@ -54,15 +61,51 @@ def read_schema(reader: RecordReader) -> Schema:
     if not codes.size or codes.max() >= len(_KINDS):
         raise ModelFormatError("there are no columns, or one of an unknown kind")
     kinds = tuple(_KINDS[code] for code in codes.tolist())
+    parts = _read_parts(kinds, reader) if reader.has("schema.date_parts") else ()
+    n_given = sum(part is None or part.is_first for part in parts) if parts else len(kinds)
     names_given = reader.has("schema.names.ends")
-    names = reader.take_texts("schema.names") if names_given else [f"x{j}" for j in range(len(kinds))]
-    if len(names) != len(kinds):
-        raise ModelFormatError(f"{len(kinds)} columns have {len(names)} names")
-    schema = Schema(tuple(names), names_given, kinds, _read_categories(kinds, reader))
+    names = reader.take_texts("schema.names") if names_given else [f"x{j}" for j in range(n_given)]
+    if len(names) != n_given:
+        raise ModelFormatError(f"{n_given} columns have {len(names)} names")
+    if parts:
+        names = _names_of_parts(names, parts)
+    schema = Schema(tuple(names), names_given, kinds, _read_categories(kinds, reader), parts)
     fault = _schema_fault(schema)
     if fault is not None:
         raise ModelFormatError(fault)
     return schema
+
+
+def _read_parts(kinds: Sequence[Kind], reader: RecordReader) -> tuple[DatePart | None, ...]:
+    """Take out which columns are made of dates: numbers, each date beginning with itself."""
+    names = reader.take("schema.date_parts", np.uint8, (len(kinds),)).tolist()
+    orders = reader.take("schema.date_orders", np.uint8, (len(kinds),)).tolist()
+    if max(names) > len(PART_NAMES) or max(orders) >= len(ORDERS) or not max(names):
+        raise ModelFormatError("a column is an unknown part of a date, or none is one")
+    parts: list[DatePart | None] = []
+    for kind, name, order in zip(kinds, names, orders, strict=True):
+        part = DatePart(PART_NAMES[name - 1], ORDERS[order]) if name else None
+        before = parts[-1] if parts else None
+        follows = before is not None and part is not None and before.order == part.order
+        if part is not None and (kind != "numeric" or not (part.is_first or follows)):
+            raise ModelFormatError("a part of a date does not hold numbers, or has no date before it")
+        if part is None and order:
+            raise ModelFormatError("a column that is no date has an order of day and month")
+        parts.append(part)
+    return tuple(parts)
+
+
+def _names_of_parts(given: Sequence[str], parts: Sequence[DatePart | None]) -> list[str]:
+    """Name all columns as a fit does."""
+    if len(set(given)) < len(given):
+        raise ModelFormatError("two columns have the same name")
+    taken, names, source = set(given), list[str](), iter(given)
+    name = ""
+    for part in parts:
+        if part is None or part.is_first:
+            name = next(source)
+        names += [name] if part is None else part_columns_names(name, [part], taken)
+    return names
 
 
 def read_feature_names(reader: RecordReader, n_features: int) -> list[str]:

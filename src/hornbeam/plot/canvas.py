@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam._optional import require
+from hornbeam.data.dates import text_of_days
 from hornbeam.inside.words import printable
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "class_colours",
     "draw_course",
     "label",
+    "name_dates",
     "tint",
     "value_colours",
 ]
@@ -90,3 +92,10 @@ def draw_course(ax: Any, places: Any, values: Any, name: str, *, marker: str | N
 def label(text: object) -> str:
     """Write other people's text so that matplotlib shows it as it is: `$` would start a formula."""
     return printable(text).replace("$", r"\$")
+
+
+def name_dates(axis: Any) -> None:
+    """Write the days since 1970-01-01 along an axis as dates, of which few have room."""
+    ticker = require("matplotlib.ticker", purpose="Writing dates")
+    axis.set_major_locator(ticker.MaxNLocator(4))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: text_of_days(days)))

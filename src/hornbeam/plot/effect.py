@@ -9,7 +9,7 @@ from hornbeam.data.wording import shown
 from hornbeam.inside.accumulated import AccumulatedEffect
 from hornbeam.inside.effects import Effect, JointEffect
 from hornbeam.inside.words import printable
-from hornbeam.plot.canvas import BLUE, GREY, ORANGE, axes_for, label
+from hornbeam.plot.canvas import BLUE, GREY, ORANGE, axes_for, label, name_dates
 
 __all__ = ["effect"]
 
@@ -54,6 +54,8 @@ def effect(
     if missing is not None:
         ax.axhline(float(missing), color=ORANGE, linestyle="--", linewidth=1, label="without a value")
         ax.legend(frameon=False, fontsize="small")
+    if isinstance(found, Effect) and found.part is not None and found.part.is_first:
+        name_dates(ax.xaxis)
     ax.set_xlabel(label(found.column))
     ax.set_ylabel("score" if isinstance(found, Effect) else "change of the score")
     return ax

@@ -171,7 +171,7 @@ class _Painter:
         """Write a test; a picture has room for six digits, and rather cuts a name than a number."""
         reading = self.reading
         feature = reading.feature(node)
-        if reading.schema.kinds[feature] != "numeric":
+        if reading.schema.kinds[feature] != "numeric" or reading.schema.part(feature) is not None:
             return _cut(reading.test_words(node), LONGEST_WORDS)
         number = words.brief_number(float(reading.tree.threshold[node]))
         return f"{_cut(reading.name_words[feature], LONGEST_WORDS - len(number) - 4)} <= {number}"

@@ -25,29 +25,31 @@ def error_growth(
     n_threads: int,
     groups: Sequence[Sequence[int]] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Return, for each column, the growth of the error of a model of one tree on some rows.
+    """Return, for each column of the user's, the growth of the error of a model of one tree on some rows.
 
     With `groups`, for each of them: its columns are shuffled together, by the same order of rows.
 
     The error is the share of wrong classes or the mean squared error, averaged over the outputs. Shuffles
-    follow from the key and the column's number.
+    follow from the key and the column's number; columns that are made of one are shuffled together.
     """
+    sources = table.schema.sources
     columns = tuple(_some_rows(column, rows) for column in table.columns)
     seen = Table(len(rows), columns, table.feature_names)
     before = _error(model, seen, target, rows, n_threads)
-    groups = [[feature] for feature in range(len(columns))] if groups is None else groups
+    groups = [[given] for given in range(sources[-1] + 1)] if groups is None else groups
     growth = np.zeros(len(groups))
-    tested = set(model.trees[0].feature.tolist())
+    tested = {sources[feature] for feature in set(model.trees[0].feature.tolist()) - {-2}}
     for number, group in enumerate(groups):
         if not tested.intersection(group):
             continue
         generator = np.random.default_rng((*key, group[0]))
         for _ in range(n_repeats):
             order = generator.permutation(len(rows))
-            other = list(columns)
-            for feature in group:
-                other[feature] = _some_rows(columns[feature], order)
-            shuffled = Table(len(rows), tuple(other), table.feature_names)
+            other = tuple(
+                _some_rows(column, order) if source in group else column
+                for source, column in zip(sources, columns, strict=True)
+            )
+            shuffled = Table(len(rows), other, table.feature_names)
             growth[number] += _error(model, shuffled, target, rows, n_threads) - before
     return growth / n_repeats
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from sklearn import metrics
 
 from hornbeam.inside.words import named
-from hornbeam.plot.canvas import BLUE, GREY, ORANGE, PALETTE, STYLES, draw_course, label
+from hornbeam.plot.canvas import BLUE, GREY, ORANGE, PALETTE, STYLES, draw_course, label, name_dates
 from hornbeam.plot.contributions import contributions
 from hornbeam.plot.importance import importance
 from hornbeam.report.facts import Facts
@@ -395,6 +395,8 @@ def _dependence(facts: Facts, found: Dependence, ax: Any) -> tuple[str, str]:
         assert isinstance(found.places, list)
         ax.set_xticks(places, [_short(place) for place in found.places], rotation=30, ha="right")
         ax.margins(x=0.1)
+    if facts.columns[found.column].kind == "date":
+        name_dates(ax.xaxis)
     ax.set_xlabel(_short(name))
     if not facts.is_classification:
         ax.set_ylabel("mean prediction")

@@ -13,6 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.content import MISSING
+from hornbeam.data.dates import text_of_days
 from hornbeam.data.rows import Rows
 from hornbeam.data.table import Column, SparseColumn, Table, read_table
 from hornbeam.inside.words import brief_number, count, named
@@ -129,7 +130,7 @@ def gather(
         labels=None if labels is None else tuple(labels.tolist()),
         n_known=0 if labels is None else len(model.classes_),
         rows=rows,
-        columns=tuple(_column_facts(column) for column in table.columns),
+        columns=tuple(_column_facts(column) for column in table.given_columns),
         truth=target if labels is None else _codes(labels, target),
         n_training_rows=None if training is None else training.rows.n_rows,
         judgement=judgement,
@@ -247,7 +248,7 @@ def _dependences(
     for column, mean in zip(importances.columns, importances.mean.tolist(), strict=True):
         if len(found) == N_DEPENDENCES or mean <= 0:
             break
-        dependence = dependence_of(model, rows, table.columns[column], column, seed=seed)
+        dependence = dependence_of(model, rows, table.given_columns[column], column, seed=seed)
         if dependence is not None:
             found.append(dependence)
     return tuple(found)
@@ -262,12 +263,14 @@ def _column_facts(column: Column) -> ColumnFacts:
         numbers = values.astype(np.float64)
         known = numbers[~np.isnan(numbers)]
         words = "no value at all"
+        in_words = brief_number if column.part is None else text_of_days
         if len(known):
             low, middle, high = (
-                brief_number(float(q)) for q in np.quantile(known, [0, 0.5, 1], method="nearest")
+                in_words(float(q)) for q in np.quantile(known, [0, 0.5, 1], method="nearest")
             )
             words = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
-        return ColumnFacts(column.name, "numeric", len(numbers) - len(known), len(np.unique(known)), words)
+        kind = "numeric" if column.part is None else "date"
+        return ColumnFacts(column.name, kind, len(numbers) - len(known), len(np.unique(known)), words)
     known = values[values != MISSING]
     counts = np.bincount(known, minlength=len(column.categories or ()))
     top = np.argsort(-counts, kind="stable")[:MOST_TOP_VALUES]

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from hornbeam.data.dates import bound_words
+from hornbeam.data.table import Table
 from hornbeam.inside.importance import gain_per_row
 from hornbeam.inside.nodes import TreeReading, readings_of
 from hornbeam.inside.words import brief_number, named, printable
@@ -41,7 +43,10 @@ def viewer_data(facts: Facts) -> dict[str, Any] | None:
     shown = _members_that_fit(readings)
     kept = [_kept_nodes(reading, MOST_NODES) for reading in shown]
     rows = _rows_to_follow(facts)
-    paths = _paths(facts, shown, kept, rows)
+    followed = facts.model._model.read(
+        facts.rows.take(rows).native, estimator_name=type(facts.model).__name__
+    )
+    paths = _paths(facts, shown, kept, followed)
     used = sorted(
         {
             reading.feature(node)
@@ -60,7 +65,9 @@ def viewer_data(facts: Facts) -> dict[str, Any] | None:
             {"title": _title(facts, number, len(readings)), **_tree(reading, nodes)}
             for number, (reading, nodes) in enumerate(zip(shown, kept, strict=True))
         ],
-        "rows": [_row(facts, row, used) for row in rows.tolist()],
+        "rows": [
+            _row(facts, row, _values(facts, row, followed, n, used)) for n, row in enumerate(rows.tolist())
+        ],
         "paths": paths,
     }
 
@@ -179,7 +186,8 @@ def brief_test(reading: TreeReading, node: int) -> str:
 def _with_brief_number(reading: TreeReading, node: int, branch: int) -> str:
     """Write what a branch takes; a picture has room for six digits of a threshold."""
     words = reading.branch_words(node, branch)
-    if reading.schema.kinds[reading.feature(node)] != "numeric":
+    feature = reading.feature(node)
+    if reading.schema.kinds[feature] != "numeric" or reading.schema.part(feature) is not None:
         return words
     name = reading.name_words[reading.feature(node)]
     for mark in ("<=", ">"):
@@ -235,8 +243,20 @@ def _rows_to_follow(facts: Facts) -> npt.NDArray[np.int64]:
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, N_ROWS)).astype(np.int64))
 
 
-def _row(facts: Facts, row: int, used: list[int]) -> dict[str, Any]:
+def _values(facts: Facts, row: int, followed: Table, place: int, used: list[int]) -> dict[str, str]:
+    """Write the values of the columns that the trees ask for, by their number: cells, and parts of dates."""
     cells = facts.rows.cells(row)
+    sources, found = followed.schema.sources, {}
+    for j in used:
+        column = followed.columns[j]
+        words = None
+        if column.part is not None:
+            words = bound_words(column.part.name, float(np.asarray(column.values)[place]))
+        found[str(j)] = words or _value_words(cells[sources[j]])
+    return found
+
+
+def _row(facts: Facts, row: int, values: dict[str, str]) -> dict[str, Any]:
     truth = facts.truth[row] if facts.labels is None else facts.labels[facts.truth[row]]
     said = facts.own.labels[row]
     if facts.labels is None:
@@ -247,7 +267,7 @@ def _row(facts: Facts, row: int, used: list[int]) -> dict[str, Any]:
         "number": row,
         "truth": words[0],
         "said": words[1],
-        "values": {str(j): _value_words(cells[j]) for j in used},
+        "values": values,
     }
 
 
@@ -259,13 +279,9 @@ def _value_words(value: Any) -> str:
     return printable(value, LONGEST_VALUE)
 
 
-def _paths(
-    facts: Facts, shown: list[TreeReading], kept: list[list[int]], rows: npt.NDArray[np.int64]
-) -> list[list[int]]:
+def _paths(facts: Facts, shown: list[TreeReading], kept: list[list[int]], followed: Table) -> list[list[int]]:
     """Find the node each row ends in, per member; where the tree is cut, the last one that is shown."""
-    ensemble = facts.model._model
-    table = ensemble.read(facts.rows.take(rows).native, estimator_name=type(facts.model).__name__)
-    leaves = ensemble.leaves(table, n_threads=1)
+    leaves = facts.model._model.leaves(followed, n_threads=1)
     found = []
     for member, (reading, nodes) in enumerate(zip(shown, kept, strict=True)):
         places = {node: position for position, node in enumerate(nodes)}

@@ -10,12 +10,14 @@ from hornbeam.inside.words import printable
 
 __all__ = ["document_of_schema", "page_of"]
 
+_EXAMPLES: dict[str, Any] = {"numeric": 0, "date": "2024-03-31"}
+
 
 def document_of_schema(model: Any, schema: Schema) -> dict[str, Any]:
     """Describe the model and its columns as plain values."""
     columns = [
         {"name": name, "kind": kind} | ({} if categories is None else {"categories": list(categories)})
-        for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True)
+        for name, kind, categories in _columns(schema)
     ]
     classes = getattr(model, "classes_", None)
     labels = {}
@@ -29,11 +31,11 @@ def page_of(model: Any, schema: Schema) -> str:
     """Write a page that says what the model is and how to ask it."""
     shown = [
         f"<tr><td>{html.escape(printable(name))}</td><td>{kind}</td><td>{html.escape(_categories(some))}</td></tr>"
-        for name, kind, some in zip(schema.names, schema.kinds, schema.categories, strict=True)
+        for name, kind, some in _columns(schema)
     ]
     example: dict[str, Any] = {
-        name: 0 if categories is None else (categories or (None,))[0]
-        for name, categories in list(zip(schema.names, schema.categories, strict=True))
+        name: _EXAMPLES[kind] if categories is None else (categories or (None,))[0]
+        for name, kind, categories in _columns(schema)
     }
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><title>hornbeam</title>"
@@ -46,6 +48,18 @@ def page_of(model: Any, schema: Schema) -> str:
         "<p><a href=schema>schema</a>, <a href=health>health</a>, <a href=metrics>metrics</a></p>"
         f"<table><tr><th>column</th><th>kind</th><th>categories</th></tr>{''.join(shown)}</table></html>"
     )
+
+
+def _columns(schema: Schema) -> list[tuple[str, str, Any]]:
+    """List the columns that a request has: their names, what they hold, their categories."""
+    given = set(schema.given_names)
+    return [
+        (name, kind if schema.part(place) is None else "date", categories)
+        for place, (name, kind, categories) in enumerate(
+            zip(schema.names, schema.kinds, schema.categories, strict=True)
+        )
+        if name in given
+    ]
 
 
 def _categories(categories: Any) -> str:

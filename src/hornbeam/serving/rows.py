@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam._optional import require
+from hornbeam.data.date_texts import days_of_text
 from hornbeam.data.table import Kind, Schema
 from hornbeam.inside.words import printable
 
@@ -67,7 +68,9 @@ class RowReader:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self._places = {name: j for j, name in enumerate(schema.names)}
+        self.names = schema.given_names
+        self._places = {name: j for j, name in enumerate(self.names)}
+        self._columns = [j for j, name in enumerate(schema.names) if name in self._places]  # of the schema
 
     # --- JSON --------------------------------------------------------------------------------------------
 
@@ -83,7 +86,7 @@ class RowReader:
         rows = [document] if is_single else document
         if not isinstance(rows, list) or not rows:
             raise BadRequest("Give one row, an object by column name, or a list of rows that is not empty.")
-        columns: list[list[Any]] = [[] for _ in self.schema.names]
+        columns: list[list[Any]] = [[] for _ in self.names]
         for number, row in enumerate(rows):
             for column, value in zip(columns, self._values(row, number), strict=True):
                 column.append(value)
@@ -91,7 +94,7 @@ class RowReader:
         return Rows(self._table(checked), len(rows), is_single)
 
     def _values(self, row: Any, number: int) -> list[Any]:
-        names = self.schema.names
+        names = self.names
         if isinstance(row, list):
             if len(row) != len(names):
                 raise BadRequest(
@@ -118,7 +121,7 @@ class RowReader:
 
     def _checked(self, j: int, values: list[Any]) -> Any:
         """Check the values of a column against what the fit has seen there."""
-        name, categories = self.schema.names[j], self.schema.categories[j]
+        name, categories = self.names[j], self.schema.categories[self._columns[j]]
         wanted, words = self._kind_of(j)
         for row, value in enumerate(values):
             if value is None or (isinstance(value, wanted) and (wanted is bool or type(value) is not bool)):
@@ -132,6 +135,8 @@ class RowReader:
                 field=name,
                 value=value if isinstance(value, str | int | float) else None,
             )
+        if wanted is str:
+            self._refuse_no_dates(j, values)
         if wanted in (str, bool):
             return values
         try:
@@ -142,8 +147,24 @@ class RowReader:
             return np.array(numbers)
         return [None if value is None else float(value) for value in values]
 
+    def _refuse_no_dates(self, j: int, values: list[Any]) -> None:
+        part = self.schema.part(self._columns[j])
+        for row, value in enumerate(values):
+            if part is not None and value is not None and days_of_text(value, part.order) is None:
+                name = self.names[j]
+                raise BadRequest(
+                    f"Row {row}, field {printable(name)}: {printable(json.dumps(value))} is not a date; "
+                    'write it as "2024-03-31" or "2024-03-31T10:30:00".',
+                    row=row,
+                    field=name,
+                    value=value,
+                )
+
     def _kind_of(self, j: int) -> tuple[Any, str]:
-        categories = self.schema.categories[j]
+        part = self.schema.part(self._columns[j])
+        if part is not None:
+            return str, 'a date such as "2024-03-31"'
+        categories = self.schema.categories[self._columns[j]]
         if categories and isinstance(categories[0], str):
             return str, "a text"
         if categories and isinstance(categories[0], bool):
@@ -153,7 +174,7 @@ class RowReader:
     def _table(self, columns: list[Any]) -> Any:
         """Put columns together: by name where the fit had names, else as an array."""
         schema = self.schema
-        if not schema.names_given and all(kind == "numeric" for kind in schema.kinds):
+        if not schema.names_given and not schema.parts and all(kind == "numeric" for kind in schema.kinds):
             return np.stack(columns, axis=1)
         if not schema.names_given:
             together = np.empty((len(columns[0]), len(columns)), dtype=object)
@@ -166,7 +187,7 @@ class RowReader:
             arrow.array(column, type=types.get(self._kind_of(j)[0], arrow.float64()))
             for j, column in enumerate(columns)
         ]
-        return arrow.table(arrays, names=list(schema.names))
+        return arrow.table(arrays, names=list(self.names))
 
     # --- Arrow -------------------------------------------------------------------------------------------
 
@@ -181,10 +202,10 @@ class RowReader:
             raise BadRequest(f"The body is not a stream of Arrow: {error}.", status=400) from None
         if not table.num_rows:
             raise BadRequest("The table has no rows.")
-        for name in self.schema.names:
+        for name in self.names:
             if name not in table.column_names:
                 raise BadRequest(f"The table lacks the field {printable(name)}.", field=name)
-        chosen = table.select(list(self.schema.names))
+        chosen = table.select(list(self.names))
         if not self.schema.names_given:
             return Rows(self._unnamed(chosen), table.num_rows, is_single=False)
         return Rows(chosen, table.num_rows, is_single=False)

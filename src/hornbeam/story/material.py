@@ -126,6 +126,12 @@ def collect(
     if rows.n_rows != len(truth):
         raise ValueError(f"X has {rows.n_rows} rows, but y has {len(truth)}.")
     table = read_table(rows.dense().native, estimator_name="story")
+    for column in table.columns:
+        if column.part is not None:
+            raise ValueError(
+                f"Column {in_words(column.name)} is a date, which a story cannot tell. Fit the model on "
+                "numbers made of it, such as the month, or leave it out."
+            )
     expected = getattr(model, "n_features_in_", len(table.columns))
     if len(table.columns) != expected:
         raise ValueError(f"X has {len(table.columns)} columns, but the model was fitted on {expected}.")

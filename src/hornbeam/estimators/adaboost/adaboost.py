@@ -150,7 +150,7 @@ class _AdaBoost(LookInside, AdaBoostOptions):
             rows=training.rows,
             n_rows_given=training.n_rows_given,
             feature_names=training.table.feature_names,
-            n_features=encoded.n_features,
+            n_features=len(training.table.schema.given_names),
             key=key,
         )
 
@@ -289,7 +289,7 @@ class _AdaBoost(LookInside, AdaBoostOptions):
     def feature_importances_(self) -> FloatArray:
         """The mean of the members' importances, by their weights in the vote."""
         check_is_fitted(self)
-        importances = np.array(self._members.importances(self.n_features_in_))
+        importances = np.array(self._members.importances())
         votes = votes_of(self.estimator_weights_)
         return np.average(importances, axis=0, weights=votes if votes.any() else None)
 

@@ -44,8 +44,8 @@ class Members(Protocol):
     def estimators(self) -> list[Any]:
         """Return the members as fitted estimators."""
 
-    def importances(self, n_features: int) -> list[FloatArray]:
-        """Return the importances of the features, as each member sees them."""
+    def importances(self) -> list[FloatArray]:
+        """Return the importances of the user's columns, as each member sees them."""
 
     def first(self, m: int) -> "Members":
         """Return the first members."""
@@ -105,10 +105,10 @@ class TreeMembers:
         member._pruning = None
         member._missing_seen = self.missing_seen
         member.n_outputs_ = 1
-        member.n_features_in_ = len(schema.names)
+        member.n_features_in_ = len(schema.given_names)
         member.max_features_ = resolve_max_features(member.max_features, len(schema.names))
         if schema.names_given:
-            member.feature_names_in_ = np.array(schema.names, dtype=object)
+            member.feature_names_in_ = np.array(schema.given_names, dtype=object)
         if self.classes is not None:
             member.classes_, member.n_classes_ = self.classes, len(self.classes)
         return member
@@ -117,9 +117,9 @@ class TreeMembers:
         """Return the first trees."""
         return replace(self, model=replace(self.model, trees=self.model.trees[:m]))
 
-    def importances(self, n_features: int) -> list[FloatArray]:
-        """Return the shares of the features in the impurity decrease of each tree."""
-        return [shares_of_gain([tree], n_features) for tree in self.model.trees]
+    def importances(self) -> list[FloatArray]:
+        """Return the shares of the columns in the impurity decrease of each tree."""
+        return [shares_of_gain([tree], self.model.schema) for tree in self.model.trees]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +164,8 @@ class OtherMembers:
         """Return the first members."""
         return replace(self, fitted=self.fitted[:m])
 
-    def importances(self, n_features: int) -> list[FloatArray]:
-        """Return what each member says of the importance of the features."""
+    def importances(self) -> list[FloatArray]:
+        """Return what each member says of the importance of the columns."""
         return [np.asarray(member.feature_importances_) for member in self.fitted]
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.encode import Encoded, encode
-from hornbeam.data.table import Table
+from hornbeam.data.table import Schema, Table
 from hornbeam.data.target import read_offset
 from hornbeam.data.weights import unequal
 from hornbeam.estimators.boosting.begun import BoostingData, BoostingFit
@@ -155,7 +155,7 @@ class BoostingPreparation(BoostingJudge):
         n_rows = encoded.n_rows
         schema = rows.table.schema
         monotonic = self._checked_monotonic(schema, rows.target)
-        interactions = interaction_groups(self.interaction_cst, schema.names)
+        interactions = _of_all_parts(interaction_groups(self.interaction_cst, schema.given_names), schema)
         # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
         return BoostSettings(
             learning_rate=float(plan.learning_rate),
@@ -173,6 +173,12 @@ class BoostingPreparation(BoostingJudge):
             categorical_smoothing=float(self.categorical_smoothing),
             categorical_split="one_vs_rest" if self.categorical_split == "one_vs_rest" else "subset",
         )
+
+
+def _of_all_parts(groups: tuple[tuple[int, ...], ...], schema: Schema) -> tuple[tuple[int, ...], ...]:
+    """Spell groups of the user's columns out for all that are made of them."""
+    sources = schema.sources
+    return tuple(tuple(j for j, source in enumerate(sources) if source in group) for group in groups)
 
 
 def _members(

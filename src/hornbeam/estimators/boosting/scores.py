@@ -121,7 +121,9 @@ class BoostingScores(TreeModel, BoostingOptions):
         member._model = replace(self._model, trees=(tree,), adds_to=None)
         member._pruning = None
         member.n_outputs_ = 1
-        member.max_features_ = resolve_max_features(self.settings_["max_features"], self.n_features_in_)
+        member.max_features_ = resolve_max_features(
+            self.settings_["max_features"], len(self._model.schema.names)
+        )
         for name in ("n_features_in_", "feature_names_in_", "_missing_seen"):
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
@@ -131,7 +133,7 @@ class BoostingScores(TreeModel, BoostingOptions):
     def feature_importances_(self) -> FloatArray:
         """The share of each feature in what the splits of all trees have gained."""
         check_is_fitted(self)
-        return shares_of_gain(self._model.trees, self.n_features_in_)
+        return shares_of_gain(self._model.trees, self._model.schema)
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into in each tree: rows x trees."""
@@ -170,7 +172,7 @@ class BoostingScores(TreeModel, BoostingOptions):
         told = np.zeros((len(scores), self.n_features_in_, n_scores))
         for k in range(n_scores):
             trees, own = self._model.trees[k::n_scores], leaves[:, k::n_scores]
-            found, _ = path_contributions(trees, own, self.n_features_in_, scores[:, [k], np.newaxis])
+            found, _ = path_contributions(trees, own, self._model.schema, scores[:, [k], np.newaxis])
             told[:, :, k] = found[:, :, 0, 0] * len(trees)
         start = scores - told.sum(axis=1)
         return (told[:, :, 0], start[:, 0]) if n_scores == 1 else (told, start)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
+from hornbeam.data.sources import OpenSource
 from hornbeam.data.table import Table
 from hornbeam.data.target import (
     ClassTarget,
@@ -97,8 +98,6 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         if samples is not None and (groups is not None or self.warm_start):
             raise ValueError("samples are given as they are: without groups, and with warm_start=False.")
         shared = samples is None and type(template) is self._tree and self._shares_encoding(template)
-        if self._continues() and shared != (self._grown is not None):
-            raise ValueError("warm_start goes on with the estimator of the last fit; set warm_start=False.")
         if type(template) is self._tree and template.missing == "available" and not shared:
             raise ValueError(
                 "Trees with missing='available' are bagged on one table: without max_bins, pruning, "
@@ -136,6 +135,11 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         plain = tree.monotonic_cst is None and tree.categorical_features in ("from_dtype", None)
         return bool(plain and tree.splitter == "best" and tree.max_features is None)
 
+    def _refuse_other_members(self, *, grown: bool) -> None:
+        """Refuse to go on with members of another kind than those of the last fit."""
+        if self._continues() and grown != (self._grown is not None):
+            raise ValueError("warm_start goes on with the estimator of the last fit; set warm_start=False.")
+
     def _member_features(self, n_features: int) -> MemberFeatures:
         n_wanted = resolve_max_features(self.max_features, n_features)
         if n_wanted == n_features and not self.bootstrap_features:
@@ -145,6 +149,12 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
     def _fit_trees(self, tree: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
         """Grow all members on one encoding."""
         training = tree._begin_fit(X, sample_weight)
+        # Members draw columns of the user's own; means have others, and so have dates.
+        features = self._member_features(len(training.table.schema.given_names))
+        if features.n_wanted and training.table.schema.parts:
+            container = X.container if isinstance(X, OpenSource) else X
+            return self._fit_any(tree, container, y, sample_weight, groups=groups, samples=None)
+        self._refuse_other_members(grown=True)
         tree._check_available()
         target = self._read_target(y, training.n_rows_given, training.rows)
         self._check_target(tree, target)
@@ -152,8 +162,6 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         n_threads = resolve_n_jobs(self.n_jobs)
         members = self._members_to_add(training.table.n_rows)
         key = self._key_of_fit()
-        # Members draw columns of the user's own; means have others.
-        features = self._member_features(len(training.table.columns))
         means = None if features.n_wanted else tree._category_means(training, target, weights, key=key)
         table = training.table if means is None else means.table
         encoded = encode(table, max_bins=None, n_threads=n_threads)
@@ -206,6 +214,7 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         self, template: Any, X: Any, y: Any, sample_weight: Any, *, groups: Any, samples: Any
     ) -> Target:
         """Fit copies of an estimator one by one."""
+        self._refuse_other_members(grown=False)
         columns = NotedColumns()
         X = table_to_pass_on(columns, X, reset=True)
         n_given = X.shape[0]
@@ -396,7 +405,7 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         self._reading_of(0)
         total = np.zeros(self.n_features_in_)
         for number, reading in enumerate(self._readings()):
-            tests = reading.tree.feature[reading.tree.feature >= 0]
+            tests = np.array(reading.schema.sources)[reading.tree.feature[reading.tree.feature >= 0]]
             features = tests if self._grown is not None else self._features_of(number)[tests]
             np.add.at(total, features, 1.0)
         return total / total.sum() if total.sum() > 0 else total

@@ -35,7 +35,7 @@ class Insight(ErrorBars):
         if not splitting:
             return np.zeros(self.n_features_in_)
         mean: npt.NDArray[np.float64] = np.mean(
-            [shares_of_gain([tree], self.n_features_in_) for tree in splitting], axis=0
+            [shares_of_gain([tree], self._model.schema) for tree in splitting], axis=0
         )
         return mean / mean.sum() if mean.sum() > 0 else mean
 

@@ -95,7 +95,7 @@ class DensityTree(DensityMixin, DensityOptions):
 
     def _remember(self, data: BoxedRows, tree: _core.Tree) -> None:
         table = data.table
-        self.n_features_in_ = len(table.columns)
+        self.n_features_in_ = len(table.schema.given_names)
         if table.feature_names is not None:
             self.feature_names_in_ = np.array(table.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -149,7 +149,7 @@ class DensityTree(DensityMixin, DensityOptions):
     @property
     def feature_importances_(self) -> FloatArray:
         """The share of each feature in what the splits lower the error by."""
-        return shares_of_gain([self.tree_], self.n_features_in_)
+        return shares_of_gain([self.tree_], self._model.schema)
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into."""

@@ -112,7 +112,7 @@ class _DecisionTree(Prunable, TreeOptions):
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """The share of each feature in the impurity decrease of the tree."""
-        return shares_of_gain([self.tree_], self.n_features_in_)
+        return shares_of_gain([self.tree_], self._model.schema)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Grow the tree without pruning and return the nested sequence that `ccp_alpha` chooses from.
