@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 
 import hornbeam as hb
+from hornbeam.cli.main import run
 
 MODELS = [
     hb.DecisionTreeClassifier(max_depth=3),
     hb.RandomForestClassifier(5, max_depth=3, random_state=0),
+    hb.DecisionTreeRegressor(max_depth=3),
+    hb.RandomForestRegressor(4, max_depth=3, random_state=0),
+    hb.ExtraTreesClassifier(4, max_depth=3, random_state=0),
     hb.ExtraTreesRegressor(4, max_depth=3, random_state=0),
     hb.BaggingClassifier(n_estimators=4, random_state=0),
     hb.BaggingClassifier(hb.DecisionTreeClassifier(max_bins=9), n_estimators=4, random_state=0),
@@ -21,7 +26,9 @@ MODELS = [
 ]
 
 
-@pytest.fixture(params=MODELS, ids=[f"{type(one).__name__}{k}" for k, one in enumerate(MODELS)])
+@pytest.fixture(
+    scope="module", params=MODELS, ids=[f"{type(one).__name__}{k}" for k, one in enumerate(MODELS)]
+)
 def model(request):
     X, y = load_iris(return_X_y=True, as_frame=True)
     return clone(request.param).fit(X, np.array(["a", "b", "c"])[y] if is_classifier(request.param) else y)
@@ -70,8 +77,8 @@ def test_a_row_is_explained_in_two_sentences(model, X):
     assert told.prediction == model.predict(X.iloc[[77]])[0]
     assert told.text.count(". ") == 1 and told.text.endswith(".")
     assert "petal" in told.text
-    if type(model) is hb.DecisionTreeClassifier:
-        return
+    if isinstance(model, hb.DecisionTreeClassifier | hb.DecisionTreeRegressor):
+        return  # which tell the way of the row
     found = model.contributions(X.iloc[[77]])
     for j, name in enumerate(X.columns):
         np.testing.assert_allclose(told.contributions[name], found[0, j])
@@ -121,3 +128,53 @@ def test_a_stack_is_looked_into_member_by_member(X):
     np.testing.assert_array_equal(stack.contributions(X)["forest"], forest.contributions(X))
     with pytest.raises(ValueError, match="made of hornbeam's trees"):
         hb.StackingClassifier([members[1:]]).fit(X, y).rules()
+
+
+# --- Every question to every model -----------------------------------------------------------------------
+
+# What a model of members that grew on tables of their own, or of a median, has no answer to; it says why.
+NOT_BY_HAND = {"counterfactual", "export json"}
+NOT_A_MEDIAN = {"contributions", "effect", "ale", "counterfactual", "plot.contributions"}
+
+
+@pytest.mark.parametrize("question", [
+    "rules", "to_frame", "apply", "importance", "contributions", "effect", "ale", "counterfactual",
+    "export text", "export json", "plot.tree", "plot.importance", "plot.contributions", "show", "show --tree",
+])  # fmt: skip
+def test_every_model_answers_every_question(model, X, question, tmp_path, capsys):
+    def show(*more):
+        hb.save(model, tmp_path / "m.hornbeam")
+        assert run(["show", str(tmp_path / "m.hornbeam"), *more]) == 0
+        return capsys.readouterr().out
+
+    wanted = None if is_classifier(model) else (float(model.predict(X).max()), None)
+    asked = {
+        "rules": lambda: str(model.rules("list", member=0)),
+        "to_frame": lambda: model.to_frame(0).to_string(),
+        "apply": lambda: model.apply(X).shape[0] == 150 and "petal",
+        "importance": lambda: str(model.importance("permutation", X=X, y=model.predict(X), n_repeats=1)),
+        "contributions": lambda: " ".join(map(str, model.contributions(X.iloc[:40]).names)),
+        "effect": lambda: repr(model.effect(X, 2)),
+        "ale": lambda: repr(model.effect(X, (2, 3), kind="ale")),
+        "counterfactual": lambda: model.counterfactual(X.iloc[[0]], X, wanted=wanted).text,
+        "export text": lambda: hb.export(model, "text"),
+        "export json": lambda: hb.export(model, "json"),
+        "plot.tree": lambda: " ".join(text.get_text() for text in hb.plot.tree(model).texts),
+        "plot.importance": lambda: str(hb.plot.importance(model).get_yticklabels()),
+        "plot.contributions": lambda: str(
+            hb.plot.contributions(
+                model.contributions(X), output=getattr(model, "classes_", [None])[0]
+            ).get_yticklabels()
+        ),
+        "show": show,
+        "show --tree": lambda: show("--tree", "0"),
+    }[question]
+    by_hand = getattr(model, "_grown", 0) is None
+    if (type(model) is hb.AdaBoostRegressor and question in NOT_A_MEDIAN) or (
+        by_hand and question in NOT_BY_HAND
+    ):
+        with pytest.raises((ValueError, TypeError), match="estimators_|tables of their own"):
+            asked()
+        return
+    assert "petal" in asked()
+    pyplot.close("all")

@@ -61,8 +61,8 @@ def accumulated_effect_of(asking: Asking, grid: Grid) -> AccumulatedEffect:
     near = _rows_near_steps(grid, N_BINS)
     rows = np.concatenate([*near, np.zeros(0, dtype=np.int64)])
     step = np.repeat(np.arange(len(near)), [len(some) for some in near])
-    jumps = asking.scores(rows, {grid.column: grid.codes[step + 1]}) if len(rows) else np.zeros((0, 1))
-    jumps = jumps - asking.scores(rows, {grid.column: grid.codes[step]}) if len(rows) else jumps
+    jumps = asking.scores(rows, {grid.column: grid.codes[step + 1]})
+    jumps -= asking.scores(rows, {grid.column: grid.codes[step]})
     curve = _accumulated(_means(jumps, step, len(near)), len(asking.whole.start))
     curve -= curve[grid.place[known]].mean(axis=0)
     missing = None
@@ -173,7 +173,7 @@ def _rows_near_both(near: list[list[IntArray]]) -> list[IntArray]:
     found = [np.intersect1d(some, others, assume_unique=True) for some in near[0] for others in near[1]]
     sizes = np.array([len(some) for some in found]).reshape(len(near[0]), len(near[1]))
     filled = np.argwhere(sizes > 0)
-    for k, m in np.argwhere(sizes == 0).tolist():
+    for k, m in np.argwhere(sizes == 0).tolist() if len(filled) else ():
         i, j = filled[np.square(filled - (k, m)).sum(axis=1).argmin()].tolist()
         found[k * len(near[1]) + m] = found[i * len(near[1]) + j]
     return found

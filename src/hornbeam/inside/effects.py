@@ -187,6 +187,8 @@ class Asking:
         A change is one value per row, or one for all.
         """
         n = len(rows)
+        if not n:
+            return np.zeros((0, len(self.whole.start)))
         changed = {column: np.broadcast_to(codes, n) for column, codes in changes.items()}
         parts = [
             self._scores_of(
