@@ -13,7 +13,14 @@ from benchmarks import data
 from benchmarks.data import Dataset
 from benchmarks.harness import Case, Job, Setting, Unit
 from benchmarks.learners.boosting import LightGBM, Plan, XGBoost, our_boosting
-from benchmarks.learners.explaining import by_hornbeam, by_lightgbm, by_shap, by_xgboost, explain_contestant
+from benchmarks.learners.explaining import (
+    by_hornbeam,
+    by_lightgbm,
+    by_shap,
+    by_woodelf,
+    by_xgboost,
+    explain_contestant,
+)
 from benchmarks.targets import times_faster_than
 
 SMALL = Plan(trees=100, leaves=31, depth=5)
@@ -50,10 +57,21 @@ def singles(name: str, plan: Plan) -> Case:
             explain_contestant(
                 "shap", XGBoost(plan, growth=growth), by_shap, needs=("shap",), note="XGBoost's model"
             ),
+            explain_contestant(
+                "Woodelf",
+                XGBoost(plan, growth=growth),
+                by_woodelf,
+                needs=("woodelf",),
+                note="XGBoost's model",
+            ),
         ),
         score_name="distance to score",
         unit=per_tree(plan),
-        targets=(times_faster_than("XGBoost", 10), times_faster_than("shap", 50)),
+        targets=(
+            times_faster_than("XGBoost", 10),
+            times_faster_than("Woodelf", 5),
+            times_faster_than("shap", 50),
+        ),
         warm_up="full",
     )
 
@@ -75,6 +93,13 @@ JOB = Job(
                 ),
                 explain_contestant(
                     "XGBoost", XGBoost(SMALL, growth="leaves"), partial(by_xgboost, pairs=True)
+                ),
+                explain_contestant(
+                    "Woodelf",
+                    XGBoost(SMALL, growth="leaves"),
+                    partial(by_woodelf, pairs=True),
+                    needs=("woodelf",),
+                    note="XGBoost's model",
                 ),
             ),
             score_name="distance to score",

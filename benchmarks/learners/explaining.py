@@ -70,3 +70,24 @@ def by_shap(model: Any, X: Any) -> tuple[Any, Any]:
     found = explainer.shap_values(np.asarray(X), check_additivity=False)
     margins = model.predict(xgboost.DMatrix(X), output_margin=True)
     return found, margins - float(np.ravel(explainer.expected_value)[0])
+
+
+def by_woodelf(model: Any, X: Any, *, pairs: bool = False) -> tuple[Any, Any]:
+    """Woodelf on XGBoost's model; its progress bars are not shown."""
+    import contextlib
+    import io
+
+    import pandas
+    import woodelf
+    import xgboost
+
+    names = [f"f{column}" for column in range(X.shape[1])]
+    table = pandas.DataFrame(np.asarray(X), columns=names)
+    margins = model.predict(xgboost.DMatrix(np.asarray(X)), output_margin=True)
+    model = model.copy()
+    model.feature_names = names
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        explainer = woodelf.WoodelfExplainer(model, feature_perturbation="tree_path_dependent")
+        found = explainer.shap_interaction_values(table) if pairs else explainer.shap_values(table)
+    base = float(np.mean(margins - np.asarray(found).reshape(len(margins), -1).sum(axis=1)))
+    return found, margins - base

@@ -173,7 +173,7 @@ def test_every_model_answers_every_question(model, X, question, tmp_path, capsys
     if (type(model) is hb.AdaBoostRegressor and question in NOT_A_MEDIAN) or (
         by_hand and question in NOT_BY_HAND
     ):
-        with pytest.raises((ValueError, TypeError), match="estimators_|tables of their own"):
+        with pytest.raises((ValueError, TypeError), match=r"estimators_|tables of their own"):
             asked()
         return
     assert "petal" in asked()
