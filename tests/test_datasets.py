@@ -8,10 +8,12 @@ import pytest
 import hornbeam as hb
 from hornbeam import datasets
 
-TABLES = [getattr(datasets, name) for name in datasets.__all__ if name != "SmallTable"]
+FROM_FILES = {"hitters", "khan", "letter", "spambase"}
+TABLES = [getattr(datasets, name) for name in datasets.__all__ if name not in {"SmallTable", *FROM_FILES}]
 SHAPES = {
     "animals": (100, 0),
     "cars": (12, 7),
+    "cars_in_words": (18, 7),
     "courses": (20, 5),
     "cricket": (20, 2),
     "multiplexer": (8, 3),
@@ -82,3 +84,50 @@ def test_the_array_needs_no_pandas_and_the_frame_says_so(monkeypatch):
         ModuleNotFoundError, match=r"A table as a data frame needs pandas.*hornbeam\[frames\]"
     ):
         table.frame()
+
+
+# --- Tables from files -----------------------------------------------------------------------------------
+
+
+def test_spambase_and_hitters_come_with_the_library(shared_data):
+    everything, training, test = (datasets.spambase(part) for part in ("all", "training", "test"))
+    assert everything.X.shape == (4601, 57) and training.X.shape == (3065, 57) and test.X.shape == (1536, 57)
+    assert np.mean(everything.y == "spam") == pytest.approx(0.394, abs=0.0005)
+    expected = shared_data("spambase")
+    np.testing.assert_array_equal(everything.X, expected.iloc[:, :-1].to_numpy(float))
+    np.testing.assert_array_equal(everything.y == "spam", expected["spam"] == 1)
+    players = datasets.hitters()
+    assert players.X.shape == (263, 19) and players.y.mean() == pytest.approx(535.93, abs=0.01)
+    known = shared_data("hitters").dropna(subset="Salary")
+    assert players.frame()["League"].tolist() == known["League"].tolist()
+    assert players.frame()["CRuns"].tolist() == known["CRuns"].tolist()
+    with pytest.raises(ValueError, match="part must be"):
+        datasets.spambase("train")
+
+
+def test_the_tree_of_17_leaves_on_spambase():
+    # The lecture's tree has 17 leaves and is wrong about 9.3 % of the test rows.
+    training, test = datasets.spambase("training"), datasets.spambase("test")
+    grown = hb.DecisionTreeClassifier(criterion="entropy", min_samples_leaf=5).fit(training.X, training.y)
+    tree = grown.pruned(leaves=17)
+    assert tree.get_n_leaves() == 17 and 1 - tree.score(test.X, test.y) == pytest.approx(0.093, abs=0.005)
+
+
+def test_tables_of_your_own_copy(tmp_path):
+    with pytest.raises(ValueError, match=r"letter is not part of hornbeam.*UCI.*hb.datasets.letter\(path\)"):
+        datasets.letter()
+    with pytest.raises(FileNotFoundError, match=r"There is no .*khan.csv or .*khan.csv.gz"):
+        datasets.khan(tmp_path)
+    (tmp_path / "letter.csv").write_text("letter,xbox,ybox\nT,2,8\nI,5,12\n")
+    table = datasets.letter(tmp_path)
+    assert table.y.tolist() == ["T", "I"] and table.X.tolist() == [[2, 8], [5, 12]]
+    (tmp_path / "khan.csv").write_text("G1,G2\n1,2\n")
+    with pytest.raises(ValueError, match="no column 'class'"):
+        datasets.khan(tmp_path / "khan.csv")
+
+
+def test_what_horsepower_gains_in_words():
+    table = datasets.cars_in_words().frame(with_target=True)
+    counts = table.groupby(["cylinders", "mpg"]).size()
+    assert counts["4"].tolist() == [3, 5] and counts["8"].tolist() == [5, 1]
+    assert hb.entropy(labels=table["mpg"]) == pytest.approx(hb.entropy([12, 6]))

@@ -1,71 +1,40 @@
-"""Small tables to learn, teach and test with, typed in: every number about them can be checked by hand.
+"""Tables to learn, teach and test with: small ones typed in, some of the real ones of lectures from files.
 
 Each function returns a `SmallTable`. Its `X` is a plain array that every estimator takes; `frame()` has the
 names, too::
 
     table = hb.datasets.restaurant()
     hb.DecisionTreeClassifier().fit(table.frame(), table.y)
+
+Every number about the small ones can be checked by hand. `hitters` and `spambase` come with the library
+(tables/LICENCES.md says from where); `khan` and `letter` are read from a copy of yours.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam._optional import require
+from hornbeam.tables.from_files import hitters, khan, letter, spambase
+from hornbeam.tables.small_table import SmallTable
 
 __all__ = [
     "SmallTable",
     "animals",
     "cars",
+    "cars_in_words",
     "courses",
     "cricket",
+    "hitters",
+    "khan",
+    "letter",
     "multiplexer",
     "restaurant",
+    "spambase",
     "ten_points",
     "two_tests",
     "xor",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class SmallTable:
-    """Named columns and a target, of one length each."""
-
-    columns: Mapping[str, Sequence[Any]]
-    y: npt.NDArray[Any]
-    target_name: str
-    description: str
-
-    @property
-    def feature_names(self) -> list[str]:
-        """The names of the columns, without the target."""
-        return list(self.columns)
-
-    @cached_property
-    def X(self) -> npt.NDArray[Any]:  # noqa: N802 - the table is X, as everywhere
-        """The columns as one array: of numbers or truth values if all of them are, else of objects."""
-        kinds = {np.array(values).dtype.kind for values in self.columns.values()}
-        dtype: Any = np.float64 if kinds <= {"i", "f"} else np.bool_ if kinds == {"b"} else object
-        table = np.empty((len(self.y), len(self.columns)), dtype=dtype)
-        for j, values in enumerate(self.columns.values()):
-            table[:, j] = values
-        return table
-
-    def frame(self, *, with_target: bool = False) -> Any:
-        """Return the columns as a pandas DataFrame, on request with the target as the last one."""
-        pandas = require("pandas", purpose="A table as a data frame")
-        columns = {name: list(values) for name, values in self.columns.items()}
-        if with_target:
-            columns[self.target_name] = list(self.y)
-        return pandas.DataFrame(columns)
-
-    def __repr__(self) -> str:
-        names = ", ".join(self.feature_names) or "no columns"
-        return f"<{len(self.y)} rows of {names}; target {self.target_name}>\n{self.description}"
 
 
 def _words(text: str) -> list[list[str]]:
@@ -194,6 +163,39 @@ def cars() -> SmallTable:
         target_name=names[0],
         description="Is the mileage of a car good or bad? Twelve rows of the Auto MPG data (Quinlan 1993) as "
         "used in lectures; six numeric columns and a categorical one.",
+    )
+
+
+def cars_in_words() -> SmallTable:
+    """Return eighteen cars with good and bad mileage, all columns in words."""
+    names, *rows = _words("""
+        mpg  cylinders displacement horsepower weight acceleration modelyear maker
+        good 4         low          low        low    high         75to78    asia
+        bad  6         medium       medium     medium medium       70to74    america
+        bad  4         medium       medium     medium low          75to78    europa
+        bad  8         high         high       high   low          70to74    america
+        bad  6         medium       medium     medium medium       70to74    america
+        bad  4         low          medium     low    medium       70to74    asia
+        bad  4         low          medium     low    low          70to74    asia
+        bad  8         high         high       high   low          75to78    america
+        bad  8         high         high       high   low          70to74    america
+        good 8         high         medium     high   high         79to83    america
+        bad  8         high         high       high   low          75to78    america
+        good 4         low          low        low    low          79to83    america
+        bad  6         medium       medium     medium high         75to78    america
+        good 4         medium       low        low    low          79to83    america
+        good 4         low          low        medium high         79to83    america
+        bad  8         high         high       high   low          70to74    america
+        good 4         low          medium     low    medium       75to78    europa
+        bad  5         medium       medium     medium medium       75to78    europa
+    """)
+    answers, *columns = zip(*rows, strict=True)
+    return SmallTable(
+        columns=dict(zip(names[1:], columns, strict=True)),
+        y=np.array(answers, dtype=object),
+        target_name=names[0],
+        description="Is the mileage of a car good or bad? The eighteen rows of Auto MPG (Quinlan 1993) that "
+        "lectures show of their forty, with every column cut into words, cylinders included.",
     )
 
 

@@ -1,0 +1,1 @@
+"""What lectures show, in a few lines of the library each."""

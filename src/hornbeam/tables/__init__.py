@@ -1,0 +1,1 @@
+"""Tables that come as files, and the class of all tables of `hb.datasets`."""
