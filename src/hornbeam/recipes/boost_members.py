@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.model import EncodedRows, Ensemble
-from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
+from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws, turns
 from hornbeam.recipes.rounds import Watch
 
 __all__ = ["Member", "MemberBoosting"]
@@ -91,6 +91,19 @@ class MemberBoosting:
             if watch.after_round(number, self.trees):
                 break
 
+    def unseen_scores_after(self, n_rounds: int) -> FloatArray:
+        """Return what `unseen_scores` was after the first rounds, for all rows; NaN for those not judged."""
+        scores = np.full((self._encoded.n_rows, 1, self.target.loss.n_scores), np.nan)
+        for number, member in enumerate(self._plans):
+            trees = tuple(tree for trees in self._rounds_of(number, n_rounds) for tree in trees)
+            model = Ensemble(
+                trees, self._encoded.schema, adds_to=turns(len(trees), self.target.loss.n_scores)
+            )
+            onto = np.ascontiguousarray(self.target.start[member.judged_by][:, np.newaxis, :])
+            rows = EncodedRows(self._encoded.codes, member.judged_by)
+            scores[member.judged_by] = model.total(rows, n_threads=self._n_threads, onto=onto)
+        return scores[:, 0, :]
+
     def refitted(self, n_rounds: int) -> list[_core.Tree]:
         """Give the trees of the first rounds values from all rows, divided by the number of members."""
         share = 1.0 / len(self.members)
@@ -101,13 +114,18 @@ class MemberBoosting:
             tree for round_of_all in zip(*by_member, strict=True) for trees in round_of_all for tree in trees
         ]
 
+    def _rounds_of(self, number: int, n_rounds: int) -> list[list[_core.Tree]]:
+        """List the trees of a member, round by round."""
+        n_scores, step = self.target.loss.n_scores, self.trees_per_round
+        begins = range(number * n_scores, n_rounds * step, step)
+        return [self.trees[begin : begin + n_scores] for begin in begins]
+
     def _refitted_member(self, number: int, n_rounds: int, share: float) -> Iterator[list[_core.Tree]]:
         whole = Boosting(
             self._encoded, self.target, self._settings, self._plans[number].draws, n_threads=self._n_threads
         )
-        n_scores, step = self.target.loss.n_scores, self.trees_per_round
-        begin = number * n_scores
-        rounds = [self.trees[r * step + begin : r * step + begin + n_scores] for r in range(n_rounds)]
+        n_scores = self.target.loss.n_scores
+        rounds = self._rounds_of(number, n_rounds)
         rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
         trees_at_once = min(_TREES_AT_ONCE, _LEAVES_AT_ONCE // rows.n_rows)
         rounds_at_once = max(1, trees_at_once // n_scores)

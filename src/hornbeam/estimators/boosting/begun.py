@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.table import Table
@@ -19,6 +22,9 @@ from hornbeam.recipes.rounds import Watch
 
 __all__ = ["BoostingData", "BoostingFit"]
 
+FloatArray = npt.NDArray[np.float64]
+RowArray = npt.NDArray[np.intp]
+
 
 @dataclass(frozen=True, eq=False)
 class BoostingData:
@@ -28,6 +34,7 @@ class BoostingData:
     loss: Loss
     validation: Validation
     offset_val: Any
+    n_rows_given: int
 
     @property
     def n_columns(self) -> int:
@@ -37,11 +44,16 @@ class BoostingData:
 
 @dataclass(frozen=True, eq=False)
 class BoostingFit:
-    """A fit that has begun: what is remembered of it besides its trees, and how its rounds are run."""
+    """A fit that has begun: what is remembered of it besides its trees, and how its rounds are run.
+
+    `rows_given` are the rows of X that trees grow on or are judged by: those that count.
+    """
 
     table: Table
     given: Target
     target: BoostTarget
+    rows_given: RowArray
+    n_rows_given: int
     missing_seen: tuple[bool, ...]
     key: int
     plan: BoostingPlan
@@ -71,8 +83,22 @@ class BoostingFit:
 
     def finished(self, watch: Watch) -> list[_core.Tree]:
         """Return the trees that the model keeps: up to the best round, with values from all rows."""
-        n_rounds = watch.best_round if self.plan.early_stopping else watch.n_done
+        n_rounds = self._rounds_kept(watch)
         if isinstance(self.boosting, MemberBoosting) and not self.monotonic:
             return self.restored(self.boosting.refitted(n_rounds))
         # Values of all rows need not keep the order that constraints ask for.
         return self.averaged(self.boosting.trees[: n_rounds * self.trees_per_round])
+
+    def left_out_answers(self, watch: Watch) -> FloatArray | None:
+        """Answer the rows of X by members that have not seen them, NaN for others; None without members."""
+        if not isinstance(self.boosting, MemberBoosting):
+            return None
+        scores = self.boosting.unseen_scores_after(self._rounds_kept(watch))
+        judged = self.boosting.judged_rows
+        answers = self.target.loss.answers(scores[judged])
+        among_all = np.full((self.n_rows_given, *answers.shape[1:]), np.nan)
+        among_all[self.rows_given[judged]] = answers
+        return among_all
+
+    def _rounds_kept(self, watch: Watch) -> int:
+        return watch.best_round if self.plan.early_stopping else watch.n_done

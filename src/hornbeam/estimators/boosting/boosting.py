@@ -5,7 +5,7 @@ are run in `boosting_rounds.py`, rows are answered in `boosting_scores.py`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,12 +57,16 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         The round with the best validation score; early stopping keeps the rounds up to it.
     train_score_, validation_score_ : array
         Scores after each round, the higher the better; empty if there are no validation rows.
+    oof_decision_function_ : array
+        Class shares of the rows of X by members that have not seen them, NaN for others; of automatic fits.
     feature_importances_ : array
         The share of each feature in what the splits have gained.
     """
 
+    oof_decision_function_: FloatArray = fitted()
     classes_: npt.NDArray[Any] = fitted()
     n_classes_: int = fitted()
+    _oof_name: ClassVar[str] = "oof_decision_function_"
 
     @with_callbacks
     def fit(
@@ -103,7 +107,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         validation = Validation(X_val, y_val, sample_weight_val)
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
-            data = BoostingData(given, loss, validation, offset_val)
+            data = BoostingData(given, loss, validation, offset_val, training.n_rows_given)
             self._fit_rounds(data, [*own, *more_callbacks])
         return self
 
@@ -195,9 +199,14 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         The round with the best validation score; early stopping keeps the rounds up to it.
     train_score_, validation_score_ : array
         Scores after each round, the higher the better; empty if there are no validation rows.
+    oof_prediction_ : array
+        Answers to the rows of X by members that have not seen them, NaN for others; of automatic fits.
     feature_importances_ : array
         The share of each feature in what the splits have gained.
     """
+
+    oof_prediction_: FloatArray = fitted()
+    _oof_name: ClassVar[str] = "oof_prediction_"
 
     @with_callbacks
     def fit(
@@ -237,7 +246,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         validation = Validation(X_val, y_val, sample_weight_val)
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
-            data = BoostingData(given, loss, validation, offset_val)
+            data = BoostingData(given, loss, validation, offset_val, training.n_rows_given)
             self._fit_rounds(data, [*own, *more_callbacks])
         return self
 

@@ -68,6 +68,8 @@ class BoostingPreparation(BoostingJudge):
             table=data.rows.table,
             given=data.rows.target,
             target=target,
+            rows_given=_numbers_in_x(rows.table),
+            n_rows_given=data.n_rows_given,
             missing_seen=seen if means is None else means.with_gaps(rows.table, seen),
             key=key,
             plan=plan,
@@ -179,6 +181,10 @@ def _of_all_parts(groups: tuple[tuple[int, ...], ...], schema: Schema) -> tuple[
     """Spell groups of the user's columns out for all that are made of them."""
     sources = schema.sources
     return tuple(tuple(j for j, source in enumerate(sources) if source in group) for group in groups)
+
+
+def _numbers_in_x(table: Table) -> npt.NDArray[np.intp]:
+    return np.arange(table.n_rows) if table.row_numbers is None else table.row_numbers
 
 
 def _members(

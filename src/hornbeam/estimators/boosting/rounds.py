@@ -7,7 +7,7 @@ Answers are in `scores.py`.
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ FloatArray = npt.NDArray[np.float64]
 class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
     """What the fits of the two kinds of gradient boosting share."""
 
+    _oof_name: ClassVar[str]
     n_iter_: int = fitted()
     best_iteration_: int = fitted()
     train_score_: FloatArray = fitted()
@@ -149,6 +150,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         self.best_iteration_ = n_kept if watch is None else watch.best_round
         self.settings_ = fit.plan.public
         self._remember_scores(watch, goes_on=fit.goes_on)
+        self._remember_left_out(None if watch is None else fit.left_out_answers(watch))
         self._loss, self._baseline, self._key = loss, fit.target.baseline, fit.key
         self._model = Ensemble(
             trees=tuple(trees),
@@ -158,6 +160,11 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
             adds_to=turns(len(trees), loss.n_scores),
         )
         return self
+
+    def _remember_left_out(self, answers: FloatArray | None) -> None:
+        vars(self).pop(self._oof_name, None)
+        if answers is not None:
+            setattr(self, self._oof_name, answers)
 
     def _remember_scores(self, watch: Watch | None, *, goes_on: bool) -> None:
         for name, scores in (
