@@ -64,6 +64,7 @@ METHODS = (
     ("adaboost", "boosting", "forest"),
     ("sharing",),
     ("stacking",),
+    ("blend",),
 )
 
 

@@ -18,6 +18,7 @@ from hornbeam.bootstrap import (
 from hornbeam.crowds import crowd, variance_of_mean
 from hornbeam.distill import Distilled, distill
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from hornbeam.estimators.blend import BlendClassifier, BlendRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from hornbeam.exports.front import export
     from hornbeam.imports.front import from_model
     from hornbeam.io.native import load, save
+    from hornbeam.selection.best import best
     from hornbeam.selection.compare import Comparison, compare
     from hornbeam.selection.tune import Tuned, tune
 
@@ -61,6 +63,8 @@ __all__ = [
     "BaggingRegressor",
     "Baseline",
     "BiasVariance",
+    "BlendClassifier",
+    "BlendRegressor",
     "BoostedByLineSearch",
     "Bootstrap",
     "Comparison",
@@ -83,6 +87,7 @@ __all__ = [
     "Tuned",
     "__version__",
     "baseline",
+    "best",
     "bias_variance",
     "boost_by_line_search",
     "bootstrap",
@@ -115,6 +120,7 @@ __all__ = [
 
 # What a fit does not need, and where it is.
 _LATER = {
+    "best": "hornbeam.selection.best",
     "Comparison": "hornbeam.selection.compare",
     "Tuned": "hornbeam.selection.tune",
     "compare": "hornbeam.selection.compare",

@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 
 import hornbeam as hb
 from hornbeam.data.task import task_of
+from hornbeam.recipes import clock
 from hornbeam.selection import contest
 from hornbeam.selection.family import NAMES
 from hornbeam.selection.score_errors import Scores
@@ -182,7 +183,7 @@ def test_a_search_takes_what_is_better_inside_and_refits_what_most_folds_chose()
 def ticking(monkeypatch):
     """A clock that goes on by a second whenever it is looked at."""
     seconds = iter(range(10**6))
-    monkeypatch.setattr(contest.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(clock.time, "monotonic", lambda: next(seconds))
 
 
 def test_a_budget_ends_the_comparison_and_names_what_had_no_turn(ticking, iris):

@@ -19,6 +19,7 @@ from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hornbeam.estimators.adaboost.members import OtherMembers, TreeMembers
 from hornbeam.estimators.answers import ClassAnswers
+from hornbeam.estimators.blend import BlendClassifier, BlendRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
@@ -33,6 +34,7 @@ from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.estimators.tree.density import DensityTree
 from hornbeam.io.adaboost import read_rounds, write_rounds
+from hornbeam.io.blend import read_blend, write_blend
 from hornbeam.io.boosting import read_boosting, write_boosting
 from hornbeam.io.draws import read_draws, write_draws
 from hornbeam.io.ensemble import read_ensemble, write_ensemble
@@ -406,6 +408,17 @@ def _read_stack(stack: Any, reader: RecordReader) -> None:
 
 # ------------------------------------------------------------------------------------------------------------
 
+
+def _write_blend(blend: Any, writer: RecordWriter) -> None:
+    write_blend(blend, writer, write_child)
+
+
+def _read_blend(blend: Any, reader: RecordReader) -> None:
+    read_blend(blend, reader, read_child)
+
+
+# ------------------------------------------------------------------------------------------------------------
+
 _CODECS: Mapping[str, Codec] = {
     codec.estimator.__name__: codec
     for codec in (
@@ -426,5 +439,7 @@ _CODECS: Mapping[str, Codec] = {
         Codec(AdaBoostRegressor, _write_adaboost, _read_adaboost),
         Codec(StackingClassifier, _write_stack, _read_stack),
         Codec(StackingRegressor, _write_stack, _read_stack),
+        Codec(BlendClassifier, _write_blend, _read_blend),
+        Codec(BlendRegressor, _write_blend, _read_blend),
     )
 }

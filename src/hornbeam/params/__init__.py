@@ -38,6 +38,7 @@ from hornbeam.params.bags import (
     SampleClassWeightOptions,
     VoteOptions,
 )
+from hornbeam.params.blend import BlendOptions
 from hornbeam.params.boosting import (
     AdaBoostClassifierOptions,
     AdaBoostOptions,
@@ -80,6 +81,7 @@ __all__ = [
     "AdaBoostRegressorOptions",
     "BagOptions",
     "BaggingOptions",
+    "BlendOptions",
     "BoostingOptions",
     "Bounds",
     "CategoryOptions",

@@ -3,7 +3,13 @@
 from typing import Annotated, Literal
 
 from hornbeam.declare import Bounds, option
-from hornbeam.params.fitting import ClassWeightOptions, ColumnOptions, RunOptions, ValidationOptions
+from hornbeam.params.fitting import (
+    ClassWeightOptions,
+    ColumnOptions,
+    RunOptions,
+    TimeOptions,
+    ValidationOptions,
+)
 from hornbeam.params.values import (
     Count,
     CountFromTwo,
@@ -17,7 +23,7 @@ from hornbeam.params.values import (
 )
 
 
-class BoostingOptions(ColumnOptions, RunOptions, ValidationOptions):
+class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions):
     """What gradient boosting takes, whatever it predicts."""
 
     missing: Literal["learn", "error"] = option(

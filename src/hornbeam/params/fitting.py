@@ -64,6 +64,15 @@ class RunOptions(ThreadOptions):
     )
 
 
+class TimeOptions(Declared):
+    """How long a fit may take."""
+
+    time_budget: Annotated[float, Bounds(low=0, low_open=True)] | None = option(
+        default=None,
+        help="Seconds after which a fit ends with what is finished by then; None sets no limit.",
+    )
+
+
 class ClassWeightOptions(Declared):
     """How much each class counts."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from hornbeam import _core
 from hornbeam.declare.kinds import shown
+from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.listen import Listener
 
 __all__ = ["EarlyStopping", "Round", "UserCodeError", "Watch", "checked_callbacks", "users_code"]
@@ -94,10 +95,12 @@ class Watch:
     score_training: Callable[[], float] | None = None
     score_validation: Callable[[Sequence[_core.Tree]], float] | None = None
     stopping: EarlyStopping | None = None
+    clock: Clock = field(default_factory=lambda: Clock(None))
     train_scores: list[float] = field(default_factory=list)
     validation_scores: list[float] = field(default_factory=list)
     n_done: int = 0
     best_round: int = 0
+    out_of_time: bool = False
     _trees: Sequence[_core.Tree] = ()
     _n_trees_seen: int = 0
     _best_score: float = -inf
@@ -119,7 +122,7 @@ class Watch:
         return self._any_says_stop("before_round", number)
 
     def after_round(self, number: int, trees: Sequence[_core.Tree]) -> bool:
-        """Note what a round has done; return whether the fit ends with it."""
+        """Note what a round has done; return whether the fit ends with it, of which there is one at least."""
         with users_code():  # scorers and losses may be the user's
             if self.score_training is not None:
                 self.train_scores.append(self.score_training())
@@ -128,7 +131,10 @@ class Watch:
         self._trees, self._n_trees_seen, self.n_done = trees, len(trees), number + 1
         self._note_progress()
         self.listener.done(self.n_done, self._score_in_words())
-        return self._any_says_stop("after_round", number) or self._has_stalled()
+        if self._any_says_stop("after_round", number) or self._has_stalled():
+            return True
+        self.out_of_time = self.n_done < self.n_rounds and self.clock.left <= 0
+        return self.out_of_time
 
     def _note_progress(self) -> None:
         if not self.validation_scores:

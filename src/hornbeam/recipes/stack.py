@@ -22,13 +22,16 @@ from hornbeam.errors import MemberError, MemberTypeError
 from hornbeam.threads import share_of_threads
 
 __all__ = [
+    "DealtRows",
     "Level",
     "Member",
     "Method",
+    "Splits",
     "StackData",
     "Stacked",
     "answers_of",
     "cross_fitted",
+    "fitted_and_asked",
     "fitted_on_parts",
     "holdout_parts",
     "prefitted",
@@ -146,14 +149,14 @@ def prefitted(levels: Sequence[Sequence[Member]], X: Any, data: StackData, combi
 def _cross_fit(members: Sequence[Member], X: Any, data: StackData, splits: Splits) -> Level:
     """Fit every member on all rows, and a copy of it on each fold to answer the rows that the fold lacks."""
     everything = np.arange(len(data.y))
-    table = _DealtRows(X, members)
+    table = DealtRows(X, members)
     tasks: list[tuple[int, int | None]] = [
         (m, fold) for m in range(len(members)) for fold in (None, *range(len(splits)))
     ]
 
     def attempt(m: int, fold: int | None) -> Any:
         train, test = (everything, None) if fold is None else splits[fold]
-        return _fitted_and_asked(members[m], table, data, (train, test), fold=fold)
+        return _tried(members[m], table, data, (train, test), fold=fold)
 
     results = _side_by_side(attempt, tasks, data.n_threads)
     _raise_failures(members, tasks, results, n_folds=len(splits))
@@ -170,10 +173,10 @@ def _fit_on_part(
     members: Sequence[Member], X: Any, data: StackData, *, rows: RowArray, unseen: RowArray, part: int
 ) -> Level:
     """Fit every member on some rows, once; they answer the rows `unseen`, and leave NaN for the others."""
-    table = _DealtRows(X, members)
+    table = DealtRows(X, members)
 
     def attempt(m: int, _: int | None) -> Any:
-        return _fitted_and_asked(members[m], table, data, (rows, unseen), fold=None)
+        return _tried(members[m], table, data, (rows, unseen), fold=None)
 
     tasks: list[tuple[int, int | None]] = [(m, None) for m in range(len(members))]
     results = _side_by_side(attempt, tasks, data.n_threads)
@@ -185,29 +188,41 @@ def _fit_on_part(
     return Level([model for model, _ in results], answers)
 
 
-def _fitted_and_asked(
+def fitted_and_asked(
     member: Member,
-    table: "_DealtRows",
+    table: "DealtRows",
     data: StackData,
     rows: tuple[RowArray, RowArray | None],
     *,
     fold: int | None,
 ) -> Any:
-    """Return a fitted copy, or in a fold its answers; on a part of the rows both; or what went wrong."""
+    """Return a fitted copy, or in a fold its answers; on a part of the rows both."""
     train, test = rows
+    model = clone(member.estimator)
+    options = data.fit_options(member.name, train)
+    model.fit(table.rows_for(member, ("fit", fold), train), data.y[train], **options)
+    if test is None:
+        return model
+    found = answers_of(member, model, table.rows_for(member, ("ask", fold), test), data.classes)
+    return found if fold is not None else (model, found)
+
+
+def _tried(
+    member: Member,
+    table: "DealtRows",
+    data: StackData,
+    rows: tuple[RowArray, RowArray | None],
+    *,
+    fold: int | None,
+) -> Any:
+    """Return what `fitted_and_asked` does, or what went wrong."""
     try:
-        model = clone(member.estimator)
-        options = data.fit_options(member.name, train)
-        model.fit(table.rows_for(member, ("fit", fold), train), data.y[train], **options)
-        if test is None:
-            return model
-        found = answers_of(member, model, table.rows_for(member, ("ask", fold), test), data.classes)
-        return found if fold is not None else (model, found)
+        return fitted_and_asked(member, table, data, rows, fold=fold)
     except Exception as error:
         return _Failure(member, fold, error)
 
 
-class _DealtRows:
+class DealtRows:
     """The rows of a level's table as its members take them: shared by those that can, copies for others."""
 
     def __init__(self, X: Any, members: Sequence[Member]) -> None:

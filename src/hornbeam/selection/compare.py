@@ -15,8 +15,9 @@ from hornbeam.data.task import Task, task_of
 from hornbeam.declare.kinds import shown
 from hornbeam.inside.html import html_table
 from hornbeam.inside.words import named, printable
+from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.listen import listening
-from hornbeam.selection.contest import Clock, Contest, Entry
+from hornbeam.selection.contest import Contest, Entry
 from hornbeam.selection.family import BASELINE, choose_family
 from hornbeam.selection.folds import Folded, random_splitter, refuse_target
 from hornbeam.selection.frames import as_frame

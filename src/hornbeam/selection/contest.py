@@ -11,7 +11,6 @@ with the reason; the others go on.
 """
 
 import math
-import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,38 +19,18 @@ from typing import Any
 import numpy as np
 
 from hornbeam.data.task import Task
+from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.listen import Listener
 from hornbeam.selection.family import STACK, Member, stack_of
 from hornbeam.selection.folds import Fold, Folded, random_splitter
 from hornbeam.selection.metrics import Metric
 from hornbeam.selection.trials import Candidate, Trial, run_trial
 
-__all__ = ["Clock", "Contest", "Entry"]
+__all__ = ["Contest", "Entry"]
 
 _STACKED = 3  # members of a stack
 _LEAST_STACKED = 2
 _FITS_OF_A_STACK = 6  # of each of its members: on five parts, and on all rows
-
-
-class OutOfTimeError(Exception):
-    """The time budget is spent."""
-
-
-class Clock:
-    """How much of a time budget is left; None never ends. It does not go back when clocks are set."""
-
-    def __init__(self, budget: float | None) -> None:
-        self._end = math.inf if budget is None else time.monotonic() + budget
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        return self._end - time.monotonic()
-
-    def check(self) -> None:
-        """Raise if the time is up."""
-        if self.left <= 0:
-            raise OutOfTimeError
 
 
 @dataclass(eq=False)

@@ -23,6 +23,7 @@ from hornbeam.model import Ensemble
 from hornbeam.params import fitted, resolve_max_features, resolve_random_key
 from hornbeam.recipes.boost import turns
 from hornbeam.recipes.boost_members import MemberBoosting
+from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.losses import Loss, OwnLoss
@@ -33,6 +34,9 @@ from hornbeam.warnings import LossWarning, WarmStartWarning, warn
 __all__ = ["BoostingRounds"]
 
 FloatArray = npt.NDArray[np.float64]
+
+# New values for the leaves of members, after the rounds, take about the rest of a time budget.
+_SHARE_OF_ROUNDS = 0.75
 
 
 class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
@@ -57,6 +61,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         if not plan.early_stopping and not callbacks:  # which may end the fit after a few rounds
             refuse_hopeless_ensemble((plan.n_estimators - n_former) * loss.n_scores)
         fault: BaseException | None = None
+        clock = self._clock(plan)
         with listening(self.verbose, f"{type(self).__name__}{plan.in_words}") as listener:
             watch = Watch(
                 n_rounds=plan.n_estimators,
@@ -66,6 +71,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
                 score_training=begun.score_training if begun.score_validation or self.verbose else None,
                 score_validation=begun.score_validation,
                 stopping=plan.stopping(self.tol),
+                clock=clock,
             )
             watch.begin_after(former, n_former)
             loss_before = _training_loss(begun)
@@ -100,6 +106,11 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
             given_validation=data.validation.is_given,
             can_judge=not has_no_value,
         )
+
+    def _clock(self, plan: BoostingPlan) -> Clock:
+        if self.time_budget is None:
+            return Clock(None)
+        return Clock(self.time_budget * (_SHARE_OF_ROUNDS if plan.has_members else 1.0))
 
     def _key_of_fit(self, data: BoostingData, plan: BoostingPlan) -> int:
         """Draw the key of all random numbers; 0 for a fit that draws none, so that it moves no generator."""
@@ -149,6 +160,8 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         self.n_iter_ = n_kept if watch is None else watch.n_done
         self.best_iteration_ = n_kept if watch is None else watch.best_round
         self.settings_ = fit.plan.public
+        if watch is not None and watch.out_of_time:
+            self.settings_["n_estimators"] = watch.n_done
         self._remember_scores(watch, goes_on=fit.goes_on)
         self._remember_left_out(None if watch is None else fit.left_out_answers(watch))
         self._loss, self._baseline, self._key = loss, fit.target.baseline, fit.key

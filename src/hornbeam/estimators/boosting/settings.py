@@ -2,8 +2,10 @@
 
 A fit is automatic where `n_estimators` is "auto": rows that are held out say how many rounds there are, and
 what else is "auto" goes by the size of the table. The values come from comparisons on many tables
-(docs/decisions/37-automatic-boosting.md). Where `n_estimators` is a number, what is "auto" has the classical
-value: those of LightGBM and of hornbeam 0.1, which benchmarks and textbooks name.
+(docs/decisions/37-automatic-boosting.md). A number of rounds is the most that an automatic fit may have where
+`n_members` is given with early stopping: the settings of a fit that ran out of time then fit the same again.
+Any other fit with a number of rounds is classical: what is "auto" has the value of LightGBM and of hornbeam
+0.1, which benchmarks and textbooks name.
 """
 
 from dataclasses import dataclass
@@ -100,15 +102,18 @@ def plan_boosting(
         raise ValueError(f"n_members is {plan.n_members}; it must be 1, 2, 4, 8, 16 or 'auto'.")
     if plan.n_members > 1 and not plan.has_members:
         raise ValueError(
-            f"n_members={plan.n_members} goes with n_estimators='auto' and without X_val: members are judged "
-            "by rows of X that they have not seen, to find the number of rounds. Leave one of the two out."
+            f"n_members={plan.n_members} goes with n_estimators='auto' or early_stopping=True, and without "
+            "X_val: members are judged by rows of X that they have not seen, to find the number of rounds."
         )
     return plan
 
 
 def _is_automatic(options: BoostingOptions) -> bool:
     """Whether the fit finds its own number of rounds."""
-    return options.n_estimators == "auto" and options.early_stopping is not False and not options.warm_start
+    if options.warm_start or options.early_stopping is False:
+        return False
+    asks_for_members = options.n_members != "auto" and options.early_stopping is True
+    return options.n_estimators == "auto" or asks_for_members
 
 
 def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPlan:

@@ -13,16 +13,19 @@ __all__ = ["MembersInside"]
 
 
 class MembersInside:
-    """What a stack passes on to its members: the first level sees the user's own columns."""
+    """What stacks and blends pass on to their members."""
 
-    def _members_of_trees(self) -> dict[str, Any]:
+    def first_level(self) -> dict[str, Any]:
+        """Return the members of the first level by name; they see the user's own columns."""
         check_is_fitted(self)
         stack: Any = self
-        first = dict(zip(stack.stack_method_, stack.estimators_[0], strict=False))
-        found = {name: member for name, member in first.items() if readings_of(member)}
+        return dict(zip(stack.stack_method_, stack.estimators_[0], strict=False))
+
+    def _members_of_trees(self) -> dict[str, Any]:
+        found = {name: member for name, member in self.first_level().items() if readings_of(member)}
         if not found:
             raise ValueError(
-                f"No member of this {type(self).__name__} on the first level is made of hornbeam's trees; "
+                f"No member of this {type(self).__name__} is made of hornbeam's trees; "
                 "named_estimators_ has the members."
             )
         return found

@@ -1,0 +1,83 @@
+"""The members of a blend, one after the other, while there is time.
+
+Each is fitted on all rows and answers rows that it has not seen (`recipes/left_out.py`). The clock is asked
+before each; what is not finished by then has no part in the blend. Boosting is told how long it may take.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from hornbeam.recipes.clock import Clock, OutOfTimeError
+from hornbeam.recipes.left_out import fitted_and_left_out
+from hornbeam.recipes.listen import Listener
+from hornbeam.recipes.stack import DealtRows, Member, Splits, StackData
+
+__all__ = ["Finisher", "as_it_went", "race"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# How much of the time that is left a member may take that can end in time, while others are to come.
+_SHARE_OF_ONE = 0.45
+
+
+@dataclass(frozen=True, eq=False)
+class Finisher:
+    """A member that was fitted in time, and its answers to rows that it has not seen."""
+
+    name: str
+    fitted: Any
+    answers: FloatArray
+    seconds: float
+
+
+def race(
+    members: Sequence[Member],
+    X: Any,
+    data: StackData,
+    splits: Splits,
+    *,
+    clock: Clock,
+    listener: Listener,
+) -> tuple[list[Finisher], dict[str, str]]:
+    """Fit members while there is time; return them, and why others are not among them."""
+    finished: list[Finisher] = []
+    failures: dict[str, str] = {}
+    table = DealtRows(X, members)
+    listener.expect(len(members))
+    for number, member in enumerate(members):
+        before = clock.spent
+        try:
+            if finished:
+                clock.check()
+            limited = _limited(member, clock, is_last=number == len(members) - 1)
+            fitted, answers = fitted_and_left_out(limited, table, data, splits, clock)
+        except OutOfTimeError:
+            failures[member.name] = "there was no time left for it"
+        except Exception as error:
+            failures[member.name] = " ".join(f"{type(error).__name__}: {error}".split())
+        else:
+            finished.append(Finisher(member.name, fitted, answers, clock.spent - before))
+        listener.done(number + 1, member.name)
+    return finished, failures
+
+
+def _limited(member: Member, clock: Clock, *, is_last: bool) -> Member:
+    """Give a member that can end in time its share of what is left."""
+    if not np.isfinite(clock.left) or "time_budget" not in member.estimator.get_params(deep=False):
+        return member
+    seconds = max(clock.left, 1e-3) * (1.0 if is_last else _SHARE_OF_ONE)
+    limited = clone(member.estimator).set_params(time_budget=seconds)
+    return Member(member.name, limited, member.method, member.shares_reading)
+
+
+def as_it_went(fitted: Any) -> Any:
+    """Return the estimator, unfitted, that gives the same model without a time limit."""
+    template = clone(fitted)
+    if getattr(fitted, "time_budget", None) is not None:
+        template.set_params(**fitted.settings_, time_budget=None)
+    return template

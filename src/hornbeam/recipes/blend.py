@@ -1,0 +1,58 @@
+"""Weights of a blend: which mean of members answers rows best that none of them has seen.
+
+The weights are found greedily (Caruana et al. 2004): time and again the member is added, one more time, with
+which the mean of all that were added so far is best. Members that are never added have no part in the blend.
+That is hard to overdo, since the weights are few and coarse, and it leaves useless members out.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["greedy_weights", "losses_of"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_STEPS = 100
+_LEAST_SHARE = 1e-6  # what a share of 0 counts as, in a logarithm
+
+
+def losses_of(answers: FloatArray, codes: npt.NDArray[np.intp] | None, y: FloatArray) -> FloatArray:
+    """Return the loss of each row: -ln of the share of its class, or the squared distance from its number."""
+    if codes is None:
+        squared: FloatArray = (answers[:, 0] - y) ** 2
+        return squared
+    return _log_loss(answers[np.arange(len(codes)), codes])
+
+
+def greedy_weights(
+    answers: Sequence[FloatArray],
+    codes: npt.NDArray[np.intp] | None,
+    y: FloatArray,
+    row_weights: FloatArray | None = None,
+) -> FloatArray:
+    """Find weights that sum to 1; answers are rows x classes, or rows x 1 where `codes` is None."""
+    n_rows = len(y)
+    # Of shares only that of the right class counts, so one number per row is all there is to average.
+    by_member = [each[:, 0] if codes is None else each[np.arange(n_rows), codes] for each in answers]
+    times = np.zeros(len(by_member))
+    total = np.zeros(n_rows)
+    best_loss, best = np.inf, times
+    for step in range(1, _MOST_STEPS + 1):
+        means = [(total + each) / step for each in by_member]
+        losses = [
+            np.average(_log_loss(mean) if codes is not None else (mean - y) ** 2, weights=row_weights)
+            for mean in means
+        ]
+        added = int(np.argmin(losses))
+        total += by_member[added]
+        times[added] += 1
+        if losses[added] < best_loss:
+            best_loss, best = losses[added], times / step
+    return best
+
+
+def _log_loss(shares: FloatArray) -> FloatArray:
+    loss: FloatArray = -np.log(np.clip(shares, _LEAST_SHARE, 1.0))
+    return loss

@@ -1,0 +1,33 @@
+"""How much of a time budget is left."""
+
+import math
+import time
+
+__all__ = ["Clock", "OutOfTimeError"]
+
+
+class OutOfTimeError(Exception):
+    """The time budget is spent."""
+
+
+class Clock:
+    """A time budget in seconds; None never ends. It does not go back when clocks are set."""
+
+    def __init__(self, budget: float | None) -> None:
+        self._begin = time.monotonic()
+        self._end = math.inf if budget is None else self._begin + budget
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self._end - time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self._begin
+
+    def check(self) -> None:
+        """Raise if the time is up."""
+        if self.left <= 0:
+            raise OutOfTimeError

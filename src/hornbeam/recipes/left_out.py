@@ -1,0 +1,69 @@
+"""What a model says about rows that it has not seen, at the least cost.
+
+Boosting that finds its own length has members that leave rows out, and forests have trees that do: they
+answer these rows with a single fit. Everything else is fitted again on each fold, without the rows it is then
+asked about.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from hornbeam.recipes.clock import Clock, OutOfTimeError
+from hornbeam.recipes.stack import DealtRows, Member, Splits, StackData, fitted_and_asked
+
+__all__ = ["fitted_and_left_out"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# Where estimators keep what their members say about rows that these have not seen.
+_OWN_ANSWERS = (
+    "oof_decision_function_",
+    "oof_prediction_",
+    "oob_decision_function_",
+    "oob_prediction_",
+)
+
+
+def fitted_and_left_out(
+    member: Member, table: DealtRows, data: StackData, splits: Splits, clock: Clock
+) -> tuple[Any, FloatArray]:
+    """Fit a member on all rows; return it, and answers to all rows by something that has not seen them.
+
+    OutOfTimeError is raised where the folds would take more time than there is left.
+    """
+    everything = np.arange(len(data.y))
+    before = clock.spent
+    model = fitted_and_asked(_keeping_answers(member), table, data, (everything, None), fold=None)
+    own = _own_answers(model, len(data.y))
+    if own is not None:
+        return model, own
+    if (clock.spent - before) * len(splits) > clock.left:
+        raise OutOfTimeError
+    answers: FloatArray = np.empty(0)
+    for fold, (_, judged) in enumerate(splits):
+        clock.check()
+        found = fitted_and_asked(member, table, data, splits[fold], fold=fold)
+        if not answers.size:
+            answers = np.full((len(data.y), found.shape[1]), np.nan)
+        answers[judged] = found
+    return model, answers
+
+
+def _keeping_answers(member: Member) -> Member:
+    """Ask forests, whose trees leave rows out, to keep what these say."""
+    parameters = member.estimator.get_params(deep=False)
+    if not (parameters.get("bootstrap") and "oob_score" in parameters):
+        return member
+    estimator = clone(member.estimator).set_params(oob_score=True)
+    return Member(member.name, estimator, member.method, member.shares_reading)
+
+
+def _own_answers(model: Any, n_rows: int) -> FloatArray | None:
+    for name in _OWN_ANSWERS:
+        found = getattr(model, name, None)
+        if found is not None:
+            return np.asarray(found, dtype=np.float64).reshape(n_rows, -1)
+    return None

@@ -1,0 +1,44 @@
+"""`hb.best`: a table and its target in, the best model of the family out."""
+
+from typing import Any
+
+import numpy as np
+
+from hornbeam.data.sources import refuse_no_table
+from hornbeam.data.task import Task, task_of
+from hornbeam.declare.kinds import shown
+from hornbeam.estimators.blend import BlendClassifier, BlendRegressor
+
+__all__ = ["best"]
+
+
+def best(
+    X: Any,
+    y: Any,
+    *,
+    task: Task | None = None,
+    time_budget: float | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> BlendClassifier | BlendRegressor:
+    """Fit the best model of the family: boosting, forests, neighbours and a linear model, blended.
+
+    What comes back is one fitted estimator, the mean of those members that help, with weights found by rows
+    they had not seen; `members_` has a record of each, `verdict_` says in words how good it is and whether a
+    single small tree would do. `task` is decided by y if left out. `time_budget` is in seconds; what is not
+    finished by then has no part in it. Rows of equal `groups` are never divided between those that are
+    learned from and those that judge.
+    """
+    refuse_no_table(X)
+    if np.ndim(X) == 1 and np.ndim(y) == 2:
+        raise ValueError("The table comes first: best(X, y). X has one dimension here, and y has two.")
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(
+            f"time_budget must be a number of seconds above 0, or None; got {shown(time_budget)}."
+        )
+    kind = BlendClassifier if (task or task_of(y)) == "classification" else BlendRegressor
+    model = kind(time_budget=time_budget, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    return model.fit(X, y, sample_weight, groups=groups)
