@@ -163,7 +163,8 @@ NEIGHBOR_SAMPLES = ("neighbors", "neighbors_mixed", "neighbors_numbers")
 ADABOOST_SAMPLES = ("adaboost", "adaboost_of_kinds", "adaboost_of_trees", "adaboost_of_numbers")
 SAMPLES_OF_TREES = TREE_SAMPLES + FOREST_SAMPLES + BAGGING_SAMPLES + BOOSTING_SAMPLES + ADABOOST_SAMPLES
 STACKING_SAMPLES = ("stacking", "stacking_of_numbers")
-DECLARED_SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES + STACKING_SAMPLES
+BLEND_SAMPLES = ("blend", "blend_of_numbers")
+DECLARED_SAMPLES = SAMPLES_OF_TREES + NEIGHBOR_SAMPLES + STACKING_SAMPLES + BLEND_SAMPLES
 LINEAR_SAMPLES = ("linear",)  # a pipeline of scikit-learn, which is no class of ours
 SAMPLES = DECLARED_SAMPLES + LINEAR_SAMPLES
 
@@ -207,6 +208,7 @@ def fit_samples() -> dict[str, tuple[Any, Any]]:
         **fit_neighbors(X, frame, colours, shades),
         **fit_adaboost(X, noise, frame, hidden),
         **fit_stacking(X, colours),
+        **fit_blends(X, colours),
         **fit_linear(frame, colours),
     }
 
@@ -337,6 +339,25 @@ def fit_stacking(X: np.ndarray, labels: np.ndarray) -> dict[str, tuple[Any, Any]
     return {
         "stacking": (classes.fit(X, labels), X),
         "stacking_of_numbers": (numbers.fit(frame, X[:, 0] * X[:, 1]), frame),
+    }
+
+
+def fit_blends(X: np.ndarray, labels: np.ndarray) -> dict[str, tuple[Any, Any]]:
+    """Fit blends, by the names in BLEND_SAMPLES; of trees and neighbours alone, so that no bit may differ."""
+    classes = hb.BlendClassifier(
+        [("forest", hb.RandomForestClassifier(5, max_depth=3)), ("near", hb.KNeighborsClassifier(3))],
+        random_state=0,
+        n_jobs=1,
+    )
+    numbers = hb.BlendRegressor(
+        [("tree", hb.DecisionTreeRegressor(max_depth=2)), ("near", hb.KNeighborsRegressor(3))],
+        random_state=0,
+        n_jobs=1,
+    )
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    return {
+        "blend": (classes.fit(X, labels), X),
+        "blend_of_numbers": (numbers.fit(frame, X[:, 0] * X[:, 1]), frame),
     }
 
 

@@ -36,12 +36,17 @@ ESTIMATORS = [
     hb.AdaBoostRegressor(**FEW),
     hb.StackingClassifier([[("tree", hb.DecisionTreeClassifier()), ("line", LogisticRegression())]], cv=3),
     hb.StackingRegressor([[("tree", hb.DecisionTreeRegressor())], [("line", Ridge())]], cv=3),
+    hb.BlendClassifier([("tree", hb.DecisionTreeClassifier()), ("line", LogisticRegression())]),
+    hb.BlendRegressor([("tree", hb.DecisionTreeRegressor()), ("line", Ridge())]),
 ]
 
 
 def expected_failures(estimator):
     """A weight of 2 and a row given twice are drawn differently: equal in distribution, not bit by bit."""
-    if not getattr(estimator, "bootstrap", False):
+    draws = getattr(estimator, "bootstrap", False) or isinstance(
+        estimator, hb.BlendClassifier | hb.BlendRegressor
+    )
+    if not draws:
         return {}
     reason = "samples are drawn; test_weights_equal_repeated_rows_on_average takes its place"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}

@@ -72,6 +72,23 @@ def test_compare_saves_the_best_that_a_file_can_hold(tmp_path, capsys):
     assert isinstance(hb.load(out), hb.DecisionTreeClassifier)
 
 
+def test_best_saves_a_blend_and_says_who_is_in_it(flowers, tmp_path, capsys):
+    out = tmp_path / "best.hornbeam"
+    assert run(["best", str(flowers), "--target", "kind", "--out", str(out), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    model = hb.load(out)
+    assert isinstance(model, hb.BlendClassifier) and found["verdict"] == model.verdict_
+    assert {record["member"] for record in found["members"] if record["weight"]} == set(model.weights_)
+    assert sum(record["weight"] for record in found["members"]) == pytest.approx(1)
+    assert run(["predict", str(out), str(flowers)]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("setosa")
+    assert run(["best", str(flowers), "--target", "kind", "--time-budget", "0"]) == 1
+    assert "time_budget must be a number of seconds above 0" in capsys.readouterr().err
+    assert run(["best", str(flowers), "--target", "kind", "--time-budget", "0.2"]) == 0
+    shown = capsys.readouterr().out
+    assert "boosting" in shown and "on rows" in shown
+
+
 def test_tune_prints_the_scores_of_grid_search(flowers, tmp_path, capsys):
     out = tmp_path / "tuned.hornbeam"
     flags = ["--target", "kind", "--method", "tree", "--criterion", "entropy", "--grid", "max-depth=1,2,none"]

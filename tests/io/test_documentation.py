@@ -156,7 +156,7 @@ def test_every_tensor_and_fact_is_documented(samples: Samples, tmp_path: Path) -
         seen |= header.keys() | header["__metadata__"]["model"]["facts"].keys()
         seen.add(header["__metadata__"]["model"]["estimator"])
     for word in seen:
-        root = re.sub(r"^((members|steps)\.\d+\.|final\.)+", "", word)  # the tensors of a child
+        root = re.sub(r"^((members|steps)\.\d+\.|final\.|simple_tree\.)+", "", word)  # the tensors of a child
         root = root.removesuffix(".utf8").removesuffix(".ends")
         root = re.sub(r"^(classes|oob\.shares|answers)\.\d+$", r"\1.k", root)
         assert f"`{root}`" in text, f"{word} is not in {DOCUMENT.name}"

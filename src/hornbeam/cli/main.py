@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 import hornbeam as hb
 from hornbeam.cli import (
+    best,
     compare,
     course,
     demo,
@@ -70,6 +71,7 @@ app.command("fit", cls=Verb)(fit.fit)
 app.command("predict", cls=Verb)(predict.predict)
 app.command("evaluate", cls=Verb)(evaluate.evaluate)
 app.command("compare", cls=Verb)(compare.compare)
+app.command("best", cls=Verb)(best.best)
 app.command("tune", cls=Verb)(tune.tune)
 app.command("show", cls=Verb)(show.show)
 app.command("explain", cls=Verb)(explain.explain)

@@ -5,6 +5,7 @@ answer these rows with a single fit. Everything else is fitted again on each fol
 asked about.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import clone
 
 from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.stack import DealtRows, Member, Splits, StackData, fitted_and_asked
+from hornbeam.warnings import OutOfBagWarning
 
 __all__ = ["fitted_and_left_out"]
 
@@ -36,7 +38,10 @@ def fitted_and_left_out(
     """
     everything = np.arange(len(data.y))
     before = clock.spent
-    model = fitted_and_asked(_keeping_answers(member), table, data, (everything, None), fold=None)
+    with warnings.catch_warnings():
+        # That some rows are in the sample of every tree is no matter here: others have answers.
+        warnings.simplefilter("ignore", OutOfBagWarning)
+        model = fitted_and_asked(_keeping_answers(member), table, data, (everything, None), fold=None)
     own = _own_answers(model, len(data.y))
     if own is not None:
         return model, own

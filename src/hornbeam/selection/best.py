@@ -40,5 +40,5 @@ def best(
             f"time_budget must be a number of seconds above 0, or None; got {shown(time_budget)}."
         )
     kind = BlendClassifier if (task or task_of(y)) == "classification" else BlendRegressor
-    model = kind(time_budget=time_budget, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    model = kind(time_budget=time_budget, random_state=random_state, n_jobs=n_jobs, verbose=int(verbose))
     return model.fit(X, y, sample_weight, groups=groups)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils import Bunch, _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
@@ -81,7 +81,15 @@ class Blend(MembersInside, BlendOptions):
         )
         splits = _splits(target, key, together)
         with said_once(4), listening(self.verbose, type(self).__name__) as listener:
-            finished, failures = race(members, X, data, splits, clock=clock, listener=listener)
+            finished, failures = race(
+                members,
+                X,
+                data,
+                splits,
+                clock=clock,
+                listener=listener,
+                forgiving=self.members is None,
+            )
         tree = next((one for one in finished if one.name == _TREE), None)
         finished = [one for one in finished if one is not tree]
         if not finished:
@@ -189,10 +197,14 @@ class Blend(MembersInside, BlendOptions):
         return None
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that any table will do."""
+        """Tell scikit-learn what X may hold: what all members take, and anything if they are not given."""
         tags = super().__sklearn_tags__()
+        try:
+            inner = [get_tags(member).input_tags for _, member in self.members or ()]
+        except (AttributeError, TypeError, ValueError):
+            return tags  # members are not what they should be; fit says so
         for what in ("allow_nan", "sparse", "categorical", "string"):
-            setattr(tags.input_tags, what, self.members is None)
+            setattr(tags.input_tags, what, all(getattr(one, what) for one in inner))
         return tags
 
 
@@ -241,7 +253,8 @@ class BlendClassifier(ClassifierMixin, Blend):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class; the first of equals."""
-        labels: npt.NDArray[Any] = self.classes_[self._blended(X).argmax(axis=1)]
+        winners = self._blended(X).argmax(axis=1)
+        labels: npt.NDArray[Any] = self.classes_[winners]
         return labels
 
     def _task(self) -> Task:
@@ -399,7 +412,8 @@ def _splits(target: Target, key: int, groups: npt.NDArray[np.int32] | None) -> S
     rows = np.arange(target.n_rows, dtype=np.uint32)
     n_folds = min(_FOLDS, target.n_rows if groups is None else len(np.unique(groups)))
     if n_folds < 2:
-        raise ValueError("A blend needs two rows at least, and two groups, to answer rows it has not seen.")
+        what = f"n_samples={target.n_rows}" if groups is None else "1 group"
+        raise ValueError(f"There is {what}: a blend needs two at least, for answers to rows it has not seen.")
     pairs = folds(target, rows, n_folds, key, given=GivenRows(target.n_rows), groups=groups)
     return [(np.asarray(fit, np.intp), np.asarray(held, np.intp)) for fit, held in pairs]
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from hornbeam.errors import MemberError
 from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.left_out import fitted_and_left_out
 from hornbeam.recipes.listen import Listener
@@ -43,8 +44,12 @@ def race(
     *,
     clock: Clock,
     listener: Listener,
+    forgiving: bool,
 ) -> tuple[list[Finisher], dict[str, str]]:
-    """Fit members while there is time; return them, and why others are not among them."""
+    """Fit members while there is time; return them, and why others are not among them.
+
+    A member that fails is one of these where we are `forgiving`; one that the user gave must not fail.
+    """
     finished: list[Finisher] = []
     failures: dict[str, str] = {}
     table = DealtRows(X, members)
@@ -59,6 +64,12 @@ def race(
         except OutOfTimeError:
             failures[member.name] = "there was no time left for it"
         except Exception as error:
+            if not forgiving:
+                raise MemberError(
+                    f"Member {member.name!r}, a {type(member.estimator).__name__}, failed: {error}",
+                    member=member.name,
+                    fitted={one.name: one.fitted for one in finished},
+                ) from error
             failures[member.name] = " ".join(f"{type(error).__name__}: {error}".split())
         else:
             finished.append(Finisher(member.name, fitted, answers, clock.spent - before))
