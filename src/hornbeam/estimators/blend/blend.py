@@ -80,7 +80,7 @@ class Blend(MembersInside, BlendOptions):
             n_threads=resolve_n_jobs(self.n_jobs),
         )
         splits = _splits(target, key, together)
-        with said_once(4), listening(self.verbose, type(self).__name__) as listener:
+        with said_once(), listening(self.verbose, type(self).__name__) as listener:
             finished, failures = race(
                 members,
                 X,
@@ -167,7 +167,7 @@ class Blend(MembersInside, BlendOptions):
         check_is_fitted(self)
         X = table_to_pass_on(self, X, reset=False)
         total: Any = 0.0
-        with said_once(5):
+        with said_once():
             for name, model in self.named_estimators_.items():
                 member = Member(name, model, self._method(name, model))
                 total = total + self.weights_[name] * answers_of(member, model, X, self._classes())
