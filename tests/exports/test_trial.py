@@ -322,3 +322,49 @@ def test_duckdb_leaves_no_files_in_the_current_folder(tmp_path):
     with contextlib.closing(DuckDb.connect(str(tmp_path))) as connection:
         (folder,) = connection.execute("SELECT current_setting('temp_directory')").fetchone()
     assert folder == str(tmp_path)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Large models: the trial has a bound, and says so
+
+
+def tree_of(n_leaves):
+    x = np.arange(2.0 * n_leaves)
+    tree = hb.DecisionTreeRegressor(max_leaf_nodes=n_leaves, random_state=0)
+    return portable(tree.fit(x[:, np.newaxis], np.random.default_rng(0).normal(size=len(x))))
+
+
+@pytest.mark.parametrize(("n_tests", "words"), [(8000, "all 8,000 tests"), (8001, "8,000 of 8,001 tests")])
+def test_tests_are_tried_up_to_a_number(n_tests, words):
+    model = tree_of(n_tests + 1)
+    rows = rows_for(model, n_random=0)
+    assert words in rows.words
+    edges = rows.columns[0][-4 * 8000 :]  # three numbers around the threshold, and nothing
+    assert np.isnan(edges[3::4]).all()
+    thresholds = np.array(model.trees[0].threshold)[np.array(model.trees[0].n_branches) > 0]
+    tried = edges[::4]
+    assert np.isin(tried, thresholds).all() and len(np.unique(tried)) == 8000
+    np.testing.assert_array_equal(edges[1::4], np.nextafter(tried, np.inf))
+    np.testing.assert_array_equal(edges[2::4], np.nextafter(tried, -np.inf))
+
+
+@pytest.mark.parametrize(
+    ("n_values", "words"), [(10_000, "every threshold and"), (10_001, "30,000 of up to")]
+)
+def test_thresholds_come_up_in_rows_up_to_a_number(n_values, words):
+    rows = rows_for(tree_of(n_values + 1), n_random=0)
+    assert words in rows.words
+    assert rows.n_rows == 4 * 8000 + 30_000 + 5
+
+
+def test_rows_at_a_test_do_come_to_it():
+    estimator = numeric_tree()
+    model = portable(estimator)
+    (tree,) = model.trees
+    rows = rows_for(model, n_random=0)
+    n_tests = sum(map(bool, tree.n_branches))
+    paths = estimator.decision_path(rows.as_array()[-4 * n_tests :])
+    tests = [node for node, n in enumerate(tree.n_branches) if n]
+    for number, node in enumerate(tests):
+        # The threshold and the number above it; nothing may part ways at an earlier test of the column.
+        assert paths[4 * number : 4 * number + 2, node].toarray().all()

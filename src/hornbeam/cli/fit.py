@@ -12,6 +12,7 @@ from hornbeam.cli.methods import Method, estimator_for, with_option_flags
 from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
 from hornbeam.cli.scores import baseline_scores, scores_of
+from hornbeam.cli.sizes import LARGE, expected_bytes, leaf_size_for, size_words
 from hornbeam.cli.table_format import TableFormat, reads_tables
 from hornbeam.cli.tables import Data
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
@@ -52,6 +53,7 @@ def fit(
     X, y = read_learning_rows(data, target, form)
     chosen = task_for(y, target, task)
     estimator = estimator_for(method, chosen, options)
+    _say_size(estimator, X, y, options)
     start = time.perf_counter()
     judged = fit_and_judge(estimator, X, y, chosen, judge=judge)
     seconds = time.perf_counter() - start
@@ -73,6 +75,18 @@ def fit(
             print_json(facts)
     else:
         typer.echo(_sentence(facts, judged), err=place == STANDARD)
+
+
+def _say_size(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> None:
+    """Say how large the file of a forest of many rows will be, after giving it leaves that make sense."""
+    if X.num_rows < LARGE:
+        return
+    leaf_size = leaf_size_for(estimator, X.num_rows, given)
+    if leaf_size is not None:
+        estimator.set_params(min_samples_leaf=leaf_size)
+    n_bytes = expected_bytes(estimator, X, y)
+    if n_bytes is not None:
+        typer.echo(size_words(n_bytes, estimator.n_estimators, leaf_size), err=True)
 
 
 def _place(data: str, out: str | None) -> str:

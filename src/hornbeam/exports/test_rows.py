@@ -8,7 +8,7 @@ model is tested on the same rows.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,10 @@ __all__ = ["TestRows", "missing_and_unseen", "rows_for"]
 AnyArray = npt.NDArray[Any]
 
 N_RANDOM = 10_000
-# Rows at the tests of a model: all of them up to this number, else so many of them, at even steps.
-MOST_EDGE_ROWS = 30_000
+# So many tests of a model are each given rows of their own: all up to this number, else so many, at even
+# steps. Likewise the values of a column that come up in rows of their own.
+MOST_TESTS = 8_000
+MOST_VALUES = 30_000
 # Of a test on many categories, so many are tried at the node; all of them come up in rows of their own.
 _MOST_CATEGORIES = 64
 
@@ -90,23 +92,34 @@ def missing_and_unseen(model: PortableModel, rows: TestRows) -> tuple[AnyArray, 
 def rows_for(model: PortableModel, *, single: bool = False, n_random: int = N_RANDOM) -> TestRows:
     """Make rows to test an export of a model; with `single`, all numbers are float32."""
     maker = _Maker(model, single=single)
-    edges = list(maker.edges())
-    n_edges = len(edges)
-    if n_edges > MOST_EDGE_ROWS:
-        edges = [edges[k] for k in np.linspace(0, n_edges - 1, MOST_EDGE_ROWS).astype(int).tolist()]
+    n_tests = sum(int(np.count_nonzero(tree.n_branches)) for tree in model.trees)
+    edges = list(maker.edges(n_tests))
     packed = maker.every_value_once()
     columns = maker.base(n_random + len(edges))
     for place, changes in enumerate(edges, start=n_random):
         for column, value in changes.items():
             columns[column][place] = value
     columns = [np.concatenate(pair) for pair in zip(packed, columns, strict=True)]
-    some = "" if n_edges == len(edges) else f"{len(edges):,} of the "
+    some = f"all {n_tests:,} tests" if n_tests <= MOST_TESTS else f"{MOST_TESTS:,} of {n_tests:,} tests"
+    n_values = maker.n_values()
+    every = (
+        "every threshold and category"
+        if n_values <= MOST_VALUES
+        else f"{MOST_VALUES:,} of up to {n_values:,} thresholds and categories per column"
+    )
     return TestRows(
         tuple(columns),
-        f"{some}{n_edges:,} rows at the edges of tests (each threshold, the next numbers above and below, "
-        f"categories, an unseen one, nothing), {len(packed[0]):,} rows with every threshold and category, "
+        f"{len(edges):,} rows at the edges of {some} (the threshold, the next numbers above and below, "
+        f"categories, an unseen one, nothing), {len(packed[0]):,} rows with {every}, "
         f"{n_random:,} random rows",
     )
+
+
+def _at_even_steps(values: Sequence[Any], most: int) -> Sequence[Any]:
+    """Keep so many values, the first and the last among them."""
+    if len(values) <= most:
+        return values
+    return [values[k] for k in np.linspace(0, len(values) - 1, most).astype(np.int64).tolist()]
 
 
 class _Maker:
@@ -204,34 +217,52 @@ class _Maker:
                 column[place] = value
         return rows
 
+    def n_values(self) -> int:
+        """Count the thresholds, their neighbours, and the categories of the column with most."""
+        return max(
+            3 * len(thresholds) if column.categories is None else len(column.categories)
+            for column, thresholds in zip(self.model.columns, self.thresholds, strict=True)
+        )
+
     def _candidates(self, j: int) -> list[Any]:
         column = self.model.columns[j]
         if column.categories is not None:
             unseen = [] if self.unseen[j] is None else [self.unseen[j]]
-            return [*column.categories, *unseen, None]
-        around = [
-            near for value in self.thresholds[j] for near in (self.below(value), value, self.above(value))
-        ]
-        return [*around[: 3 * MOST_EDGE_ROWS], np.inf, -np.inf, np.nan, 0.0, -0.0]
+            return [*_at_even_steps(column.categories, MOST_VALUES), *unseen, None]
+        some = _at_even_steps(self.thresholds[j], MOST_VALUES // 3)
+        around = [near for value in some for near in (self.below(value), value, self.above(value))]
+        return [*around, np.inf, -np.inf, np.nan, 0.0, -0.0]
 
-    def edges(self) -> Iterator[dict[int, Any]]:
-        """Visit every test of every tree: what a row needs to come there, and a value at its edge."""
+    def edges(self, n_tests: int) -> Iterator[dict[int, Any]]:
+        """Visit the tests of all trees: what a row needs to come there, and a value at its edge."""
+        wanted = np.linspace(0, n_tests - 1, min(n_tests, MOST_TESTS)).astype(np.int64)
+        begin = 0
         for tree in self.model.trees:
-            yield from self._edges_of(tree)
+            tests = np.flatnonzero(tree.n_branches)
+            inside = wanted[(wanted >= begin) & (wanted < begin + len(tests))] - begin
+            begin += len(tests)
+            if len(inside):
+                yield from self._edges_of(tree, tests[inside].tolist())
 
-    def _edges_of(self, tree: PortableTree) -> Iterator[dict[int, Any]]:
-        waiting: list[tuple[int, dict[int, Any]]] = [(0, {})]
-        while waiting:
-            node, path = waiting.pop()
-            if not tree.n_branches[node]:
-                continue
+    def _edges_of(self, tree: PortableTree, tests: Sequence[int]) -> Iterator[dict[int, Any]]:
+        above = {
+            child: (node, branch)
+            for node in np.flatnonzero(tree.n_branches).tolist()
+            for branch, child in enumerate(tree.children(node))
+        }
+        for node in tests:
+            way = []  # from the node up to the root
+            at = node
+            while at in above:
+                way.append(above[at])
+                at = above[at][0]
+            path: dict[int, Any] = {}
+            for test, branch in reversed(way):
+                path[tree.column[test]] = self._narrowed(path, tree, test, branch)
             column = tree.column[node]
-            values = [self._value_on(path[c], c) for c in path if c != column]
-            reached = dict(zip([c for c in path if c != column], values, strict=True))
+            reached = {c: self._value_on(path[c], c) for c in path if c != column}
             for value in self._edge_values(tree, node):
                 yield {**reached, column: value}
-            for branch, child in enumerate(tree.children(node)):
-                waiting.append((child, {**path, column: self._narrowed(path, tree, node, branch)}))
 
     def _edge_values(self, tree: PortableTree, node: int) -> list[Any]:
         column = tree.column[node]
