@@ -164,6 +164,23 @@ def test_a_bag_needs_the_rows_of_its_fit():
         chapter_of(forest, IRIS.data[:100], SPECIES[:100])
 
 
+def test_a_forest_that_has_forgotten_its_draws_says_so(tmp_path):
+    forest = hb.RandomForestClassifier(3, random_state=0).fit(IRIS.data, SPECIES)
+    hb.save(forest, tmp_path / "slim.hb", slim=True)
+    with pytest.raises(ValueError, match="has forgotten which rows its members drew.*slim=True"):
+        chapter_of(hb.load(tmp_path / "slim.hb"), IRIS.data, SPECIES)
+
+
+def test_weights_that_were_given_to_the_fit_are_where_adaboost_starts():
+    y = SPECIES == "virginica"
+    given = np.random.default_rng(0).uniform(0.5, 2, 150)
+    model = hb.AdaBoostClassifier(n_estimators=4, keep_weights=True).fit(IRIS.data, y, sample_weight=given)
+    chapter = chapter_of(model, IRIS.data, y)
+    weights = np.array([one["weights"] for one in chapter["rounds"]])
+    assert weights == pytest.approx(model.sample_weights_, rel=1e-3)
+    assert weights[0] == pytest.approx(given / given.sum(), rel=1e-3)
+
+
 def test_the_weights_of_adaboost_are_those_it_kept():
     points = hb.datasets.ten_points()
     model = hb.AdaBoostClassifier(n_estimators=3, keep_weights=True).fit(points.X, points.y)

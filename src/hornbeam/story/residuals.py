@@ -4,6 +4,7 @@ In come a fitted model and its rows; out go the answers of the rows on the page 
 all and later ones ever more rarely, the first test of each round's tree, and the error by round.
 """
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def residuals_chapter(material: Material) -> dict[str, Any]:
     n_rounds = len(readings) // per_round
     steps = _rounds_shown(n_rounds)
     class_shown = None if material.labels is None else _class_shown(material)
-    answers, errors = _answers_by_round(material, class_shown)
+    answers, errors = _answers_by_round(material, class_shown, {0, *steps})
     truth = material.truth if class_shown is None else (material.truth == class_shown).astype(np.float64)
     column = material.plane[0]
     return {
@@ -43,7 +44,7 @@ def residuals_chapter(material: Material) -> dict[str, Any]:
         "points": material.points([column])[0],
         "truth": [rounded(float(value)) for value in truth[material.shown]],
         "rounds": [0, *steps],
-        "answers": [[rounded(float(v), 5) for v in answers[step][material.shown]] for step in [0, *steps]],
+        "answers": [[rounded(float(v), 5) for v in answers[step]] for step in [0, *steps]],
         "tests": ["", *(_tree_words(readings[(step - 1) * per_round]) for step in steps)],
         "errors": [rounded(float(error), 5) for error in errors],
         "measure": "root mean squared error" if material.labels is None else "log loss",
@@ -64,23 +65,30 @@ def _class_shown(material: Material) -> int:
     return 1 if len(material.labels) == 2 else int(np.bincount(material.truth).argmax())
 
 
-def _answers_by_round(material: Material, class_shown: int | None) -> tuple[list[FloatArray], list[float]]:
-    """Return the numbers, or the probabilities of one class, before the first round and after each."""
-    model, X = material.model, material.rows.native
-    found: list[FloatArray] = []
+def _answers_by_round(
+    material: Material, class_shown: int | None, steps: set[int]
+) -> tuple[dict[int, FloatArray], list[float]]:
+    """Return what the rows on the page get after some rounds, and the error of all rows after each.
+
+    Answers are numbers, or probabilities of one class; round 0 is before the first one.
+    """
+    model, X, shown = material.model, material.rows.native, material.shown
+    found: dict[int, FloatArray] = {}
     errors: list[float] = []
     rows, _ = model._rows(X)
     start = model._start(rows, None)[:, 0, :]
-    for scores in (start, *model._staged_scores(X, None)):
+    for number, scores in enumerate(chain([start], model._staged_scores(X, None))):
         answers = np.asarray(model._answers(scores))
         if class_shown is None:
             numbers = answers.reshape(len(answers), -1)[:, 0]
             errors.append(float(np.sqrt(np.mean((numbers - material.truth) ** 2))))
-            found.append(numbers)
+            said = numbers
         else:
             own = answers[np.arange(len(answers)), material.truth]
             errors.append(float(-np.mean(np.log(np.maximum(own, 1e-15)))))
-            found.append(answers[:, class_shown])
+            said = answers[:, class_shown]
+        if number in steps:
+            found[number] = np.array(said[shown])
     return found, errors
 
 

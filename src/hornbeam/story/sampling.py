@@ -22,6 +22,11 @@ MOST_CELLS = 100  # rows drawn as cells
 def sampling_chapter(material: Material) -> dict[str, Any]:
     """Lay out the draws and the votes."""
     model, n_rows = material.model, material.rows.n_rows
+    if not hasattr(model, "_plan"):
+        raise ValueError(
+            f"This {type(model).__name__} has forgotten which rows its members drew: it was imported, or "
+            "saved with slim=True or predict_only=True. Fit it again, or load a whole file."
+        )
     if model._n_rows_given != n_rows:
         raise ValueError(
             f"The story of a bag needs the rows of its fit, {model._n_rows_given}; X has {n_rows}. Its "

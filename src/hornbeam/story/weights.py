@@ -86,9 +86,15 @@ def _said(material: Material, n_rounds: int) -> list[npt.NDArray[Any]]:
 
 
 def _weights_by_round(material: Material, said: list[npt.NDArray[Any]]) -> list[FloatArray]:
-    """Return the weights that each member was fitted to, and those after the last one; sum 1."""
+    """Return the weights that each member was fitted to, and those after the last one; sum 1.
+
+    They start equal, or as the fit has kept them, which may have been given others.
+    """
     model = material.model
     weights = np.full(material.rows.n_rows, 1 / material.rows.n_rows)
+    kept = getattr(model, "sample_weights_", None)
+    if kept is not None and np.shape(kept)[1] == len(weights):
+        weights = np.array(kept[0])
     found = [weights]
     for number, answers in enumerate(said):
         beta = float(model.estimator_weights_[number])
