@@ -276,16 +276,17 @@ class KNeighborsClassifier(ClassVotes, _KNeighbors):
         shares = [np.concatenate(some) for some in parts]
         return shares if self.n_outputs_ > 1 else shares[0]
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def discriminant(self, X: Any) -> FloatArray:
         """Return the sum of the neighbours' weights for each class: rows x classes.
 
         For two classes one number, the sum of y s(x, x') with y = 1 for the second class and y = -1 for the
-        first: the discriminant that a support vector machine has with factors of its own. A row that lies on
-        neighbours of infinite weight counts these, as 1 each.
+        first: the `decision_function` that a support vector machine has with factors of its own. It is no
+        decision_function in scikit-learn's sense, as it ranks rows differently than `predict_proba` does: far
+        from all rows it is near 0. A row that lies on neighbours of infinite weight counts these, as 1 each.
         """
         check_is_fitted(self)
         if self.n_outputs_ > 1:
-            raise ValueError("decision_function takes one output; ask predict_proba for several.")
+            raise ValueError("discriminant takes one output; ask predict_proba for several.")
         codes, n_classes = self._codes[:, 0], int(self.n_classes_)
         votes = np.concatenate(
             [
