@@ -22,6 +22,7 @@ from hornbeam.estimators.linear import linear_model
 from hornbeam.inside.ask import Question, next_question
 from hornbeam.serving.page import document_of_schema, page_of
 from hornbeam.serving.rows import BadRequest, RowReader, schema_of
+from hornbeam.warnings import DataWarning
 
 matplotlib.use("Agg")
 
@@ -143,8 +144,12 @@ def test_compare_and_tune_take_dates() -> None:
     X, y = prices(200)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = hb.compare(X, y, cv=3, methods=["tree", "forest", "linear"], search=False, random_state=0)
-        assert rmse(found.best_, X, y) < y.std()
+        warnings.simplefilter("always", DataWarning)
+        with warnings.catch_warnings(record=True) as said:
+            found = hb.compare(as_texts(X), y, cv=3, methods=["tree", "linear"], search=False, random_state=0)
+        assert sum("is a date" in str(one.message) for one in said) <= 2  # the table, and the winner's fit
+        warnings.simplefilter("ignore")
+        assert rmse(found.best_, as_texts(X), y) < y.std()
         tuned = hb.tune(X, y, hb.DecisionTreeRegressor(), {"max_depth": [1, 5]}, cv=3)
     assert tuned.best_params_ == {"max_depth": 5}
 
@@ -285,6 +290,14 @@ def test_counterfactuals_leave_dates_as_they_are() -> None:
     )
     with pytest.raises(ValueError, match="Column 'when' is a date"):
         model.counterfactual(row, X[["when", "rooms"]], wanted=(said + 1, None), columns=["when"])
+
+
+def test_boundaries_refuse_dates_by_name() -> None:
+    X, y = prices(50)
+    tree = hb.DecisionTreeRegressor(max_depth=2).fit(X, y)
+    with pytest.raises(ValueError, match="Column 'when' is a date; a boundary"):
+        hb.plot.boundary(tree, X, y, features=("rooms", "when"))
+    assert hb.plot.boundary(tree, X, y, features=("rooms", "city")).get_xlabel() == "rooms"
 
 
 def test_stories_refuse_dates_by_name(tmp_path: Path) -> None:

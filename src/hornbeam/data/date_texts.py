@@ -10,12 +10,17 @@ What counts is the time as it is written: an offset moves nothing. Years of two 
 month, it is not.
 """
 
-import datetime
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-__all__ = ["ORDERS", "DateTexts", "Order", "days_of_text", "read_texts"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ORDERS", "DateTexts", "Order", "days_of_texts", "read_texts"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 # What comes first where the year comes last: nobody knows, the day, the month.
 Order = Literal["unknown", "day_first", "month_first"]
@@ -36,73 +41,101 @@ _TIME = re.compile(
         \s* (?P<half>[aApP][mM])? \s* (?:Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)? \s*""",
     re.VERBOSE,
 )
-_FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 _FIRST_OF_TWO_DIGITS = 69  # 69 is 1969, 68 is 2068, as POSIX has it
+_NO_DATE = (0, 0, 0, False, 0.0)  # there is no month 0
 
 
 class DateTexts(NamedTuple):
     """Texts read as dates: the days of each; `clear` is False where day and month could not be told apart."""
 
-    days: list[float]
+    days: FloatArray
     order: Order
     clear: bool = True
 
 
 class _Written(NamedTuple):
-    """A text taken apart: the numbers as they stand, and the share of the day that has passed."""
+    """Texts taken apart: numbers as they stand, and the share of the day that has passed.
 
-    numbers: tuple[int, int, int]  # year, month, day; or as written, if `order` has to tell
-    by_order: bool
-    passed: float
+    The numbers are year, month and day; or, where `by_order`, as written, the year last.
+    """
+
+    numbers: IntArray  # texts x 3
+    by_order: npt.NDArray[np.bool_]
+    passed: FloatArray
 
 
-def read_texts(texts: Sequence[object]) -> DateTexts | None:
+def read_texts(texts: Sequence[Any]) -> DateTexts | None:
     """Read all texts as dates; None if one of them is not, or if they contradict each other."""
-    written = []
-    for text in texts:
-        one = _taken_apart(text) if isinstance(text, str) else None
-        if one is None:
-            return None
-        written.append(one)
-    firsts = [one.numbers[0] for one in written if one.by_order]
-    seconds = [one.numbers[1] for one in written if one.by_order]
+    if not texts or _taken_apart(texts[0]) == _NO_DATE:
+        return None  # the first text gives most columns away
+    written = _all_taken_apart(texts)
     order: Order = "unknown"
-    if firsts and max(firsts) > 12:
-        order = "day_first"
-    elif firsts and max(seconds) > 12:
-        order = "month_first"
-    clear = not firsts or order != "unknown"
-    days = [_days(one, order if clear else "day_first") for one in written]
-    known = [day for day in days if day is not None]
-    return DateTexts(known, order, clear) if written and len(known) == len(days) else None
+    if written.by_order.any():
+        first, second = written.numbers[written.by_order, :2].max(axis=0)
+        order = "day_first" if first > 12 else "month_first" if second > 12 else "unknown"
+    clear = order != "unknown" or not written.by_order.any()
+    days = _days(written, order if clear else "day_first")
+    return None if np.isnan(days).any() else DateTexts(days, order, clear)
 
 
-def days_of_text(text: object, order: Order) -> float | None:
-    """Read one text in the order that a column has; None if it is no date."""
-    one = _taken_apart(text) if isinstance(text, str) else None
-    if one is None or (one.by_order and order == "unknown"):
-        return None
-    return _days(one, order)
+def days_of_texts(texts: Sequence[Any], order: Order) -> FloatArray:
+    """Read texts in the order that a column has; NaN where one is no date."""
+    return _days(_all_taken_apart(texts), order) if texts else np.zeros(0)
 
 
-def _taken_apart(text: str) -> _Written | None:
-    found = _FORM.fullmatch(text)
+def _days(written: _Written, order: Order) -> FloatArray:
+    """Turn numbers into days since 1970-01-01; NaN where there is no such day, or no order to read it in."""
+    year, month, day = written.numbers.T
+    if written.by_order.any():
+        first, second, third = written.numbers.T
+        is_day = order == "day_first"
+        year = np.where(written.by_order, third, year)
+        month = np.where(written.by_order, second if is_day else first, month)
+        day = np.where(written.by_order, first if is_day else second, day)
+    is_month = (year >= 1) & (month >= 1) & (month <= 12)
+    months = np.where(is_month, (year - 1970) * 12 + month - 1, 0)
+    begin = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    end = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    is_day = is_month & (day >= 1) & (day <= end - begin)
+    if order == "unknown":
+        is_day = is_day & ~written.by_order
+    return np.where(is_day, begin + day - 1 + written.passed, np.nan)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Taking texts apart
+
+
+def _all_taken_apart(texts: Sequence[Any]) -> _Written:
+    alike = _alike(texts)
+    if alike is not None:
+        return alike
+    parts = [_taken_apart(text) for text in texts]
+    return _Written(
+        np.array([part[:3] for part in parts], dtype=np.int64),
+        np.array([part[3] for part in parts], dtype=np.bool_),
+        np.array([part[4] for part in parts], dtype=np.float64),
+    )
+
+
+def _taken_apart(text: Any) -> tuple[int, int, int, bool, float]:
+    found = _FORM.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        return None
+        return _NO_DATE
     rest = found["rest"] or found["after"]
     passed = _share_of_day(rest) if rest and rest.strip() else 0.0
     if passed is None:
-        return None
+        return _NO_DATE
     if found["lone_year"]:
-        return _Written((int(found["lone_year"]), int(found["lone_month"]), 1), False, 0.0)
+        return int(found["lone_year"]), int(found["lone_month"]), 1, False, 0.0
     if found["year"]:
-        return _Written((int(found["year"]), int(found["month"]), int(found["day"])), False, passed)
+        return int(found["year"]), int(found["month"]), int(found["day"]), False, passed
     first, second, year = int(found["first"]), int(found["second"]), int(found["last"])
     if len(found["last"]) == 2:
         year += 1900 if year >= _FIRST_OF_TWO_DIGITS else 2000
     if found["mark"] == ".":
-        return _Written((year, second, first), False, passed)
-    return _Written((first, second, year), True, passed)
+        return year, second, first, False, passed
+    return first, second, year, True, passed
 
 
 def _share_of_day(text: str) -> float | None:
@@ -114,19 +147,48 @@ def _share_of_day(text: str) -> float | None:
     if found["half"]:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if found["half"] in ("pm", "PM", "pM", "Pm") else 0)
+        hour = hour % 12 + (12 if found["half"][0] in "pP" else 0)
     if hour > 23 or minute > 59 or second >= 60:
         return None
     return (hour * 3600 + minute * 60 + second) / 86_400
 
 
-def _days(one: _Written, order: Order) -> float | None:
-    first, second, third = one.numbers
-    year, month, day = first, second, third
-    if one.by_order:
-        year = third
-        month, day = (second, first) if order == "day_first" else (first, second)
-    try:
-        return datetime.date(year, month, day).toordinal() - _FIRST_DAY + one.passed
-    except ValueError:  # no such day
+# What is read from texts that differ in their digits only, which most columns of dates do; all at once.
+_PLAIN = re.compile(
+    r"(?:(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{2})[-/.](?P<day>[0-9]{2})"
+    r"|(?P<first>[0-9]{2})(?P<mark>[-/.])(?P<next>[0-9]{2})(?P=mark)(?P<last>[0-9]{4}))"
+    r"(?:[T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?P<part>[0-9]{1,9}))?)?"
+    r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+_FEWEST_ALIKE = 100
+
+
+def _alike(texts: Sequence[Any]) -> _Written | None:
+    """Take texts apart that have the same length, and the same signs but for the digits; None of others."""
+    if len(texts) < _FEWEST_ALIKE or set(map(type, texts)) != {str} or len(set(map(len, texts))) != 1:
         return None
+    found = _PLAIN.fullmatch(texts[0])
+    if found is None or _FORM.fullmatch(texts[0]) is None:
+        return None
+    signs = np.array(texts, dtype=np.str_).view(np.uint32).reshape(len(texts), -1)
+    is_digit = np.array([character.isdigit() for character in texts[0]])
+    digits = signs[:, is_digit] - np.uint32(ord("0"))  # what is below wraps around, and is no digit either
+    if (digits > 9).any() or (signs[:, ~is_digit] != signs[0, ~is_digit]).any():
+        return None
+
+    def number(group: str) -> Any:
+        begin, end = found.span(group)
+        if begin < 0:
+            return 0
+        powers = 10 ** np.arange(end - begin - 1, -1, -1)
+        return (signs[:, begin:end] - np.uint32(ord("0"))).astype(np.int64) @ powers
+
+    hour, minute, second = number("hour"), number("minute"), number("second")
+    fraction = number("part") / 10.0 ** len(found["part"] or "")
+    places = ("year", "month", "day")
+    if found["mark"]:
+        places = ("last", "next", "first") if found["mark"] == "." else ("first", "next", "last")
+    numbers = np.stack([number(place) for place in places], axis=1)
+    numbers[np.broadcast_to((hour > 23) | (minute > 59) | (second > 59), len(texts))] = _NO_DATE[:3]
+    passed = np.broadcast_to((hour * 3600 + minute * 60 + second + fraction) / 86_400, len(texts))
+    return _Written(numbers, np.full(len(texts), places[0] == "first"), passed)

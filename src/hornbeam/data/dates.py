@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.content import AnyArray, Content, Labels, Mask, Numbers, Times
-from hornbeam.data.date_texts import Order, days_of_text, read_texts
+from hornbeam.data.date_texts import Order, days_of_texts, read_texts
 from hornbeam.data.wording import joined, shown
 from hornbeam.warnings import DataWarning, warn
 
@@ -160,7 +160,7 @@ class FoundDates:
             self._unclear[name] = str(labels.distinct[0])
             return content
         self._found[name] = str(labels.distinct[0])
-        return Times(np.array([*read.days, np.nan])[labels.codes], read.order)
+        return Times(np.append(read.days, np.nan)[labels.codes], read.order)
 
     def say(self) -> None:
         """Say which texts are split as dates, and which are not although they look like some."""
@@ -198,15 +198,16 @@ def days_as_fitted(content: Content, name: str, order: Order) -> FloatArray:
 
 
 def _days_of_labels(labels: Labels, name: str, order: Order) -> FloatArray:
-    days = [days_of_text(text, order) for text in labels.distinct]
-    if None in days:
-        row = int(np.argmax(np.isin(labels.codes, [p for p, day in enumerate(days) if day is None])))
+    days = np.append(days_of_texts(labels.distinct, order), np.nan)[labels.codes]
+    no_date = np.isnan(days) & (labels.codes >= 0)
+    if no_date.any():
+        row = int(np.argmax(no_date))
         text = labels.distinct[int(labels.codes[row])]
         raise ValueError(
             f"Column {shown(name)}, row {row}: {shown(text)} is not a date, as all values of the fit are. "
             "Correct it, or leave it missing; 2024-03-31 and 2024-03-31 10:30 are read."
         )
-    return np.array([*days, np.nan], dtype=np.float64)[labels.codes]
+    return days
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def chosen_parts(times: Times) -> list[DatePart]:
         names += [
             part
             for part, cycle in _CYCLES.items()
-            if span > cycle > nearest and len(np.unique(part_values(days, part))) > 1
+            if span > cycle > nearest and np.ptp(part_values(days, part)) > 0
         ]
     return [DatePart(name, times.order) for name in names]
 

@@ -242,10 +242,11 @@ def _read_some(
         columns.append(column)
         if column.kind == "numeric" and (count := count_merged(content)):
             merged[name] = count
-    found.say()
+    origin = origin_of(source)
+    if origin is None:  # folds that are dealt out have been looked at as a whole
+        found.say()
     warn_of_merged_integers(merged)
     warn_of_near_unique(columns, n_rows)
-    origin = origin_of(source)
     if origin is not None and rows is not None:
         origin = origin.take(rows)
     return Table(n_rows, tuple(columns), feature_names, row_numbers=rows, origin=origin)

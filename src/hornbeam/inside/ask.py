@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hornbeam.data.date_texts import Order, days_of_text
+import numpy as np
+
+from hornbeam.data.date_texts import Order, days_of_texts
 from hornbeam.data.table import Category, Kind
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.nodes import TreeReading
@@ -40,7 +42,7 @@ class Question:
         if not text:
             return None
         if self.order is not None:
-            if days_of_text(text, self.order) is None:
+            if np.isnan(days_of_texts([text], self.order)[0]):
                 raise ValueError(f"{named(text)} is no date; write one such as 2024-03-31.")
             return text
         if self.categories is None:

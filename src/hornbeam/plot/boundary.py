@@ -111,6 +111,11 @@ class _Plane:
             else [f"x{j}" for j in range(X.shape[1])]
         )
         columns = [_position(feature, names) for feature in features]
+        for column in columns:
+            if _column_of(X, column).dtype.kind == "M":
+                raise ValueError(
+                    f"Column {names[column]!r} is a date; a boundary is drawn over numbers and categories."
+                )
         return cls(X, columns, names)
 
     def axis(self, which: int, resolution: int) -> FloatArray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam._optional import require
-from hornbeam.data.date_texts import days_of_text
+from hornbeam.data.date_texts import days_of_texts
 from hornbeam.data.table import Kind, Schema
 from hornbeam.inside.words import printable
 
@@ -149,8 +149,11 @@ class RowReader:
 
     def _refuse_no_dates(self, j: int, values: list[Any]) -> None:
         part = self.schema.part(self._columns[j])
+        if part is None:
+            return
+        days = days_of_texts(values, part.order)
         for row, value in enumerate(values):
-            if part is not None and value is not None and days_of_text(value, part.order) is None:
+            if value is not None and math.isnan(days[row]):
                 name = self.names[j]
                 raise BadRequest(
                     f"Row {row}, field {printable(name)}: {printable(json.dumps(value))} is not a date; "
