@@ -114,6 +114,28 @@ def test_categories_of_frames_keep_their_names():
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("one_hot", [1, 100])
+def test_categories_of_xgboost_with_holes_and_numbers(one_hot, tmp_path):
+    odd_names = dict(zip("pqrstu", ["a", "b c", "x,y", "'", "", '"'], strict=True))
+    frame = FRAME.assign(
+        n=pd.Categorical(X[:, 3].astype(int) * 10), odd=FRAME["k"].cat.rename_categories(odd_names)
+    )
+    frame.loc[::5, "k"] = None
+    theirs = xgboost.XGBClassifier(enable_categorical=True, max_cat_to_onehot=one_hot, **EXTREME).fit(
+        frame, ODD
+    )
+    ours = hb.from_model(theirs)
+    assert ours._model.schema.categories[3] == tuple("pqrstu")
+    assert ours._model.schema.categories[4] == (0, 10, 20, 30, 40, 50)
+    assert any(len(tree.category_words) for tree in ours._model.trees)
+    np.testing.assert_allclose(answers(ours, frame), answers(theirs, frame), atol=2e-5)
+    for form in ("json", "ubj"):
+        theirs.save_model(tmp_path / f"m.{form}")
+        read = hb.from_model(tmp_path / f"m.{form}")
+        np.testing.assert_array_equal(answers(read, frame), answers(ours, frame))
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_files_are_read(tmp_path):
     light, extreme = MODELS["lightgbm"](), MODELS["xgboost of three"]()
     cat = MODELS["catboost of three"]()
@@ -212,8 +234,16 @@ def test_thresholds_in_double_precision_are_met_exactly():
         (lambda: xgboost.XGBClassifier(booster="dart", **EXTREME).fit(X, TWO), "booster='dart'"),
         (lambda: xgboost.XGBRegressor(objective="binary:hinge", **EXTREME).fit(X, TWO), "binary:hinge"),
         (
-            lambda: xgboost.XGBClassifier(enable_categorical=True, **EXTREME).fit(FRAME, ODD),
-            "tests on categories of XGBoost",
+            lambda: xgboost.XGBClassifier(
+                enable_categorical=True, feature_types=["q", "q", "q", "c"], **EXTREME
+            ).fit(X, ODD),
+            "categories of XGBoost need their names: .* column 'x3'",
+        ),
+        (  # its file has "e" with an accent where it should have two letters, which looks like a text
+            lambda: xgboost.XGBClassifier(enable_categorical=True, **EXTREME).fit(
+                FRAME.assign(k=FRAME["k"].cat.rename_categories({"p": "\u00e9a"})), ODD
+            ),
+            "column 'k' has categories with letters beyond ASCII",
         ),
         (
             lambda: catboost.CatBoostClassifier(**CAT).fit(FRAME, TWO, cat_features=["k"]),

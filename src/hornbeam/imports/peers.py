@@ -41,7 +41,8 @@ class Peer:
         schema = made._model.schema
         if not isinstance(rows, np.ndarray) or all(kind == "numeric" for kind in schema.kinds):
             return rows
-        if all(c is None or not isinstance(c[0], str) for c in schema.categories if c != ()):
+        are_numbers = all(c is None or not isinstance(c[0], str) for c in schema.categories if c != ())
+        if are_numbers and self.library != "xgboost":  # which takes categories in frames only
             return rows.astype(np.float64)
         pandas = importlib.import_module("pandas")
         columns = {}
@@ -68,7 +69,10 @@ class Peer:
         booster = self.model.get_booster() if hasattr(self.model, "get_booster") else self.model
         names = booster.feature_names
         with np.errstate(over="ignore"):
-            matrix = xgboost.DMatrix(np.asarray(rows, dtype=np.float32), feature_names=names)
+            if any(kind != "numeric" for kind in made._model.schema.kinds):
+                matrix = xgboost.DMatrix(rows, enable_categorical=True)
+            else:
+                matrix = xgboost.DMatrix(np.asarray(rows, dtype=np.float32), feature_names=names)
         if "softmax" in str(booster.save_config()).partition("multi:")[2][:10]:
             booster = booster.copy()
             booster.set_param({"objective": "multi:softprob"})

@@ -1,14 +1,17 @@
 """XGBoost's models, from the JSON that `save_model` writes, read as plain values.
 
 XGBoost rounds numbers to single precision and sends those below a split to the left. Its scores are sums in
-single precision, so that ours differ from them in the last digits.
+single precision, so that ours differ from them in the last digits. It refuses categories that the fit has not
+seen; here they go the way of missing values, as everywhere.
 """
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from hornbeam.data.table import Category, Kind, Schema
 from hornbeam.errors import ImportedModelError
 from hornbeam.imports.foreign_trees import ForeignTree, boosting_model, mean_over_leaves, plain_schema
 from hornbeam.imports.thresholds import below_single
@@ -59,7 +62,8 @@ def _boosting(learner: Any, model: Any, classes: Any) -> Any:
     n_features = int(facts["num_feature"])
     names = list(learner.get("feature_names") or [])
     schema = plain_schema(names or [f"x{j}" for j in range(n_features)], names_given=bool(names))
-    trees = [_tree(tree) for tree in model["trees"]]
+    schema = _with_categories(schema, learner, model)
+    trees = [_tree(tree, schema) for tree in model["trees"]]
     if [int(turn) for turn in model["tree_info"]] != [k % n_scores for k in range(len(trees))]:
         raise ImportedModelError("the trees of the model do not take turns at the classes")
     if loss in ("log_loss", "softmax") and classes is None:
@@ -82,13 +86,67 @@ def _linked(base: float, link: str) -> float:
     return math.log(base) if link == "log" else base
 
 
-def _tree(tree: Any) -> ForeignTree:
+def _with_categories(schema: Schema, learner: Any, model: Any) -> Schema:
+    """Add the categories that the document names, which versions from 3.1 on do for those of frames."""
+    is_category = [kind == "c" for kind in learner.get("feature_types") or []]
+    if not any(is_category):
+        return schema
+    known = (model.get("cats") or {}).get("enc") or []
+    categories: list[tuple[Category, ...] | None] = [None] * len(schema.names)
+    for j in np.flatnonzero(is_category).tolist():
+        categories[j] = _categories(known[j], schema.names[j]) if j < len(known) else ()
+        if not categories[j]:
+            raise ImportedModelError(
+                f"tests on categories of XGBoost need their names: the model does not say which ones column "
+                f"{schema.names[j]!r} has. Fit it with XGBoost 3.1 or newer on a data frame"
+            )
+    kinds = tuple[Kind, ...]("numeric" if one is None else "categorical" for one in categories)
+    return Schema(schema.names, schema.names_given, kinds, tuple(categories))
+
+
+def _categories(encoded: Any, column: str) -> tuple[Category, ...]:
+    """Read the categories of a column: numbers, or texts as bytes, one after the other.
+
+    XGBoost 3.2 counts characters where it should count bytes, so texts beyond ASCII are cut in its file; what
+    is left may still look like a text.
+    """
+    values = np.asarray(encoded["values"])
+    if "offsets" not in encoded:
+        return tuple(values.tolist())
+    data, ends = values.astype(np.uint8).tobytes(), np.asarray(encoded["offsets"], dtype=np.int64).tolist()
+    if not data.isascii():
+        raise ImportedModelError(
+            f"column {column!r} has categories with letters beyond ASCII, whose names XGBoost cuts when it "
+            "saves a model. Rename them and fit again"
+        )
+    return tuple(data[begin:end].decode("ascii") for begin, end in pairwise(ends))
+
+
+def _goes_left(tree: Any, schema: Schema) -> dict[int, Any]:
+    """Say, for each test on categories, which go left: XGBoost has the sets of those that go right."""
+    found = {}
+    codes = np.asarray(tree.get("categories", ()), dtype=np.int64)
+    for node, begin, size in zip(
+        tree.get("categories_nodes", ()),
+        tree.get("categories_segments", ()),
+        tree.get("categories_sizes", ()),
+        strict=True,
+    ):
+        feature = int(tree["split_indices"][int(node)])
+        names = schema.categories[feature]
+        if names is None:
+            raise ImportedModelError(
+                f"a test asks for categories of {schema.names[feature]!r}, which has none"
+            )
+        stays = np.ones(len(names), dtype=np.bool_)
+        stays[codes[int(begin) : int(begin) + int(size)]] = False
+        found[int(node)] = stays
+    return found
+
+
+def _tree(tree: Any, schema: Schema) -> ForeignTree:
     if int(tree["tree_param"].get("size_leaf_vector", "1")) > 1:
         raise ImportedModelError("leaves of XGBoost with several values are not known here")
-    if any(tree.get("split_type", ())) or len(tree.get("categories", ())):
-        raise ImportedModelError(
-            "tests on categories of XGBoost are not known here: encode the categories as numbers before"
-        )
     left = np.array(tree["left_children"], dtype=np.int64)
     right = np.array(tree["right_children"], dtype=np.int64)
     is_leaf = left < 0
@@ -106,4 +164,5 @@ def _tree(tree: Any) -> ForeignTree:
         rows=np.maximum(np.rint(weight), 1),
         weight=weight,
         gain=np.where(is_leaf, 0.0, np.maximum(np.array(tree["loss_changes"], dtype=np.float64), 0.0)),
+        goes_left=_goes_left(tree, schema),
     )
