@@ -66,6 +66,10 @@ def test_the_restaurant_asks_for_patrons_which_gain_half_a_bit():
     full = -(2 / 6 * np.log2(2 / 6) + 4 / 6 * np.log2(4 / 6))
     assert chosen["name"] == "Patrons" and root["impurity"] == 1
     assert chosen["gain"] == pytest.approx(1 - 6 / 12 * full, abs=1e-3)
+    # The others are asked in the tree's own way, too: a branch for each category.
+    expected = tree.split_table(evenings.frame(), evenings.y, best_per_feature=True).set_index("feature").gain
+    for bar in root["bars"]:
+        assert bar["gain"] == pytest.approx(expected[bar["name"]], abs=1e-3)
 
 
 def test_every_row_ends_in_its_leaf_and_nodes_have_their_rows():

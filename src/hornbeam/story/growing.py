@@ -190,7 +190,7 @@ def _bars(
 def _best_test(
     material: Material, column: int, rows: IntArray, cells: FloatArray, impurity: str
 ) -> tuple[str, float] | None:
-    """Find the best way to part the rows of a node in two by one column, among those that have a value."""
+    """Find the best way to part the rows of a node by one column, among those that have a value."""
     values = material.values[rows, column]
     known = ~np.isnan(values)
     of_classes = material.labels is not None
@@ -198,6 +198,11 @@ def _best_test(
     name = material.names[column]
     categories = material.table.columns[column].categories
     codes = values.astype(np.int64) if categories is not None else None
+    if codes is not None and material.model.categorical_split == "multiway":  # a branch for each
+        if len(np.unique(codes)) < 2:
+            return None
+        gain = gain_of_branches(cells, codes, impurity, of_classes=of_classes)
+        return name, max(gain, 0.0) * float(known.mean())
     if codes is not None:
         values = _places_by_mean(codes, cells, of_classes)[codes]
     thresholds, gains = threshold_gains(values, cells, impurity, of_classes=of_classes)

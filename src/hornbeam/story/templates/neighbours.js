@@ -17,7 +17,7 @@ CHAPTERS.neighbours = (section, chapter) => {
   const { axes, points, spread } = chapter, two = axes.length > 1;
   const rows = data.target.map((_, row) => row).filter((row) => points.every((values) => values[row] !== null));
   const state = { k: chapter.k, kernel: chapter.weights, h: chapter.bandwidth, at: axes.map((axis) => (axis.low + axis.high) / 2) };
-  const GRID = 32;
+  const GRID = 32, isCurve = !two && !data.classes; // one column, and numbers: a curve over it
   const distance = (at, row) => METRIC[chapter.metric](points.map((values, j) => (axes[j].categories ? Number(values[row] !== Math.round(at[j])) : (values[row] - at[j]) / spread[j])));
   const nearest = (at, k, without = -1) => rows.filter((row) => row !== without).map((row) => [distance(at, row), row]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, k);
   const answer = (found, kernel, h) => {
@@ -62,7 +62,7 @@ CHAPTERS.neighbours = (section, chapter) => {
   const panels = html("div", { class: "panels" }, section);
   const mapPanel = panel(panels, "The question and its neighbours"), holder = html("div", {}, mapPanel);
   const said = html("p", { class: "note", "aria-live": "polite", "data-said": "" }, mapPanel);
-  legendOf(mapPanel);
+  if (isCurve) html("p", { class: "legend", text: "Orange: the answer at every place." }, mapPanel); else legendOf(mapPanel);
   const settings = panel(panels, "Settings");
   const kSlider = slider(settings, "", 1, rows.length, state.k, 1, (k) => { state.k = k; render(); });
   const choice = html("label", { text: "Weights " }, html("div", { class: "choices" }, settings));
@@ -80,6 +80,11 @@ CHAPTERS.neighbours = (section, chapter) => {
   html("p", { class: "note", text: "Few neighbours follow every row, many wash the answer out." }, curvePanel);
 
   const background = (scene) => {
+    if (isCurve) {
+      const places = [...Array(121).keys()].map((k) => axes[0].low + (k / 120) * (axes[0].high - axes[0].low));
+      draw("path", { class: "line stroke-orange", d: course(places.map((x) => [scene.placeX(x), scene.placeY(answer(nearest([x], state.k), state.kernel, state.h).value)])) }, scene.front);
+      return;
+    }
     const wide = (WIDTH - RIGHT - LEFT) / GRID, lines = two ? GRID : 1, high = (scene.height - BOTTOM - TOP) / lines;
     for (let line = 0; line < lines; line += 1) {
       for (let column = 0; column < GRID; column += 1) {
@@ -94,7 +99,7 @@ CHAPTERS.neighbours = (section, chapter) => {
   const question = (scene, layer) => {
     clear(layer);
     const found = nearest(state.at, state.k), told = answer(found, state.kernel, state.h), most = Math.max(...told.weights, 1e-300);
-    const place = [scene.placeX(state.at[0]), two ? scene.placeY(state.at[1]) : (TOP + scene.height - BOTTOM) / 2];
+    const place = [scene.placeX(state.at[0]), two ? scene.placeY(state.at[1]) : isCurve ? scene.placeY(told.value) : (TOP + scene.height - BOTTOM) / 2];
     found.slice(0, 150).forEach(([, row], j) => {
       const to = spotIn(scene, row);
       draw("line", { class: "stroke-ink", x1: place[0], y1: place[1], x2: to[0], y2: to[1], "stroke-width": 1, "stroke-opacity": 0.15 + 0.55 * (told.weights[j] / most) }, layer);
@@ -107,7 +112,7 @@ CHAPTERS.neighbours = (section, chapter) => {
     said.dataset.answer = data.classes ? data.classes[told.value] : told.value;
   };
   const spotIn = (scene, row) => [scene.placeX(spotOf(axes[0], points[0][row], row, scene.x0)),
-    two ? scene.placeY(spotOf(axes[1], points[1][row], row, scene.y0)) : (TOP + scene.height - BOTTOM) / 2 + 160 * jitter(row)];
+    two ? scene.placeY(spotOf(axes[1], points[1][row], row, scene.y0)) : isCurve ? scene.placeY(data.target[row]) : (TOP + scene.height - BOTTOM) / 2 + 160 * jitter(row)];
   const clamp = (j, value) => (axes[j].categories ? Math.round(Math.max(axes[j].low, Math.min(axes[j].high, value))) : Math.max(axes[j].low, Math.min(axes[j].high, value)));
 
   const render = () => {
@@ -115,7 +120,7 @@ CHAPTERS.neighbours = (section, chapter) => {
     kSlider.say(`k = ${state.k} neighbour${state.k === 1 ? "" : "s"}`);
     hSlider.say(state.kernel === "gaussian" ? `bandwidth h = ${number(state.h, 3)}` : "bandwidth: for gaussian weights");
     hSlider.input.disabled = state.kernel !== "gaussian";
-    const scene = plane(clear(holder), axes[0], two ? axes[1] : { name: "", low: 0, high: 1, categories: [" "] }, "Rows, and a question that arrow keys move");
+    const scene = plane(clear(holder), axes[0], two ? axes[1] : isCurve ? { name: data.target_name, low: lowTarget, high: highTarget, categories: null } : { name: "", low: 0, high: 1, categories: [" "] }, "Rows, and a question that arrow keys move");
     background(scene);
     rows.forEach((row) => { const [cx, cy] = spotIn(scene, row); draw("circle", { class: `point fill-${colourOfRow(row)}`, cx, cy, r: 4, "fill-opacity": strengthOfRow(row) }, scene.front); });
     const layer = draw("g", {}, scene.svg);

@@ -37,18 +37,20 @@ CHAPTERS.sampling = (section, chapter) => {
   };
   const player = playThrough(section, { steps: members, show: (step) => { render(step); return tell(step); }, ask, name: "samples and votes" });
   const panels = html("div", { class: "panels" }, section);
-  const cellPanel = panel(panels, "The sample of this member");
+  const cellPanel = panel(panels, chapter.all_seen ? "The rows" : "The sample of this member");
   const grid = html("div", { class: "cells", role: "group", "aria-label": "Rows; choose one to follow its votes" }, cellPanel);
-  html("p", { class: "note", text: `${cells.length} rows, each with how often it was drawn; dashed rows are out of the bag. Choose one to follow its votes.` }, cellPanel);
+  html("p", { class: "note", text: chapter.all_seen
+    ? `${cells.length} rows, which every member sees. Choose one to follow its votes.`
+    : `${cells.length} rows, each with how often it was drawn; dashed rows are out of the bag. Choose one to follow its votes.` }, cellPanel);
   const votePanel = panel(panels, "The votes on one row");
   const voteNote = html("p", { class: "note" }, votePanel), voteHolder = html("div", {}, votePanel);
   const curvePanel = panel(panels, chapter.all_seen ? "Error by members" : "Out-of-bag error");
   const known = curve.filter((one) => one !== null);
   const picture = plane(curvePanel, { name: "members", low: 1, high: Math.max(members, 2), categories: null },
-    { name: data.classes ? "share of errors" : "root mean squared error", low: 0, high: Math.max(...known, ...chapter.fit_curve, 1e-9), categories: null }, "Error by the number of members");
+    { name: data.classes ? "share of errors" : "root mean squared error", low: 0, high: Math.max(...known, ...chapter.fit_curve) || 1, categories: null }, "Error by the number of members");
   const path = draw("path", { class: "line stroke-orange" }, picture.front), fit = draw("path", { class: "line stroke-blue" }, picture.back);
   const dot = draw("circle", { class: "handle", r: 5 }, picture.front);
-  html("p", { class: "note", text: chapter.all_seen ? "On the rows of the fit." : "Orange: out of bag, as honest as a test. Blue: all members on the rows that they have seen." }, curvePanel);
+  html("p", { class: "note", text: chapter.all_seen ? "On the rows of the fit, which every member has seen: it says little about other rows." : "Orange: out of bag, as honest as a test. Blue: all members on the rows that they have seen." }, curvePanel);
   legendOf(votePanel);
 
   const buttons = cells.map((cell, k) => {
@@ -73,8 +75,8 @@ CHAPTERS.sampling = (section, chapter) => {
   const render = (step) => {
     buttons.forEach((button, k) => {
       const drawn = step ? times[step - 1][k] : 0;
-      button.textContent = step ? String(drawn) : "";
-      button.className = step ? (drawn ? `drawn${Math.min(drawn, 3)}` : chapter.all_seen ? "" : "out") : "";
+      button.textContent = step && !chapter.all_seen ? String(drawn) : "";
+      button.className = step && !chapter.all_seen ? (drawn ? `drawn${Math.min(drawn, 3)}` : chapter.all_seen ? "" : "out") : "";
       button.classList.toggle("asked", k === row);
       button.setAttribute("aria-label", `row ${data.rows[cells[k]]}, ${step ? `drawn ${drawn} times` : "not yet drawn"}`);
       button.setAttribute("aria-pressed", String(k === row));

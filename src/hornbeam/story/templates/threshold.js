@@ -53,7 +53,7 @@ const thresholdPanel = (parent, chapter) => {
     [holder, steer].forEach(clear);
     said.textContent = "";
     const axis = chapter.columns[column];
-    if (!axis) { what.textContent = "The values of this column are not on the page."; return; }
+    if (!axis) { what.textContent = column < 0 ? "There is no column of numbers here." : "The values of this column are not on the page."; return; }
     const values = chapter.values[column], known = rows.filter((row) => values[row] !== null);
     if (axis.categories) { what.textContent = `${axis.name} has categories; the test asks which of them a row has.`; return; }
     const candidates = thresholdsOf(known, values);

@@ -1,5 +1,5 @@
 /* A tree as a picture, root on the left: boxes with a test or an answer, and the shares of the classes below. */
-const BOX = 190, BOX_HEIGHT = 34, ACROSS = 228, DOWN = 46;
+const BOX = 190, BOX_HEIGHT = 34, ACROSS = 228, DOWN = 54;
 
 const testText = (text, most) => { // a name is rather cut than a threshold
   const at = text.lastIndexOf(" <= ");

@@ -29,11 +29,11 @@ CHAPTERS.weights = (section, chapter) => {
     + (chapter.regions ? "The background is the vote so far." : "The dashed line is the member's first test, where it is about one of these columns.") }, rowsPanel);
   legendOf(rowsPanel);
   const curvePanel = panel(panels, "Round by round");
-  const most = Math.max(...rounds.map((round) => round.error), ...training, 1e-9);
+  const most = Math.max(...(data.classes ? rounds.map((round) => round.error) : []), ...training, 1e-9);
   const picture = plane(curvePanel, { name: "rounds", low: 1, high: Math.max(rounds.length, 2), categories: null },
-    { name: data.classes ? "error" : "loss and error", low: 0, high: data.classes ? Math.max(most, 0.5) : most, categories: null }, "Errors by round");
+    { name: data.classes ? "error" : "root mean squared error", low: 0, high: data.classes ? Math.max(most, 0.5) : most, categories: null }, "Errors by round");
   const own = draw("path", { class: "line stroke-orange" }, picture.front), vote = draw("path", { class: "line stroke-blue" }, picture.front);
-  html("p", { class: "note", text: data.classes ? "Orange: the weighted error of each member. Blue: the share of rows that the vote gets wrong." : "Orange: the weighted loss of each member. Blue: the root mean squared error of the median." }, curvePanel);
+  html("p", { class: "note", text: data.classes ? "Orange: the weighted error of each member. Blue: the share of rows that the vote gets wrong." : "The root mean squared error of the members' weighted median. The table has the weighted loss of each member." }, curvePanel);
   const table = html("table", { class: "scores" }, html("div", { class: "scroll" }, curvePanel));
   const head = html("tr", {}, html("thead", {}, table));
   ["Round", "Error", "Say", "Test"].forEach((name) => html("th", { text: name, scope: "col" }, head));
@@ -69,7 +69,7 @@ CHAPTERS.weights = (section, chapter) => {
       draw("line", { class: "cut", x1: ends[0], y1: ends[1], x2: ends[2], y2: ends[3] }, scene.front);
     }
     const line = (values) => course(values.slice(0, step).map((one, m) => [picture.placeX(m + 1), picture.placeY(one)]));
-    own.setAttribute("d", line(rounds.map((one) => one.error)));
+    if (data.classes) own.setAttribute("d", line(rounds.map((one) => one.error)));
     vote.setAttribute("d", line(training));
     clear(body);
     rounds.slice(Math.max(0, step - 6), step).forEach((one, k) => {
