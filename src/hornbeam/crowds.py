@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import numpy as np
 from scipy import special
 
 __all__ = ["crowd", "variance_of_mean"]
@@ -12,7 +13,7 @@ def crowd(n: int, p: float, *, ties: Literal["wrong", "half"] = "wrong") -> floa
 
     A tie counts as wrong, or as half right. A hundred voters who are right six times in ten: 0.97.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number >= 1; got {n!r}.")
     if not 0 <= p <= 1:
         raise ValueError(f"p must be a number from 0 to 1; got {p!r}.")
@@ -30,7 +31,7 @@ def variance_of_mean(n: int, variance: float, rho: float = 0.0) -> float:
 
     rho s^2 + (1 - rho) s^2 / n: averaging takes away what they do not have in common.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number >= 1; got {n!r}.")
     if not variance >= 0:
         raise ValueError(f"variance must be a number >= 0; got {variance!r}.")

@@ -58,10 +58,11 @@ def small_tree(
     itself. "greedy" takes the test of most information gain at every node after that, as trees usually grow,
     and goes on until leaves are pure.
     """
-    if isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 1:
+    if isinstance(max_depth, bool) or not isinstance(max_depth, int | np.integer) or max_depth < 1:
         raise ValueError(f"max_depth must be a whole number >= 1; got {max_depth!r}.")
     if search not in ("optimal", "greedy"):
         raise ValueError(f"search must be 'optimal' or 'greedy'; got {search!r}.")
+    max_depth = int(max_depth)
     template = DecisionTreeClassifier(max_depth=max_depth).fit(X, y)
     looking = _Search(template._model, X, y)
     if search == "optimal" and len(looking.tests) ** max_depth > _MOST_TREES:

@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from hornbeam.crowds import variance_of_mean
+from hornbeam.data.sources import refuse_corrupt_sparse
 from hornbeam.params import resolve_random_key
 from hornbeam.recipes.members import seeds_of, with_seed
 
@@ -56,6 +57,7 @@ def ensemble_variance(
     single model has none: its fits to two successive tables then count as the members of one ensemble, and
     with independent tables their correlation is 0, but for chance.
     """
+    refuse_corrupt_sparse(X)
     fits = fitted_on_each(estimator, tables, random_state)
     classes = _all_classes(fits)
     if hasattr(fits[0], "estimators_"):
@@ -130,11 +132,12 @@ def _members_answers(ensemble: Any, X: Any, classes: npt.NDArray[Any] | None) ->
 
 def _answers(model: Any, X: Any, classes: npt.NDArray[Any] | None) -> FloatArray:
     """Return rows x values: numbers, or the shares of all classes, or votes."""
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if classes is None or not is_classifier(model):
-        return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X), -1)
+        return np.asarray(model.predict(X), dtype=np.float64).reshape(n_rows, -1)
     if not hasattr(model, "predict_proba"):
         votes: FloatArray = (np.asarray(model.predict(X))[:, np.newaxis] == classes).astype(np.float64)
         return votes
-    shares = np.zeros((len(X), len(classes)))
+    shares = np.zeros((n_rows, len(classes)))
     shares[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
     return shares

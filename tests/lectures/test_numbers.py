@@ -199,6 +199,10 @@ def test_bags_of_samples_that_are_given(tmp_path):
     assert [rows.tolist() for rows in again.estimators_samples_] == [
         rows.tolist() for rows in bag.estimators_samples_
     ]
+    with pytest.raises(ValueError, match="were given"):
+        clone(bag).set_params(oob_score=False).fit(X, y, samples=samples).set_params(warm_start=True).fit(
+            X, y
+        )
     with pytest.raises(ValueError, match=r"samples\[1\] has row 10; rows of X are numbered from 0 to 9"):
         bag.fit(X, y, samples=[[0, 1], [10]])
 
@@ -243,6 +247,16 @@ def test_a_model_after_its_first_rounds(name, tmp_path):
         model.first(13)
     with pytest.raises(TypeError, match="whole number"):
         model.first(2.5)
+
+
+def test_the_first_rounds_of_boosting_that_finds_its_own_length(tmp_path):
+    X, y = next(tables(1, rows=200))
+    model = hb.GradientBoostingRegressor(random_state=0).fit(X, y)
+    part = model.first(7)
+    np.testing.assert_array_equal(part.predict(X), list(model.staged_predict(X))[6])
+    assert part.n_iter_ == 7 and len(part.validation_score_) == 7
+    hb.save(part, tmp_path / "part.hornbeam")
+    np.testing.assert_array_equal(hb.load(tmp_path / "part.hornbeam").predict(X), part.predict(X))
 
 
 def test_adaboost_in_the_form_without_norm():

@@ -97,6 +97,10 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
         self._check_votes(template)
         if samples is not None and (groups is not None or self.warm_start):
             raise ValueError("samples are given as they are: without groups, and with warm_start=False.")
+        if self._continues() and isinstance(self._plan, GivenPlan):
+            raise ValueError(
+                "warm_start draws samples, but those of the last fit were given; set it to False."
+            )
         shared = samples is None and type(template) is self._tree and self._shares_encoding(template)
         if type(template) is self._tree and template.missing == "available" and not shared:
             raise ValueError(
