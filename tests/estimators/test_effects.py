@@ -216,3 +216,24 @@ def test_a_test_for_any_value_at_all_is_no_step():
     assert found.values.tolist() == [np.inf]
     assert found.mean.tolist() == [1] and found.missing == 5
     assert tree.effect(frame, "a", kind="ale").mean.tolist() == [0]
+
+
+@pytest.mark.filterwarnings("ignore")  # of categories that a member has not seen
+def test_members_that_number_categories_each_in_its_own_way():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"c": random.choice(list("abcdefgh"), 40), "x": random.normal(size=40)})
+    y = frame["c"].map(ord) + 0.1 * frame["x"]
+    bag = hb.BaggingRegressor(hb.DecisionTreeRegressor(max_bins=9), n_estimators=6, random_state=1)
+    bag.fit(frame, y)
+    assert len({one.model.schema.categories[0] for one in bag._score_sum().sums}) > 1
+    found = bag.effect(frame, "c")
+    assert found.values.tolist() == list("abcdefgh")
+    for place, value in enumerate("abcdefgh"):
+        np.testing.assert_allclose(found.lines[:, place], bag.predict(frame.assign(c=value)))
+    assert found.missing == pytest.approx(bag.predict(frame.assign(c=None)).mean())
+    both = bag.effect(frame, ("c", "x"))
+    np.testing.assert_array_equal(both.n_rows.sum(axis=1), frame["c"].value_counts()[list("abcdefgh")])
+    twin = effects.accumulated(
+        asking(bag, frame), rows_of(frame), "c", bag.effect(frame, "c", kind="ale").values.tolist(), 20, False
+    )
+    np.testing.assert_allclose(bag.effect(frame, "c", kind="ale").mean, twin, atol=1e-12)

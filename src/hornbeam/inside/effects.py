@@ -5,7 +5,7 @@ once per step, at the thresholds themselves, and between them nothing is missed;
 category. `Asking` puts the questions, `Grid` is what one column is asked at; `accumulated.py` uses both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.dates import DatePart
-from hornbeam.data.table import MISSING, Column, SparseColumn, Table
+from hornbeam.data.table import MISSING, UNSEEN, Category, Column, SparseColumn, Table
 from hornbeam.data.wording import shown
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 
@@ -141,6 +141,7 @@ class Asking:
         self.n_rows = self.tables[0].n_rows
         self.refuses_missing = any(not one.model.missing_allowed for one in whole.sums)
         self._n_threads = n_threads
+        self._categories: dict[int, tuple[Category, ...]] = {}  # by column: what codes stand for
 
     def grid(self, column: int, name: str, most_steps: int) -> Grid:
         """Find all values that the model tells apart in a column, or some of them if there are too many."""
@@ -149,19 +150,20 @@ class Asking:
             raise ValueError(f"No tree of the model has seen the column {shown(name)}.")
         _, table, own = seen[0]
         given = table.columns[own]
-        values = given.values.to_dense() if isinstance(given.values, SparseColumn) else given.values
         if given.kind != "numeric":
-            n = len(given.categories or ())
+            columns = [table.columns[place] for _, table, place in seen]
+            self._categories[column] = names = _all_categories(columns)
             return Grid(
                 column=column,
                 name=name,
-                values=np.array(given.categories, dtype=object),
-                codes=np.arange(n, dtype=np.float64),
-                place=np.where(values >= 0, values, -1).astype(np.int64),
+                values=np.array(names, dtype=object),
+                codes=np.arange(len(names), dtype=np.float64),
+                place=_places_in(names, columns),
                 numbers=None,
                 is_ordered=given.kind == "ordinal",
                 is_exact=True,
             )
+        values = given.values.to_dense() if isinstance(given.values, SparseColumn) else given.values
         steps = np.unique(np.concatenate([_thresholds(one, place) for one, _, place in seen]))
         steps = steps[np.isfinite(steps)]  # an infinite one asks whether there is a value at all
         is_exact = len(steps) < most_steps
@@ -208,8 +210,7 @@ class Asking:
             ]
             for column, codes in changes.items():
                 for place in _places_of(one, column):
-                    kind = np.float64 if columns[place].kind == "numeric" else np.int32
-                    columns[place] = replace(columns[place], values=codes.astype(kind))
+                    columns[place] = self._with_codes(columns[place], column, codes)
             said = one.model.total(
                 Table(len(rows), tuple(columns), table.feature_names),
                 n_threads=self._n_threads,
@@ -219,6 +220,18 @@ class Asking:
             own = said.reshape(len(rows), -1)
             total = total + (own if one.onto is None else own @ one.onto)
         return np.asarray(total)
+
+    def _with_codes(self, given: Column, column: int, codes: FloatArray) -> Column:
+        """Fill a column with values; categories have the numbers that these trees give them."""
+        if given.kind == "numeric":
+            return replace(given, values=codes.astype(np.float64))
+        names = self._categories.get(column, given.categories)
+        own = codes.astype(np.int32)
+        if names is not None and names != given.categories:
+            number = {name: code for code, name in enumerate(given.categories or ())}
+            of_name = np.array([number.get(name, UNSEEN) for name in names], dtype=np.int32)
+            own = np.where(own >= 0, of_name[own], own).astype(np.int32)
+        return replace(given, values=own)
 
     def _places(self, column: int) -> list[tuple[TreeSum, Table, int | None]]:
         """Find the column of the user's among those of each sum; None where it has not got it."""
@@ -247,6 +260,29 @@ def effect_names(whole: ScoreSum, given: tuple[str, ...]) -> tuple[str, ...]:
             "different columns of them; ask a member, such as estimators_[0].effect(X, column)."
         )
     return given
+
+
+def _all_categories(columns: Sequence[Column]) -> tuple[Category, ...]:
+    """Return the categories that any of the members has seen: each numbers those of its own rows."""
+    first = columns[0].categories or ()
+    if all(column.categories == first for column in columns):
+        return first
+    return tuple(sorted({name for column in columns for name in column.categories or ()}))
+
+
+def _places_in(names: tuple[Category, ...], columns: Sequence[Column]) -> IntArray:
+    """Return which category each row has, -1 for none: some member may know what others do not."""
+    number = {name: code for code, name in enumerate(names)}
+    codes = [
+        column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+        for column in columns
+    ]
+    found = np.full(len(codes[0]), -1, dtype=np.int64)
+    for column, values in zip(columns, codes, strict=True):
+        of_own = np.array([number[name] for name in column.categories or ()], dtype=np.int64)
+        known = (values >= 0) & (found < 0)
+        found[known] = of_own[values[known]]
+    return found
 
 
 def _places_of(one: TreeSum, column: int) -> list[int]:
