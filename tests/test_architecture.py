@@ -54,7 +54,7 @@ LAYERS = (
 )
 # Within estimators, likewise.
 METHODS = (
-    ("explained", "first_members", "recorded"),
+    ("explained", "first_members", "recorded", "sequenced"),
     ("importances",),
     ("counterfactuals",),
     ("looking",),

@@ -122,7 +122,8 @@ nb::list criteria() {
       {Impurity::kEntropy, "entropy"},
       {Impurity::kMisclassification, "misclassification"},
       {Impurity::kVariance, "variance"},
-      {Impurity::kHalfDeviance, "half_deviance"}};
+      {Impurity::kHalfDeviance, "half_deviance"},
+      {Impurity::kAbsoluteDeviation, "absolute_deviation"}};
   static const std::map<SecondStep, const char*> kSteps = {{SecondStep::kNone, ""},
                                                            {SecondStep::kGainRatio, "gain_ratio"},
                                                            {SecondStep::kChi2, "chi2"},

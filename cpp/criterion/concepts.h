@@ -82,4 +82,8 @@ concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S:
 template <class S>
 inline constexpr bool kCountsByGini = requires { requires S::kCountsByGini; };
 
+// What no cell adds up to (medians) is found from the rows themselves: split/median_finder.h.
+template <class S>
+inline constexpr bool kNeedsRows = requires { requires S::kNeedsRows; };
+
 }  // namespace hornbeam::criterion

@@ -34,6 +34,14 @@ double squared_spread(const Target& target, int output, std::span<const Entry> e
   return spread;
 }
 
+double absolute_spread(const Target& target, int output, std::span<const Entry> entries, double median) {
+  double spread = 0.0;
+  for (const Entry& entry : entries) {
+    spread += target.weight(entry.row) * entry.payload * std::abs(target.real(entry.row, output) - median);
+  }
+  return spread;
+}
+
 // Most of what a small node costs would be logarithms, were they taken one by one.
 double poisson_spread(const Target& target, int output, std::span<const Entry> entries, double mean) {
   constexpr std::size_t kAtOnce = 4 * kScoreGroup;
@@ -130,17 +138,22 @@ NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& ta
     facts.pure = false;
     const double mean = sum / weight;
     value[o] = mean;
-    const bool of_counts = row_of(criterion).shown == Impurity::kHalfDeviance;
-    const double spread =
-        of_counts ? poisson_spread(target, o, entries, mean) : squared_spread(target, o, entries, mean);
-    facts.impurity += spread / weight / target.n_outputs;
-    if (leaf_value == LeafValue::kMedian) {
+    const Impurity shown = row_of(criterion).shown;
+    if (leaf_value == LeafValue::kMedian || shown == Impurity::kAbsoluteDeviation) {
       numbers.clear();
       for (const Entry& entry : entries) {
         numbers.push_back({target.real(entry.row, o), target.weight(entry.row) * entry.payload});
       }
       value[o] = weighted_median(numbers);
     }
+    if (shown == Impurity::kAbsoluteDeviation) {
+      facts.impurity += absolute_spread(target, o, entries, value[o]) / weight / target.n_outputs;
+      continue;
+    }
+    const bool of_counts = shown == Impurity::kHalfDeviance;
+    const double spread =
+        of_counts ? poisson_spread(target, o, entries, mean) : squared_spread(target, o, entries, mean);
+    facts.impurity += spread / weight / target.n_outputs;
   }
   return facts;
 }

@@ -18,6 +18,7 @@ enum class Criterion : std::uint8_t {
   kSquaredError,
   kPoisson,
   kFTest,  // shows squared error
+  kAbsoluteError,
 };
 
 // What a node of numbers predicts.

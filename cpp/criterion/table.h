@@ -13,7 +13,14 @@
 namespace hornbeam::criterion {
 
 // What a node shows as its impurity, and what gains and importances are counted in.
-enum class Impurity : std::uint8_t { kGini, kEntropy, kMisclassification, kVariance, kHalfDeviance };
+enum class Impurity : std::uint8_t {
+  kGini,
+  kEntropy,
+  kMisclassification,
+  kVariance,
+  kHalfDeviance,
+  kAbsoluteDeviation
+};
 
 struct CriterionRow {
   Criterion criterion;
@@ -32,6 +39,8 @@ inline constexpr std::array kCriteria = {
     CriterionRow{Criterion::kSquaredError, "squared_error", Impurity::kVariance, SecondStep::kNone},
     CriterionRow{Criterion::kPoisson, "poisson", Impurity::kHalfDeviance, SecondStep::kNone},
     CriterionRow{Criterion::kFTest, "f_test", Impurity::kVariance, SecondStep::kFTest},
+    CriterionRow{Criterion::kAbsoluteError, "absolute_error", Impurity::kAbsoluteDeviation,
+                 SecondStep::kNone},
 };
 
 inline constexpr const CriterionRow& row_of(Criterion criterion) {

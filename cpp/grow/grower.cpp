@@ -12,6 +12,7 @@
 #include "criterion/accuracy.h"
 #include "criterion/chi2.h"
 #include "criterion/counts.h"
+#include "criterion/medians.h"
 #include "criterion/own.h"
 #include "criterion/sums.h"
 #include "criterion/vectors.h"
@@ -25,6 +26,7 @@ using criterion::CountStats;
 using criterion::EntropyTerm;
 using criterion::GiniTerm;
 using criterion::MajorityScorer;
+using criterion::MedianScorer;
 using criterion::MomentTarget;
 using criterion::OwnScorer;
 using criterion::PoissonBranch;
@@ -139,6 +141,7 @@ GrownTree grow_by_kind(const GrowTask& task) {
     if (criterion == Criterion::kChi2) return with(VectorChi2Scorer(std::move(stats)));
     return with(VectorScorer<VectorEntropy>(std::move(stats)));
   }
+  if (criterion == Criterion::kAbsoluteError) return with(MedianScorer(target, sample));
   if (target.n_outputs > 1) return with(VectorScorer<VectorSquaredError>(VectorStats(target, sample)));
   if (params.criterion == Criterion::kPoisson)
     return with(SumScorer<PoissonBranch>(SumStats(target, sample, false)));
@@ -208,7 +211,8 @@ GrownTree grow_near(const GrowTask& task) {
   Target near = target;
   near.weights = weights;
   near.reals = reals;
-  const bool squared = params.criterion != Criterion::kPoisson;
+  const bool squared =
+      params.criterion != Criterion::kPoisson && params.criterion != Criterion::kAbsoluteError;
   const int impurity_exponent = squared ? 2 * real_exponent : real_exponent;
   GrowParams near_params = params;
   near_params.min_weight_leaf = std::ldexp(params.min_weight_leaf, -weight_exponent);

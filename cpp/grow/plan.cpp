@@ -115,7 +115,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   std::ranges::copy_if(params.features, std::back_inserter(plan.stand_ins), [&](FeatureId feature) {
     return params.monotonic.empty() || params.monotonic[static_cast<std::size_t>(feature)] == 0;
   });
-  if (!kHasFastWays) return plan;
+  if (!kHasFastWays || criterion.needs_rows) return plan;
 
   // Groups and random tests of values know one step only, and nothing of what a criterion shows besides its
   // score.

@@ -15,6 +15,7 @@ namespace hornbeam::grow {
 
 using criterion::BoundsGroups;
 using criterion::kCountsByGini;
+using criterion::kNeedsRows;
 using criterion::kShowsAnother;
 using criterion::Scorer;
 using criterion::SecondStep;
@@ -29,14 +30,15 @@ struct CriterionTraits {
   bool shows_another;   // criterion/concepts.h: what is shown is not the score
   bool bounds_groups;   // criterion/concepts.h: can say what a group of values holds at most
   bool counts_by_gini;  // criterion/concepts.h
+  bool needs_rows;      // criterion/concepts.h
   int cell_size;
   double weight_unit;
 };
 
 template <Scorer S>
 CriterionTraits traits_of(const S& scorer) {
-  return {kShowsAnother<S>, BoundsGroups<S>, kCountsByGini<S>, scorer.cell_size(),
-          scorer.stats().weight_unit()};
+  return {kShowsAnother<S>, BoundsGroups<S>,    kCountsByGini<S>,
+          kNeedsRows<S>,    scorer.cell_size(), scorer.stats().weight_unit()};
 }
 
 struct GrowthPlan {

@@ -73,5 +73,6 @@ def grow(
 
 
 def same_bits(a: _core.Tree, b: _core.Tree, fields: tuple[str, ...] = TREE_ARRAYS + SURROGATE_ARRAYS) -> bool:
-    """Whether two trees agree in every bit of the named arrays."""
+    """Whether two trees agree in every bit of the named arrays; of scikit-learn's kind, in those of ours."""
+    a, b = getattr(a, "_ours", a), getattr(b, "_ours", b)
     return all(np.array(getattr(a, f)).tobytes() == np.array(getattr(b, f)).tobytes() for f in fields)

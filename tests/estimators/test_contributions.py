@@ -197,7 +197,7 @@ def test_what_cannot_be_explained_says_so():
 def test_trees_without_the_weight_of_their_rows_need_a_background():
     X, y = load_iris(return_X_y=True)
     tree = hb.DecisionTreeClassifier(max_depth=2).fit(X, y)
-    arrays = tree_to_arrays(tree.tree_)
+    arrays = tree_to_arrays(tree._own_tree())
     arrays["weighted_n_node_samples"] = np.zeros(tree.tree_.node_count)
     tree._model = replace(tree._model, trees=(tree_from_arrays(arrays, tree._model.schema),))
     with pytest.raises(ValueError, match="give a background"):

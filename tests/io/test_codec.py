@@ -45,7 +45,7 @@ def forest_of(tree: Any, X: Any, y: Any, n_trees: int) -> Ensemble:
     members = []
     for _ in range(n_trees):
         drawn = np.bincount(generator.integers(0, len(y), len(y)), minlength=len(y))
-        members.append(tree.fit(X, y, sample_weight=drawn).tree_)
+        members.append(tree.fit(X, y, sample_weight=drawn)._own_tree())
     return dataclasses.replace(tree._model, trees=tuple(members))
 
 
@@ -96,7 +96,7 @@ def test_a_forest_takes_at_most_60_percent_of_a_pickle_of_scikit_learn(n_classes
 def test_tables_with_gaps_between_them_are_refused(samples: Samples) -> None:
     """Tables of categories stand in the order of their nodes, without gaps, so that none can overlap."""
     model, _ = samples("kinds_numbers")
-    arrays = tree_to_arrays(model.tree_)
+    arrays = tree_to_arrays(model._own_tree())
     has_table = arrays["category_begin"] >= 0
     assert has_table.sum() == 2
     arrays["category_words"] = np.concatenate([[7], arrays["category_words"]]).astype(np.uint32)
@@ -108,7 +108,7 @@ def test_tables_with_gaps_between_them_are_refused(samples: Samples) -> None:
 def test_trees_that_a_file_could_not_give_back_are_not_written(samples: Samples) -> None:
     model, _ = samples("classes")
     for name, value in (("threshold", 3.0), ("gain", 1.0), ("missing_branch", 1)):
-        arrays = tree_to_arrays(model.tree_)
+        arrays = tree_to_arrays(model._own_tree())
         arrays[name][-1] = value  # at a leaf
         try:
             odd = tree_from_arrays(arrays, model._model.schema)

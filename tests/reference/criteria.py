@@ -12,7 +12,17 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-Criterion = Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2", "squared_error", "poisson", "f_test"]
+Criterion = Literal[
+    "gini",
+    "entropy",
+    "accuracy",
+    "gain_ratio",
+    "chi2",
+    "squared_error",
+    "poisson",
+    "f_test",
+    "absolute_error",
+]
 
 CLASS_CRITERIA = ("gini", "entropy", "accuracy", "gain_ratio", "chi2")
 
@@ -34,6 +44,25 @@ def mean(y: np.ndarray, w: np.ndarray) -> float:
     return math.fsum(w * y) / math.fsum(w)
 
 
+def median(y: np.ndarray, w: np.ndarray) -> float:
+    """The least number with half of the weight up to it; if it is exactly half, halfway to the next."""
+    order = np.argsort(y, kind="stable")
+    up_to = 0.0
+    for i, place in enumerate(order):
+        up_to += w[place]
+        half = math.fsum(w) / 2
+        if math.isclose(up_to, half, rel_tol=1e-12):
+            return (y[place] + y[order[i + 1]]) / 2
+        if up_to > half:
+            return float(y[place])
+    raise AssertionError("no weight")
+
+
+def absolute_error(y: np.ndarray, w: np.ndarray) -> float:
+    """The sum of the weighted distances from the median."""
+    return math.fsum(w * np.abs(y - median(y, w)))
+
+
 def branch_score(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
     """What one branch adds to the score of a split: larger is better; constants of the node are left out.
 
@@ -47,6 +76,8 @@ def branch_score(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
         return math.fsum(xlog2(wk) for wk in class_weights(y, w)) - xlog2(weight)
     if criterion == "accuracy":
         return max(class_weights(y, w))
+    if criterion == "absolute_error":
+        return -absolute_error(y, w)
     total = math.fsum(w * y)
     if criterion == "squared_error":
         return total * total / weight
@@ -64,6 +95,8 @@ def impurity(criterion: Criterion, y: np.ndarray, w: np.ndarray) -> float:
         if criterion == "entropy":
             return abs(math.fsum(xlog2(p) for p in shares))
         return 1 - max(shares)
+    if criterion == "absolute_error":
+        return absolute_error(y, w) / weight
     centre = mean(y, w)
     if criterion == "squared_error":
         return math.fsum(w * (y - centre) ** 2) / weight

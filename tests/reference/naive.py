@@ -34,6 +34,7 @@ from .criteria import (
     f_log_p,
     impurity,
     mean,
+    median,
     split_information,
 )
 from .splits import (
@@ -195,7 +196,7 @@ def value_of(data: Data, rules: Rules, rows: np.ndarray, bounds: tuple[float, fl
         if rules.criterion in CLASS_CRITERIA:
             value[o, :k] = [math.fsum(w[y[rows] == c]) / math.fsum(w) for c in range(k)]
         else:
-            value[o, 0] = mean(y[rows], w)
+            value[o, 0] = (median if rules.criterion == "absolute_error" else mean)(y[rows], w)
     if rules.monotonic_cst is not None:
         constrained = max(data.n_classes) - 1  # class 1 of two, or the only column of a number
         free = value[0, constrained]

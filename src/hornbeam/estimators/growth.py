@@ -22,11 +22,28 @@ from hornbeam.recipes.own_criterion import OwnCriterion, own_criterion
 from hornbeam.recipes.single import GrowthSettings
 from hornbeam.warnings import DataWarning, warn
 
-__all__ = ["GrownModel", "rows_with_weight", "warn_of_a_lone_leaf", "warn_of_constant_columns"]
+__all__ = [
+    "GrownModel",
+    "criterion_by_name",
+    "rows_with_weight",
+    "warn_of_a_lone_leaf",
+    "warn_of_constant_columns",
+]
 
 
 _FOR_ONE_OUTPUT = frozenset(name for name, _, second_step in _core.criteria() if second_step)
 _WITH_P_VALUES = frozenset(name for name, _, step in _core.criteria() if step in ("chi2", "f_test"))
+
+
+_SPLITS_BY_MEDIAN = ("auto", "subset", "one_vs_rest")
+
+# scikit-learn's names, and the older ones of the same criteria.
+_OTHER_NAMES = {"log_loss": "entropy", "misclassification": "accuracy"}
+
+
+def criterion_by_name(given: Any) -> Any:
+    """Return the one name of a criterion that has two."""
+    return _OTHER_NAMES.get(given, given) if isinstance(given, str) else given
 
 
 class GrownModel(GrowthOptions, TreeModel):
@@ -49,9 +66,12 @@ class GrownModel(GrowthOptions, TreeModel):
         """Turn the parameters into numbers, now that the data are known; shares are of `rows`, or of all."""
         if not isinstance(criterion, str):
             criterion = own_criterion(criterion, of_classes=isinstance(target, ClassTarget))
+        criterion = criterion_by_name(criterion)
         self._check_criterion(criterion, target.n_outputs)
         if isinstance(criterion, OwnCriterion):
-            self._refuse_gaps(encoded)
+            self._refuse_gaps(encoded, "A criterion of your own")
+        elif criterion == "absolute_error":
+            self._check_medians(encoded)
         n_rows = encoded.n_rows if rows is None else len(rows)
         some_weights = weights if weights is None or rows is None else weights[rows]
         total_weight = float(n_rows if some_weights is None else some_weights.sum())
@@ -63,7 +83,7 @@ class GrownModel(GrowthOptions, TreeModel):
         min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
         return GrowthSettings(
             criterion=criterion,
-            leaf_value=self._leaf_value(),
+            leaf_value="median" if criterion == "absolute_error" else self._leaf_value(),
             missing="learn" if self.missing == "error" else self.missing,
             max_surrogates=self.max_surrogates,
             random_splits=random_splits,
@@ -151,13 +171,28 @@ class GrownModel(GrowthOptions, TreeModel):
                     "way down. Choose another way to treat missing values."
                 )
 
-    def _refuse_gaps(self, encoded: Encoded) -> None:
-        """Refuse a criterion of the user's own where rows that lack a split's feature are not scored."""
+    def _check_medians(self, encoded: Encoded) -> None:
+        """Refuse what does not go with medians, which nothing adds up to."""
+        self._refuse_gaps(encoded, "criterion='absolute_error'")
+        if self.monotonic_cst is not None:
+            raise ValueError(
+                "monotonic_cst compares the means of branches, which criterion='absolute_error' does not "
+                "predict. Use criterion='squared_error', or leave monotonic_cst out."
+            )
+        if "categorical" in encoded.schema.kinds and self.categorical_split not in _SPLITS_BY_MEDIAN:
+            raise ValueError(
+                f"criterion='absolute_error' does not go with categorical_split={self.categorical_split!r}: "
+                "categories are put in the order of their medians ('auto', 'subset') or taken one by one "
+                "('one_vs_rest')."
+            )
+
+    def _refuse_gaps(self, encoded: Encoded, who: str) -> None:
+        """Refuse a criterion where rows that lack a split's feature are not scored."""
         gaps = encoded.columns_with_gaps()
         if self.missing not in ("learn", "error") and any(gaps):
             name = encoded.schema.names[gaps.index(True)]
             raise ValueError(
-                f"A criterion of your own does not go with missing={self.missing!r} where values are missing,"
+                f"{who} does not go with missing={self.missing!r} where values are missing,"
                 f" as in {name!r}: splits would be scored on different rows, those that have the feature, "
                 "and nobody knows which of two such scores is better. Use missing='learn', under which every "
                 "row is scored, or fill the gaps."

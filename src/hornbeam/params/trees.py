@@ -66,20 +66,23 @@ class GrowthOptions(Declared):
 class ClassCriterionOptions(Declared):
     """What the splits of a classifier lower."""
 
-    criterion: Literal["gini", "entropy", "accuracy", "gain_ratio", "chi2"] | OwnCriterion = option(
+    criterion: (
+        Literal["gini", "entropy", "log_loss", "accuracy", "misclassification", "gain_ratio", "chi2"]
+        | OwnCriterion
+    ) = option(
         default="gini",
-        help="What splits are chosen by: Gini index, entropy or error of the branches, entropy gained per "
-        "bit of split information, p-value of a chi-square test; or your own.",
+        help="What splits are chosen by: Gini index, entropy (log_loss) or error (accuracy) of branches, "
+        "entropy gained per bit, p-value of a chi-square test; or your own.",
     )
 
 
 class NumberCriterionOptions(Declared):
     """What the splits of a regressor lower."""
 
-    criterion: Literal["squared_error", "poisson", "f_test"] | OwnCriterion = option(
+    criterion: Literal["squared_error", "absolute_error", "poisson", "f_test"] | OwnCriterion = option(
         default="squared_error",
-        help="What splits are chosen by: variance or half the Poisson deviance of the branches, the p-value "
-        "of the F test of equal means, or a criterion of your own.",
+        help="What splits are chosen by: variance, absolute error around the median or half the Poisson "
+        "deviance of the branches, p-value of an F test; or your own.",
     )
 
 

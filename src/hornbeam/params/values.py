@@ -18,8 +18,10 @@ Seed = Annotated[int, Bounds(low=0, high=2**32 - 1)]  # what numpy's RandomState
 
 
 def is_list(value: object) -> bool:
-    """Recognise lists, arrays, index objects and series, but neither texts nor dicts nor scalars."""
+    """Recognise lists, arrays, index objects and series; not texts, dicts, scalars or ensembles."""
     if isinstance(value, str | bytes | Mapping) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return False
+    if hasattr(value, "get_params"):  # ensembles are sequences of their members
         return False
     return hasattr(value, "__len__") and hasattr(value, "__iter__")
 

@@ -35,6 +35,7 @@ from hornbeam.estimators.adaboost.members import Members, TreeMembers
 from hornbeam.estimators.base import read_training
 from hornbeam.estimators.first_members import copy_of, members_to_keep
 from hornbeam.estimators.looking import LookInside
+from hornbeam.estimators.sequenced import Sequenced
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum, TreeSum
@@ -88,7 +89,7 @@ class _Given:
         return self.n_rows_given if self.rows is None else len(self.rows)
 
 
-class _AdaBoost(LookInside, AdaBoostOptions):
+class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
     """What the two kinds of AdaBoost share."""
 
     n_features_in_: int = fitted()
@@ -273,7 +274,7 @@ class _AdaBoost(LookInside, AdaBoostOptions):
             return [self._members.reading(tree) for tree in self._members.model.trees]
         members = self._members.estimators()
         are_trees = all(type(one) in (DecisionTreeClassifier, DecisionTreeRegressor) for one in members)
-        return [one._reading(one.tree_) for one in members] if are_trees else []
+        return [one._reading(one._own_tree()) for one in members] if are_trees else []
 
     def _score_sum(self) -> ScoreSum:
         raise ValueError(

@@ -18,7 +18,7 @@ from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget, class_weights
 from hornbeam.estimators.adaboost.members import Members, OtherMembers, TreeMembers, one_answer_per_row
-from hornbeam.estimators.growth import warn_of_a_lone_leaf
+from hornbeam.estimators.growth import criterion_by_name, warn_of_a_lone_leaf
 from hornbeam.estimators.tree import DecisionTreeClassifier
 from hornbeam.model import EncodedRows, Ensemble
 from hornbeam.params import resolve_random_key
@@ -85,7 +85,7 @@ class TreeGround:
 # What the stump of least weighted error is asked for by. The search takes these options with any of the
 # values named; every other option, also one that is yet to come, must be at its default, or a tree is grown.
 _OF_A_STUMP: dict[str, tuple[Any, ...]] = {
-    "criterion": ("accuracy",),
+    "criterion": ("accuracy", "misclassification"),
     "max_depth": (1,),
     "missing": ("learn", "error"),
     "categorical_split": ("auto", "subset"),
@@ -166,7 +166,7 @@ class TreeLearner:
             encoded,
             target,
             weights,
-            criterion=options.criterion,
+            criterion=criterion_by_name(options.criterion),
             random_splits=random_splits,
             rows=rows,
             means=self.ground.means,

@@ -371,7 +371,7 @@ class _Bagging(LookInside, BagModel, BaggingOptions):
             return readings
         members = self._fitted_members
         are_trees = all(isinstance(one, DecisionTreeClassifier | DecisionTreeRegressor) for one in members)
-        return [one._reading(one.tree_) for one in members] if are_trees else []
+        return [one._reading(one._own_tree()) for one in members] if are_trees else []
 
     @property
     def feature_importances_(self) -> FloatArray:

@@ -23,6 +23,7 @@ from hornbeam.estimators.forest.intervals import ClassErrorBars, NumberErrorBars
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.estimators.tree.scikit_tree import partial_dependence, take_for
 from hornbeam.params import (
     ClassifierForestOptions,
     RegressorForestOptions,
@@ -223,6 +224,10 @@ class _ForestRegressor(NumberAnswers, NumberErrorBars, _Forest, RegressorForestO
         self._fit_forest(training, target, training.weights, criterion=self.criterion, groups=groups)
         return self
 
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
+        """Answer scikit-learn, which takes this for a forest of its own."""
+        return partial_dependence(self.estimators_, grid, target_features)
+
     def _out_of_bag_facts(
         self, training: Training, target: RegressionTarget, out_of_bag: OutOfBag
     ) -> dict[str, Any]:
@@ -333,3 +338,7 @@ class ExtraTreesRegressor(_ForestRegressor):
 
     _random_splits: ClassVar[bool] = True
     bootstrap: bool = option(default=False)
+
+
+for _cls in (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor):
+    take_for("sklearn.ensemble._forest", _cls)

@@ -25,7 +25,9 @@ def score_of_classes(metric: Metric, target: ClassTarget, out_of_bag: OutOfBag) 
     labels = [target.labels(k)[rows] for k in range(target.n_outputs)]
     found = [target.classes[k][sums[:, k].argmax(axis=1)] for k in range(target.n_outputs)]
     if isinstance(metric, bool):
-        return float(np.mean([metrics.accuracy_score(*pair) for pair in zip(labels, found, strict=True)]))
+        # Of several outputs all must be right, which is scikit-learn's accuracy of them.
+        right = [truth == answer for truth, answer in zip(labels, found, strict=True)]
+        return float(np.mean(np.all(right, axis=0)))
     if target.n_outputs > 1:
         truth, answers = np.stack(labels, axis=1), np.stack(found, axis=1)
         if callable(metric):

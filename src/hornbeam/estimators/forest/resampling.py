@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam.data.content import Rows
 from hornbeam.data.target import read_groups
 from hornbeam.estimators.first_members import copy_of
+from hornbeam.estimators.sequenced import Sequenced
 from hornbeam.params import BagOptions, fitted, resolve_random_key
 from hornbeam.recipes.bag import Bag, BagPlan, fill, fill_until_settled, plan_draws
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
@@ -34,7 +35,7 @@ _OPTIONAL = (
 )
 
 
-class BagModel(BagOptions):
+class BagModel(Sequenced, BagOptions):
     """Base of the estimators whose members see samples of the rows."""
 
     oob_score_: float = fitted()
@@ -96,14 +97,14 @@ class BagModel(BagOptions):
         return None if groups is None else read_groups(groups, n_rows, rows=rows)
 
     @property
-    def estimators_samples_(self) -> list[npt.NDArray[np.int64]]:
+    def estimators_samples_(self) -> list[npt.NDArray[np.int32]]:
         """The rows of X in the sample of each member, as often as they were drawn; drawn anew each time."""
         check_is_fitted(self)
         return [self._sample_of(member) for member in range(self._n_members)]
 
-    def _sample_of(self, member: int) -> npt.NDArray[np.int64]:
+    def _sample_of(self, member: int) -> npt.NDArray[np.int32]:
         rows = np.arange(self._plan.n_rows) if self._rows_given is None else self._rows_given
-        return np.repeat(rows, self._plan.times(member))
+        return np.repeat(rows, self._plan.times(member)).astype(np.int32)  # as scikit-learn has them
 
     @property
     def _n_members(self) -> int:

@@ -16,8 +16,9 @@ from hornbeam.data.encode import encode
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
 from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
 from hornbeam.estimators.base import Training, paths_to
-from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.growth import criterion_by_name, rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.tree.pruning import Prunable
+from hornbeam.estimators.tree.scikit_tree import partial_dependence, scikit_tree, take_for
 from hornbeam.estimators.validation import Validation, read_rows
 from hornbeam.inside.explain import Explanation, explain_row, read_row
 from hornbeam.inside.html import preformatted
@@ -104,15 +105,32 @@ class _DecisionTree(Prunable, TreeOptions):
         return {"text/plain": repr(self), **shown}
 
     @property
-    def tree_(self) -> _core.Tree:
-        """The fitted tree, as flat arrays."""
+    def tree_(self) -> Any:
+        """The fitted tree as scikit-learn's kind, where it has no tests on categories; else as ours."""
+        tree = self._own_tree()
+        made = vars(self).get("_scikit_tree")
+        if made is None or getattr(made, "_ours", made) is not tree:
+            made = scikit_tree(tree, n_features=self.n_features_in_, n_classes=self._n_values())
+            vars(self)["_scikit_tree"] = made
+        return made
+
+    def _own_tree(self) -> _core.Tree:
         check_is_fitted(self)
         return self._model.trees[0]
+
+    def _n_values(self) -> list[int]:
+        """Return how many numbers a node says about each output: those of the classes, or one."""
+        labels = self._class_labels()
+        return [len(classes) for classes in labels] if labels else [1] * self.n_outputs_
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_scikit_tree"}
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
         """The share of each feature in the impurity decrease of the tree."""
-        return shares_of_gain([self.tree_], self._model.schema)
+        return shares_of_gain([self._own_tree()], self._model.schema)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Grow the tree without pruning and return the nested sequence that `ccp_alpha` chooses from.
@@ -120,16 +138,16 @@ class _DecisionTree(Prunable, TreeOptions):
         `ccp_alphas` ascend from 0; `impurities` are the weighted impurities of the leaves of each tree.
         """
         whole: Any = clone(self).set_params(ccp_alpha=0.0, prune=None)
-        path = _core.cost_complexity_path(whole.fit(X, y, sample_weight).tree_, by_error=False)
+        path = _core.cost_complexity_path(whole.fit(X, y, sample_weight)._own_tree(), by_error=False)
         return Bunch(ccp_alphas=path["alpha"], impurities=path["cost"])
 
     def get_depth(self) -> int:
         """Return the number of tests on the longest path."""
-        return self.tree_.max_depth
+        return self._own_tree().max_depth
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
-        return self.tree_.n_leaves
+        return self._own_tree().n_leaves
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into, as an index into the arrays of `tree_`."""
@@ -137,7 +155,7 @@ class _DecisionTree(Prunable, TreeOptions):
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Return, for each row, the nodes it passes: a sparse matrix of rows x nodes."""
-        return paths_to(self.tree_, self.apply(X), self.n_jobs)
+        return paths_to(self._own_tree(), self.apply(X), self.n_jobs)
 
     @overload
     def rules(self, style: Literal["text", "lines", "code"] = "text", member: int | None = None) -> str: ...
@@ -180,9 +198,8 @@ class _DecisionTree(Prunable, TreeOptions):
         "fractional" a row counts in the nodes where the largest part of it goes.
         """
         given = self._rows_in_node(X, y, sample_weight, node)
-        return split_frame(
-            self._reading(self.tree_), node, given, self._growing(given), best_per_feature=best_per_feature
-        )
+        reading, growing = self._reading(self._own_tree()), self._growing(given)
+        return split_frame(reading, node, given, growing, best_per_feature=best_per_feature)
 
     def _growing(self, given: NodeRows) -> Growing:
         """Collect what says which tests a node may ask; shares are of all rows given."""
@@ -190,7 +207,7 @@ class _DecisionTree(Prunable, TreeOptions):
         if not isinstance(criterion, str):
             criterion = own_criterion(criterion, of_classes=bool(self._class_labels()))
         return Growing(
-            criterion=criterion,
+            criterion=criterion_by_name(criterion),
             categorical_split=self._split_of_categories(given.target),
             merge_level=self.merge_level,
             known_only=self.missing not in ("learn", "error"),
@@ -199,9 +216,11 @@ class _DecisionTree(Prunable, TreeOptions):
         )
 
     def _rows_in_node(self, X: Any, y: Any, sample_weight: Any, node: int) -> NodeRows:
-        tree = self.tree_
+        tree = self._own_tree()
         if self.n_outputs_ > 1:
             raise ValueError("split_table takes trees with one output.")
+        if self.get_params(deep=False)["criterion"] == "absolute_error":
+            raise ValueError("split_table adds up the rows of branches, and medians do not add up.")
         if not 0 <= node < tree.node_count:
             raise ValueError(f"node must be from 0 to {tree.node_count - 1}; got {node}.")
         n_threads = resolve_n_jobs(self.n_jobs)
@@ -230,7 +249,7 @@ class _DecisionTree(Prunable, TreeOptions):
         `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
         columns.
         """
-        reading = self._reading(self.tree_)
+        reading = self._reading(self._own_tree())
         name = type(self).__name__
         given = read_row(row, reading.schema, unseen=reading.unseen, estimator_name=name)
         if not self._model.missing_allowed:
@@ -319,3 +338,11 @@ class DecisionTreeRegressor(NumberAnswers, _DecisionTree, RegressorTreeOptions):
             training, target, training.weights, criterion=self.criterion, validation=validation, groups=groups
         )
         return self
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
+        """Answer scikit-learn, which takes this for a tree of its own."""
+        return partial_dependence([self], grid, target_features)
+
+
+for _cls in (DecisionTreeClassifier, DecisionTreeRegressor):
+    take_for("sklearn.tree._classes", _cls)
