@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression
@@ -260,6 +261,18 @@ def test_frames_of_every_kind_and_categories_with_gaps_are_taken():
     for model in (hb.DecisionTreeClassifier(random_state=0), hb.AdaBoostClassifier(n_estimators=2)):
         page = page_of(material_of(model.fit(frame, y), frame, y))
         assert "The page holds all 40 rows" in page
+
+
+def test_arrow_tables_are_taken():
+    points = hb.datasets.ten_points()
+    table = pa.table({"east": points.X[:, 0], "north": points.X[:, 1]})
+    model = hb.AdaBoostClassifier(n_estimators=3).fit(table, points.y)
+    plain = hb.AdaBoostClassifier(n_estimators=3).fit(points.X, points.y)
+    told = chapter_of(model, table, points.y)["regions"]
+    assert told == chapter_of(plain, points.X, points.y)["regions"]
+    bag = hb.BaggingClassifier(LogisticRegression(), n_estimators=2, max_features=1, random_state=0)
+    frame = pl.from_arrow(table)
+    assert len(chapter_of(bag.fit(frame, points.y), frame, points.y)["said"]) == 2
 
 
 def test_columns_can_be_chosen_and_mistakes_are_named():

@@ -34,7 +34,7 @@ MOST_COLUMNS = 12  # whose values go onto the page
 def growing_chapter(material: Material) -> dict[str, Any]:
     """Lay out how the tree grew."""
     model = material.model
-    reading: TreeReading = model._reading(model.tree_)
+    reading: TreeReading = model._reading(model._model.trees[0])
     of_classes = material.labels is not None
     impurity = impurity_named(model.get_params(deep=False)["criterion"], of_classes=of_classes)
     inside = rows_by_node(model, material.rows.native)

@@ -25,8 +25,9 @@ MOST_LEAVES = 60
 def pruning_chapter(material: Material) -> dict[str, Any]:
     """Lay out the nested trees, and what each of them gets wrong."""
     whole, table = _grown_and_judged(material)
-    reading = whole._reading(whole.tree_)
-    path = _core.cost_complexity_path(whole.tree_, whole.prune_cost == "error")
+    tree = whole._model.trees[0]
+    reading = whole._reading(tree)
+    path = _core.cost_complexity_path(tree, whole.prune_cost == "error")
     inside = rows_by_node(whole, material.rows.native)
     of_classes = material.labels is not None
     impurity = impurity_named(whole.get_params(deep=False)["criterion"], of_classes=of_classes)
@@ -44,8 +45,8 @@ def pruning_chapter(material: Material) -> dict[str, Any]:
             nodes[places[reading.child(node, branch)]].update(
                 parent=places[node], way=way_of(reading, node, branch)
             )
-    errors = np.array([_error_as_leaf(material, whole, node, inside[node]) for node in range(len(inside))])
-    training = leaf_sums(whole.tree_, path, errors) / material.rows.n_rows
+    errors = np.array([_error_as_leaf(material, tree, node, inside[node]) for node in range(len(inside))])
+    training = leaf_sums(tree, path, errors) / material.rows.n_rows
     return {
         "kind": "pruning",
         "nodes": nodes,
@@ -96,9 +97,9 @@ def _folds(material: Material) -> int:
     return int(np.clip(counts[counts > 0].min(), 2, 5))
 
 
-def _error_as_leaf(material: Material, whole: Any, node: int, rows: Any) -> float:
+def _error_as_leaf(material: Material, tree: Any, node: int, rows: Any) -> float:
     """Sum up what a node would get wrong if it were a leaf: rows, or squared differences."""
-    value, truth = whole.tree_.value[node, 0], material.truth[rows]
+    value, truth = tree.value[node, 0], material.truth[rows]
     if material.labels is None:
         return float(((truth - value[0]) ** 2).sum())
     return float((truth != int(np.argmax(value[: len(material.labels)]))).sum())

@@ -6,6 +6,7 @@ member says of it, and the out-of-bag error after each member.
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -80,7 +81,9 @@ def answers_of_members(material: Material, n_members: int) -> FloatArray:
 def _answer_of(material: Material, member: Any, features: Any) -> FloatArray:
     X = material.rows.native
     if len(features) < material.rows.n_columns:
-        X = X.iloc[:, features] if hasattr(X, "iloc") else np.asarray(X)[:, features]
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        places = [int(column) for column in features]
+        X = frame[:, places].to_native() if isinstance(frame, nw.DataFrame) else X[:, places]
     if material.labels is None:
         return np.asarray(member.predict(X), dtype=np.float64)[:, np.newaxis]
     classes = np.asarray(material.model.classes_).tolist()

@@ -7,6 +7,7 @@ The weights follow from the members: they are computed again from the rows given
 import math
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -173,6 +174,11 @@ def _regions(material: Material, n_rounds: int) -> list[str] | None:
 
 def _like(native: Any, points: FloatArray) -> Any:
     """Give points the form of the user's table, whose columns have names."""
-    if hasattr(native, "columns"):
-        return type(native)({name: points[:, j] for j, name in enumerate(native.columns)})
-    return points
+    frame = nw.from_native(native, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return points
+    columns = [
+        nw.new_series(name, np.ascontiguousarray(points[:, j]), backend=frame.implementation)
+        for j, name in enumerate(frame.columns)
+    ]
+    return columns[0].to_frame().with_columns(*columns[1:]).to_native()
