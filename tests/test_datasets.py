@@ -96,6 +96,7 @@ def test_spambase_and_hitters_come_with_the_library(shared_data):
     expected = shared_data("spambase")
     np.testing.assert_array_equal(everything.X, expected.iloc[:, :-1].to_numpy(float))
     np.testing.assert_array_equal(everything.y == "spam", expected["spam"] == 1)
+    assert "and 45 more columns; target spam" in repr(everything)
     players = datasets.hitters()
     assert players.X.shape == (263, 19) and players.y.mean() == pytest.approx(535.93, abs=0.01)
     known = shared_data("hitters").dropna(subset="Salary")

@@ -12,6 +12,8 @@ from hornbeam._optional import require
 
 __all__ = ["SmallTable"]
 
+_MOST_NAMES = 12  # of columns that a table prints
+
 
 @dataclass(frozen=True, eq=False)
 class SmallTable:
@@ -46,5 +48,7 @@ class SmallTable:
         return pandas.DataFrame(columns)
 
     def __repr__(self) -> str:
-        names = ", ".join(self.feature_names) or "no columns"
+        names = ", ".join(self.feature_names[:_MOST_NAMES]) or "no columns"
+        if len(self.feature_names) > _MOST_NAMES:
+            names += f" and {len(self.feature_names) - _MOST_NAMES:,} more columns"
         return f"<{len(self.y)} rows of {names}; target {self.target_name}>\n{self.description}"
