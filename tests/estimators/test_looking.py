@@ -1,5 +1,7 @@
 """One way to look inside everything made of our trees: the same questions, answered by every model."""
 
+import json
+
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -126,8 +128,29 @@ def test_a_stack_is_looked_into_member_by_member(X):
     assert stack.rules() == {"forest": forest.rules()}
     np.testing.assert_array_equal(stack.importance()["forest"], forest.feature_importances_)
     np.testing.assert_array_equal(stack.contributions(X)["forest"], forest.contributions(X))
+    assert stack.to_frame(1)["forest"].equals(forest.to_frame(1))
+    assert stack.explain(X.iloc[[3]])["forest"].text == forest.explain(X.iloc[[3]]).text
+    np.testing.assert_array_equal(stack.effect(X, 2)["forest"].mean, forest.effect(X, 2).mean)
     with pytest.raises(ValueError, match="made of hornbeam's trees"):
         hb.StackingClassifier([members[1:]]).fit(X, y).rules()
+
+
+def test_the_commands_explain_a_stack_member_by_member(X, tmp_path, capsys):
+    y = load_iris(return_X_y=True)[1]
+    members = [("one", hb.RandomForestClassifier(3, random_state=0)), ("two", hb.DecisionTreeClassifier())]
+    stack = hb.StackingClassifier([members]).fit(X, y)
+    hb.save(stack, tmp_path / "s.hornbeam")
+    X.to_csv(tmp_path / "x.csv", index=False)
+    told = stack.explain(X.iloc[[6]])
+    where = [str(tmp_path / "s.hornbeam"), str(tmp_path / "x.csv"), "--row", "7"]
+    assert run(["explain", *where]) == 0
+    said = capsys.readouterr().out
+    assert f"one: {told['one'].text}" in said and f"two: {told['two'].text}" in said
+    assert run(["explain", *where, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["members"]["one"]["text"] == told["one"].text and facts["row"] == 7
+    assert run(["show", where[0], "--explain", *where[1:]]) == 0
+    assert told["one"].text in capsys.readouterr().out
 
 
 # --- Every question to every model -----------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hornbeam.cli.table_format import TableFormat, reads_tables
 from hornbeam.cli.tables import read_table
 from hornbeam.inside.words import count, printable
 
-__all__ = ["explain", "explained_row"]
+__all__ = ["explain", "explained_row", "words_of"]
 
 
 @reads_tables
@@ -30,15 +30,30 @@ def explain(
     loaded = load_model(model, form)
     told = explained_row(loaded.fitted, data, row, loaded.form)
     if not json:
-        typer.echo(f"{told.text}\n\n{told}")
+        typer.echo(words_of(told))
         return
-    facts = {"estimator": model_name(loaded.fitted), "row": row, "prediction": told.prediction}
+    facts = {"estimator": model_name(loaded.fitted), "row": row}
+    if isinstance(told, dict):  # a stack: its members, by name
+        print_json({**facts, "members": {name: _plain(one) for name, one in told.items()}})
+    else:
+        print_json({**facts, **_plain(told)})
+
+
+def words_of(told: Any) -> str:
+    """Write an explanation for people; of a stack, that of each member."""
+    if isinstance(told, dict):
+        return "\n\n".join(f"{printable(name)}: {words_of(one)}" for name, one in told.items())
+    return f"{told.text}\n\n{told}"
+
+
+def _plain(told: Any) -> dict[str, Any]:
+    """Return an explanation as plain values."""
+    facts = {"prediction": told.prediction, "text": told.text}
     parts = getattr(told, "contributions", None)
-    more: dict[str, Any] = {}
     if parts is not None:
-        more["start"] = np.asarray(told.start).tolist()
-        more["contributions"] = {str(name): np.asarray(part).tolist() for name, part in parts.items()}
-    print_json({**facts, "text": told.text, **more})
+        facts["start"] = np.asarray(told.start).tolist()
+        facts["contributions"] = {str(name): np.asarray(part).tolist() for name, part in parts.items()}
+    return facts
 
 
 def explained_row(model: Any, data: str, row: int, form: TableFormat) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from hornbeam.cli.explain import explained_row
+from hornbeam.cli.explain import explained_row, words_of
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import LoadedModel, ModelFile, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
@@ -74,7 +74,9 @@ def show(
     elif splits is not None:
         shown = _splits(loaded, splits, target, node)
     elif explain is not None:
-        shown = {"row": row, "explanation": str(explained_row(fitted, explain, row, loaded.form))}
+        told = explained_row(fitted, explain, row, loaded.form)
+        text = words_of(told) if isinstance(told, dict) else str(told)  # a stack tells member by member
+        shown = {"row": row, "explanation": text}
     else:
         shown = _description(fitted, tree, rules)
     if json:

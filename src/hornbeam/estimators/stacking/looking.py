@@ -45,3 +45,16 @@ class MembersInside:
         the members' answers is no sum over columns.
         """
         return {name: member.contributions(X, **options) for name, member in self._members_of_trees().items()}
+
+    def to_frame(self, member: int = 0) -> dict[str, Any]:
+        """Return one tree of each member that is made of trees as a pandas DataFrame, by name."""
+        return {name: one.to_frame(member) for name, one in self._members_of_trees().items()}
+
+    def explain(self, row: Any) -> dict[str, Any]:
+        """Say why each member that is made of trees gives a row its answer, by name."""
+        return {name: member.explain(row) for name, member in self._members_of_trees().items()}
+
+    def effect(self, X: Any, column: Any, **options: Any) -> dict[str, Any]:
+        """Say how the scores of the members that are made of trees depend on a column, or two, by name."""
+        members = self._members_of_trees()
+        return {name: member.effect(X, column, **options) for name, member in members.items()}
