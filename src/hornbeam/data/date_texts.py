@@ -3,6 +3,7 @@
     2024-03-01   2024/3/1   2024-03        the year first; without a day from 1800 to 2199
     1.3.2024   1.3.24                      with points: the day, the month, the year
     1/3/2024   3-1-2024   3/1/24           the day or the month first, as all texts of a column together say
+    1 Mar 2024   01-Mar-2024   March 1, 2024   with the English name of the month
 
 Each may be followed by a time, such as `T10:30`, ` 10:30:05.25` or ` 3:45 pm`, and that by `Z` or an offset.
 What counts is the time as it is written: an offset moves nothing. Years of two digits are those from 1969 to
@@ -36,6 +37,18 @@ _FORM = re.compile(
     )\s*""",
     re.VERBOSE,
 )
+_NAMED = re.compile(
+    r"""\s*(?:
+        (?P<day>[0-9]{1,2}) [-\ ] (?P<name>[A-Za-z]{3,9}) [-\ ]
+      | (?P<name_first>[A-Za-z]{3,9}) \.?\ +(?P<day_next>[0-9]{1,2}),?\ +
+    )(?P<year>[0-9]{4}) (?P<rest>[T\ ].*)? \s*""",
+    re.VERBOSE,
+)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+_MONTHS_NAMED = {name: number for number, month in enumerate(_MONTHS, start=1) for name in (month, month[:3])}
 _TIME = re.compile(
     r"""[T\ ]\s* (?P<hour>[0-9]{1,2}) : (?P<minute>[0-9]{2}) (?: : (?P<second>[0-9]{2}(?:[.,][0-9]+)?) )?
         \s* (?P<half>[aApP][mM])? \s* (?:Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)? \s*""",
@@ -121,9 +134,8 @@ def _all_taken_apart(texts: Sequence[Any]) -> _Written:
 def _taken_apart(text: Any) -> tuple[int, int, int, bool, float]:
     found = _FORM.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        return _NO_DATE
-    rest = found["rest"] or found["after"]
-    passed = _share_of_day(rest) if rest and rest.strip() else 0.0
+        return _with_a_named_month(text)
+    passed = _share_of_day(found["rest"] or found["after"])
     if passed is None:
         return _NO_DATE
     if found["lone_year"]:
@@ -138,7 +150,21 @@ def _taken_apart(text: Any) -> tuple[int, int, int, bool, float]:
     return first, second, year, True, passed
 
 
-def _share_of_day(text: str) -> float | None:
+def _with_a_named_month(text: Any) -> tuple[int, int, int, bool, float]:
+    found = _NAMED.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return _NO_DATE
+    month = _MONTHS_NAMED.get((found["name"] or found["name_first"]).lower(), 0)
+    passed = _share_of_day(found["rest"])
+    if passed is None:
+        return _NO_DATE
+    return int(found["year"]), month, int(found["day"] or found["day_next"]), False, passed
+
+
+def _share_of_day(text: str | None) -> float | None:
+    """Read a time as the share of the day that has passed; None if it is no time."""
+    if not text or not text.strip():
+        return 0.0
     found = _TIME.fullmatch(text)
     if found is None:
         return None
