@@ -156,6 +156,8 @@ def test_show_prints_the_tree_its_rules_and_a_row(waiting, waiting_model, capsys
     model = hb.load(waiting_model)
     assert run(["show", str(waiting_model)]) == 0
     assert capsys.readouterr().out.rstrip("\n") == model.rules().rstrip("\n")
+    assert run(["show", str(waiting_model), "--rules", "code"]) == 0
+    assert "return " in capsys.readouterr().out
     assert run(["show", str(waiting_model), "--rules", "formula"]) == 0
     assert f"Yes: {model.rules('formula')['Yes']}" in capsys.readouterr().out
     assert run(["show", str(waiting_model), "--explain", str(waiting), "--row", "12"]) == 0

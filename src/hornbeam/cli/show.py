@@ -23,7 +23,7 @@ __all__ = ["show"]
 
 MOST_IMPORTANT = 10  # features listed for an ensemble
 
-Style = Literal["text", "lines", "formula"]
+Style = Literal["text", "lines", "formula", "code"]
 
 
 @reads_tables
@@ -37,8 +37,8 @@ def show(
         Style,
         typer.Option(
             "--rules",
-            metavar="text|lines|formula",
-            help="The whole tree, a line per leaf, or a formula per answer.",
+            metavar="text|lines|formula|code",
+            help="The whole tree, a line per leaf, a formula per answer, or nested ifs.",
         ),
     ] = "text",
     explain: Annotated[
