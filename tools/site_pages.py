@@ -1,9 +1,10 @@
-"""Pages of the documentation that are made while it is built: the parameter reference, pictures, stories.
+"""Pages of the documentation that are made while it is built: the references, pictures, stories.
 
 A hook of mkdocs (see mkdocs.yml). The reference comes from the declarations, and the pictures from the
 examples of docs/pictures.md, so neither can be out of date.
 """
 
+import inspect
 import io
 import re
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File  # noqa: PLC0415 - only mkdocs calls this
 
     files.append(File.generated(config, "reference.md", content=reference()))
+    files.append(File.generated(config, "api.md", content=api()))
     for name, picture in pictures():
         files.append(File.generated(config, f"pictures/{name}.svg", content=picture))
     for name, page in stories():
@@ -66,6 +68,125 @@ def _section(estimator: Any) -> list[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+# --- Methods, attributes, functions, commands --------------------------------------------------------------
+
+
+def api() -> str:
+    """Describe everything public: methods and attributes of estimators and results, functions, commands."""
+    import hornbeam as hb  # noqa: PLC0415
+    from hornbeam.declare import estimators  # noqa: PLC0415
+
+    public = {name: getattr(hb, name) for name in sorted(hb.__all__)}
+    kinds = estimators()
+    results = [each for each in public.values() if inspect.isclass(each) and each not in kinds]
+    results = [each for each in results if not issubclass(each, BaseException)]
+    functions = {name: each for name, each in public.items() if inspect.isfunction(each)}
+    parts = ["# Methods, attributes, commands", ""]
+    parts += [
+        "Made from the code: what each public name is and takes. Parameters are in "
+        "[their own reference](reference.md).",
+        "",
+        "## Estimators",
+        "",
+    ]
+    for kind in sorted(kinds, key=lambda each: each.__name__):
+        parts += _class_section(kind)
+    parts += ["## Results", ""]
+    for result in sorted({*results, *_returned(kinds, functions)}, key=lambda each: each.__name__):
+        parts += _class_section(result)
+    for title, named in (
+        ("Functions", functions),
+        *((f"hb.{name}", _functions_of(getattr(hb, name))) for name in ("plot", "datasets")),
+    ):
+        parts += [f"## {title}", ""]
+        for name, function in named.items():
+            parts += _function_section(name, function)
+    return "\n".join([*parts, "## Commands", "", *_commands()])
+
+
+def _functions_of(module: Any) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in sorted(module.__all__) if callable(getattr(module, name))}
+
+
+def _returned(kinds: Any, functions: dict[str, Any]) -> set[Any]:
+    """Find the classes of ours that methods and functions return."""
+    found = set()
+    for owner in (*kinds, None):
+        methods = functions if owner is None else dict(inspect.getmembers(owner, inspect.isfunction))
+        for name, method in methods.items():
+            result = inspect.unwrap(method).__annotations__.get("return")
+            is_ours = inspect.isclass(result) and result.__module__.startswith("hornbeam.")
+            if is_ours and result not in kinds and not name.startswith("_") and result.__name__ != "Tree":
+                found.add(result)
+    return found
+
+
+def _class_section(cls: Any) -> list[str]:
+    lines = [f"### {cls.__name__}", "", _told(cls), ""]
+    attributes = _attributes(cls)
+    if attributes:
+        lines += ["| attribute | |", "|---|---|"]
+        lines += [f"| `{name}` | {_cell(text)} |" for name, text in attributes.items()]
+        lines += [""]
+    for name, method in inspect.getmembers(cls, callable):
+        if not name.startswith(("_", "set_", "get_metadata")) and inspect.isroutine(method):
+            lines += [f"**`{name}{_signature(method)}`** {_told(method)}", ""]
+    return lines
+
+
+def _attributes(cls: Any) -> dict[str, str]:
+    """Read the section of the docstring, and what properties say of themselves."""
+    found = {}
+    section = (cls.__doc__ or "").partition("Attributes\n")[2].partition("----------\n")[2]
+    for name, text in re.findall(r"^ *(\w+) : [^\n]*\n((?: {8,}[^\n]+\n?)+)", section, re.MULTILINE):
+        found[name] = " ".join(text.split())
+    for name, value in inspect.getmembers(cls, lambda each: isinstance(each, property)):
+        if not name.startswith("_") and value.__doc__:
+            found.setdefault(name, " ".join(value.__doc__.split("\n\n")[0].split()))
+    for field in getattr(cls, "__dataclass_fields__", {}):
+        if not field.startswith("_"):
+            found.setdefault(field, "")
+    return found
+
+
+def _signature(function: Any) -> str:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return "(...)"
+    parameters = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
+    return str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+
+
+def _told(thing: Any) -> str:
+    """Return the docstring up to its first section, as a paragraph each."""
+    text = inspect.getdoc(thing) or ""
+    text = re.split(r"\n(?:Parameters|Attributes)\n-+", text)[0]
+    return text.replace("<", "&lt;").strip()
+
+
+def _function_section(name: str, function: Any) -> list[str]:
+    return [f"### {name}", "", f"`{name}{_signature(function)}`", "", _told(function), ""]
+
+
+def _commands() -> list[str]:
+    """Describe the commands of the command line and their options."""
+    import typer  # noqa: PLC0415
+
+    from hornbeam.cli.main import app  # noqa: PLC0415
+
+    lines = []
+    group: Any = typer.main.get_command(app)
+    for name, command in sorted(group.commands.items()):
+        lines += [f"### hornbeam {name}", "", (command.help or "").replace("<", "&lt;").strip(), ""]
+        lines += ["| option | |", "|---|---|"]
+        for parameter in command.params:
+            spelled = ", ".join(f"`{each}`" for each in parameter.opts)
+            lines += [f"| {spelled} | {_cell(getattr(parameter, 'help', None) or '')} |"]
+        lines += [""]
+    return lines
 
 
 # --- The pictures ----------------------------------------------------------------------------------------

@@ -79,3 +79,21 @@ def test_the_reference_has_every_parameter():
     section = text.split("## RandomForestClassifier\n")[1].split("\n## ")[0]
     for name, option in options_of(hb.RandomForestClassifier).items():
         assert f"| `{name}` | " in section and option.help.replace("|", "\\|").replace("<", "&lt;") in section
+
+
+def test_the_reference_of_methods_has_every_public_method_and_command():
+    import hornbeam as hb
+    from hornbeam.declare import estimators
+
+    text = site_pages().api()
+    for kind in estimators():
+        section = text.split(f"### {kind.__name__}\n")[1].split("\n### ")[0]
+        for name in ("fit", "predict", "score_samples", "apply", "rules", "contributions"):
+            assert (f"**`{name}(" in section) == callable(getattr(kind, name, None)), (kind, name)
+    assert "| `oob_score_` | " in text.split("### RandomForestClassifier\n")[1].split("\n### ")[0]
+    for function in ("compare", "tune", "save", "load", "report"):
+        assert f"`{function}({'path' if function == 'load' else ''}" in text
+    for name in hb.plot.__all__:
+        assert f"### {name}\n" in text
+    for command in ("fit", "predict", "evaluate", "compare", "serve"):
+        assert f"### hornbeam {command}\n" in text

@@ -38,7 +38,7 @@ _WITH_P_VALUES = frozenset(name for name, _, step in _core.criteria() if step in
 _SPLITS_BY_MEDIAN = ("auto", "subset", "one_vs_rest")
 
 # scikit-learn's names, and the older ones of the same criteria.
-_OTHER_NAMES = {"log_loss": "entropy", "misclassification": "accuracy"}
+_OTHER_NAMES = {"log_loss": "entropy", "misclassification": "accuracy", "friedman_mse": "squared_error"}
 
 
 def criterion_by_name(given: Any) -> Any:

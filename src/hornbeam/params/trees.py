@@ -79,7 +79,9 @@ class ClassCriterionOptions(Declared):
 class NumberCriterionOptions(Declared):
     """What the splits of a regressor lower."""
 
-    criterion: Literal["squared_error", "absolute_error", "poisson", "f_test"] | OwnCriterion = option(
+    criterion: (
+        Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "f_test"] | OwnCriterion
+    ) = option(
         default="squared_error",
         help="What splits are chosen by: variance, absolute error around the median or half the Poisson "
         "deviance of the branches, p-value of an F test; or your own.",

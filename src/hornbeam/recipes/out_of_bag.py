@@ -71,7 +71,7 @@ class OutOfBag:
         n_unanswered = int(np.count_nonzero(~self.answered))
         if n_unanswered:
             warn(
-                f"{n_unanswered} of {len(self.counts)} row(s) were in the sample of every member: they have "
-                "no out-of-bag answer and are NaN. More members leave fewer such rows.",
+                f"Some inputs do not have OOB scores: {n_unanswered} of {len(self.counts)} row(s) were in "
+                "the sample of every member and are NaN. More members leave fewer such rows.",
                 OutOfBagWarning,
             )

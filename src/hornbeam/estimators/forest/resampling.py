@@ -140,7 +140,7 @@ class BagModel(Sequenced, BagOptions):
             )
         if n_former and self.n_estimators == n_former:
             warn(
-                "Warm-start fitting without increasing n_estimators does not fit new members.",
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
                 WarmStartWarning,
             )
         refuse_hopeless_ensemble(int(self.n_estimators) - n_former)
