@@ -160,6 +160,10 @@ def test_wrong_questions_are_named():
         ask([1, 1], X, directions={"a": "left"})
     with pytest.raises(ValueError, match="No column may change"):
         ask([1, 1], X, columns=["a"], fixed=["a"])
+    with pytest.warns(Warning):
+        same = hb.AdaBoostClassifier(n_estimators=2).fit(X.fillna(0), ["n"] * 4)
+    with pytest.raises(ValueError, match="knows one class only, 'n'"):
+        same.counterfactual([1, 1], X.fillna(0))
     numbers = hb.DecisionTreeRegressor().fit(X, [1.0, 2, 3, 4])
     with pytest.raises(ValueError, match=r"wanted=\(low, high\)"):
         numbers.counterfactual([1, 1], X)
@@ -167,3 +171,19 @@ def test_wrong_questions_are_named():
     with pytest.raises(ValueError, match="Column 'b' of the row is missing"):
         standing_in.counterfactual([1, None], X)
     assert standing_in.counterfactual([1, 1], X).prediction == "y"
+
+
+def test_ties_infinities_and_what_is_so_already():
+    # One leaf, three classes, two of them level: nothing can change the answer.
+    with pytest.warns(Warning):
+        level = hb.DecisionTreeClassifier(max_depth=1).fit([[1.0]] * 5, [0, 0, 1, 2, 2])
+    found = level.counterfactual([1.0], [[1.0]] * 5)
+    assert found.changes is None and found.is_exact
+    X = np.array([[1.0, np.inf], [2, 1e308], [3, -1e308], [4, 5]])
+    tree = hb.DecisionTreeClassifier().fit(X, ["n", "n", "y", "y"])
+    for row in X:
+        found = tree.counterfactual(row, X)
+        assert set(found.changes) == {"x0"} and found.prediction != found.before
+    numbers = hb.DecisionTreeRegressor().fit(X, [1.0, 2, 3, 4])
+    with pytest.raises(ValueError, match=r"answers 3\.0 already"):
+        numbers.counterfactual(X[2], X, wanted=(3, None))

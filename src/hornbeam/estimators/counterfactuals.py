@@ -34,6 +34,8 @@ FloatArray = npt.NDArray[np.float64]
 
 # Sums of leaves are exact up to this share of the size of their parts.
 _ROUNDING = 1e-9
+# Two classes that are level by all leaves are a tie, which the model's own order decides.
+_LEAST_ROOM = 1e-12
 
 # So many rows of X that have the wanted answer are drawn closer to the row, to begin with.
 _N_BEGINNINGS = 20
@@ -168,6 +170,10 @@ class _Search:
         labels = self.estimator._answer_labels()
         if not labels:
             low, high = read_range(wanted)
+            if low <= self.before <= high:
+                raise ValueError(
+                    f"The model answers {shown(self.before)} already, which is in {shown(wanted)}."
+                )
             margins = self._margins_of_range(low, high)
             return self._nearest(margins, lambda said: low <= said <= high, None)
         classes = labels[0].tolist()
@@ -175,13 +181,15 @@ class _Search:
             raise ValueError(f"wanted must be one of the classes {shown(classes)}; got {shown(wanted)}.")
         if wanted is not None and wanted == self.before:
             raise ValueError(f"The model answers {shown(wanted)} already.")
+        if len(classes) == 1:
+            raise ValueError(f"The model knows one class only, {shown(classes[0])}: no change gives another.")
         best: Found | None = None
         bounds = []
         for label in [wanted] if wanted is not None else [one for one in classes if one != self.before]:
             margins = self._margins_of_class(classes, label)
             best = self._nearest(margins, lambda said, label=label: said == label, best)
             bounds.append(best.bound)
-        assert best is not None, "there is more than one class"
+        assert best is not None  # there is another class
         return replace(best, bound=min(bounds))
 
     def _margins_of_class(self, classes: list[Any], label: Any) -> Margins:
@@ -222,8 +230,8 @@ class _Search:
             self.terrain.choices,
         )
         needed = margins.needed - self.whole.start @ margins.of_scores
-        room = _ROUNDING * (np.abs(needed) + _size(boxes))
-        begin = self._begin(Margins(margins.of_scores, margins.needed + room))
+        room = np.maximum(_ROUNDING * (np.abs(needed) + _size(boxes)), _LEAST_ROOM)
+        begin = self._begin(Margins(margins.of_scores, margins.needed + room), is_wanted)
         if known is not None and known.cost <= begin.cost:
             begin = known
         return nearest(
@@ -248,7 +256,7 @@ class _Search:
         values = values * one.weights[number]
         return values if one.onto is None else values @ one.onto
 
-    def _begin(self, margins: Margins) -> Found:
+    def _begin(self, margins: Margins, is_wanted: Any) -> Found:
         """Draw rows of X that say enough as close to the row as they go, column by column."""
         steps, choices = self.terrain.steps, self.terrain.choices
         parts = self.terrain.parts
@@ -273,8 +281,9 @@ class _Search:
         for point in points[order]:
             closer = self._drawn_closer(point, margins)
             cost = float(self._costs(closer[np.newaxis])[0])
-            if cost < best.cost:
-                best = Found(tuple(closer.tolist()), cost, cost, 0)
+            cells = tuple(closer.tolist())
+            if cost < best.cost and is_wanted(self._answer(cells)[0]):
+                best = Found(cells, cost, cost, 0)
         return best
 
     def _drawn_closer(self, point: npt.NDArray[np.int64], margins: Margins) -> npt.NDArray[np.int64]:

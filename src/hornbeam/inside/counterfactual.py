@@ -8,7 +8,7 @@ distance of the rows of X from their median), of a category or a missing value, 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf, isnan, nan, nextafter
+from math import inf, isfinite, isnan, nan, nextafter
 from typing import Any, Literal
 
 import numpy as np
@@ -172,7 +172,7 @@ def _steps(
     seen = others.astype(np.float64)
     seen = seen[~np.isnan(seen)] if given.kind == "numeric" else seen[seen >= 0]
     spread = _spread(seen)
-    is_whole = bool((seen == np.round(seen)).all()) and own == round(own)
+    is_whole = isfinite(own) and own == round(own) and bool((seen == np.round(seen)).all())
     most = float(len(given.categories) - 1) if given.categories is not None else inf
     bounds = np.r_[-inf, ends, inf]
     place = int(np.searchsorted(ends, own))
@@ -185,16 +185,21 @@ def _steps(
             values[cell] = _first_above(low, high, _ROUNDING * spread, is_whole=is_whole)
         elif cell < place and direction != "up":
             values[cell] = _last_up_to(low, high, _ROUNDING * spread, is_whole=is_whole)
-    cost = np.where(np.isnan(values), inf, np.abs(values - own) / spread)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cost = np.abs(values - own) / spread
+    cost[np.isnan(cost)] = inf  # no value is there, or the row's own is infinite
+    cost[place] = 0.0
     return Steps(feature, ends, place, cost), values
 
 
 def _spread(values: FloatArray) -> float:
     """Return the mean distance from the median; 1 if all are the same."""
-    if not len(values):
+    known = values[np.isfinite(values)]
+    largest = float(np.abs(known).max(initial=0.0))
+    if largest == 0:
         return 1.0
-    spread = float(np.mean(np.abs(values - np.median(values))))
-    return spread if spread > 0 else 1.0
+    shares = known / largest  # sums of the largest numbers there are would be infinite
+    return float(np.mean(np.abs(shares - np.median(shares)))) * largest or 1.0
 
 
 def _first_above(low: float, high: float, room: float, *, is_whole: bool) -> float:
