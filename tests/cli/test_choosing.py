@@ -72,6 +72,26 @@ def test_compare_saves_the_best_that_a_file_can_hold(tmp_path, capsys):
     assert isinstance(hb.load(out), hb.DecisionTreeClassifier)
 
 
+def test_a_threshold_goes_with_the_model(tmp_path, capsys):
+    data, out = tmp_path / "rare.csv", tmp_path / "rare.hornbeam"
+    generator = np.random.default_rng(0)
+    a = generator.normal(size=400)
+    sick = a + generator.normal(size=400) > 2
+    data.write_text("a,y\n" + "".join(f"{x},{'yes' if s else 'no'}\n" for x, s in zip(a, sick, strict=True)))
+    flags = ["--target", "y", "--method", "linear", "--no-search", "--folds", "3"]
+    assert run(["compare", str(data), *flags, "--threshold", "yes=20,no=1", "--out", str(out)]) == 0
+    assert "It answers yes from a share of 0." in capsys.readouterr().out
+    assert run(["predict", str(out), str(data)]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    least = min(float(line.split(",")[2]) for line in lines if line.startswith("yes"))
+    most = max(float(line.split(",")[2]) for line in lines if line.startswith("no"))
+    assert most < least < 0.3
+    assert run(["predict", str(out), str(data), "--threshold", "0"]) == 0
+    assert all(line.startswith("yes") for line in capsys.readouterr().out.splitlines()[1:])
+    assert run(["compare", str(data), *flags, "--threshold", "yes=much,no=1"]) == 2
+    assert "a number for each class" in capsys.readouterr().err
+
+
 def test_best_saves_a_blend_and_says_who_is_in_it(flowers, tmp_path, capsys):
     out = tmp_path / "best.hornbeam"
     assert run(["best", str(flowers), "--target", "kind", "--out", str(out), "--json"]) == 0

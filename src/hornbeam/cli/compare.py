@@ -52,6 +52,15 @@ def compare(
     search: Annotated[
         bool, typer.Option("--search/--no-search", help="Search the few parameters that matter.")
     ] = True,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            "--threshold",
+            metavar="HOW",
+            help="Of two classes, when to answer the second: a share; accuracy, f1 or balanced-accuracy; or "
+            "what missing a row of each costs, yes=10,no=1.",
+        ),
+    ] = None,
     random_state: RandomSeed = 0,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FILE", help="Save the winner, fitted on all rows.")
@@ -73,12 +82,33 @@ def compare(
         scoring=scoring,
         time_budget=time_budget,
         search=search,
+        threshold=None if threshold is None else _threshold_of(threshold),
         random_state=random_state,
         verbose=sys.stderr.isatty(),
     )
-    saved = None if out is None else _save_best(found, X, y, out, notes_of(data, target, form))
+    notes = notes_of(data, target, form)
+    if found.threshold is not None:
+        notes["threshold"] = min(found.threshold.share, 1.0)
+    saved = None if out is None else _save_best(found, X, y, out, notes)
     facts = {"verdict": found.verdict, "failures": dict(found.failures), "saved": saved}
     print_result(found, {"methods": found.records, **facts}, as_json=json, out=out)
+
+
+def _threshold_of(text: str) -> Any:
+    """Read a share, a name, or prices by class."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if "=" not in text:
+        return text.replace("-", " ")
+    try:
+        pairs = [pair.rsplit("=", 1) for pair in text.split(",")]
+        return {label.strip(): float(price) for label, price in pairs}
+    except ValueError:
+        raise typer.BadParameter(
+            f"--threshold {text}: give prices as yes=10,no=1, a number for each class."
+        ) from None
 
 
 def _save_best(found: hb.Comparison, X: Any, y: Any, out: str, notes: dict[str, Any]) -> str:

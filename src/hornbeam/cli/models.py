@@ -31,11 +31,15 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file th
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model, the target that it was fitted to if the file says so, and how its tables are to be read."""
+    """A model, the target that it was fitted to if the file says so, and how its tables are to be read.
+
+    `threshold` is the least share of the second of two classes for which that is the answer; None: one half.
+    """
 
     fitted: Any
     target: str | None
     form: TableFormat
+    threshold: float | None = None
 
 
 def load_model(path: str, form: TableFormat | None = None) -> LoadedModel:
@@ -51,7 +55,7 @@ def load_model(path: str, form: TableFormat | None = None) -> LoadedModel:
         missing=known.get("missing", ()) if form.missing is None else form.missing,
         ids=known.get("ids") if form.ids is None else form.ids,
     )
-    return LoadedModel(fitted, known.get("target"), format_for(fitted, read))
+    return LoadedModel(fitted, known.get("target"), format_for(fitted, read), known.get("threshold"))
 
 
 def notes_of(data: str, target: str, form: TableFormat) -> dict[str, Any]:
@@ -77,6 +81,9 @@ def _checked(notes: Mapping[str, Any]) -> dict[str, Any]:
         value = notes.get(name)
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
             found[name] = value
+    threshold = notes.get("threshold")
+    if isinstance(threshold, float) and 0 <= threshold <= 1:
+        found["threshold"] = threshold
     if len(found.get("separator", ",")) != 1 or found.get("separator") in ('"', "\r", "\n"):
         del found["separator"]
     return found
@@ -108,11 +115,11 @@ def model_name(model: Any) -> str:
 
 
 def _schema_of(model: Any) -> Any:
-    """Return what a model knows about its columns: of a pipeline its first step, of a stack a member."""
+    """Return what a model knows about its columns; of a pipeline its first step does, of a stack a member."""
     if hasattr(model, "steps"):
         return getattr(model.steps[0][1], "schema_", None)
-    if hasattr(model, "stack_method_"):
-        return next((found for member in model.estimators_[0] if (found := _schema_of(member))), None)
+    if hasattr(model, "first_level"):
+        return next((found for member in model.first_level().values() if (found := _schema_of(member))), None)
     try:
         return getattr(model._model, "schema", None)
     except AttributeError:

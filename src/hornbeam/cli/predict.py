@@ -4,6 +4,7 @@ import csv
 import io
 import json as json_format
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -34,6 +35,16 @@ def predict(
             help="Add a column per class: the share the model gives it. Default: yes, if there are classes.",
         ),
     ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            metavar="SHARE",
+            min=0,
+            max=1,
+            help="Of two classes, answer the second from this share on. Default: what the file says, or 0.5.",
+        ),
+    ] = None,
     force: Force = False,
     json: AsJson = False,
     form: TableFormat,
@@ -49,6 +60,10 @@ def predict(
             f"--probabilities: {model_name(loaded.fitted)} predicts numbers, not classes."
         )
     wants_shares = hasattr(loaded.fitted, "predict_proba") if probabilities is None else probabilities
+    if threshold is not None:
+        if len(getattr(loaded.fitted, "classes_", ())) != 2:
+            raise typer.BadParameter("--threshold is for models of two classes.")
+        loaded = replace(loaded, threshold=threshold)
     n_rows = [0]
     answers = _counted(_answers(loaded, data, form.ids, shares=wants_shares), n_rows)
     write_output(out, _json_lines(answers) if json else _csv_lines(answers))
@@ -74,7 +89,11 @@ def _answers(
         if X.num_rows == 0:
             yield answers | {"prediction": [], **{f"probability {label}": [] for label in classes}}
             continue
-        answers["prediction"] = model.predict(X).tolist()
+        if loaded.threshold is None:
+            answers["prediction"] = model.predict(X).tolist()
+        else:
+            second = model.predict_proba(X)[:, 1] >= loaded.threshold
+            answers["prediction"] = model.classes_[second.astype(int)].tolist()
         if classes:
             given = model.predict_proba(X)
             answers |= {f"probability {label}": given[:, k].tolist() for k, label in enumerate(classes)}

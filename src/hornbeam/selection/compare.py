@@ -23,8 +23,9 @@ from hornbeam.selection.folds import Folded, random_splitter, refuse_target
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.metrics import Metric, chosen_metrics
 from hornbeam.selection.score_errors import Scores, judge
+from hornbeam.selection.thresholds import Threshold, chosen_threshold
 from hornbeam.selection.trials import Candidate
-from hornbeam.selection.verdict import standing_of, verdict
+from hornbeam.selection.verdict import standing_of, telling_first, verdict
 
 __all__ = ["Comparison", "compare"]
 
@@ -42,6 +43,7 @@ def compare(
     search: bool = True,
     inner_cv: Any = 3,
     time_budget: float | None = None,
+    threshold: Any = None,
     n_bootstrap: int = 200,
     random_state: Any = None,
     verbose: int = 0,
@@ -52,7 +54,13 @@ def compare(
     `hornbeam.selection.family`), `add` brings in estimators or functions of your own, by name: a function
     takes X and y and returns a fitted estimator or a function from X to answers. `cv` is a number of shuffled
     folds, a splitter of scikit-learn or an iterable of splits; `groups` keeps rows together. `scoring` names
-    the metric that decides, or is a function of truth and predictions.
+    the metric that decides, or is a function of truth and predictions; left out, it is accuracy or RMSE, but
+    where no method has a better accuracy than the guess, as is common with rare classes, log loss or the area
+    under the ROC curve decides, if that tells methods from the guess.
+
+    `threshold`, for two classes, says how large the share of the second must be for it to be the answer: a
+    number, the name of a metric to be made as good as possible on rows that the winner has not seen, or what
+    mistakes cost, as a dict from each class to the price of missing a row of it. `Comparison.decide` uses it.
 
     With `search`, the few parameters that matter are searched inside the training rows of each fold, by
     `inner_cv` folds in there. `time_budget` is in seconds: every member has its turn first, then searches go
@@ -89,7 +97,13 @@ def compare(
         raise ValueError(f"compare: no method came through. {first.name}: {first.failure}")
     trials = [entry.trials for entry in finished]
     scores = judge(data, trials, metrics, n_draws=n_bootstrap, seed=seed)
-    best = finished[standing_of([entry.name for entry in finished], metrics[0], scores).best]
+    names = [entry.name for entry in finished]
+    if scoring is None:
+        metrics, scores = telling_first(names, metrics, scores)
+    best = finished[standing_of(names, metrics[0], scores).best]
+    limit = None
+    if threshold is not None:
+        limit = chosen_threshold(threshold, [fold.truth for fold in data.folds], best.trials)
     return Comparison(
         task=chosen_task,
         metrics=tuple(metrics),
@@ -98,6 +112,7 @@ def compare(
         failures={e.name: e.failure for e in contest.entries if e.failure is not None},
         seed=seed,
         splits=tuple(data.splits),
+        threshold=limit,
         best_=contest.candidate(best.member, best.usual_settings).fitted(X, data.y),
     )
 
@@ -151,6 +166,7 @@ class Comparison:
     entries: tuple[Entry, ...]
     failures: Mapping[str, str]
     seed: int
+    threshold: Threshold | None
     splits: tuple[tuple[Rows, Rows], ...] = field(repr=False)
     best_: Any = field(repr=False)
 
@@ -169,6 +185,13 @@ class Comparison:
         values = self.metrics[0].sign() * self.scores.values[:, 0]
         return [int(m) for m in np.argsort(-np.where(np.isnan(values), -np.inf, values), kind="stable")]
 
+    def decide(self, X: Any) -> Any:
+        """Return the winner's answers to rows; of two classes, the second from `threshold` on."""
+        if self.threshold is None:
+            return self.best_.predict(X)
+        shares = self.best_.predict_proba(X)[:, 1]
+        return np.asarray(self.best_.classes_)[(shares >= self.threshold.share).astype(np.intp)]
+
     def estimator(self, name: str) -> Any:
         """Return a method, unfitted, with the settings that most folds chose."""
         for entry in self.entries:
@@ -180,7 +203,12 @@ class Comparison:
     def verdict(self) -> str:
         """What the numbers say, in words."""
         names = [entry.name for entry in self.entries]
-        return verdict(names, self.metrics[0], self.scores, list(self.failures))
+        said = verdict(names, self.metrics, self.scores, list(self.failures))
+        if self.threshold is not None:
+            return f"{said} {self.threshold.sentence}"
+        if self.metrics[0].needs_shares and len(getattr(self.best_, "classes_", ())) == 2:
+            said += " To act on shares, choose a threshold (threshold=)."
+        return said
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:

@@ -48,6 +48,10 @@ class Scores:
         """Standard errors from the bootstrap over rows."""
         return _deviation(self.on_samples)
 
+    def of_metrics(self, places: Sequence[int]) -> "Scores":
+        """Return the scores by some of the metrics, in the order of their places."""
+        return Scores(self.per_fold[:, places], self.on_samples[:, places])
+
     def difference(self, one: int, other: int, metric: int = 0) -> tuple[float, float]:
         """Return by how much one member is above another, and the larger standard error of that."""
         folds = self.per_fold[one, metric] - self.per_fold[other, metric]

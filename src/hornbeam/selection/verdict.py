@@ -14,7 +14,7 @@ from hornbeam.selection.family import BASELINE, LINEAR, NAMES
 from hornbeam.selection.metrics import Metric
 from hornbeam.selection.score_errors import Scores
 
-__all__ = ["Standing", "standing_of", "verdict"]
+__all__ = ["Standing", "standing_of", "telling_first", "verdict"]
 
 _STANDARD_ERRORS = 2.0
 
@@ -45,20 +45,42 @@ def _is_better(scores: Scores, one: int, other: int) -> bool:
     return abs(difference) > _STANDARD_ERRORS * error
 
 
-def verdict(names: Sequence[str], metric: Metric, scores: Scores, left_out: Sequence[str]) -> str:
+def telling_first(
+    names: Sequence[str], metrics: Sequence[Metric], scores: Scores
+) -> tuple[list[Metric], Scores]:
+    """Put the metric first that tells methods from the guess: the usual one, else one that looks at shares.
+
+    With rare classes the guess of the most frequent one is hard to beat by accuracy, and says nothing.
+    """
+    usual = list(metrics)
+    if BASELINE not in names or standing_of(names, usual[0], scores).beats_baseline:
+        return usual, scores
+    for place, metric in enumerate(usual):
+        if not metric.needs_shares:
+            continue
+        order = [place, *(other for other in range(len(usual)) if other != place)]
+        turned = scores.of_metrics(order)
+        if standing_of(names, metric, turned).beats_baseline:
+            return [usual[k] for k in order], turned
+    return usual, scores
+
+
+def verdict(names: Sequence[str], metrics: Sequence[Metric], scores: Scores, left_out: Sequence[str]) -> str:
     """Say who wins, whether that is more than noise, and whether something simpler would do."""
+    metric = metrics[0]
     standing = standing_of(names, metric, scores)
-    sentences = [_winner(names, metric, scores, standing.best)]
+    sentences = [_winner(names, metric, scores, standing.best), *_why_not_accuracy(names, metrics, scores)]
     if BASELINE in names and not standing.beats_baseline:
         sentences.append(
             "That is no better than the baseline beyond noise: these columns tell little about the target, "
             "or there are too few rows to see it."
         )
     elif standing.within_noise:
-        close = [names[m] for m in standing.within_noise if names[m] != BASELINE]
-        listed = ", ".join(map(named, close))
-        sentences.append(f"Within noise of it (two standard errors of the difference): {listed}.")
-        sentences += _something_simpler(names, standing)
+        close = [names[m] for m in standing.within_noise if not _is_a_guess(names, metric, scores, m)]
+        if close:
+            listed = ", ".join(map(named, close))
+            sentences.append(f"Within noise of it (two standard errors of the difference): {listed}.")
+        sentences += _something_simpler(names[standing.best], close)
     elif names[standing.best] != LINEAR:
         sentences.append("No other method comes within noise of it.")
     if standing.beats_baseline:
@@ -76,17 +98,41 @@ def _winner(names: Sequence[str], metric: Metric, scores: Scores, best: int) -> 
     return sentence + "."
 
 
+def _why_not_accuracy(names: Sequence[str], metrics: Sequence[Metric], scores: Scores) -> list[str]:
+    """Explain, where shares decide, that right answers are no more than those of the guess."""
+    if not metrics[0].needs_shares or BASELINE not in names:
+        return []
+    for place, metric in enumerate(metrics):
+        if metric.name == "accuracy":
+            order = [place, *(other for other in range(len(metrics)) if other != place)]
+            if standing_of(names, metric, scores.of_metrics(order)).beats_baseline:
+                return []
+            return [
+                "By accuracy nothing beats the guess of the most frequent class; the shares of the classes "
+                "tell more."
+            ]
+    return []
+
+
 def _largest(*errors: float) -> float:
     return max((error for error in errors if not np.isnan(error)), default=float("nan"))
 
 
-def _something_simpler(names: Sequence[str], standing: Standing) -> list[str]:
+def _is_a_guess(names: Sequence[str], metric: Metric, scores: Scores, m: int) -> bool:
+    """Whether a member is the baseline or no better than it: then there is nothing to recommend."""
+    if BASELINE not in names:
+        return False
+    values = metric.sign() * scores.values[:, 0]
+    return bool(names[m] == BASELINE or values[m] <= values[names.index(BASELINE)])
+
+
+def _something_simpler(best: str, close: Sequence[str]) -> list[str]:
     """Recommend the simplest of those within noise, if that is another than the best and not linear."""
-    known = [names[m] for m in (standing.best, *standing.within_noise) if names[m] in NAMES[1:]]
+    known = [name for name in (best, *close) if name in NAMES[1:]]
     if not known:
         return []
     simplest = min(known, key=NAMES.index)
-    if simplest in (LINEAR, names[standing.best]):
+    if simplest in (LINEAR, best):
         return []
     return [f"The simplest of these is {named(simplest)}."]
 
