@@ -126,6 +126,7 @@ def test_parts_are_the_columns_one_would_make_by_hand() -> None:
     other = hb.DecisionTreeRegressor(min_samples_leaf=5).fit(hand, y)
     np.testing.assert_array_equal(tree.tree_.feature, other.tree_.feature)
     np.testing.assert_array_equal(tree.tree_.threshold, other.tree_.threshold)
+    assert not hasattr(tree.tree_, "n_features")  # scikit-learn's kind would look for these columns in X
     shares = other.feature_importances_
     np.testing.assert_allclose(tree.feature_importances_, [shares[0], shares[1:6].sum(), shares[6]])
     counts = other.importance("count")

@@ -106,8 +106,10 @@ class _DecisionTree(Prunable, TreeOptions):
 
     @property
     def tree_(self) -> Any:
-        """The fitted tree as scikit-learn's kind, where it has no tests on categories; else as ours."""
+        """The fitted tree as scikit-learn's kind, where it tests numbers of X itself; else as ours."""
         tree = self._own_tree()
+        if self._model.schema.parts:  # columns that are made of dates are none of X
+            return tree
         made = vars(self).get("_scikit_tree")
         if made is None or getattr(made, "_ours", made) is not tree:
             made = scikit_tree(tree, n_features=self.n_features_in_, n_classes=self._n_values())
