@@ -6,6 +6,7 @@ NAMES = (
     "tree_pruning",
     "forest",
     "extra_trees",
+    "forest_settings",
     "bagging",
     "adaboost",
     "boosting_1m",

@@ -105,6 +105,24 @@ class CountStats {
     cell[1] += ones;
     if (counts_rows_) cell[2] += static_cast<Element>(entries.size());
   }
+  // The same for sums over rows in any way: a row is a few words of 64 bits, which lie `stride` apart, each of
+  // four counts. They have room for the sum of so many rows.
+  int n_words() const { return (n_classes_ + kCountsPerWord - 1) / kCountsPerWord; }
+  static constexpr std::size_t kRowsPerSum = 256;
+  void write_words(std::span<const Entry> entries, std::int64_t* words, std::size_t stride) const {
+    for (int w = 0; w < n_words(); ++w)
+      std::fill_n(words + static_cast<std::size_t>(w) * stride, entries.size(), 0);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::uint32_t k = entries[i].payload >> 8;
+      words[k / kCountsPerWord * stride + i] = std::int64_t{entries[i].payload & 0xff}
+                                               << (k % kCountsPerWord * 16);
+    }
+  }
+  void add_words(Element* cell, const std::int64_t* sums, std::size_t n_rows) const {
+    for (int k = 0; k < n_classes_; ++k)
+      cell[k] += static_cast<std::uint16_t>(sums[k / kCountsPerWord] >> (k % kCountsPerWord * 16));
+    if (counts_rows_) cell[n_classes_] += static_cast<Element>(n_rows);
+  }
 
   std::int64_t weight(const Element* cell) const {
     std::int64_t sum = 0;
@@ -116,6 +134,8 @@ class CountStats {
   std::int64_t entry_weight(const Entry& entry) const { return entry.payload & 0xff; }
 
  private:
+  static constexpr int kCountsPerWord = 4;
+
   int n_classes_;
   bool counts_rows_;
   double unit_;
@@ -192,6 +212,20 @@ class SumStats {
   }
   void add_all(Element* cell, std::span<const Entry> loaded) const {
     for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
+  }
+  // The same for sums over rows in any way: a row is a few words of 64 bits, which lie `stride` apart.
+  int n_words() const { return 2; }
+  static constexpr std::size_t kRowsPerSum = kMaxRows;
+  void write_words(std::span<const Entry> loaded, std::int64_t* words, std::size_t stride) const {
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      words[i] = items_[i].sum;
+      words[stride + i] = items_[i].weight;
+    }
+  }
+  void add_words(Element* cell, const std::int64_t* sums, std::size_t n_rows) const {
+    cell[kSum] += sums[0];
+    cell[kWeight] += sums[1];
+    cell[kRows] += static_cast<std::int64_t>(n_rows);
   }
 
   std::int64_t weight(const Element* cell) const { return cell[kWeight]; }
@@ -284,6 +318,23 @@ class VectorStats {
   }
   void add_all(Element* cell, std::span<const Entry> loaded) const {
     for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
+  }
+
+  // The same for sums over rows in any way: a row is a word of 64 bits per channel, which lie `stride` apart.
+  int n_words() const { return n_channels_; }
+  static constexpr std::size_t kRowsPerSum = kMaxRows;
+  void write_words(std::span<const Entry> loaded, std::int64_t* words, std::size_t stride) const {
+    std::vector<Element> cell(static_cast<std::size_t>(cell_size()));
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      std::fill(cell.begin(), cell.end(), 0);
+      add(cell.data(), static_cast<std::uint32_t>(i));
+      for (int w = 0; w < n_channels_; ++w)
+        words[static_cast<std::size_t>(w) * stride + i] = cell[static_cast<std::size_t>(w)];
+    }
+  }
+  void add_words(Element* cell, const std::int64_t* sums, std::size_t n_rows) const {
+    for (int w = 0; w < n_channels_; ++w) cell[w] += sums[w];
+    cell[n_channels_] += static_cast<std::int64_t>(n_rows);
   }
 
   std::int64_t weight(const Element* cell) const {

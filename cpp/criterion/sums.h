@@ -147,9 +147,12 @@ class SumScorer {
   }
 
   bool is_empty(const Element* cell) const { return cell[SumStats::kRows] == 0; }
-  double score_of_node(const Element* node) const { return score_of_branch(node, node); }
-  double score_of_branch(const Element* cell, const Element* node) const {
-    const std::int64_t moved = cell[SumStats::kSum] - cell[SumStats::kWeight] * centre_of(node);
+  double score_of_node(const Element* node) {
+    node_centre_ = centre_of(node);
+    return score_of_branch(node, node);
+  }
+  double score_of_branch(const Element* cell, const Element*) const {
+    const std::int64_t moved = cell[SumStats::kSum] - cell[SumStats::kWeight] * node_centre_;
     return branch_(static_cast<double>(moved), static_cast<double>(cell[SumStats::kWeight]));
   }
   double order_of(const Element* cell) const {
@@ -239,6 +242,7 @@ class SumScorer {
 
   SumStats stats_;
   Branch branch_;
+  std::int64_t node_centre_ = 0;  // of the node that was last asked for
   std::int64_t known_sum_ = 0;
   std::int64_t known_weight_ = 0;
   double known_score_ = 0.0;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "criterion/table.h"
+#include "grow/fast/random_nodes.h"
 #include "grow/fast/rank_block.h"
 #include "grow/fast/subtree.h"
 
@@ -147,7 +148,9 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.grows_blocks = criterion.counts_by_gini && params.grows_blocks && plan.values != nullptr &&
                       plan.values->records() != nullptr && plan.growth == Growth::kDepthFirst &&
                       unconstrained && each_row_once(entries);
-  if (plan.grows_blocks) plan.subtree_rows = rows_of_blocks(params);
+  plan.grows_random = plan.values != nullptr && plan.growth == Growth::kDepthFirst && unconstrained &&
+                      plan.subtree_rows > 0 && criterion.n_words <= RandomRoom::kMostWords;
+  if (plan.grows_blocks || plan.grows_random) plan.subtree_rows = rows_of_blocks(params);
   plan.most_codes = most_codes(task);
   plan.grows_ranks = criterion.counts_by_gini && params.grows_blocks && rank_kernels() != nullptr &&
                      plan.records != nullptr && plan.growth == Growth::kDepthFirst && plan.subtree_rows > 0 &&

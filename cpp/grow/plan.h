@@ -32,13 +32,19 @@ struct CriterionTraits {
   bool counts_by_gini;  // criterion/concepts.h
   bool needs_rows;      // criterion/concepts.h
   int cell_size;
+  std::size_t n_words;  // that a row is: criterion/stats.h
   double weight_unit;
 };
 
 template <Scorer S>
 CriterionTraits traits_of(const S& scorer) {
-  return {kShowsAnother<S>, BoundsGroups<S>,    kCountsByGini<S>,
-          kNeedsRows<S>,    scorer.cell_size(), scorer.stats().weight_unit()};
+  return {kShowsAnother<S>,
+          BoundsGroups<S>,
+          kCountsByGini<S>,
+          kNeedsRows<S>,
+          scorer.cell_size(),
+          static_cast<std::size_t>(scorer.stats().n_words()),
+          scorer.stats().weight_unit()};
 }
 
 struct GrowthPlan {
@@ -50,6 +56,7 @@ struct GrowthPlan {
   bool grows_small_subtrees =
       false;                  // and small ones below them as small subtrees (grow/fast/small_subtree.h);
   bool grows_blocks = false;  // or else as blocks, to the end (grow/fast/value_block.h);
+  bool grows_random = false;  // or as nodes of random tests (grow/fast/grow_random_nodes.h);
   bool grows_ranks = false;   // nodes that are worth it grow as blocks of ranks (grow/fast/rank_block.h),
   Code most_codes = 0;        // which depends on how many codes a feature has
   std::vector<FeatureId> stand_ins;   // what surrogates may ask for

@@ -153,6 +153,7 @@ class Assembly {
     tree_.missing_branch[i] = node.missing_branch;
     TreeSurrogates& surrogates = tree_.surrogates;
     if (!surrogates.begin.empty()) surrogates.begin[i] = static_cast<std::int64_t>(surrogates.feature.size());
+    if (node.value_test >= 0) return write_value_test(i, place, node);
     if (node.split < 0) return write_no_test(i);
     const Split& split = part.splits[static_cast<std::size_t>(node.split)];
     const Column& column = data_.column(split.feature);
@@ -167,6 +168,16 @@ class Assembly {
       add(resolve({place.part, node.first_child + b, false}));
     for (const Surrogate& surrogate : split.surrogates)
       add_surrogate(surrogate, data_.column(surrogate.feature), node.missing_branch, surrogates);
+  }
+
+  void write_value_test(std::size_t i, NodePlace place, const NodeRecord& node) {
+    const ValueTest& test = part_of(place).value_tests[static_cast<std::size_t>(node.value_test)];
+    tree_.first_child[i] = static_cast<NodeId>(n_ordered_);
+    tree_.n_branches[i] = 2;
+    tree_.feature[i] = test.feature;
+    tree_.threshold[i] = test.threshold;
+    tree_.category_begin[i] = kNoTable;
+    for (const NodeId b : {0, 1}) add(resolve({place.part, node.first_child + b, false}));
   }
 
   void write_no_test(std::size_t i) {

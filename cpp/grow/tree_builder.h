@@ -36,7 +36,8 @@ struct NodeRecord {
   std::int32_t part = -1;
   std::int32_t counted = -1;
   std::int32_t missing_branch = 0;
-  std::int32_t split = -1;  // index into `splits`, -1 at leaves
+  std::int32_t split = -1;       // index into `splits`,
+  std::int32_t value_test = -1;  // or into `value_tests`; both -1 at leaves
   std::int64_t n_samples = 0;
   double weight = 0.0;
   double impurity = 0.0;
@@ -85,11 +86,18 @@ class CountedNodes {
   double row_weight_ = 1.0;
 };
 
+// A test of a number without missing values, in two branches: all there is to say of it.
+struct ValueTest {
+  FeatureId feature;
+  double threshold;
+};
+
 // Grown nodes in the order they came up; one per thread's piece of the tree.
 struct TreeBuilder {
   std::vector<NodeRecord> nodes;
   std::vector<double> values;
   std::vector<Split> splits;
+  std::vector<ValueTest> value_tests;
   CountedNodes counted;
 
   NodeId add(std::size_t value_size) {

@@ -15,6 +15,7 @@
 #include "grow/describe.h"
 #include "grow/divide_rows.h"
 #include "grow/fast/grow_block.h"
+#include "grow/fast/grow_random_nodes.h"
 #include "grow/fast/grow_small_subtree.h"
 #include "grow/find_test.h"
 #include "grow/frontier.h"
@@ -214,6 +215,7 @@ class TreeGrower {
     if constexpr (kCountsByGini<S>) {
       if (plan.grows_blocks) return grow_block(fit_, part, root, worker);
     }
+    if (plan.grows_random) return RandomGrower<S>(fit_, part, worker).grow(root);
     if (plan.values != nullptr) {
       worker.subtree.start(*plan.values, features, fit_.rows_of(root), root.begin, worker.poller);
     } else {

@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/platform.h"
 #include "criterion/choice.h"
+#include "grow/fast/random_nodes.h"
 #include "grow/fast/rank_block.h"
 #include "grow/fast/small_subtree.h"
 #include "grow/fast/subtree.h"
@@ -46,6 +47,7 @@ struct Worker {
         subtree(&region),
         block(&region),
         ranks(&region),
+        random_room(&region),
         poller(cancel, on_calling_thread) {}
   Region* region;
   TestFinder<S> finder;
@@ -68,6 +70,7 @@ struct Worker {
   std::vector<SmallNode> small_nodes;
   ValueBlock block;
   RankBlock ranks;
+  RandomRoom random_room;
   CancelPoller poller;
 };
 

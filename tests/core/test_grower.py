@@ -558,6 +558,61 @@ def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features
     assert same_bits(grown(n_threads=2), row_by_row)
 
 
+@settings(max_examples=200)
+@given(
+    narrow_tables(),
+    st.sampled_from([2, 3, 4, 5, 9, 33, None]),
+    st.booleans(),
+    st.sampled_from(["each row once", "rows drawn again", "weights"]),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from([0.0, 0.01]),
+    least_branches,
+)
+def test_random_tests_of_rows_as_words_change_nothing(
+    table, n_classes, other_criterion, how_often, key, min_impurity_decrease, limits
+):
+    """Classes that fit one word, two, or none; numbers; values of 32 and 64 bits; constants."""
+    columns, _, _, max_features = table
+    n = len(columns[0])
+    rng = np.random.default_rng(key)
+    y = rng.integers(0, n_classes, n) if n_classes else np.round(rng.exponential(size=n), 1)
+    criteria = ("gini", "entropy") if n_classes else ("squared_error", "poisson")
+    options = {
+        "n_classes": n_classes,
+        "criterion": criteria[other_criterion],
+        "random_splits": True,
+        "max_features": max_features,
+        "min_impurity_decrease": min_impurity_decrease,
+        "key": key,
+        **limits,
+    }
+    if how_often == "rows drawn again":
+        options["multiplicity"] = 1 + rng.poisson(0.6, size=n)
+    weights = rng.choice([0.5, 1.0, 3.25], n) if how_often == "weights" else None
+    wide = [columns[0] * np.float64(1.1), *columns[1:]] if key % 3 == 0 else columns
+    data = encode(wide)
+    node_by_node = grow(data, y, weights, subtree_rows=0, **options)
+    assert same_bits(grow(data, y, weights, **options), node_by_node)
+
+
+@pytest.mark.parametrize("n_classes", [2, 7, None])
+def test_random_tests_of_many_rows_as_words_change_nothing(n_classes):
+    """More rows than a block holds and than one sum of counts has room for; rows drawn 255 times."""
+    rng = np.random.default_rng(21)
+    n = 30_000
+    numbers = rng.normal(size=(n, 12)).astype(np.float32)
+    numbers[:, 1] = np.round(numbers[:, 1])
+    numbers[:, 2] = 0
+    signal = numbers[:, 0] * numbers[:, 1] + rng.normal(size=n)
+    y = np.digitize(signal, np.linspace(-1, 1, n_classes - 1)) if n_classes else signal
+    times = np.where(rng.random(n) < 0.5, 255, 1)
+    options = {"n_classes": n_classes, "random_splits": True, "max_features": 4, "max_depth": 9, "key": 7}
+    data = encode(list(numbers.T))
+    node_by_node = grow(data, y, multiplicity=times, subtree_rows=0, **options)
+    assert same_bits(grow(data, y, multiplicity=times, **options), node_by_node)
+    assert same_bits(grow(data, y, multiplicity=times, n_threads=2, **options), node_by_node)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_poisson_scores_all_that_can_win(seed):
     """Where a feature has many values, only tests that a bound leaves in the race are scored exactly."""

@@ -80,8 +80,21 @@ struct BlockGrowth {
   void* poller;
 };
 
+struct ValueRange {
+  float least;
+  float largest;
+};
+
 struct BlockKernels {
   void (*grow)(BlockGrowth& growth);
+
+  // For random tests of any criterion (grow/fast/random_nodes.h).
+  // Copies values from so many places on, and finds the least and the largest.
+  ValueRange (*fetch_values)(const float* from, const std::uint32_t* offsets, std::size_t n, float* to);
+  // Adds up the words of rows whose value is not larger than the bound, each word of all rows side by side and
+  // `stride` apart from the next; returns how many rows they are.
+  std::size_t (*sum_words)(const float* values, std::size_t n, float bound, const std::int64_t* words,
+                           std::size_t stride, std::size_t n_words, std::int64_t* sums);
 };
 const BlockKernels& block_kernels();
 

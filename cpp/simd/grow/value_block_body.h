@@ -10,6 +10,7 @@
 #include "base/sampler.h"
 #include "criterion/counts.h"
 #include "grow/fast/value_block.h"
+#include "simd/grow/row_words.h"
 #include "simd/grow/value_block_draws.h"
 #include "simd/grow/value_block_registers.h"
 
@@ -375,6 +376,6 @@ void grow(BlockGrowth& growth) {
 }  // namespace
 
 extern const BlockKernels block_table;
-const BlockKernels block_table = {grow};
+const BlockKernels block_table = {grow, fetch_values, sum_words};
 
 }  // namespace hornbeam::grow::HORNBEAM_KERNELS
