@@ -23,6 +23,7 @@ NOT_DRAWN = {
     "tree_pruning",
     "boosting_shapes",
     "boosting_public",
+    "forest_settings",
     "memory_boosting",
     "import_time",
 }
