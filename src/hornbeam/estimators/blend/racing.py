@@ -23,7 +23,7 @@ __all__ = ["Finisher", "as_it_went", "race"]
 FloatArray = npt.NDArray[np.float64]
 
 # How much of the time that is left a member may take that can end in time, while others are to come.
-_SHARE_OF_ONE = 0.45
+_SHARE_OF_ONE = 0.75
 
 
 @dataclass(frozen=True, eq=False)
