@@ -80,6 +80,10 @@ def _levels(rng: np.random.Generator, table: Table, cls: type) -> Any:
     return levels
 
 
+def _members(rng: np.random.Generator, table: Table, cls: type) -> Any:
+    return [("a", _learner(rng, table, cls)), ("b", _learner(rng, table, cls))]
+
+
 def _final(rng: np.random.Generator, table: Table, cls: type) -> Any:
     if rng.random() < 0.5:
         return _learner(rng, table, cls)
@@ -109,6 +113,7 @@ BY_NAME: dict[str, Draw] = {
     "estimator": _learner,
     "final_estimator": _final,
     "levels": _levels,
+    "members": _members,
     "weights": lambda rng, table, cls: np.ones_like,
     "keep": lambda rng, table, cls: ["oob", "leaf_rows", "in_bag", ["oob", "in_bag"]][int(rng.integers(4))],
     "oob_score": lambda rng, table, cls: "neg_log_loss" if _is_classifier(cls) else "neg_mean_squared_error",

@@ -54,7 +54,7 @@ def saved_bytes(model: Any, folder: Path, **options: Any) -> bytes:
 def parameters(model: Any) -> dict[str, Any]:
     """Return the parameters; of an estimator among them, what it prints."""
     return {
-        name: repr(value) if hasattr(value, "fit") or name == "levels" else value
+        name: repr(value) if hasattr(value, "fit") or name in ("levels", "members") else value
         for name, value in model.get_params(deep=False).items()
     }
 

@@ -356,7 +356,7 @@ def test_small_trees_take_words_and_numbers_and_are_trees_like_any_other(tmp_pat
     by_maker = hb.small_tree(cars.frame(), cars.y, max_depth=1, first=("maker", "asia"))
     assert "maker = asia" in by_maker.rules()
     with pytest.raises(ValueError, match="Did you mean 'weight'"):
-        hb.small_tree(cars.frame(), cars.y, first="wieght")
+        hb.small_tree(cars.frame(), cars.y, first="weght")
     X = np.random.default_rng(0).normal(size=(300, 5))
     with pytest.raises(ValueError, match="smaller max_depth"):
         hb.small_tree(X, X[:, 0] > 0, max_depth=3)

@@ -46,6 +46,8 @@ def write_blend(blend: Blend, writer: RecordWriter, write_child: Write) -> None:
 
 def read_blend(blend: Blend, reader: RecordReader, read_child: Read) -> None:
     """Take out a blend, checked so far that its members answer the same question."""
+    if blend.members is not None:
+        blend.members = [(name, member) for name, member in blend.members]
     classes = None
     if isinstance(blend, BlendClassifier):
         classes = _one(read_classes(reader), "there are several outputs")
