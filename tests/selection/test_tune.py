@@ -150,3 +150,17 @@ def test_a_validation_curve_draws_what_was_found(iris):
     np.testing.assert_allclose(test.get_ydata(), frame.loc[[1, 2, 8]])
     with pytest.raises(ValueError, match="param_name must be one of 'max_depth', 'min_samples_leaf'"):
         found.plot()
+
+
+def test_settings_that_were_judged_in_time_are_compared():
+    X, y = load_iris(return_X_y=True)
+    tree, grid = hb.DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 4]}
+    found = hb.tune(X, y, tree, grid, time_budget=1e-9)
+    assert found.settings == [{"max_depth": 1}] and found.best_params_ == {"max_depth": 1}
+    everything = hb.tune(X, y, tree, grid, time_budget=600)
+    expected = hb.tune(X, y, tree, grid)
+    np.testing.assert_array_equal(
+        everything.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    with pytest.raises(ValueError, match="seconds above 0"):
+        hb.tune(X, y, tree, grid, time_budget=0)

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from hornbeam.declare import Bounds, Declared, option
-from hornbeam.params.fitting import ColumnOptions, RunOptions
+from hornbeam.params.fitting import ColumnOptions, RunOptions, TimeOptions
 from hornbeam.params.trees import (
     ClassCriterionOptions,
     GrowthOptions,
@@ -25,7 +25,7 @@ class VoteOptions(Declared):
     )
 
 
-class BagOptions(RunOptions):
+class BagOptions(RunOptions, TimeOptions):
     """How many members there are, and what rows each of them sees."""
 
     n_estimators: Count | Literal["auto"] = option(

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import isfinite
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import EncodedRows, Ensemble
 from hornbeam.params import resolve_max_samples
+from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.footprint import refuse_hopeless_tree
 from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.out_of_bag import OutOfBag
@@ -358,19 +360,30 @@ def fill(
     former: Sequence[Member],
     out_of_bag: OutOfBag | None,
     listener: Listener,
+    *,
+    clock: Clock,
 ) -> list[Member]:
-    """Make members on top of former ones, and have all of them answer, if `out_of_bag` wants to know."""
+    """Make members on top of former ones, and have all of them answer, if `out_of_bag` wants to know.
+
+    When the time is up there are as many as there are, and one at least.
+    """
     listener.expect(members.stop)
-    made = [*former, *(bag.grow(members, listener) if members else ())]
+    made = [*former]
+    for some in _while_there_is_time(members, clock):
+        made += bag.grow(some, listener)
     if out_of_bag is not None:
         bag.answer(range(len(made)), made, out_of_bag)
     return made
 
 
-def fill_until_settled(bag: Bag[Member], out_of_bag: OutOfBag, listener: Listener) -> list[Member]:
-    """Make members until the out-of-bag error stops falling."""
+def fill_until_settled(
+    bag: Bag[Member], out_of_bag: OutOfBag, listener: Listener, clock: Clock
+) -> list[Member]:
+    """Make members until the out-of-bag error stops falling, or the time is up."""
     made: list[Member] = []
     while len(made) < _MOST_MEMBERS and not _has_settled(out_of_bag.curve):
+        if made and clock.left <= 0:
+            break
         members = range(len(made), len(made) + _MEMBERS_BETWEEN_LOOKS)
         listener.expect(members.stop)
         more = bag.grow(members, listener)
@@ -386,6 +399,24 @@ def _has_settled(curve: Sequence[float]) -> bool:
         return False
     before, now = np.mean(curve[-2 * n : -n]), np.mean(curve[-n:])
     return bool(now >= before * (1 - _LEAST_PROGRESS))
+
+
+def _while_there_is_time(members: range, clock: Clock) -> Iterator[range]:
+    """Yield all members at once, or under a time limit some at a time, until it is reached."""
+    if not isfinite(clock.left):
+        yield from (members,) if members else ()
+        return
+    begin, size = members.start, 2
+    while begin < members.stop:
+        some = range(begin, min(begin + size, members.stop))
+        before = clock.spent
+        yield some
+        begin = some.stop
+        if clock.left <= 0:
+            return
+        seconds = max(clock.spent - before, 1e-6)
+        # As many as take a third of what is left: a late member costs little, and there are few batches.
+        size = max(1, int(len(some) * clock.left / seconds / 3))
 
 
 def _batches(members: range, n_threads: int, listener: Listener) -> Iterator[range]:

@@ -20,7 +20,8 @@ from hornbeam.data.unseen import said_once
 from hornbeam.declare.kinds import shown
 from hornbeam.inside.html import html_table
 from hornbeam.inside.words import printable
-from hornbeam.recipes.listen import listening
+from hornbeam.recipes.clock import Clock
+from hornbeam.recipes.listen import Listener, listening
 from hornbeam.selection.folds import Fold, Folded, refuse_target
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.grids import candidates_of, default_grid, simplicity
@@ -44,6 +45,7 @@ def tune(
     groups: Any = None,
     choose: Choice = "best",
     train_scores: bool = False,
+    time_budget: float | None = None,
     verbose: int = 0,
 ) -> "Tuned":
     """Try every setting of a grid by cross-validation; GridSearchCV's results on one encoding per fold.
@@ -52,7 +54,8 @@ def tune(
     (`hornbeam.selection.grids`). `cv` and `scoring` are scikit-learn's: a number of folds, a splitter or
     splits; the name of a scorer or one of your own. `choose` says which setting `best_estimator_` is refitted
     with on all rows: the best, or the simplest within one standard error of it. `train_scores` adds the
-    scores on the training rows.
+    scores on the training rows. After `time_budget` seconds the settings that are judged on all folds by
+    then are compared, one at least; the others are left out.
     """
     from sklearn.metrics import check_scoring  # noqa: PLC0415
     from sklearn.model_selection import check_cv  # noqa: PLC0415
@@ -61,6 +64,10 @@ def tune(
     refuse_no_table(X)
     if choose not in ("best", "one_standard_error"):
         raise ValueError(f"choose must be 'best' or 'one_standard_error'; got {shown(choose)}.")
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(
+            f"time_budget must be a number of seconds above 0, or None; got {shown(time_budget)}."
+        )
     settings = candidates_of(default_grid(estimator) if grid is None else grid)
     scorer = check_scoring(estimator, scoring=scoring)
     of_classes = is_classifier(estimator)
@@ -72,11 +79,17 @@ def tune(
     marks = _Marks(len(settings), len(data.folds), with_training=train_scores)
     with listening(verbose, "tuning") as listener, said_once():
         listener.expect(len(settings) * len(data.folds))
-        for fold in data.folds:
-            for place, setting in enumerate(settings):
-                marks.note(place, fold, Candidate(estimator, setting), scorer)
-                listener.done((fold.number - 1) * len(settings) + place + 1)
-            fold.forget()
+        if time_budget is None:
+            for fold in data.folds:
+                for place, setting in enumerate(settings):
+                    marks.note(place, fold, Candidate(estimator, setting), scorer)
+                    listener.done((fold.number - 1) * len(settings) + place + 1)
+                fold.forget()
+        else:
+            clock = Clock(time_budget)
+            settings = _judged_in_time(
+                data, marks, estimator, settings, scorer=scorer, clock=clock, listener=listener
+            )
     marks.complain(settings)
     results = marks.results(settings)
     best = int(np.argmin(results["rank_test_score"]))
@@ -92,6 +105,30 @@ def tune(
         errors=marks.errors,
         n_folds=len(data.folds),
     )
+
+
+def _judged_in_time(
+    data: Folded,
+    marks: "_Marks",
+    estimator: Any,
+    settings: list[dict[str, Any]],
+    *,
+    scorer: Any,
+    clock: Clock,
+    listener: Listener,
+) -> list[dict[str, Any]]:
+    """Judge one setting after the other, on all folds each; return those that were judged in time."""
+    n_folds = len(data.folds)
+    for place, setting in enumerate(settings):
+        for fold in data.folds:
+            if place and clock.left <= 0:
+                marks.keep_first(place)
+                return settings[:place]
+            marks.note(place, fold, Candidate(estimator, setting), scorer)
+            listener.done(place * n_folds + fold.number)
+            if not data.keeps_rows:
+                fold.forget()
+    return settings
 
 
 def _refuse_other_order(X: Any, estimator: Any) -> None:
@@ -131,6 +168,12 @@ class _Marks:
         except Exception as error:
             text = " ".join(str(error).split())
             self.errors.setdefault(place, f"{type(error).__name__} in fold {fold.number}: {text}")
+
+    def keep_first(self, n_settings: int) -> None:
+        """Forget the settings after the first ones."""
+        self.errors = {place: why for place, why in self.errors.items() if place < n_settings}
+        for name in ("test", "train", "fit_seconds", "score_seconds"):
+            setattr(self, name, getattr(self, name)[:n_settings])
 
     def complain(self, settings: Sequence[Mapping[str, Any]]) -> None:
         """Warn of settings that failed; raise if all have."""

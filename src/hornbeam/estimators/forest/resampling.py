@@ -13,6 +13,7 @@ from hornbeam.estimators.first_members import copy_of
 from hornbeam.estimators.sequenced import Sequenced
 from hornbeam.params import BagOptions, fitted, resolve_random_key
 from hornbeam.recipes.bag import Bag, BagPlan, fill, fill_until_settled, plan_draws
+from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.out_of_bag import OutOfBag
@@ -150,10 +151,11 @@ class BagModel(Sequenced, BagOptions):
         self, bag: Bag[Member], members: range, former: Sequence[Member], out_of_bag: OutOfBag | None
     ) -> list[Member]:
         """Make the members of this fit, on top of former ones."""
+        clock = Clock(self.time_budget)
         with listening(self.verbose, type(self).__name__) as listener:
             if self.n_estimators == "auto" and out_of_bag is not None:
-                return fill_until_settled(bag, out_of_bag, listener)
-            return fill(bag, members, former, out_of_bag, listener)
+                return fill_until_settled(bag, out_of_bag, listener, clock)
+            return fill(bag, members, former, out_of_bag, listener, clock=clock)
 
     def _remember_draws(
         self, plan: BagPlan, n_rows_given: int, rows_given: Rows | None, optional: Mapping[str, Any]
