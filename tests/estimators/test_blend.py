@@ -148,7 +148,12 @@ def test_the_same_seed_gives_the_same_blend_for_any_number_of_threads(iris, n_jo
 @pytest.mark.parametrize("seed", [0, None])
 def test_the_settings_of_a_fit_that_ran_out_of_time_fit_the_same_again(diabetes, seed):
     X, y = diabetes
-    model = hb.BlendRegressor(FEW_OF_NUMBERS, time_budget=0.05, random_state=seed).fit(X, y)
+    members = [
+        *FEW_OF_NUMBERS,
+        ("forest", hb.RandomForestRegressor(1000)),
+        ("extra", hb.ExtraTreesRegressor(10)),
+    ]
+    model = hb.BlendRegressor(members, time_budget=0.5, random_state=seed).fit(X, y)
     again = hb.BlendRegressor(**model.settings_).fit(X, y)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.weights_ == model.weights_ and again.time_budget is None

@@ -16,7 +16,7 @@ from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.stack import DealtRows, Member, Splits, StackData, fitted_and_asked
 from hornbeam.warnings import OutOfBagWarning
 
-__all__ = ["fitted_and_left_out"]
+__all__ = ["fitted_and_left_out", "leaves_rows_out"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -55,6 +55,15 @@ def fitted_and_left_out(
             answers = np.full((len(data.y), found.shape[1]), np.nan)
         answers[judged] = found
     return model, answers
+
+
+def leaves_rows_out(estimator: Any) -> bool:
+    """Whether a fit of an estimator answers rows that some of it has not seen."""
+    parameters = estimator.get_params(deep=False)
+    if "n_members" in parameters:
+        asks_for_members = parameters["early_stopping"] is True and parameters["n_members"] != "auto"
+        return parameters["n_estimators"] == "auto" or asks_for_members
+    return bool(parameters.get("bootstrap")) and "oob_score" in parameters
 
 
 def _keeping_answers(member: Member) -> Member:

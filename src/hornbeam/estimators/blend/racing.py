@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from hornbeam.errors import MemberError
 from hornbeam.recipes.clock import Clock, OutOfTimeError
-from hornbeam.recipes.left_out import fitted_and_left_out
+from hornbeam.recipes.left_out import fitted_and_left_out, leaves_rows_out
 from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.stack import DealtRows, Member, Splits, StackData
 
@@ -78,8 +78,12 @@ def race(
 
 
 def _limited(member: Member, clock: Clock, *, is_last: bool) -> Member:
-    """Give a member that can end in time its share of what is left."""
-    if not np.isfinite(clock.left) or "time_budget" not in member.estimator.get_params(deep=False):
+    """Give a member that can end in time its share of what is left.
+
+    Not one that is fitted in folds: to end each of them in time would make a model that no settings give.
+    """
+    can_end = "time_budget" in member.estimator.get_params(deep=False) and leaves_rows_out(member.estimator)
+    if not np.isfinite(clock.left) or not can_end:
         return member
     seconds = max(clock.left, 1e-3) * (1.0 if is_last else _SHARE_OF_ONE)
     limited = clone(member.estimator).set_params(time_budget=seconds)
@@ -90,5 +94,6 @@ def as_it_went(fitted: Any) -> Any:
     """Return the estimator, unfitted, that gives the same model without a time limit."""
     template = clone(fitted)
     if getattr(fitted, "time_budget", None) is not None:
-        template.set_params(**fitted.settings_, time_budget=None)
+        finished = getattr(fitted, "settings_", None) or {"n_estimators": len(fitted.estimators_)}
+        template.set_params(**finished, time_budget=None)
     return template
