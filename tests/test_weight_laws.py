@@ -19,6 +19,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "AdaBoostRegressor": {"n_estimators": 6},
     "BaggingClassifier": {"n_estimators": 5},
     "BaggingRegressor": {"n_estimators": 5},
+    "BlendClassifier": {"members": [("tree", hb.DecisionTreeClassifier(max_depth=3))]},
+    "BlendRegressor": {"members": [("tree", hb.DecisionTreeRegressor(max_depth=3))]},
     "DecisionTreeClassifier": {},
     "DecisionTreeRegressor": {},
     "DensityTree": {},

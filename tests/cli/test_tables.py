@@ -262,7 +262,10 @@ def test_help_fits_the_window(verb, width, capsys, monkeypatch):
     if verb == "fit":
         assert "Options of boosting:" in shown
         flat = " ".join(shown.split())
-        assert "Takes gini, entropy, accuracy, gain_ratio, chi2, squared_error, poisson or f_test." in flat
+        assert (
+            "Takes gini, entropy, log_loss, accuracy, misclassification, gain_ratio, chi2, squared_error, "
+            in flat
+        )
         assert "Default: gini for classes, squared_error for numbers." in flat
 
 

@@ -18,7 +18,7 @@ PAGES = sorted(
 # Paths are given from the root, from the core, from the package, or from the page itself.
 ROOTS = (REPOSITORY, REPOSITORY / "cpp", REPOSITORY / "src/hornbeam", REPOSITORY / "docs")
 NAMED = re.compile(r"`([\w.*-]+(?:/[\w.*-]+)*(?:\.(?:h|cpp|py|pyi|md|toml|txt)|/))`")
-BUILT = {"site/"}  # what make writes
+BUILT = {"site/", "dist/"}  # what make writes
 # A file of the core that a comment names: beside the one that names it, or by its folder.
 REMARK = re.compile(r"//.*?((?:\w+/)*\w+\.(?:h|cpp))\b")
 

@@ -1,5 +1,6 @@
 """`hb.compare`: a table and its target in, a leaderboard of the whole family out."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -113,8 +114,15 @@ def compare(
         seed=seed,
         splits=tuple(data.splits),
         threshold=limit,
-        best_=contest.candidate(best.member, best.usual_settings).fitted(X, data.y),
+        best_=_refitted(contest.candidate(best.member, best.usual_settings), X, data.y),
     )
+
+
+def _refitted(winner: Candidate, X: Any, y: Any) -> Any:
+    """Fit the winner on all rows; what it warned of in the folds stands in the comparison already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return winner.fitted(X, y)
 
 
 def _check(time_budget: float | None, n_bootstrap: int) -> None:

@@ -88,7 +88,7 @@ class Blend(MembersInside, BlendOptions):
                 splits,
                 clock=clock,
                 listener=listener,
-                forgiving=self.members is None,
+                may_fail={one.name for one in members} if self.members is None else {_TREE},
             )
         tree = next((one for one in finished if one.name == _TREE), None)
         finished = [one for one in finished if one is not tree]

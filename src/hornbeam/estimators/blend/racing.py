@@ -4,7 +4,7 @@ Each is fitted on all rows and answers rows that it has not seen (`recipes/left_
 before each; what is not finished by then has no part in the blend. Boosting is told how long it may take.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +44,11 @@ def race(
     *,
     clock: Clock,
     listener: Listener,
-    forgiving: bool,
+    may_fail: Collection[str],
 ) -> tuple[list[Finisher], dict[str, str]]:
     """Fit members while there is time; return them, and why others are not among them.
 
-    A member that fails is one of these where we are `forgiving`; one that the user gave must not fail.
+    A member that fails is one of these where it `may_fail`; one that the user gave must not.
     """
     finished: list[Finisher] = []
     failures: dict[str, str] = {}
@@ -64,7 +64,7 @@ def race(
         except OutOfTimeError:
             failures[member.name] = "there was no time left for it"
         except Exception as error:
-            if not forgiving:
+            if member.name not in may_fail:
                 raise MemberError(
                     f"Member {member.name!r}, a {type(member.estimator).__name__}, failed: {error}",
                     member=member.name,
