@@ -102,6 +102,13 @@ def test_best_saves_a_blend_and_says_who_is_in_it(flowers, tmp_path, capsys):
     assert sum(record["weight"] for record in found["members"]) == pytest.approx(1)
     assert run(["predict", str(out), str(flowers)]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("setosa")
+    assert run(["show", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"BlendClassifier of {len(model.weights_)} members. ")
+    assert sum(", weight " in line for line in lines) == len(model.weights_)
+    assert run(["show", str(out), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["members"]
+    assert {name: told["weight"] for name, told in shown.items()} == model.weights_
     assert run(["best", str(flowers), "--target", "kind", "--time-budget", "0"]) == 1
     assert "time_budget must be a number of seconds above 0" in capsys.readouterr().err
     assert run(["best", str(flowers), "--target", "kind", "--time-budget", "0.2"]) == 0

@@ -1,7 +1,7 @@
 """`hornbeam show`: a model file comes in; its tree, its rules, or why a row got its answer, go out."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -131,6 +131,8 @@ def _tree(model: Any, trees: Sequence[Any], number: int) -> Any:
 
 def _description(model: Any, number: int | None, style: Style) -> dict[str, Any]:
     """Describe a single tree by itself; an ensemble by its features, or by the tree that was asked for."""
+    if hasattr(model, "first_level"):
+        return _members(model, number, style)
     trees = readings_of(model)
     if number is None and hasattr(model, "steps"):
         return {"coefficients": _coefficients(model)}
@@ -138,6 +140,22 @@ def _description(model: Any, number: int | None, style: Style) -> dict[str, Any]
         return {"trees": len(trees), "importances": _importances(model)}
     chosen = _tree(model, trees, number or 0)
     return {"tree": number or 0, "rules": write_rules(chosen, style)}
+
+
+def _members(model: Any, number: int | None, style: Style) -> dict[str, Any]:
+    """Describe a stack or a blend member by member."""
+    weights = getattr(model, "weights_", {})
+    return {
+        "members": {
+            name: {
+                "estimator": model_name(member),
+                **({"weight": weights[name]} if name in weights else {}),
+                **_description(member, number if readings_of(member) else None, style),
+            }
+            for name, member in model.first_level().items()
+        },
+        **({"verdict": model.verdict_} if hasattr(model, "verdict_") else {}),
+    }
 
 
 def _importances(model: Any) -> dict[str, float]:
@@ -163,18 +181,21 @@ def _coefficients(pipeline: Any) -> dict[str, dict[str, float]]:
 
 
 def _as_text(name: str, shown: dict[str, Any]) -> str:
-    if "explanation" in shown:
-        return str(shown["explanation"])
-    if "splits" in shown:
-        return _split_lines(shown["splits"])
-    if "coefficients" in shown:
-        return _coefficient_lines(name, shown["coefficients"])
-    if "rules" not in shown:
-        return _importance_lines(name, shown["trees"], shown["importances"])
+    for what, write in _WRITERS.items():
+        if what in shown:
+            return write(name, shown)
     rules = shown["rules"]
     if isinstance(rules, dict):
         return "\n".join(f"{named(answer)}: {formula}" for answer, formula in rules.items())
     return str(rules)
+
+
+def _member_lines(name: str, shown: dict[str, Any]) -> str:
+    lines = [f"{name} of {count(len(shown['members']), 'member')}. {shown.get('verdict', '')}".rstrip()]
+    for member, told in shown["members"].items():
+        weight = f", weight {percent(told['weight'])}" if "weight" in told else ""
+        lines += ["", f"{named(member)}{weight}:", _as_text(told["estimator"], told)]
+    return "\n".join(lines)
 
 
 def _importance_lines(name: str, n_trees: int, importances: dict[str, float]) -> str:
@@ -202,3 +223,13 @@ def _split_lines(splits: Sequence[dict[str, Any]]) -> str:
             f"{split['score']:>12.6g}  {split['gain']:>12.6g}  {printable(split['test'], None)}{mark}"
         )
     return "\n".join(lines)
+
+
+# What is shown, and how it is written; rules are left for the last.
+_WRITERS: Mapping[str, Callable[[str, dict[str, Any]], str]] = {
+    "explanation": lambda _, shown: str(shown["explanation"]),
+    "splits": lambda _, shown: _split_lines(shown["splits"]),
+    "members": _member_lines,
+    "coefficients": lambda name, shown: _coefficient_lines(name, shown["coefficients"]),
+    "importances": lambda name, shown: _importance_lines(name, shown["trees"], shown["importances"]),
+}
