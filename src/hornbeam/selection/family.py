@@ -8,6 +8,7 @@ from hornbeam.data.table import Table
 from hornbeam.data.task import Task
 from hornbeam.declare.kinds import did_you_mean, joined, shown
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from hornbeam.estimators.blend.candidates import distances_for
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
     ExtraTreesClassifier,
@@ -99,7 +100,7 @@ def _of_classes(table: Table) -> dict[str, Any]:
         LINEAR: linear_model("classification"),
         "tree": DecisionTreeClassifier(),
         "pruned-tree": DecisionTreeClassifier(prune="cost_complexity"),
-        "neighbors": KNeighborsClassifier(**_distances(table)),
+        "neighbors": KNeighborsClassifier(**distances_for(table)),
         "adaboost": AdaBoostClassifier(),
         "boosting": GradientBoostingClassifier(),
         "forest": RandomForestClassifier(),
@@ -116,19 +117,13 @@ def _of_numbers(table: Table) -> dict[str, Any]:
         LINEAR: linear_model("regression"),
         "tree": DecisionTreeRegressor(),
         "pruned-tree": DecisionTreeRegressor(prune="cost_complexity"),
-        "neighbors": KNeighborsRegressor(**_distances(table)),
+        "neighbors": KNeighborsRegressor(**distances_for(table)),
         "adaboost": AdaBoostRegressor(),
         "boosting": GradientBoostingRegressor(),
         "forest": RandomForestRegressor(),
         "extra-trees": ExtraTreesRegressor(),
         "bagging": BaggingRegressor(n_estimators=50),
     }
-
-
-def _distances(table: Table) -> dict[str, Any]:
-    """Measure distances so that units do not matter; categories and gaps need Gower's."""
-    plain = all(column.kind == "numeric" for column in table.columns) and table.first_missing() is None
-    return {"scale": "standard"} if plain else {"metric": "gower"}
 
 
 def stack_of(task: Task, members: Sequence[tuple[str, Any]]) -> Any:

@@ -18,7 +18,7 @@ from hornbeam.estimators.forest import (
 from hornbeam.estimators.linear import linear_model
 from hornbeam.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-__all__ = ["usual_members"]
+__all__ = ["distances_for", "usual_members"]
 
 _MOST_ROWS_OF_NEIGHBOURS = 20_000  # every row is compared with every other
 _MOST_CELLS_OF_LINEAR = 20_000_000
@@ -36,7 +36,7 @@ def usual_members(task: Task, table: Table, n_jobs: int | None) -> list[tuple[st
         members.append(("linear", linear_model(task)))
     members.append(("forest", forest(n_jobs=n_jobs)))
     if table.n_rows <= _MOST_ROWS_OF_NEIGHBOURS:
-        how = _distances(table)
+        how = distances_for(table)
         members.append(("nearest-20", neighbors(20, weights="distance", n_jobs=n_jobs, **how)))
         members.append(("nearest-10", neighbors(10, n_jobs=n_jobs, **how)))
     members.append(("extra-trees", extra_trees(n_jobs=n_jobs)))
@@ -44,7 +44,7 @@ def usual_members(task: Task, table: Table, n_jobs: int | None) -> list[tuple[st
     return members
 
 
-def _distances(table: Table) -> dict[str, Any]:
+def distances_for(table: Table) -> dict[str, Any]:
     """Measure distances so that units do not matter; categories and gaps need Gower's."""
     plain = all(column.kind == "numeric" for column in table.columns) and table.first_missing() is None
     return {"scale": "standard"} if plain else {"metric": "gower"}
