@@ -59,7 +59,6 @@ def test_row_84_signal_while_another_thread_fits(seen: dict[str, Any]) -> None:
     assert seen["other_thread"]["whole"] is True
 
 
-@pytest.mark.xfail(reason="on a busy machine some work loses an interrupt; to be found", strict=False)
 def test_row_83_everything_long_can_be_interrupted() -> None:
     """Forests of a million tiny trees, rounds of microseconds, long questions: each by one thread and two."""
     seen = run_script("interrupts_everywhere")
