@@ -60,8 +60,13 @@ void* take_memory(Region* region, std::size_t bytes) {
   return kUsesRegions && region != nullptr ? region->take(bytes) : allocate_aligned(bytes);
 }
 
+Region* memory_of_others() {
+  static Region nobody;
+  return &nobody;
+}
+
 void give_memory_back(Region* region, void* memory, std::size_t bytes) noexcept {
-  if (memory == nullptr) return;
+  if (memory == nullptr || region == memory_of_others()) return;
   if (kUsesRegions && region != nullptr) {
     region->give_back(memory, bytes);
   } else {

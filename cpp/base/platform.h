@@ -74,6 +74,8 @@ class DefaultFloatingPoint {
 class Region;
 void* take_memory(Region* region, std::size_t bytes);
 void give_memory_back(Region* region, void* memory, std::size_t bytes) noexcept;
+// Stands for memory that somebody else owns, for example a file that is mapped: it is never given back.
+Region* memory_of_others();
 
 // A plain array that is not cleared on creation, aligned, huge-paged when large, movable.
 template <class T>
@@ -105,6 +107,13 @@ class Buffer {
   static Buffer zeros(std::size_t size) {
     Buffer buffer(size);
     if (size != 0) std::memset(static_cast<void*>(buffer.data_), 0, size * sizeof(T));
+    return buffer;
+  }
+  // Over memory that somebody else owns, and keeps for as long; only to be read.
+  static Buffer over(const T* data, std::size_t size) {
+    Buffer buffer(memory_of_others());
+    buffer.data_ = const_cast<T*>(data);
+    buffer.size_ = size;
     return buffer;
   }
   // Makes room for at least `size` elements; what was inside is lost.

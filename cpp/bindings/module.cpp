@@ -10,6 +10,7 @@
 namespace hornbeam::bindings {
 
 void bind_dataset(nb::module_& module);
+void bind_bins(nb::module_& module);
 void bind_tree(nb::module_& module);
 void bind_grow(nb::module_& module);
 void bind_predict(nb::module_& module);
@@ -62,6 +63,7 @@ NB_MODULE(_core, module) {
       "hornbeam's compiled core: encoding, growing, predicting. Use the estimators; this border may change.";
   module.attr("version") = HORNBEAM_VERSION;
   hornbeam::bindings::bind_dataset(module);
+  hornbeam::bindings::bind_bins(module);
   hornbeam::bindings::bind_tree(module);
   hornbeam::bindings::bind_grow(module);
   hornbeam::bindings::bind_predict(module);

@@ -1,57 +1,26 @@
 // From values to codes. Exact: few distinct values go through a small hash table, many through a radix sort
-// of order-preserving integer keys. Binned: edges from the quantiles of at most 200,000 rows, then a search
-// per value.
+// of order-preserving integer keys. Binned: as bins.h says, edges first, then a search per value.
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <memory>
 #include <stdexcept>
 
 #include "base/parallel.h"
 #include "base/radix.h"
 #include "base/sampler.h"
 #include "base/wide_loops.h"
+#include "data/bins.h"
 #include "data/dataset.h"
+#include "data/sorting.h"
+#include "data/store_codes.h"
 
 namespace hornbeam::data {
 
 namespace {
 
-constexpr std::size_t kQuantileSampleRows = 200'000;
 constexpr std::size_t kPrefetchDistance = 24;
 constexpr std::size_t kWorkPerPass = 10;  // of a row in a pass over a column, in the poller's units
-
-// Bits of a double, reordered so that unsigned comparison is numeric comparison. -0.0 has become 0.0 before.
-std::uint64_t ordered_bits(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  return bits ^ ((bits >> 63) != 0 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
-}
-double from_ordered_bits(std::uint64_t ordered) {
-  return std::bit_cast<double>(ordered ^ ((ordered >> 63) != 0 ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
-}
-std::uint32_t ordered_bits(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return bits ^ ((bits >> 31) != 0 ? ~std::uint32_t{0} : std::uint32_t{1} << 31);
-}
-
-float from_ordered_bits(std::uint32_t ordered) {
-  return std::bit_cast<float>(ordered ^ ((ordered >> 31) != 0 ? std::uint32_t{1} << 31 : ~std::uint32_t{0}));
-}
-
-template <class CodeType>
-CodeBuffer filled_codes(std::size_t n_rows, auto&& code_of_row) {
-  Buffer<CodeType> codes(n_rows);
-  for (std::size_t row = 0; row < n_rows; ++row) codes[row] = static_cast<CodeType>(code_of_row(row));
-  return codes;
-}
-
-// Stores codes in the narrowest type that also has room for the missing code.
-CodeBuffer store_codes(std::size_t n_rows, Code missing_code, auto&& code_of_row) {
-  if (missing_code <= 0xff) return filled_codes<std::uint8_t>(n_rows, code_of_row);
-  if (missing_code <= 0xffff) return filled_codes<std::uint16_t>(n_rows, code_of_row);
-  return filled_codes<std::uint32_t>(n_rows, code_of_row);
-}
 
 // A column read once as float64, -0.0 made 0.0.
 struct Values {
@@ -71,11 +40,10 @@ Values read_values(const ColumnView& column, std::size_t n_rows) {
   return values;
 }
 
-// Distinct values by hashing; gives up once there are more than kLimit. `slot_of_row` keeps each row's place.
+// Distinct values by hashing; gives up once there are more than kMostExactValues. `slot_of_row` keeps each
+// row's place.
 class DistinctValues {
  public:
-  static constexpr std::size_t kLimit = 2048;
-
   bool collect(std::span<const double> numbers) {
     // A look at evenly spread rows: mostly distinct values there mean that a table would overflow anyway, few
     // that a table will do which stays in the nearest cache.
@@ -124,7 +92,7 @@ class DistinctValues {
     slots_.assign(n_slots, 0);
     slot_of_row_.grow_to(numbers.size());
     n_rows_ = numbers.size();
-    const std::size_t most = std::min(kLimit, n_slots / 2);
+    const std::size_t most = std::min(kMostExactValues, n_slots / 2);
     for (std::size_t row = 0; row < numbers.size(); ++row) {
       if (std::isnan(numbers[row])) {
         slot_of_row_[row] = static_cast<std::uint16_t>(n_slots);  // one past the table
@@ -148,24 +116,6 @@ class DistinctValues {
   std::size_t n_distinct_ = 0;
   std::size_t n_slots_ = 0;  // a power of two, at least twice as many as distinct values
 };
-
-// A row with its value rounded to float32 as an order-preserving integer: eight bytes that sort in three
-// passes. Rounding never changes the order of two values, it can only make them equal.
-using RoundedItem = std::uint64_t;
-RoundedItem rounded_item(double value, std::size_t row) {
-  return std::uint64_t{ordered_bits(static_cast<float>(value))} << 32 | row;
-}
-RowId row_of(RoundedItem item) {
-  return static_cast<RowId>(item);
-}
-
-// Sorts the rows that rounding has made equal by their true values; most runs are single rows or true ties.
-void sort_run(RoundedItem* begin, RoundedItem* end, std::span<const double> numbers) {
-  const double first = numbers[row_of(*begin)];
-  if (std::all_of(begin, end, [&](RoundedItem item) { return numbers[row_of(item)] == first; })) return;
-  std::sort(begin, end,
-            [&](RoundedItem a, RoundedItem b) { return numbers[row_of(a)] < numbers[row_of(b)]; });
-}
 
 Column rank_by_sorting(const Values& values, CancelPoller& poller) {
   const std::span<const double> numbers = values.numbers.span();
@@ -217,108 +167,17 @@ Column exact_column(const Values& values, const DistinctValues* few, CancelPolle
   return column;
 }
 
-// Values that are float32 at heart are sorted as such: four bytes that need no row to be told apart.
-void sort_as_floats(std::vector<double>& numbers) {
-  const std::size_t n = numbers.size();
-  Buffer<std::uint32_t> keys(n);
-  Buffer<std::uint32_t> scratch(n);
-  for (std::size_t i = 0; i < n; ++i) keys[i] = ordered_bits(static_cast<float>(numbers[i]));
-  const std::uint32_t* sorted =
-      radix_sort(keys.data(), scratch.data(), n, 32, [](std::uint32_t key) { return key; });
-  for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<double>(from_ordered_bits(sorted[i]));
-}
-
-// Ascending, by way of the rounded keys.
-void sort_numbers(std::vector<double>& numbers) {
-  const bool are_floats = std::ranges::all_of(
-      numbers, [](double value) { return static_cast<double>(static_cast<float>(value)) == value; });
-  if (are_floats) return sort_as_floats(numbers);
-  const std::size_t n = numbers.size();
-  Buffer<RoundedItem> items(n);
-  Buffer<RoundedItem> scratch(n);
-  for (std::size_t i = 0; i < n; ++i) items[i] = rounded_item(numbers[i], i);
-  RoundedItem* sorted =
-      radix_sort(items.data(), scratch.data(), n, 32, [](RoundedItem item) { return item >> 32; });
-  for (std::size_t i = 0; i < n;) {
-    std::size_t end = i + 1;
-    while (end < n && sorted[end] >> 32 == sorted[i] >> 32) ++end;
-    if (end - i > 1) sort_run(sorted + i, sorted + end, numbers);
-    i = end;
-  }
-  std::vector<double> in_order(n);
-  for (std::size_t i = 0; i < n; ++i) in_order[i] = numbers[row_of(sorted[i])];
-  numbers = std::move(in_order);
-}
-
-// The rows that quantiles are taken from: all, or one from each of equally long stretches, which is as even
-// as a grid, without its rhythm. Which ones depends on the number of rows only.
-std::vector<RowId> sampled_rows(std::size_t n) {
-  std::vector<RowId> rows(std::min(n, kQuantileSampleRows));
-  Stream stream(n, Purpose::kThreshold);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::size_t begin = i * n / rows.size();
-    const std::size_t end = (i + 1) * n / rows.size();
-    rows[i] = static_cast<RowId>(
-        end - begin == 1 ? begin : begin + stream.below(static_cast<std::uint32_t>(end - begin)));
-  }
-  return rows;
-}
-
-// Cuts a sorted sample into at most max_bins groups of about equal size; equal values stay together.
-std::vector<double> quantile_edges(const std::vector<double>& sorted, int max_bins) {
-  std::vector<double> edges;
-  std::size_t begin = 0;  // first sample of the open bin
-  for (int bins_left = max_bins; bins_left > 1; --bins_left) {
-    // The bin is full with this sample and whatever equals it.
-    const double share = static_cast<double>(sorted.size() - begin) / bins_left;
-    const std::size_t last = begin + static_cast<std::size_t>(std::ceil(share)) - 1;
-    if (last >= sorted.size()) break;
-    std::size_t next = last + 1;
-    while (next < sorted.size() && sorted[next] == sorted[last]) ++next;
-    if (next == sorted.size()) break;
-    edges.push_back(halfway(sorted[next - 1], sorted[next]));
-    begin = next;
-  }
-  return edges;
-}
-
-// The number of edges below a value, in a fixed number of steps without a branch to mispredict.
-class EdgeSearch {
- public:
-  explicit EdgeSearch(const std::vector<double>& edges)
-      : top_step_(std::bit_floor(edges.size() + 1) / 2), edges_(edges) {
-    if (std::bit_floor(edges.size() + 1) < edges.size() + 1) top_step_ *= 2;
-    edges_.resize(2 * std::max<std::size_t>(top_step_, 1), kInfinity);
-  }
-  Code operator()(double value) const {
-    std::size_t below = 0;
-    for (std::size_t step = top_step_; step > 0; step /= 2) {
-      below += edges_[below + step - 1] < value ? step : 0;
-    }
-    return static_cast<Code>(below);
-  }
-
- private:
-  std::size_t top_step_;
-  std::vector<double> edges_;  // padded with infinity to a power of two
-};
-
 Column binned_column(const Values& values, int max_bins) {
-  Column column;
-  column.binned = true;
   std::vector<double> sample;
   for (const RowId row : sampled_rows(values.numbers.size())) {
     if (!std::isnan(values.numbers[row])) sample.push_back(values.numbers[row]);
   }
-  sort_numbers(sample);
-  column.values = quantile_edges(sample, max_bins);
-  column.n_codes = static_cast<Code>(column.values.size()) + 1;
+  const Bins bins = make_bins(std::move(sample), std::nullopt, max_bins);
+  const ColumnView view{reinterpret_cast<const std::byte*>(values.numbers.data()), sizeof(double),
+                        Number::kF64};
+  Column column = column_of(bins);
   column.has_missing = values.has_missing;
-  const EdgeSearch edges_below(column.values);
-  column.codes = store_codes(values.numbers.size(), column.missing_code(), [&](std::size_t row) {
-    const double value = values.numbers[row];
-    return std::isnan(value) ? column.missing_code() : edges_below(value);
-  });
+  column.codes = codes_in_bins(view, values.numbers.size(), bins);
   return column;
 }
 
@@ -327,7 +186,7 @@ Column encode_values(const Values& values, int max_bins, CancelPoller& poller) {
   DistinctValues distinct;
   const bool few = distinct.collect(values.numbers.span());
   poller.poll(kWorkPerPass * values.numbers.size());
-  if (max_bins > 0 && !(few && distinct.size() <= static_cast<std::size_t>(max_bins))) {
+  if (max_bins > 0 && !(few && distinct.size() <= most_exact_values(max_bins))) {
     return binned_column(values, max_bins);
   }
   return exact_column(values, few ? &distinct : nullptr, poller);
@@ -373,10 +232,9 @@ Column encode_rows(const Column& whole, std::span<const RowId> rows, int max_bin
     new_code[code] = static_cast<Code>(column.values.size());
     if (times[code] > 0) column.values.push_back(whole.values[code]);
   }
-  const std::size_t most_exact = std::min(static_cast<std::size_t>(max_bins), DistinctValues::kLimit);
-  if (max_bins > 0 && column.values.size() > most_exact) {
+  if (max_bins > 0 && column.values.size() > most_exact_values(max_bins)) {
     column.binned = true;
-    column.values = quantile_edges(sorted_sample_of(whole, rows), max_bins);
+    column.values = make_bins(sorted_sample_of(whole, rows), std::nullopt, max_bins).values;
     Code bin = 0;  // the number of edges below a value; values ascend
     for (Code code = 0; code < missing; ++code) {
       while (bin < column.values.size() && column.values[bin] < whole.values[code]) ++bin;
@@ -427,16 +285,8 @@ std::vector<std::vector<double>> sample_columns(std::span<const ColumnView> view
 // is looked at again when codes are written.
 Column plan_bytes(std::vector<double> sample, std::size_t n_rows, int max_bins) {
   sort_numbers(sample);
-  std::vector<double> distinct;
-  for (const double value : sample) {
-    if (!distinct.empty() && value == distinct.back()) continue;
-    distinct.push_back(value);
-    if (distinct.size() > static_cast<std::size_t>(max_bins)) break;
-  }
-  Column column;
-  column.binned = distinct.size() > static_cast<std::size_t>(max_bins);
-  column.values = column.binned ? quantile_edges(sample, max_bins) : std::move(distinct);
-  column.n_codes = static_cast<Code>(column.values.size()) + (column.binned ? 1 : 0);
+  std::optional<std::vector<double>> distinct = distinct_of_sorted(sample, most_exact_values(max_bins));
+  Column column = column_of(make_bins(std::move(sample), std::move(distinct), max_bins));
   column.codes = Buffer<std::uint8_t>(n_rows);
   return column;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
@@ -48,9 +49,12 @@ class Dataset {
 
   // Encoding of the columns of a table runs in parallel; each returns a finished column.
   void add(Column column);
+  // Keeps whatever owns the memory that codes lie in, where that is not the data set itself.
+  void keep(std::shared_ptr<void> owner) { owners_.push_back(std::move(owner)); }
 
  private:
   std::size_t n_rows_;
+  std::vector<std::shared_ptr<void>> owners_;
   std::vector<Column> columns_;
 };
 

@@ -45,6 +45,46 @@ def encode_table(n_rows: int, columns: list, max_bins: int, n_threads: int, whol
     An integer in the place of a tuple is the number of a numeric column of `whole`, encoded exactly before, whose `rows` are wanted. max_bins=0 asks for exact codes.
     """
 
+def sampled_rows(n_rows: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+    """
+    The rows that the bins of a table of so many rows are made from, ascending; at most 200,000.
+    """
+
+class DistinctNumbers:
+    """
+    The distinct values of a column, collected block by block in any order.
+    """
+
+    def __init__(self, max_bins: int) -> None: ...
+
+    def add(self, block: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]) -> None:
+        """Takes the values of a block of rows; NaN is missing."""
+
+    @property
+    def has_missing(self) -> bool: ...
+
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))] | None:
+        """
+        The distinct values, ascending; None if they are more than bins, or than 2048.
+        """
+
+def make_bins(sample: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], distinct: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)] | None, max_bins: int) -> tuple:
+    """
+    Values and whether they are edges of bins: the distinct values if they are few, else edges from the values of the sampled rows.
+    """
+
+def codes_in_bins(block: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], values: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], binned: bool) -> object:
+    """
+    The codes of a block of rows, in the narrowest type that has room for all of the column.
+    """
+
+def dataset_of_codes(n_rows: int, columns: list) -> Dataset:
+    """
+    A data set over codes that exist already, which stay where they are.
+
+    A tuple per column: (codes, values, binned, has_missing) of numbers, (codes, n_categories, has_missing) of categories. Codes out of range are refused.
+    """
+
 def paths_to_leaves(trees: tuple[Tree, ...], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> tuple:
     """
     The nodes on each row's way to its leaves, numbered on from tree to tree: indices and ends of sparse rows.
