@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hornbeam.declare import estimators
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 CORE = REPOSITORY / "cpp"
 PACKAGE = REPOSITORY / "src" / "hornbeam"
@@ -66,6 +68,9 @@ METHODS = (
     ("stacking",),
     ("blend",),
 )
+
+# What an estimator can do beyond fitting and predicting is done by functions that it calls, not by bases.
+MOST_CLASSES = 17
 
 
 def core_files() -> list[Path]:
@@ -158,6 +163,12 @@ def test_imports_point_downward() -> None:
 
 def test_imports_between_the_estimators_point_downward() -> None:
     assert imports_against(METHODS, PACKAGE / "estimators", "hornbeam.estimators.") == []
+
+
+@pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)
+def test_an_estimator_is_made_of_few_classes(cls: type) -> None:
+    ours = [base.__name__ for base in cls.__mro__ if base.__module__.startswith("hornbeam")]
+    assert len(ours) <= MOST_CLASSES, ours
 
 
 def test_an_import_against_the_arrows_is_found(tmp_path: Path) -> None:

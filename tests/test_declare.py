@@ -18,6 +18,7 @@ from hornbeam.declare import (
     estimators,
     fitted,
     option,
+    option_group,
     option_table,
     options_of,
     removed,
@@ -84,6 +85,37 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_join_in_resolution_order() -> None:
     assert list(options_of(Forest)) == ["n_estimators", "subsample", "verbose", "missing", "n_jobs"]
     assert list(options_of(Boosting)) == ["n_estimators", "missing", "subsample", "n_jobs"]
+
+
+def test_groups_give_options_and_are_no_base_classes() -> None:
+    @option_group
+    class Rows(Declared):
+        rows: int = option(default=1, help="Rows.", kw_only=False)
+
+    @option_group
+    class Columns(Rows):
+        columns: int = option(default=2, help="Columns.", kw_only=False)
+        rows: int = option(default=3, kw_only=False)
+
+    class Base(Rows):
+        pass
+
+    class Reader(Base, Columns):
+        pass
+
+    class Twin(Columns, Choices):
+        pass
+
+    # As if all of them were classes: Reader, Base, Columns, Rows.
+    assert [base.__name__ for base in Reader.__mro__[:3]] == ["Reader", "Base", "Declared"]
+    assert {name: declared.default for name, declared in options_of(Reader).items()} == {
+        "columns": 2,
+        "rows": 3,
+    }
+    assert (Reader(5, 6).rows, Reader(5, 6).columns) == (5, 6)  # by position base classes come first
+    assert [base.__name__ for base in Twin.__mro__[:3]] == ["Twin", "Choices", "Declared"]
+    assert list(options_of(Twin)) == ["columns", "rows", "missing", "n_jobs"]
+    assert list(options_of(Columns)) == ["columns", "rows"]
 
 
 def test_redeclared_option_changes_what_it_says_and_keeps_its_help() -> None:

@@ -10,7 +10,7 @@ from scipy import stats
 
 import hornbeam as hb
 from hornbeam import _core
-from hornbeam.params.trees import ClassCriterionOptions, NumberCriterionOptions
+from hornbeam.params import ClassCriterionOptions, NumberCriterionOptions, options_of
 
 
 def entropy(*counts: int) -> float:
@@ -190,8 +190,8 @@ def test_forests_take_the_criteria_too(criterion):
 def test_the_core_and_the_parameters_know_the_same_criteria() -> None:
     names = [name for name, _, _ in _core.criteria()]
     offered = [
-        *get_args(get_args(ClassCriterionOptions.__annotations__["criterion"])[0]),
-        *get_args(get_args(NumberCriterionOptions.__annotations__["criterion"])[0]),
+        *get_args(get_args(options_of(ClassCriterionOptions)["criterion"].annotation)[0]),
+        *get_args(get_args(options_of(NumberCriterionOptions)["criterion"].annotation)[0]),
     ]
     second_names = {"log_loss", "misclassification", "friedman_mse"}
     assert sorted(set(offered) - second_names) == sorted(names)

@@ -2,8 +2,7 @@
 
 `kinds.py` reads type annotations and judges values, `classes.py` turns declarations into constructors, checks
 and documentation, `one_step.py` has fits change an estimator all at once, `hints.py` answers names that are
-not known. The hyperparameters themselves are in
-`hornbeam.params`.
+not known. The hyperparameters themselves are in `hornbeam.params`.
 """
 
 from hornbeam.declare.classes import (
@@ -13,6 +12,7 @@ from hornbeam.declare.classes import (
     estimators,
     fitted,
     option,
+    option_group,
     option_table,
     options_of,
     removed,
@@ -31,6 +31,7 @@ __all__ = [
     "estimators",
     "fitted",
     "option",
+    "option_group",
     "option_table",
     "options_of",
     "removed",

@@ -1,8 +1,9 @@
 """Classes that declare options: declarations come in; constructors, checks, documentation and tables go out.
 
 `option` marks a class attribute as a hyperparameter. `Declared` gathers the marks of a class and its bases
-when the class is made, and writes the constructor. The functions below it read the same declarations:
-`validate` for `fit`, `documentation` for docstrings, `options_of` and `option_table` for the command line,
+when the class is made, and writes the constructor. `option_group` makes a class of options a group, which
+estimators take without inheriting from it. The functions below read the same declarations: `validate` for
+`fit`, `documentation` for docstrings, `options_of` and `option_table` for the command line,
 the manual and tests.
 """
 
@@ -13,7 +14,7 @@ import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform, overload
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform, overload
 
 from hornbeam.declare.hints import hint
 from hornbeam.declare.kinds import Choice, Kind, joined, kinds_of, shown
@@ -27,6 +28,7 @@ __all__ = [
     "estimators",
     "fitted",
     "option",
+    "option_group",
     "option_table",
     "options_of",
     "removed",
@@ -135,8 +137,9 @@ def removed(*, init: Literal[False] = False) -> Any:
 class Declared(BaseEstimator):
     """Base of groups of options and of estimators: writes the constructor that the declarations describe.
 
-    Options of several bases join in method resolution order. A subclass may redeclare an option to change its
-    default, its help, or to allow less, and may take one away with `removed`. The constructor stores values
+    Options of several bases and groups join in the order that Python resolves methods in. A subclass may
+    redeclare an option to change its default, its help, or to allow less, and may take one away with
+    `removed`. The constructor stores values
     as they come; `fit` calls `validate`. A class that writes its own `__init__` keeps it.
 
     A line `{parameters}` in the docstring of a subclass is replaced by the documentation of its options.
@@ -144,6 +147,7 @@ class Declared(BaseEstimator):
 
     _own_options: ClassVar[Mapping[str, Option | None]] = {}  # None: removed here
     _options: ClassVar[Mapping[str, Option]] = {}
+    _lineage: ClassVar[Any] = type("Declared", (), {"declares": {}})
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -151,7 +155,9 @@ class Declared(BaseEstimator):
         writes_init = init is object.__init__ or hasattr(init, "_written_by_declared")
         if writes_init:
             _refuse_undeclared_fields(cls)
+        cls._lineage = _lineage_of(cls)
         cls._own_options = types.MappingProxyType(_take_marks(cls))
+        cls._lineage.declares = cls._own_options
         cls._options = types.MappingProxyType(_join_options(cls))
         if writes_init:
             cls.__init__ = _constructor(cls)  # type: ignore[method-assign]
@@ -178,6 +184,31 @@ class Declared(BaseEstimator):
                     f"{shown(inner)}, which has no parameters."
                 )
         return super().set_params(**params)
+
+
+class OptionGroup:
+    """Options that estimators take together.
+
+    To type checkers a group is the class that it is written as, so they see its options in every constructor.
+    At run time it is no class: it hands its options on to the estimators that name it among their bases, and
+    is not one of their base classes.
+    """
+
+    def __init__(self, written: type[Declared]) -> None:
+        self.__name__, self.__doc__ = written.__name__, written.__doc__
+        self._options, self._lineage = written._options, written._lineage
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """Leave the bases of a class; if none of the others is declared, `Declared` takes the place."""
+        declared = any(isinstance(base, type) and issubclass(base, Declared) for base in bases)
+        first = next(base for base in bases if isinstance(base, OptionGroup))
+        return (Declared,) if first is self and not declared else ()
+
+
+def option_group(cls: type[T]) -> type[T]:
+    """Make a class of options a group."""
+    group: Any = OptionGroup(cast("type[Declared]", cls))
+    return cast("type[T]", group)
 
 
 # --- What reads the declarations -------------------------------------------------------------------------
@@ -314,18 +345,32 @@ def _declared_option(cls: type[Declared], name: str, annotation: Any, declaratio
     return declared
 
 
+def _lineage_of(cls: type[Declared]) -> Any:
+    """Order what a class, its bases and its groups declare.
+
+    The order is that of the method resolution of empty classes which inherit as the declarations are written.
+    """
+    written = vars(cls).get("__orig_bases__", cls.__bases__)
+    bases = tuple(base._lineage for base in written if hasattr(base, "_lineage"))
+    return type(cls.__name__, bases, {})
+
+
+def _declarations(cls: type[Declared]) -> list[Mapping[str, Option | None]]:
+    """List what a class, its bases and its groups declare, nearest first."""
+    return [vars(one)["declares"] for one in cls._lineage.__mro__ if "declares" in vars(one)]
+
+
 def _inherited(cls: type[Declared], name: str) -> Option | None:
-    found = (base._own_options.get(name) for base in cls.__mro__[1:] if issubclass(base, Declared))
+    found = (declared.get(name) for declared in _declarations(cls))
     return next((declared for declared in found if declared is not None), None)
 
 
 def _join_options(cls: type[Declared]) -> dict[str, Option]:
     """Join the options of `cls` and its bases: what stands nearer in the resolution order wins."""
     joint: dict[str, Option | None] = {}
-    for base in cls.__mro__:
-        if issubclass(base, Declared):
-            for name, declared in base._own_options.items():
-                joint.setdefault(name, declared)
+    for declarations in _declarations(cls):
+        for name, declared in declarations.items():
+            joint.setdefault(name, declared)
     return {name: declared for name, declared in joint.items() if declared is not None}
 
 
@@ -349,7 +394,7 @@ def _constructor(cls: type[Declared]) -> Callable[..., None]:
 
 def _positional_names(cls: type[Declared]) -> list[str]:
     """Order the options given by position as dataclasses do, base classes first: type checkers assume so."""
-    base_first = (name for base in reversed(cls.__mro__) for name in vars(base).get("_own_options", ()))
+    base_first = (name for declarations in reversed(_declarations(cls)) for name in declarations)
     return [
         name for name in dict.fromkeys(base_first) if name in cls._options and not cls._options[name].kw_only
     ]

@@ -1,7 +1,8 @@
 """Every hyperparameter, declared once: name, type with bounds, default, help, and which models take it.
 
-A class of options is a group; an estimator takes the options of the groups it inherits::
+A class of options is a group; an estimator takes the options of the groups that it names::
 
+    @option_group
     class GrowthOptions(Declared):
         max_depth: Annotated[int, Bounds(low=1)] | None = option(default=None, help="Most tests on a path.")
 
@@ -23,6 +24,7 @@ from hornbeam.declare import (
     estimators,
     fitted,
     option,
+    option_group,
     option_table,
     options_of,
     removed,
@@ -117,6 +119,7 @@ __all__ = [
     "estimators",
     "fitted",
     "option",
+    "option_group",
     "option_table",
     "options_of",
     "removed",

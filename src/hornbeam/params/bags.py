@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from hornbeam.declare import Bounds, Declared, option
+from hornbeam.declare import Bounds, Declared, option, option_group
 from hornbeam.params.fitting import ColumnOptions, RunOptions, TimeOptions
 from hornbeam.params.trees import (
     ClassCriterionOptions,
@@ -13,6 +13,7 @@ from hornbeam.params.trees import (
 from hornbeam.params.values import ClassWeights, Count, Keep, Learner, Metric, Share
 
 
+@option_group
 class VoteOptions(Declared):
     """How the members of a bag of classifiers are asked."""
 
@@ -25,6 +26,7 @@ class VoteOptions(Declared):
     )
 
 
+@option_group
 class BagOptions(RunOptions, TimeOptions):
     """How many members there are, and what rows each of them sees."""
 
@@ -52,6 +54,7 @@ class BagOptions(RunOptions, TimeOptions):
     )
 
 
+@option_group
 class EstimatorOptions(Declared):
     """What members are made from."""
 
@@ -60,6 +63,7 @@ class EstimatorOptions(Declared):
     )
 
 
+@option_group
 class BaggingOptions(BagOptions, EstimatorOptions):
     """What bagging of any estimator takes."""
 
@@ -77,6 +81,7 @@ class BaggingOptions(BagOptions, EstimatorOptions):
     )
 
 
+@option_group
 class ForestOptions(GrowthOptions, ColumnOptions, BagOptions):
     """What every forest takes."""
 
@@ -90,6 +95,7 @@ class ForestOptions(GrowthOptions, ColumnOptions, BagOptions):
     )
 
 
+@option_group
 class SampleClassWeightOptions(Declared):
     """How much each class counts, in all rows or in the sample of each member."""
 
@@ -100,12 +106,14 @@ class SampleClassWeightOptions(Declared):
     )
 
 
+@option_group
 class ClassifierForestOptions(ForestOptions, VoteOptions, SampleClassWeightOptions, ClassCriterionOptions):
     """What forests of classification trees take."""
 
     max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default="sqrt")
 
 
+@option_group
 class RegressorForestOptions(ForestOptions, NumberCriterionOptions, NumberLeafOptions):
     """What forests of regression trees take."""
 

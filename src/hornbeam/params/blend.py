@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from hornbeam.declare import Bounds, Check, option
+from hornbeam.declare import Bounds, Check, option, option_group
 from hornbeam.declare.kinds import shown
 from hornbeam.params.fitting import RunOptions, TimeOptions
 from hornbeam.params.values import is_list
@@ -27,6 +27,7 @@ Members = Annotated[
 ]
 
 
+@option_group
 class BlendOptions(RunOptions, TimeOptions):
     """What `BlendClassifier` and `BlendRegressor` take."""
 

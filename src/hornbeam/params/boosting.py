@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from hornbeam.declare import Bounds, option
+from hornbeam.declare import Bounds, option, option_group
 from hornbeam.params.fitting import (
     ClassWeightOptions,
     ColumnOptions,
@@ -23,6 +23,7 @@ from hornbeam.params.values import (
 )
 
 
+@option_group
 class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions):
     """What gradient boosting takes, whatever it predicts."""
 
@@ -121,6 +122,7 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
     )
 
 
+@option_group
 class ClassifierBoostingOptions(BoostingOptions, ClassWeightOptions):
     """What `GradientBoostingClassifier` takes."""
 
@@ -130,6 +132,7 @@ class ClassifierBoostingOptions(BoostingOptions, ClassWeightOptions):
     )
 
 
+@option_group
 class RegressorBoostingOptions(BoostingOptions):
     """What `GradientBoostingRegressor` takes."""
 
@@ -149,6 +152,7 @@ class RegressorBoostingOptions(BoostingOptions):
     )
 
 
+@option_group
 class AdaBoostOptions(RunOptions):
     """How members are boosted."""
 
@@ -177,10 +181,12 @@ class AdaBoostOptions(RunOptions):
     )
 
 
+@option_group
 class AdaBoostClassifierOptions(AdaBoostOptions):
     """What `AdaBoostClassifier` takes."""
 
 
+@option_group
 class AdaBoostRegressorOptions(AdaBoostOptions):
     """What `AdaBoostRegressor` takes."""
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from hornbeam.declare import Bounds, Declared, option
+from hornbeam.declare import Bounds, Declared, option, option_group
 from hornbeam.params.values import (
     ClassWeights,
     Columns,
@@ -15,6 +15,7 @@ from hornbeam.params.values import (
 )
 
 
+@option_group
 class CategoryOptions(Declared):
     """Which columns hold categories."""
 
@@ -24,6 +25,7 @@ class CategoryOptions(Declared):
     )
 
 
+@option_group
 class ColumnOptions(CategoryOptions):
     """How the columns of the table are read: order, categories, gaps, bins."""
 
@@ -46,6 +48,7 @@ class ColumnOptions(CategoryOptions):
     )
 
 
+@option_group
 class ThreadOptions(Declared):
     """How many threads may work; the answer never depends on it."""
 
@@ -56,6 +59,7 @@ class ThreadOptions(Declared):
     )
 
 
+@option_group
 class RunOptions(ThreadOptions):
     """What a run needs besides the data: a seed, which shapes the model, and threads, which never do."""
 
@@ -64,6 +68,7 @@ class RunOptions(ThreadOptions):
     )
 
 
+@option_group
 class TimeOptions(Declared):
     """How long a fit may take."""
 
@@ -73,6 +78,7 @@ class TimeOptions(Declared):
     )
 
 
+@option_group
 class ClassWeightOptions(Declared):
     """How much each class counts."""
 
@@ -82,6 +88,7 @@ class ClassWeightOptions(Declared):
     )
 
 
+@option_group
 class ValidationOptions(Declared):
     """Rows of the training data that are set aside to judge a model by."""
 

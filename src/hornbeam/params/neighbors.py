@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from hornbeam.declare import Bounds, option
+from hornbeam.declare import Bounds, option, option_group
 from hornbeam.params.fitting import CategoryOptions, ThreadOptions
 from hornbeam.params.values import Count, WeightFunction
 
 
+@option_group
 class NeighborOptions(CategoryOptions, ThreadOptions):
     """What `KNeighborsClassifier` and `KNeighborsRegressor` take."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from hornbeam.declare import Check, option
+from hornbeam.declare import Check, option, option_group
 from hornbeam.declare.kinds import shown
 from hornbeam.params.fitting import RunOptions
 from hornbeam.params.values import CountFromTwo, Estimator, Fractions, Splits, is_list
@@ -47,6 +47,7 @@ Levels = Annotated[
 ]
 
 
+@option_group
 class StackingOptions(RunOptions):
     """What `StackingRegressor` takes, and `StackingClassifier`, too."""
 
@@ -74,6 +75,7 @@ class StackingOptions(RunOptions):
     )
 
 
+@option_group
 class ClassifierStackingOptions(StackingOptions):
     """What `StackingClassifier` takes."""
 

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from hornbeam.declare import Bounds, Declared, option
+from hornbeam.declare import Bounds, Declared, option, option_group
 from hornbeam.params.fitting import ClassWeightOptions, ColumnOptions, RunOptions, ValidationOptions
 from hornbeam.params.values import Count, CountFromTwo, NonNegative, OwnCriterion, ProperShare, Share, Splits
 
 
+@option_group
 class GrowthOptions(Declared):
     """How far a tree grows, and how far it is cut back."""
 
@@ -63,6 +64,7 @@ class GrowthOptions(Declared):
     )
 
 
+@option_group
 class ClassCriterionOptions(Declared):
     """What the splits of a classifier lower."""
 
@@ -76,6 +78,7 @@ class ClassCriterionOptions(Declared):
     )
 
 
+@option_group
 class NumberCriterionOptions(Declared):
     """What the splits of a regressor lower."""
 
@@ -88,6 +91,7 @@ class NumberCriterionOptions(Declared):
     )
 
 
+@option_group
 class NumberLeafOptions(Declared):
     """What the leaves of a regressor predict."""
 
@@ -98,6 +102,7 @@ class NumberLeafOptions(Declared):
     )
 
 
+@option_group
 class PruningOptions(ValidationOptions):
     """How a grown tree is cut back, and on what evidence."""
 
@@ -125,6 +130,7 @@ class PruningOptions(ValidationOptions):
     )
 
 
+@option_group
 class DensityOptions(RunOptions):
     """What `DensityTree` takes."""
 
@@ -150,6 +156,7 @@ class DensityOptions(RunOptions):
     )
 
 
+@option_group
 class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
     """What every single decision tree takes."""
 
@@ -159,9 +166,11 @@ class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
     )
 
 
+@option_group
 class ClassifierTreeOptions(TreeOptions, ClassWeightOptions, ClassCriterionOptions):
     """What `DecisionTreeClassifier` takes."""
 
 
+@option_group
 class RegressorTreeOptions(TreeOptions, NumberCriterionOptions, NumberLeafOptions):
     """What `DecisionTreeRegressor` takes."""
