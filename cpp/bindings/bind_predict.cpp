@@ -1,5 +1,6 @@
 // Prediction: leaves of rows, and what the trees say about them added up.
 #include "arrays.h"
+#include "predict/left_out.h"
 #include "predict/predictor.h"
 
 namespace hornbeam::bindings {
@@ -7,9 +8,11 @@ namespace hornbeam::bindings {
 using data::Dataset;
 using predict::Counting;
 using predict::EncodedRows;
+using predict::LeftOut;
 using predict::Predictor;
 using predict::PredictPath;
 using predict::RowSource;
+using predict::Said;
 using predict::Stages;
 using predict::TableRows;
 using predict::TreeRange;
@@ -107,6 +110,42 @@ void add_scores(const Predictor& predictor, const RowSource& rows, TreeRange ran
   const Stages on_the_way = checked_stages(predictor, range, rows.n_rows(), stages);
   run(rows.n_rows(),
       [&](Cancel& cancel) { predictor.add(rows, range, counting, n_threads, cancel, target, on_the_way); });
+}
+
+using SaidArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+Said said_of(const SaidArray& said) {
+  return {{said.data(), said.size()}, said.shape(0), said.shape(1)};
+}
+
+LeftOut checked_left_out(const Said& said, const Array1<std::int64_t>& begin,
+                         const Array1<std::uint32_t>& members, const Array1<double>& errors) {
+  const LeftOut left_out{span_of(begin), span_of(members), span_of(errors)};
+  if (errors.size() == 0 || begin.size() != errors.size() + 1 || left_out.begin.front() != 0 ||
+      left_out.begin.back() != static_cast<std::int64_t>(members.size()))
+    throw nb::value_error("begin must lead from 0 to the number of members, past every training row");
+  for (std::size_t i = 0; i < errors.size(); ++i)
+    if (left_out.begin[i] >= left_out.begin[i + 1])
+      throw nb::value_error("a training row has been seen by all members");
+  for (const std::uint32_t member : left_out.members)
+    if (member >= said.n_members) throw nb::index_error("there is no such member");
+  return left_out;
+}
+
+nb::ndarray<nb::numpy, double, nb::ndim<2>> bounds_without(const SaidArray& array,
+                                                           const Array1<std::int64_t>& begin,
+                                                           const Array1<std::uint32_t>& members,
+                                                           const Array1<double>& errors, std::size_t low_rank,
+                                                           std::size_t high_rank, int n_threads) {
+  const Said said = said_of(array);
+  const LeftOut left_out = checked_left_out(said, begin, members, errors);
+  const auto is_rank = [&](std::size_t rank) { return rank >= 1 && rank <= errors.size(); };
+  if (!is_rank(low_rank) || !is_rank(high_rank) || n_threads < 1) throw nb::value_error("no such rank");
+  auto* owned = new std::vector<double>(without_lock([&](Cancel& cancel) {
+    return predict::ranked_bounds(said, left_out, low_rank, high_rank, n_threads, cancel);
+  }));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return {owned->data(), {said.n_rows, 2}, owner};
 }
 
 }  // namespace
@@ -228,6 +267,28 @@ void bind_predict(nb::module_& module) {
       },
       nb::arg("tree"), nb::arg("columns"), nb::arg("n_rows"), nb::arg("unseen_to_majority"),
       nb::arg("n_threads"), "The leaf of every row, by the plain walk.");
+  module.def(
+      "bounds_without", &bounds_without, nb::arg("said"), nb::arg("begin"), nb::arg("members"),
+      nb::arg("errors"), nb::arg("low_rank"), nb::arg("high_rank"), nb::arg("n_threads"),
+      "Of the mean answers to each row by the members that have not seen a training row, less and plus the "
+      "error of that row, over all training rows: the values of two ranks.\n\n"
+      "`said` is rows x members; the members without training row i are those from begin[i] to begin[i + "
+      "1].");
+  module.def(
+      "smaller_errors_without",
+      [](const SaidArray& array, const Array1<std::int64_t>& begin, const Array1<std::uint32_t>& members,
+         const Array1<double>& errors, double tolerance, int n_threads) {
+        const Said said = said_of(array);
+        const LeftOut left_out = checked_left_out(said, begin, members, errors);
+        if (n_threads < 1) throw nb::value_error("there must be a thread");
+        return to_numpy(without_lock([&](Cancel& cancel) {
+          return predict::count_smaller_errors(said, left_out, tolerance, n_threads, cancel);
+        }));
+      },
+      nb::arg("said"), nb::arg("begin"), nb::arg("members"), nb::arg("errors"), nb::arg("tolerance"),
+      nb::arg("n_threads"),
+      "For each row, how many training rows have an error below 1 less the mean answer of the members that "
+      "have not seen it, and less a tolerance.");
 }
 
 }  // namespace hornbeam::bindings

@@ -1,5 +1,5 @@
-// The loops of sliced prediction (sliced.h) and of that of single rows (one_row.h) that profit from wide
-// registers, compiled once per instruction set. Leaf numbers are integers and values are added one tree after
+// The loops of sliced prediction (sliced.h), of that of single rows (one_row.h) and of members that have not
+// seen a row (left_out.h) that profit from wide registers, compiled once per instruction set. Leaf numbers are integers and values are added one tree after
 // the other: all forms give the same bits.
 #pragma once
 
@@ -65,6 +65,8 @@ struct ThresholdTable {
   alignas(64) std::array<float, 256> single_levels;
 };
 
+inline constexpr std::size_t kAnswersAtOnce = 32;  // rows of left_out.h that are asked about side by side
+
 inline constexpr std::size_t kMostRowSlots = 64;   // of the codes of a single row
 inline constexpr std::size_t kMostRowLeaves = 32;  // of a tree for single rows
 
@@ -107,6 +109,13 @@ struct PredictKernels {
                              std::uint8_t* numbers);
   // Whether that is faster than to walk.
   bool is_quick_with_rows;
+  // means[row] = the mean of said[member, row] over some members, at least one, for kAnswersAtOnce rows.
+  void (*mean_of_members)(const double* said, const std::uint32_t* members, std::size_t n_members,
+                          double* means);
+  // Writes those of n values that lie from low to high to `kept`, which has room for n and 8 more, and adds
+  // the number of those below to n_below. Returns how many it has written.
+  std::size_t (*keep_between)(const double* values, std::size_t n, double low, double high, double* kept,
+                              std::size_t& n_below);
 };
 
 // The fastest form that this machine can run, up to a given set of instructions.

@@ -273,6 +273,18 @@ class Predictor:
 def find_leaves(tree: Tree, columns: Sequence[Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)]], n_rows: int, unseen_to_majority: bool, n_threads: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The leaf of every row, by the plain walk."""
 
+def bounds_without(said: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], errors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low_rank: int, high_rank: int, n_threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Of the mean answers to each row by the members that have not seen a training row, less and plus the error of that row, over all training rows: the values of two ranks.
+
+    `said` is rows x members; the members without training row i are those from begin[i] to begin[i + 1].
+    """
+
+def smaller_errors_without(said: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], errors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: float, n_threads: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    For each row, how many training rows have an error below 1 less the mean answer of the members that have not seen it, and less a tolerance.
+    """
+
 class Explainer:
     """Shapley values of the columns in the sum of some trees, exactly."""
 

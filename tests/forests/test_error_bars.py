@@ -84,6 +84,20 @@ def test_standard_errors_equal_the_formula() -> None:
     np.testing.assert_allclose(forest.predict_std(X[:5]), expected)
 
 
+@pytest.mark.parametrize(("n_members", "n_units"), [(6, 7), (7, 7), (8, 7)])
+def test_standard_errors_with_fewer_and_more_members_than_rows(n_members: int, n_units: int) -> None:
+    """Which product is smaller decides how the sum of squares is found."""
+    rng = np.random.default_rng(0)
+    said, times = rng.normal(size=(40, n_members)) * 50, rng.integers(0, 4, (n_members, n_units))
+    centred = said - said.mean(axis=1, keepdims=True)
+    covariances = centred @ (times - times.mean(axis=0)) / n_members
+    by_chance = n_units * (1 - 1 / n_units) * np.square(centred).mean(axis=1) / n_members
+    expected = np.sqrt(np.maximum(np.square(covariances).sum(axis=1) - by_chance, 0))
+    assert np.count_nonzero(expected) > 5
+    found = jackknife_std(said, times.astype(np.uint32), n_draws=n_units, with_replacement=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_the_standard_error_of_a_bagged_mean_is_that_of_the_mean() -> None:
     """A forest of single leaves is the bagged mean, whose standard error everybody knows."""
     rng = np.random.default_rng(0)

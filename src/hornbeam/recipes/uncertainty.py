@@ -24,7 +24,7 @@ __all__ = ["LeafRows", "conformal_sets", "jackknife_intervals", "jackknife_std",
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-_CELLS_AT_A_TIME = 2**22  # of tables that hold rows x training rows
+_CELLS_AT_A_TIME = 2**22  # of tables that hold something per row and training row
 _ROUNDING = 1e-9  # sums of the same shares in another order
 
 
@@ -34,48 +34,59 @@ def _stretches(n_rows: int, cells_per_row: int) -> Iterator[slice]:
         yield slice(begin, min(begin + step, n_rows))
 
 
-def _answers_without(said: FloatArray, left_out: BoolArray) -> FloatArray:
-    """Average, for every training row, the members that have not seen it: rows x training rows."""
-    weights = left_out / left_out.sum(axis=0)
-    answers: FloatArray = said @ weights
-    return answers
+@dataclass(frozen=True, eq=False)
+class _LeftOut:
+    """The members that have not seen training row i: those from `begin[i]` to `begin[i + 1]`."""
+
+    begin: npt.NDArray[np.int64]
+    members: npt.NDArray[np.uint32]
+
+    @staticmethod
+    def of(left_out: BoolArray) -> "_LeftOut":
+        """List them, from an array of members x training rows."""
+        begin = np.concatenate([[0], np.cumsum(left_out.sum(axis=0))])
+        return _LeftOut(begin.astype(np.int64), np.nonzero(left_out.T)[1].astype(np.uint32))
 
 
 def jackknife_intervals(
-    said: FloatArray, left_out: BoolArray, errors: FloatArray, alpha: float
+    said: FloatArray, left_out: BoolArray, errors: FloatArray, alpha: float, n_threads: int = 1
 ) -> FloatArray:
     """Return intervals, rows x 2; `errors` are the out-of-bag errors of the training rows, not negative."""
     n = len(errors)
     low_rank, high_rank = int(np.floor(alpha * (n + 1))), int(np.ceil((1 - alpha) * (n + 1)))
-    intervals = np.empty((len(said), 2))
-    for rows in _stretches(len(said), n):
-        answers = _answers_without(said[rows], left_out)
-        intervals[rows, 0] = _smallest(answers - errors, low_rank)
-        intervals[rows, 1] = _smallest(answers + errors, high_rank)
+    intervals = np.full((len(said), 2), [-np.inf, np.inf])
+    if low_rank < 1 and high_rank > n:
+        return intervals
+    ranks = {"low_rank": max(low_rank, 1), "high_rank": min(high_rank, n)}
+    without = _LeftOut.of(left_out)
+    unit = unit_of(np.array([np.abs(said).max(initial=0.0), errors.max()]))  # in which sums are finite
+    found = _core.bounds_without(
+        np.ascontiguousarray(said / unit),
+        without.begin,
+        without.members,
+        errors / unit,
+        **ranks,
+        n_threads=n_threads,
+    )
+    # A rank beyond the ends stands for an interval without one.
+    if low_rank >= 1:
+        intervals[:, 0] = found[:, 0] * unit
+    if high_rank <= n:
+        intervals[:, 1] = found[:, 1] * unit
     return intervals
 
 
-def _smallest(values: FloatArray, rank: int) -> FloatArray | float:
-    """Return the value of a rank, from 1, in each row; beyond the ends it is infinite."""
-    if rank < 1:
-        return -np.inf
-    if rank > values.shape[1]:
-        return np.inf
-    ranked: FloatArray = np.partition(values, rank - 1, axis=1)[:, rank - 1]
-    return ranked
-
-
 def conformal_sets(
-    said: Sequence[FloatArray], left_out: BoolArray, errors: FloatArray, alpha: float
+    said: Sequence[FloatArray], left_out: BoolArray, errors: FloatArray, alpha: float, n_threads: int = 1
 ) -> BoolArray:
     """Tell which classes belong to each row's set: rows x classes; `said` has shares class by class."""
-    n = len(errors)
+    n, without = len(errors), _LeftOut.of(left_out)
     sets = np.empty((len(said[0]), len(said)), dtype=np.bool_)
     for label, shares in enumerate(said):
-        for rows in _stretches(len(shares), n):
-            own = 1 - _answers_without(shares[rows], left_out)
-            n_better = np.count_nonzero(errors < own - _ROUNDING, axis=1)
-            sets[rows, label] = n_better < (1 - alpha) * (n + 1)
+        n_better = _core.smaller_errors_without(
+            np.ascontiguousarray(shares), without.begin, without.members, errors, _ROUNDING, n_threads
+        )
+        sets[:, label] = n_better < (1 - alpha) * (n + 1)
     return sets
 
 
@@ -89,11 +100,8 @@ def jackknife_std(
     n_members, n_units = times.shape
     unit = unit_of(said)
     centred = said / unit - (said / unit).mean(axis=1, keepdims=True)
-    drawn = times - times.mean(axis=0)
-    variance = np.empty(len(said))
-    for rows in _stretches(len(said), n_units):
-        covariances = centred[rows] @ drawn / n_members
-        variance[rows] = np.square(covariances).sum(axis=1)
+    drawn = (times - times.mean(axis=0)) / n_members
+    variance = _squared_lengths(centred, drawn)
     spread = np.square(centred).mean(axis=1)
     if with_replacement:
         by_chance = n_draws * (1 - 1 / n_units) * spread / n_members
@@ -104,6 +112,18 @@ def jackknife_std(
         variance, by_chance = variance * scale, by_chance * scale
     deviation: FloatArray = np.sqrt(np.maximum(variance - by_chance, 0.0))
     return deviation * unit
+
+
+def _squared_lengths(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return the squared length of each row times the matrix, without that product where it is the larger."""
+    n_members, n_units = matrix.shape
+    if n_members <= n_units:
+        lengths: FloatArray = np.einsum("rm,rm->r", rows @ (matrix @ matrix.T), rows)
+        return lengths
+    lengths = np.empty(len(rows))
+    for stretch in _stretches(len(rows), n_units):
+        lengths[stretch] = np.square(rows[stretch] @ matrix).sum(axis=1)
+    return lengths
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from hornbeam.recipes.uncertainty import (
     jackknife_std,
     leaf_quantiles,
 )
+from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["ClassErrorBars", "ErrorBars", "NumberErrorBars"]
 
@@ -116,9 +117,9 @@ class NumberErrorBars(ErrorBars):
         self._require("_oob_errors", "oob", "predict_interval")
         _check_share("alpha", alpha)
         known = ~np.isnan(self._oob_errors[:, 0])
-        left_out = self._left_out(known)
+        left_out, n_threads = self._left_out(known), resolve_n_jobs(self.n_jobs)
         intervals = [
-            jackknife_intervals(self._said(X, k, 0), left_out, self._oob_errors[known, k], alpha)
+            jackknife_intervals(self._said(X, k, 0), left_out, self._oob_errors[known, k], alpha, n_threads)
             for k in range(self.n_outputs_)
         ]
         return intervals[0] if self.n_outputs_ == 1 else np.stack(intervals, axis=1)
@@ -169,11 +170,15 @@ class ClassErrorBars(ErrorBars):
         self._require("_oob_errors", "oob", "predict_set")
         _check_share("alpha", alpha)
         known = ~np.isnan(self._oob_errors[:, 0])
-        left_out = self._left_out(known)
+        left_out, n_threads = self._left_out(known), resolve_n_jobs(self.n_jobs)
         counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
         sets = [
             conformal_sets(
-                [self._said(X, k, value) for value in range(n)], left_out, self._oob_errors[known, k], alpha
+                [self._said(X, k, value) for value in range(n)],
+                left_out,
+                self._oob_errors[known, k],
+                alpha,
+                n_threads,
             )
             for k, n in enumerate(counts)
         ]
