@@ -1,4 +1,4 @@
-"""The nearest change that changes the answer: a question to every model whose trees grew on one table."""
+"""The nearest change that changes the answer of a model whose trees grew on one table."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.table import Schema, Table
 from hornbeam.data.wording import shown
-from hornbeam.estimators.importances import HasImportances
+from hornbeam.estimators.explained import Answering, place_of_column
 from hornbeam.inside.boxes import Found, LeafBoxes, leaf_boxes, nearest
 from hornbeam.inside.counterfactual import (
     Counterfactual,
@@ -28,7 +28,7 @@ from hornbeam.inside.explain import GivenRow, read_row
 from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble, refuse_missing
 
-__all__ = ["HasCounterfactuals"]
+__all__ = ["counterfactual"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -41,98 +41,72 @@ _LEAST_ROOM = 1e-12
 _N_BEGINNINGS = 20
 
 
-class HasCounterfactuals(HasImportances):
-    """Base of the estimators that can say what would have to be different for another answer."""
+def counterfactual(
+    model: Answering,
+    row: Any,
+    X: Any,
+    *,
+    wanted: Any = None,
+    columns: Iterable[Any] | None = None,
+    fixed: Iterable[Any] = (),
+    directions: Mapping[Any, Direction] | None = None,
+    max_boxes: int = 5_000,
+) -> Counterfactual:
+    """Return the smallest change that changes the answer, as `LookInside.counterfactual` describes."""
+    check_is_fitted(model)
+    whole, trees, name = model._score_sum(), model._trees_to_explain(), type(model).__name__
+    if len(whole.shape) > 1 or (whole.shape and not model._answer_labels()):
+        raise ValueError("counterfactual takes one output.")
+    given = read_row(row, trees.schema, unseen=trees.unseen, estimator_name=name)
+    if not trees.missing_allowed:
+        refuse_missing(given.table, name)
+    _refuse_stand_ins(trees, given.table)
+    others = trees.read(X, estimator_name=name)
+    free, ways = _free_columns(model, columns, fixed, directions, trees.schema)
+    sources = trees.schema.sources
+    tested = sorted(trees.features_tested)
+    terrain = terrain_of(
+        given.table,
+        others,
+        thresholds=lambda feature: np.concatenate(
+            [tree.threshold[tree.feature == feature] for tree in trees.trees]
+        ),
+        tested=tested,
+        free=[feature for feature in tested if sources[feature] in free],
+        directions={sources.index(column): way for column, way in ways.items()},
+    )
+    search = _Search(model, whole, given, terrain, others=others, most_boxes=max_boxes)
+    found = search.find(wanted)
+    is_limited = columns is not None or len(free) < model.n_features_in_
+    names = [model._column_names()[feature] for feature in sorted(free)] if is_limited else []
+    return search.tell(found, wanted, names)
 
-    def _trees_to_explain(self) -> Ensemble:
-        raise NotImplementedError
 
-    def _exact_score(self, table: Table) -> FloatArray:
-        raise NotImplementedError
-
-    def _answer_of(self, score: FloatArray) -> tuple[Any, dict[Any, float] | None]:
-        raise NotImplementedError
-
-    def _answer_labels(self) -> tuple[npt.NDArray[Any], ...]:
-        raise NotImplementedError
-
-    def counterfactual(
-        self,
-        row: Any,
-        X: Any,
-        *,
-        wanted: Any = None,
-        columns: Iterable[Any] | None = None,
-        fixed: Iterable[Any] = (),
-        directions: Mapping[Any, Direction] | None = None,
-        max_boxes: int = 5_000,
-    ) -> Counterfactual:
-        """Find the smallest change of a row that changes the answer.
-
-        `row` is a table of one row, a dict or Series by column name, or a sequence. `wanted` is the class to
-        come to, any other by default, or for numbers a range: (low, high), with None for no bound.
-        `columns` may change (all but dates by default), those in `fixed` may not; `directions={"income":
-        "up"}` lets a number go one way only. Numbers that are whole in X stay whole.
-
-        The distance is the sum of the changes: of a number in units of the column's spread, the mean distance
-        of the rows X from their median; of a category, or of a missing value that gets one, 1. The search is
-        exact: it opens boxes of leaves, the nearest first, and ends when none nearer can give the answer.
-        After `max_boxes` it ends with the nearest change it knows, and `bound` says how much nearer another
-        might be.
-        """
-        check_is_fitted(self)
-        whole, model, name = self._score_sum(), self._trees_to_explain(), type(self).__name__
-        if len(whole.shape) > 1 or (whole.shape and not self._answer_labels()):
-            raise ValueError("counterfactual takes one output.")
-        given = read_row(row, model.schema, unseen=model.unseen, estimator_name=name)
-        if not model.missing_allowed:
-            refuse_missing(given.table, name)
-        _refuse_stand_ins(model, given.table)
-        others = model.read(X, estimator_name=name)
-        free, ways = self._free_columns(columns, fixed, directions, model.schema)
-        sources = model.schema.sources
-        tested = sorted(model.features_tested)
-        terrain = terrain_of(
-            given.table,
-            others,
-            thresholds=lambda feature: np.concatenate(
-                [tree.threshold[tree.feature == feature] for tree in model.trees]
-            ),
-            tested=tested,
-            free=[feature for feature in tested if sources[feature] in free],
-            directions={sources.index(column): way for column, way in ways.items()},
-        )
-        search = _Search(self, whole, given, terrain, others=others, most_boxes=max_boxes)
-        found = search.find(wanted)
-        is_limited = columns is not None or len(free) < self.n_features_in_
-        names = [self._column_names()[feature] for feature in sorted(free)] if is_limited else []
-        return search.tell(found, wanted, names)
-
-    def _free_columns(
-        self,
-        columns: Iterable[Any] | None,
-        fixed: Iterable[Any],
-        directions: Mapping[Any, Direction] | None,
-        schema: Schema,
-    ) -> tuple[set[int], dict[int, Direction]]:
-        """Return the numbers of the columns of X that may change, and the ways that some of them may go."""
-        names = self._column_names()
-        dates = {
-            source for j, source in enumerate(schema.sources) if schema.part(j) is not None
-        }  # the parts of a date cannot change one by one, and nobody can choose it
-        given = [j for j in range(self.n_features_in_) if j not in dates] if columns is None else columns
-        free = {self._place_of_column(column) for column in given}
-        for date in sorted(dates & free):
-            raise ValueError(f"Column {shown(names[date])} is a date, which counterfactual leaves as it is.")
-        free -= {self._place_of_column(column) for column in fixed}
-        ways = {}
-        for column, way in (directions or {}).items():
-            if way not in get_args(Direction):
-                raise ValueError(f"directions[{shown(column)}] must be 'up' or 'down'; got {shown(way)}.")
-            ways[self._place_of_column(column)] = way
-        if not free:
-            raise ValueError("No column may change: every one of columns is in fixed.")
-        return free, ways
+def _free_columns(
+    model: Answering,
+    columns: Iterable[Any] | None,
+    fixed: Iterable[Any],
+    directions: Mapping[Any, Direction] | None,
+    schema: Schema,
+) -> tuple[set[int], dict[int, Direction]]:
+    """Return the numbers of the columns of X that may change, and the ways that some of them may go."""
+    names = model._column_names()
+    dates = {
+        source for j, source in enumerate(schema.sources) if schema.part(j) is not None
+    }  # the parts of a date cannot change one by one, and nobody can choose it
+    given = [j for j in range(model.n_features_in_) if j not in dates] if columns is None else columns
+    free = {place_of_column(model, column) for column in given}
+    for date in sorted(dates & free):
+        raise ValueError(f"Column {shown(names[date])} is a date, which counterfactual leaves as it is.")
+    free -= {place_of_column(model, column) for column in fixed}
+    ways = {}
+    for column, way in (directions or {}).items():
+        if way not in get_args(Direction):
+            raise ValueError(f"directions[{shown(column)}] must be 'up' or 'down'; got {shown(way)}.")
+        ways[place_of_column(model, column)] = way
+    if not free:
+        raise ValueError("No column may change: every one of columns is in fixed.")
+    return free, ways
 
 
 def _refuse_stand_ins(model: Ensemble, row: Table) -> None:
@@ -150,7 +124,7 @@ class _Search:
 
     def __init__(
         self,
-        estimator: HasCounterfactuals,
+        estimator: Answering,
         whole: ScoreSum,
         given: GivenRow,
         terrain: Terrain,

@@ -1,14 +1,16 @@
-"""Explanations that every model made of our trees has: what each column adds to the score of a row.
+"""Explanations of any model made of our trees: what columns add to a score, why a row gets its answer.
 
-An estimator says what it adds up (`_score_sum`); the rest is the same for all.
+A fitted model comes in. It says what it adds up (`Explainable`) and how a score becomes an answer
+(`Answering`); the rest is the same for all.
 """
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from hornbeam.data.table import Table
 from hornbeam.data.wording import shown
 from hornbeam.inside.accumulated import (
     AccumulatedEffect,
@@ -24,138 +26,180 @@ from hornbeam.inside.effects import (
     effect_of,
     joint_effect_of,
 )
+from hornbeam.inside.ensembles import EnsembleExplanation, Told, explain_answer
+from hornbeam.inside.explain import read_row
 from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
-from hornbeam.model import Ensemble
-from hornbeam.params import Declared, fitted
+from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.threads import resolve_n_jobs
 
-__all__ = ["Explained", "mean_of_trees"]
+__all__ = [
+    "Answering",
+    "Explainable",
+    "WhatToExplain",
+    "contributions",
+    "effect",
+    "explanation",
+    "mean_of_trees",
+    "place_of_column",
+]
 
 WhatToExplain = Literal["score", "answer"]
 
 
-class Explained(Declared):
-    """Base of the estimators that can say what each column adds to their scores."""
+class Explainable(Protocol):
+    """A fitted model that says what it adds up."""
 
-    n_features_in_: int = fitted()
-    feature_names_in_: npt.NDArray[np.object_] = fitted()
+    n_features_in_: int
 
-    def _score_sum(self) -> ScoreSum:
-        """Return what the model adds up."""
-        raise NotImplementedError
+    def _score_sum(self) -> ScoreSum: ...
+    def _column_names(self) -> tuple[str, ...]: ...
 
-    def _column_names(self) -> tuple[str, ...]:
-        """Name the columns of the fit; x0, x1, ... if they had no names."""
-        if hasattr(self, "feature_names_in_"):
-            return tuple(self.feature_names_in_.tolist())
-        return tuple(f"x{j}" for j in range(self.n_features_in_))
 
-    def contributions(
-        self,
-        X: Any,
-        *,
-        background: Any = None,
-        interactions: bool = False,
-        of: WhatToExplain = "score",
-    ) -> Contributions:
-        """Say what each column adds to the score of each row: its Shapley value, exactly.
+class Answering(Explainable, Protocol):
+    """A fitted model that says how a score becomes an answer; `LookInside` describes the methods."""
 
-        The score is what the model adds up: the predicted number or the share of each class of trees and
-        forests, the score before the link of boosting. Base and contributions sum to it. `of="answer"`
-        explains what the score stands for instead, such as the probability of boosting.
+    def _trees_to_explain(self) -> Ensemble: ...
+    def _exact_score(self, table: Table) -> npt.NDArray[np.float64]: ...
+    def _answer_of(self, score: npt.NDArray[np.float64]) -> tuple[Any, dict[Any, float] | None]: ...
+    def _answer_labels(self) -> tuple[npt.NDArray[Any], ...]: ...
+    def _unit_of_scores(self) -> str: ...
+    def _members_say(self, table: Table) -> tuple[Any, ...]: ...
 
-        Without a `background`, a column that is not known is split like the rows of the fit were at each
-        test. With one, a table of any number of rows, it is drawn from these rows: what the model says of the
-        mean row of the background is where the explanation starts. `interactions=True` tells pairs of columns
-        apart: rows x columns x columns.
-        """
-        check_is_fitted(self)
-        if of not in get_args(WhatToExplain):
-            raise ValueError(f"of must be 'score' or 'answer'; got {shown(of)}.")
-        return contributions_of(
-            self._score_sum(),
-            X,
-            background=background,
-            pairs=bool(interactions),
-            to_answer=of == "answer",
-            names=self._column_names(),
-            estimator_name=type(self).__name__,
-            n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
-        )
 
-    def effect(
-        self,
-        X: Any,
-        column: Any,
-        *,
-        kind: EffectKind = "partial",
-        n_rows: int | None = None,
-        n_steps: int | None = None,
-    ) -> Effect | AccumulatedEffect | JointEffect:
-        """Say how the score depends on a column, or on two, in the rows of X.
+def contributions(
+    model: Explainable,
+    X: Any,
+    *,
+    background: Any = None,
+    interactions: bool = False,
+    of: WhatToExplain = "score",
+) -> Contributions:
+    """Return what each column adds to the score of each row, as `LookInside.contributions` describes."""
+    check_is_fitted(model)
+    if of not in get_args(WhatToExplain):
+        raise ValueError(f"of must be 'score' or 'answer'; got {shown(of)}.")
+    return contributions_of(
+        model._score_sum(),
+        X,
+        background=background,
+        pairs=bool(interactions),
+        to_answer=of == "answer",
+        names=model._column_names(),
+        estimator_name=type(model).__name__,
+        n_threads=resolve_n_jobs(getattr(model, "n_jobs", None)),
+    )
 
-        `column` is a name or a number, or a pair of them; of a date, the parts that the fit has made of it
-        have names, too, such as "when.weekday". With kind "partial" the other columns stay what
-        they are: the result has the mean over the rows (the partial dependence), the line of each row, and
-        the score without a value. With kind "ale" only rows near a threshold are asked what crossing it
-        changes, and the changes are added up (accumulated local effects): no row is given a value that is far
-        from its own. Of a pair, "partial" is the mean score of every pair of values, "ale" what the two do
-        only together.
 
-        Of a number the result is given for every step between thresholds, so nothing is missed between
-        points of a grid. More rows of X than `n_rows` (500; 200 of a pair) are thinned out; a column with
-        more than `n_steps` steps (300; 50 of a pair) is asked about at some of them.
-        """
-        check_is_fitted(self)
-        if kind not in get_args(EffectKind):
-            raise ValueError(f"kind must be 'partial' or 'ale'; got {shown(kind)}.")
-        whole = self._score_sum()
-        names = effect_names(whole, self._column_names())
-        places = self._places_of_columns(column, names)
-        n_rows = n_rows if n_rows is not None else (500, 200)[len(places) - 1]
-        n_steps = n_steps if n_steps is not None else (300, 50)[len(places) - 1]
-        if n_rows < 1 or n_steps < 2:
-            raise ValueError(f"n_rows must be at least 1 and n_steps at least 2; got {n_rows} and {n_steps}.")
-        if any(one.model.trees[0].gaps == "available" for one in whole.sums):
-            raise ValueError(
-                "effect does not take missing='available': which trees answer depends on the row."
-            )
-        asking = Asking(
+def effect(
+    model: Explainable,
+    X: Any,
+    column: Any,
+    *,
+    kind: EffectKind = "partial",
+    n_rows: int | None = None,
+    n_steps: int | None = None,
+) -> Effect | AccumulatedEffect | JointEffect:
+    """Return how the score depends on a column, or on two, as `LookInside.effect` describes."""
+    check_is_fitted(model)
+    if kind not in get_args(EffectKind):
+        raise ValueError(f"kind must be 'partial' or 'ale'; got {shown(kind)}.")
+    whole = model._score_sum()
+    names = effect_names(whole, model._column_names())
+    places = _places_of_columns(model, column, names)
+    n_rows = n_rows if n_rows is not None else (500, 200)[len(places) - 1]
+    n_steps = n_steps if n_steps is not None else (300, 50)[len(places) - 1]
+    if n_rows < 1 or n_steps < 2:
+        raise ValueError(f"n_rows must be at least 1 and n_steps at least 2; got {n_rows} and {n_steps}.")
+    if any(one.model.trees[0].gaps == "available" for one in whole.sums):
+        raise ValueError("effect does not take missing='available': which trees answer depends on the row.")
+    asking = Asking(
+        whole,
+        X,
+        most_rows=int(n_rows),
+        estimator_name=type(model).__name__,
+        n_threads=resolve_n_jobs(getattr(model, "n_jobs", None)),
+    )
+    grids = [asking.grid(place, names[place], int(n_steps)) for place in places]
+    if len(grids) == 2:
+        return (joint_effect_of if kind == "partial" else joint_accumulated_effect_of)(asking, *grids)
+    return (effect_of if kind == "partial" else accumulated_effect_of)(asking, grids[0])
+
+
+def place_of_column(model: Explainable, column: Any, names: tuple[str, ...] | None = None) -> int:
+    """Return the place of a column among `names`, or of X; it is given by name, or by number in X."""
+    of_table = model._column_names()
+    names = of_table if names is None else names
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(of_table):
+        return names.index(of_table[int(column)])
+    known = ", ".join(shown(name) for name in names[:10])
+    raise ValueError(f"X has no column {shown(column)}; columns are {known}.")
+
+
+def _places_of_columns(model: Explainable, column: Any, names: tuple[str, ...]) -> list[int]:
+    """Return the places among `names` of one column or of two, given by name, or by number in X."""
+    given = [column] if isinstance(column, str) or not isinstance(column, tuple | list) else column
+    if not 1 <= len(given) <= 2:
+        raise ValueError(f"effect takes one column or two; got {len(given)}.")
+    found = [place_of_column(model, one, names) for one in given]
+    if len(set(found)) < len(found):
+        raise ValueError(f"effect takes two different columns; got {shown(given[0])} twice.")
+    return found
+
+
+def explanation(model: Answering, row: Any) -> EnsembleExplanation:
+    """Return why one row gets its answer, as `LookInside.explain` describes."""
+    check_is_fitted(model)
+    whole, labels = model._score_sum(), model._answer_labels()
+    if len(whole.shape) > 1 or (whole.shape and not labels):
+        raise ValueError("explain takes one output; look at contributions(X) for several.")
+    trees = model._trees_to_explain()
+    name = type(model).__name__
+    given = read_row(row, trees.schema, unseen=trees.unseen, estimator_name=name)
+    if not trees.missing_allowed:
+        refuse_missing(given.table, name)
+    told, moved = (
+        contributions_of(
             whole,
-            X,
-            most_rows=int(n_rows),
-            estimator_name=type(self).__name__,
-            n_threads=resolve_n_jobs(getattr(self, "n_jobs", None)),
+            given.table,
+            background=None,
+            pairs=False,
+            to_answer=to_answer,
+            names=model._column_names(),
+            estimator_name=name,
+            n_threads=1,
         )
-        grids = [asking.grid(place, names[place], int(n_steps)) for place in places]
-        if len(grids) == 2:
-            return (joint_effect_of if kind == "partial" else joint_accumulated_effect_of)(asking, *grids)
-        return (effect_of if kind == "partial" else accumulated_effect_of)(asking, grids[0])
-
-    def _place_of_column(self, column: Any, names: tuple[str, ...] | None = None) -> int:
-        """Return the place of a column among `names`, or of X; it is given by name, or by number in X."""
-        of_table = self._column_names()
-        names = of_table if names is None else names
-        if isinstance(column, str) and column in names:
-            return names.index(column)
-        if (
-            isinstance(column, int | np.integer)
-            and not isinstance(column, bool)
-            and 0 <= column < len(of_table)
-        ):
-            return names.index(of_table[int(column)])
-        known = ", ".join(shown(name) for name in names[:10])
-        raise ValueError(f"X has no column {shown(column)}; columns are {known}.")
-
-    def _places_of_columns(self, column: Any, names: tuple[str, ...]) -> list[int]:
-        """Return the places among `names` of one column or of two, given by name, or by number in X."""
-        given = [column] if isinstance(column, str) or not isinstance(column, tuple | list) else column
-        if not 1 <= len(given) <= 2:
-            raise ValueError(f"effect takes one column or two; got {len(given)}.")
-        found = [self._place_of_column(one, names) for one in given]
-        if len(set(found)) < len(found):
-            raise ValueError(f"effect takes two different columns; got {shown(given[0])} twice.")
-        return found
+        for to_answer in (False, True)
+    )
+    score = model._exact_score(given.table)
+    prediction, shares = model._answer_of(score)
+    usual, parts = np.asarray(moved.base_values), moved.values[0]
+    if np.ndim(told.base_values) > len(whole.shape):  # one base per row
+        usual = usual[0]
+    if labels and parts.ndim == 2:
+        place = labels[0].tolist().index(prediction)
+        usual, parts = usual[place], parts[:, place]
+    elif labels and prediction == labels[0][0]:  # the score speaks for the second class
+        usual, parts = 1 - usual, -parts
+    single = not whole.shape
+    added_up = score if score.size == told.scores[0].size else told.scores[0]  # the same, but for rounding
+    start = np.reshape(told.base_values, -1) if single else np.asarray(told.base_values)
+    return explain_answer(
+        Told(
+            names=model._column_names(),
+            values=given.shown_values,
+            prediction=prediction,
+            shares=shares,
+            score=float(np.reshape(added_up, -1)[0]) if single else added_up,
+            start=float(start[0]) if single else start,
+            parts=told.values[0],
+            moved=np.asarray(parts, dtype=np.float64),
+            usual=float(usual),
+            members=model._members_say(given.table),
+            unit=model._unit_of_scores(),
+        )
+    )
 
 
 def mean_of_trees(

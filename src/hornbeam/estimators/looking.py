@@ -1,9 +1,11 @@
 """One way to look inside every model made of our trees: rules, frames, importances, explanations.
 
 An estimator says which trees it has and with which names (`_readings`), and what it adds up (`_score_sum`);
-the rest is the same for all. Single trees have more to say and do so themselves.
+the answers come from `explained.py`, `importances.py` and `counterfactuals.py`, which are the same for all.
+Single trees have more to say and do so themselves.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,23 +13,30 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.table import Table
-from hornbeam.estimators.counterfactuals import HasCounterfactuals
-from hornbeam.inside.ensembles import EnsembleExplanation, Told, explain_answer
-from hornbeam.inside.explain import read_row
+from hornbeam.estimators.counterfactuals import counterfactual
+from hornbeam.estimators.explained import WhatToExplain, contributions, effect, explanation
+from hornbeam.estimators.importances import Importance, WhichGroups, importance
+from hornbeam.inside.accumulated import AccumulatedEffect
+from hornbeam.inside.counterfactual import Counterfactual, Direction
+from hornbeam.inside.effects import Effect, EffectKind, JointEffect
 from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.importance import shares_of_tests
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.rules import RuleStyle, write_rules
-from hornbeam.inside.shapley import contributions_of
-from hornbeam.model import Ensemble, refuse_missing
+from hornbeam.inside.shapley import Contributions, ScoreSum
+from hornbeam.model import Ensemble
+from hornbeam.params import Declared, fitted
 
 __all__ = ["LookInside"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
-class LookInside(HasCounterfactuals):
+class LookInside(Declared):
     """Base of the estimators made of our trees: what can be asked about them besides predictions."""
+
+    n_features_in_: int = fitted()
+    feature_names_in_: npt.NDArray[np.object_] = fitted()
 
     # --- Trees -------------------------------------------------------------------------------------------
 
@@ -71,6 +80,107 @@ class LookInside(HasCounterfactuals):
         readings = self._readings()
         return shares_of_tests([reading.tree for reading in readings], readings[0].schema)
 
+    # --- Columns -----------------------------------------------------------------------------------------
+
+    def _score_sum(self) -> ScoreSum:
+        """Return what the model adds up."""
+        raise NotImplementedError
+
+    def _column_names(self) -> tuple[str, ...]:
+        """Name the columns of the fit; x0, x1, ... if they had no names."""
+        if hasattr(self, "feature_names_in_"):
+            return tuple(self.feature_names_in_.tolist())
+        return tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def contributions(
+        self,
+        X: Any,
+        *,
+        background: Any = None,
+        interactions: bool = False,
+        of: WhatToExplain = "score",
+    ) -> Contributions:
+        """Say what each column adds to the score of each row: its Shapley value, exactly.
+
+        The score is what the model adds up: the predicted number or the share of each class of trees and
+        forests, the score before the link of boosting. Base and contributions sum to it. `of="answer"`
+        explains what the score stands for instead, such as the probability of boosting.
+
+        Without a `background`, a column that is not known is split like the rows of the fit were at each
+        test. With one, a table of any number of rows, it is drawn from these rows: what the model says of the
+        mean row of the background is where the explanation starts. `interactions=True` tells pairs of columns
+        apart: rows x columns x columns.
+        """
+        return contributions(self, X, background=background, interactions=interactions, of=of)
+
+    def effect(
+        self,
+        X: Any,
+        column: Any,
+        *,
+        kind: EffectKind = "partial",
+        n_rows: int | None = None,
+        n_steps: int | None = None,
+    ) -> Effect | AccumulatedEffect | JointEffect:
+        """Say how the score depends on a column, or on two, in the rows of X.
+
+        `column` is a name or a number, or a pair of them; of a date, the parts that the fit has made of it
+        have names, too, such as "when.weekday". With kind "partial" the other columns stay what
+        they are: the result has the mean over the rows (the partial dependence), the line of each row, and
+        the score without a value. With kind "ale" only rows near a threshold are asked what crossing it
+        changes, and the changes are added up (accumulated local effects): no row is given a value that is far
+        from its own. Of a pair, "partial" is the mean score of every pair of values, "ale" what the two do
+        only together.
+
+        Of a number the result is given for every step between thresholds, so nothing is missed between
+        points of a grid. More rows of X than `n_rows` (500; 200 of a pair) are thinned out; a column with
+        more than `n_steps` steps (300; 50 of a pair) is asked about at some of them.
+        """
+        return effect(self, X, column, kind=kind, n_rows=n_rows, n_steps=n_steps)
+
+    def importance(
+        self,
+        kind: Importance = "gain",
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: WhichGroups = None,
+        noise: bool = False,
+        n_repeats: int = 5,
+        cv: Any = 5,
+        scoring: Any = None,
+        random_state: int | None = 0,
+    ) -> Any:
+        """Say how much each column matters.
+
+        "gain" is `feature_importances_`: quick, but it flatters columns with many values; "count" the share
+        of all tests that ask for the column; "contributions" the mean size of the column's contributions to
+        the rows X. "permutation" is how much the score falls if the column is shuffled in X, at best rows
+        that the fit has not seen, `n_repeats` times; "drop" how much it falls if copies of the model are
+        fitted to X and y without the column, in `cv` folds. These two give `Importances`, with error bars and
+        the names of columns that are much alike; the others give one number per column.
+
+        Columns that are alike hide each other: `groups="alike"` shuffles, drops or adds up those together
+        whose likeness (`hornbeam.data.likeness`) is at least 0.9, a number sets another limit, and lists of
+        columns are groups of your own. `noise=True` shows what shuffled copies of columns, which say nothing,
+        reach in copies of the model that are fitted to X and y: less than that means nothing. With either,
+        every kind gives `Importances`.
+        """
+        return importance(
+            self,
+            kind,
+            X=X,
+            y=y,
+            sample_weight=sample_weight,
+            groups=groups,
+            noise=noise,
+            n_repeats=n_repeats,
+            cv=cv,
+            scoring=scoring,
+            random_state=random_state,
+        )
+
     # --- One row -----------------------------------------------------------------------------------------
 
     def explain(self, row: Any) -> Any:
@@ -79,60 +189,41 @@ class LookInside(HasCounterfactuals):
         `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
         columns. `explain(row).text` says it in two sentences.
         """
-        return self._explain_answer(row)
+        return explanation(self, row)
 
-    def _explain_answer(self, row: Any) -> EnsembleExplanation:
-        check_is_fitted(self)
-        whole, labels = self._score_sum(), self._answer_labels()
-        if len(whole.shape) > 1 or (whole.shape and not labels):
-            raise ValueError("explain takes one output; look at contributions(X) for several.")
-        model = self._trees_to_explain()
-        name = type(self).__name__
-        given = read_row(row, model.schema, unseen=model.unseen, estimator_name=name)
-        if not model.missing_allowed:
-            refuse_missing(given.table, name)
-        told, moved = (
-            contributions_of(
-                whole,
-                given.table,
-                background=None,
-                pairs=False,
-                to_answer=to_answer,
-                names=self._column_names(),
-                estimator_name=name,
-                n_threads=1,
-            )
-            for to_answer in (False, True)
-        )
-        score = self._exact_score(given.table)
-        prediction, shares = self._answer_of(score)
-        usual, parts = np.asarray(moved.base_values), moved.values[0]
-        if np.ndim(told.base_values) > len(whole.shape):  # one base per row
-            usual = usual[0]
-        if labels and parts.ndim == 2:
-            place = labels[0].tolist().index(prediction)
-            usual, parts = usual[place], parts[:, place]
-        elif labels and prediction == labels[0][0]:  # the score speaks for the second class
-            usual, parts = 1 - usual, -parts
-        single = not whole.shape
-        added_up = (
-            score if score.size == told.scores[0].size else told.scores[0]
-        )  # the same, but for rounding
-        start = np.reshape(told.base_values, -1) if single else np.asarray(told.base_values)
-        return explain_answer(
-            Told(
-                names=self._column_names(),
-                values=given.shown_values,
-                prediction=prediction,
-                shares=shares,
-                score=float(np.reshape(added_up, -1)[0]) if single else added_up,
-                start=float(start[0]) if single else start,
-                parts=told.values[0],
-                moved=np.asarray(parts, dtype=np.float64),
-                usual=float(usual),
-                members=self._members_say(given.table),
-                unit=self._unit_of_scores(),
-            )
+    def counterfactual(
+        self,
+        row: Any,
+        X: Any,
+        *,
+        wanted: Any = None,
+        columns: Iterable[Any] | None = None,
+        fixed: Iterable[Any] = (),
+        directions: Mapping[Any, Direction] | None = None,
+        max_boxes: int = 5_000,
+    ) -> Counterfactual:
+        """Find the smallest change of a row that changes the answer.
+
+        `row` is a table of one row, a dict or Series by column name, or a sequence. `wanted` is the class to
+        come to, any other by default, or for numbers a range: (low, high), with None for no bound.
+        `columns` may change (all but dates by default), those in `fixed` may not; `directions={"income":
+        "up"}` lets a number go one way only. Numbers that are whole in X stay whole.
+
+        The distance is the sum of the changes: of a number in units of the column's spread, the mean distance
+        of the rows X from their median; of a category, or of a missing value that gets one, 1. The search is
+        exact: it opens boxes of leaves, the nearest first, and ends when none nearer can give the answer.
+        After `max_boxes` it ends with the nearest change it knows, and `bound` says how much nearer another
+        might be.
+        """
+        return counterfactual(
+            self,
+            row,
+            X,
+            wanted=wanted,
+            columns=columns,
+            fixed=fixed,
+            directions=directions,
+            max_boxes=max_boxes,
         )
 
     def _trees_to_explain(self) -> Ensemble:

@@ -14,7 +14,13 @@ from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.base import paths_through
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.forest.intervals import ErrorBars
-from hornbeam.estimators.importances import Importance, WhichGroups
+from hornbeam.estimators.importances import (
+    Importance,
+    WhichGroups,
+    groups_of_columns,
+    named,
+    noise_in_a_new_fit,
+)
 from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.importances import Importances
 from hornbeam.inside.shapley import ScoreSum
@@ -93,16 +99,16 @@ class Insight(ErrorBars):
             raise TypeError(f"{next(iter(more))} is for rows that no tree has seen: unseen=True.")
         repeats = 1 if n_repeats is None else n_repeats
         table = self._model.read(X, estimator_name=type(self).__name__)
-        entries = self._groups(groups, X)
+        entries = groups_of_columns(self, groups, X)
         growth = self._growth_of_errors(table, y, entries, repeats)
         n_trees = growth.shape[1]
         return Importances(
             kind=kind,
-            columns=self._named(entries),
+            columns=named(self, entries),
             importances=growth,
             importances_std=growth.std(axis=1, ddof=min(1, n_trees - 1)) / np.sqrt(n_trees),
-            alike=self._named(alike(table)),
-            noise=self._noise_in_a_new_fit(kind, X, y, seed, n_repeats=repeats) if noise else None,
+            alike=named(self, alike(table)),
+            noise=noise_in_a_new_fit(self, kind, X, y, seed, n_repeats=repeats) if noise else None,
         )
 
     def _growth_of_errors(
