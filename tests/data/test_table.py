@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from hornbeam.data.encode import encode
 from hornbeam.data.table import MISSING, UNSEEN, Schema, SparseColumn, Table, read_table, read_table_as
 from hornbeam.warnings import DataWarning
 
@@ -441,16 +442,18 @@ def ids(n_distinct: int, n_rows: int) -> pd.DataFrame:
 
 
 def test_near_unique_categories_warn() -> None:
-    with pytest.warns(DataWarning, match=r"column 'id' \(55% unique\).*mean nothing") as caught:
-        read_table(ids(11, 20))
+    with pytest.warns(
+        DataWarning, match=r"column 'id' \(55% unique\).*tells nothing about new ones"
+    ) as caught:
+        encode(read_table(ids(11, 20)), max_bins=None, n_threads=1)
     assert len(caught) == 1
 
 
 def test_near_unique_numbers_warn_only_as_categories() -> None:
     X = np.arange(20.0).reshape(-1, 1)
-    read_table(X)
+    encode(read_table(X), max_bins=None, n_threads=1)
     with pytest.warns(DataWarning, match=r"column 'x0' \(100% unique\)"):
-        read_table(X, categorical_features=[0])
+        encode(read_table(X, categorical_features=[0]), max_bins=None, n_threads=1)
 
 
 @pytest.mark.parametrize(("n_distinct", "n_rows"), [(10, 20), (19, 19), (1, 1)])
@@ -458,6 +461,7 @@ def test_few_rows_or_few_categories_do_not_warn(n_distinct: int, n_rows: int) ->
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         table = read_table(ids(n_distinct, n_rows))
+        encode(table, max_bins=None, n_threads=1)
     assert len(table.columns[0].categories or ()) == n_distinct
 
 

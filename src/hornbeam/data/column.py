@@ -218,7 +218,7 @@ def warn_of_all_missing(columns: Iterable[Column], n_rows: int) -> None:
 
 
 def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
-    """Warn of categorical columns that look like identifiers."""
+    """Warn of categorical columns that look like identifiers, and that tests or distances are made of."""
     if n_rows < 20:
         return
     shares = {c.name: len(c.categories or ()) / n_rows for c in columns if c.kind == "categorical"}
@@ -227,7 +227,7 @@ def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
         warn(
             "Hardly two rows are alike in "
             + joined(f"column {shown(name)} ({share:.0%} unique)" for name, share in near_unique.items())
-            + ". A row number or an id can win any split and mean nothing; drop it if it is one.",
+            + ". An id sets every row apart and tells nothing about new ones; drop it if it is one.",
             DataWarning,
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.column import warn_of_near_unique
 from hornbeam.data.table import Column, Schema, SparseColumn, Table
 
 __all__ = ["Encoded", "core_column", "encode"]
@@ -60,6 +61,8 @@ def encode(table: Table, *, max_bins: int | None, n_threads: int) -> Encoded:
 def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
     origin = table.origin if _ranks_are_worth_it(table, max_bins) else None
     ranks = None if origin is None else origin.whole.ranks(n_threads)
+    # Of those that are still there: where means stand for categories, an id does no harm.
+    warn_of_near_unique(table.columns, table.n_rows)
     columns: list[Any] = []
     for j, column in zip(table.schema.sources, table.columns, strict=True):
         if ranks is not None and column.kind == "numeric" and column.part is None and j in ranks.places:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.column import warn_of_near_unique
 from hornbeam.data.content import MISSING, Rows
 from hornbeam.data.names import check_names_and_width
 from hornbeam.data.sources import Source, labelled, open_source
@@ -43,6 +44,7 @@ def read_matrix(source: Source, *, categorical_features: CategoricalFeatures, ro
     array = _plain_floats(source)
     if array is None or not (categorical_features is None or isinstance(categorical_features, str)):
         table = read_columns(source, categorical_features=categorical_features, rows=rows)
+        warn_of_near_unique(table.columns, table.n_rows)
         return Matrix(_stacked(table), table.schema)
     names = tuple(f"x{j}" for j in range(source.n_columns))
     numeric: Kind = "numeric"

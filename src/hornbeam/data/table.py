@@ -29,7 +29,6 @@ from hornbeam.data.column import (
     date_columns_at_fit,
     values_as_numeric,
     warn_of_merged_integers,
-    warn_of_near_unique,
 )
 from hornbeam.data.content import MISSING, UNSEEN, Rows, SparseColumn, Times, count_merged, labels_of_texts
 from hornbeam.data.dates import DatePart, FoundDates
@@ -246,7 +245,6 @@ def _read_some(
     if origin is None:  # folds that are dealt out have been looked at as a whole
         found.say()
     warn_of_merged_integers(merged)
-    warn_of_near_unique(columns, n_rows)
     if origin is not None and rows is not None:
         origin = origin.take(rows)
     return Table(n_rows, tuple(columns), feature_names, row_numbers=rows, origin=origin)
