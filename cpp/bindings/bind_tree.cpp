@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arrays.h"
+#include "tree/from_children.h"
 #include "tree/paths.h"
 #include "tree/tree.h"
 
@@ -49,39 +50,6 @@ Gaps gaps_named(const std::string& name) {
     if (name == text) return gaps;
   }
   throw nb::value_error("it does something unknown without a value");
-}
-
-// Counts of leaves, in the order of the nodes of trees that lie end to end, become counts of all nodes: an
-// inner node, whose two children follow those of the inner nodes before it in its tree, has their sum.
-std::vector<double> sums_of_leaves(const Array1<double>& at_leaves, const Array1<bool>& is_inner,
-                                   const Array1<std::int64_t>& node_counts) {
-  const std::size_t n_nodes = is_inner.size();
-  std::vector<double> sums(n_nodes);
-  std::size_t leaf = at_leaves.size();
-  std::size_t end = n_nodes;
-  for (std::size_t t = node_counts.size(); t-- > 0;) {
-    const std::int64_t count = node_counts.data()[t];
-    if (count < 1 || static_cast<std::size_t>(count) > end)
-      throw nb::value_error("the numbers of nodes of the trees do not add up");
-    const std::size_t begin = end - static_cast<std::size_t>(count);
-    const auto n_inner =
-        static_cast<std::size_t>(std::count(is_inner.data() + begin, is_inner.data() + end, true));
-    std::size_t children = begin + 1 + 2 * n_inner;  // behind those of the nodes from here on
-    if (children > end) throw nb::value_error("the children of a tree lie outside of it");
-    for (std::size_t node = end; node-- > begin;) {
-      if (is_inner.data()[node]) {
-        children -= 2;
-        if (children <= node) throw nb::value_error("a node is a child of itself or of one behind it");
-        sums[node] = sums[children] + sums[children + 1];
-      } else {
-        if (leaf == 0) throw nb::value_error("there are too few leaves");
-        sums[node] = at_leaves.data()[--leaf];
-      }
-    }
-    end = begin;
-  }
-  if (end != 0 || leaf != 0) throw nb::value_error("there are too many nodes or leaves");
-  return sums;
 }
 
 std::vector<NodeId> children(const Tree& tree, std::int32_t branch) {
@@ -252,14 +220,56 @@ void bind_tree(nb::module_& module) {
           },
           nb::arg("surrogate"), nb::arg("n_categories"), "Where a surrogate sends each category.");
 
+  using Numbers = Array1<double>;
+  using Steps = Array1<std::int64_t>;
+  using Inner = Array1<bool>;
   module.def(
       "sums_of_leaves",
-      [](const Array1<double>& at_leaves, const Array1<bool>& is_inner,
-         const Array1<std::int64_t>& node_counts) {
-        return to_numpy(sums_of_leaves(at_leaves, is_inner, node_counts));
+      [](const Numbers& at_leaves, const Inner& is_inner, const Steps& node_counts) {
+        return to_numpy(tree::sums_of_leaves({span_of(is_inner), span_of(node_counts)}, span_of(at_leaves)));
       },
       nb::arg("at_leaves"), nb::arg("is_inner"), nb::arg("node_counts"),
       "Counts of the leaves of binary trees, as counts of all their nodes: the sums of their children.");
+
+  module.def(
+      "steps_to_means",
+      [](const Numbers& means, const Numbers& weights, const Inner& is_inner, const Steps& node_counts) {
+        return to_numpy(tree::steps_to_means({span_of(is_inner), span_of(node_counts)}, span_of(means),
+                                             span_of(weights)));
+      },
+      nb::arg("means"), nb::arg("weights"), nb::arg("is_inner"), nb::arg("node_counts"),
+      "How many floating-point numbers lie between the mean of each inner node and that of its children.");
+
+  module.def(
+      "means_by_steps",
+      [](const Numbers& at_leaves, const Steps& steps, const Numbers& weights, const Inner& is_inner,
+         const Steps& node_counts) {
+        return to_numpy(tree::means_by_steps({span_of(is_inner), span_of(node_counts)}, span_of(at_leaves),
+                                             span_of(steps), span_of(weights)));
+      },
+      nb::arg("at_leaves"), nb::arg("steps"), nb::arg("weights"), nb::arg("is_inner"), nb::arg("node_counts"),
+      "The way back: means of all nodes.");
+
+  module.def(
+      "steps_to_impurities",
+      [](const Numbers& impurities, const Numbers& means, const Numbers& weights, const Inner& is_inner,
+         const Steps& node_counts) {
+        return to_numpy(tree::steps_to_impurities({span_of(is_inner), span_of(node_counts)},
+                                                  span_of(impurities), span_of(means), span_of(weights)));
+      },
+      nb::arg("impurities"), nb::arg("means"), nb::arg("weights"), nb::arg("is_inner"),
+      nb::arg("node_counts"), "The same for the impurity, by squared error.");
+
+  module.def(
+      "impurities_by_steps",
+      [](const Numbers& at_leaves, const Steps& steps, const Numbers& means, const Numbers& weights,
+         const Inner& is_inner, const Steps& node_counts) {
+        return to_numpy(tree::impurities_by_steps({span_of(is_inner), span_of(node_counts)},
+                                                  span_of(at_leaves), span_of(steps), span_of(means),
+                                                  span_of(weights)));
+      },
+      nb::arg("at_leaves"), nb::arg("steps"), nb::arg("means"), nb::arg("weights"), nb::arg("is_inner"),
+      nb::arg("node_counts"), "The way back: impurities of all nodes.");
 
   module.def(
       "make_tree", &make_tree, nb::kw_only(), nb::arg("n_outputs"), nb::arg("n_values"),

@@ -1,15 +1,21 @@
 """Large ensembles in the packed form: the same bits in fewer bytes, on both sides of where it begins."""
 
+import math
 import struct
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from model_files import tensors_of, with_tensors
 
 import hornbeam as hb
+from hornbeam import _core
 from hornbeam.errors import ModelFormatError
-from hornbeam.io import trees
+from hornbeam.io import packed_numbers, trees
+from hornbeam.io.packed_numbers import open_numbers, put_numbers, steps, walked
 from hornbeam.io.packed_trees import PACKED_FROM, gini_gain, gini_impurity, sums_of_leaves
+from hornbeam.io.record import RecordWriter
 from hornbeam.model import TREE_ARRAYS
 
 N = 3000
@@ -34,11 +40,33 @@ def fitted(kind):
             X, np.stack([y, X[:, 3] > 0], axis=1)
         ),
         "numbers": lambda: hb.RandomForestRegressor(5, **fixed).fit(X, X[:, 0] + draw.normal(size=N)),
+        "counts": lambda: hb.RandomForestRegressor(5, criterion="poisson", **fixed).fit(
+            X, draw.poisson(3, N)
+        ),
+        "medians": lambda: hb.RandomForestRegressor(5, criterion="absolute_error", **fixed).fit(
+            X[:1500], X[:1500, 0] + draw.normal(size=1500)
+        ),
+        "weighted numbers": lambda: hb.RandomForestRegressor(5, **fixed).fit(
+            X, X[:, 0] + draw.normal(size=N), draw.random(N)
+        ),
+        "few numbers": lambda: hb.RandomForestRegressor(5, **fixed).fit(
+            X.round(1), draw.integers(-9, 9, N) / 7
+        ),
         "boosting": lambda: hb.GradientBoostingClassifier(n_estimators=100, random_state=0).fit(X, y),
     }[kind]()
 
 
-KINDS = ("forest", "extra trees of three", "entropy", "weighted", "two outputs", "numbers", "boosting")
+KINDS = (
+    "forest",
+    "extra trees of three",
+    "entropy",
+    "weighted",
+    "two outputs",
+    "numbers",
+    "counts",
+    "medians",
+)
+KINDS += ("weighted numbers", "few numbers", "boosting")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,12 +110,19 @@ def test_many_small_trees_keep_the_plain_form(tmp_path):
 
 
 def test_the_budget_of_bytes_per_node(tmp_path):
-    for kind, most in (("forest", 7.0), ("extra trees of three", 7.5), ("numbers", 27.0)):
+    budgets = {
+        "forest": (7.0, 6.0),
+        "extra trees of three": (7.5, 7.0),
+        "numbers": (10.0, 8.0),
+        "few numbers": (5.0, 3.0),
+    }
+    for kind, most in budgets.items():
         model = fitted(kind)
-        hb.save(model, tmp_path / "m")
         n_nodes = sum(tree.node_count for tree in model._model.trees)
-        head = struct.unpack("<Q", (tmp_path / "m").read_bytes()[:8])[0] + 8
-        assert ((tmp_path / "m").stat().st_size - head) / n_nodes < most
+        for slim in (False, True):
+            hb.save(model, tmp_path / "m", slim=slim)
+            head = struct.unpack("<Q", (tmp_path / "m").read_bytes()[:8])[0] + 8
+            assert ((tmp_path / "m").stat().st_size - head) / n_nodes < most[slim]
 
 
 def test_slim_is_predict_only(tmp_path):
@@ -129,10 +164,82 @@ def test_leaves_that_do_not_fit_are_refused(leaves, inner, counts):
         sums_of_leaves(np.array([leaves]), np.array(inner), np.array(counts))
 
 
+def neighbour(number, steps):
+    for _ in range(abs(steps)):
+        number = math.nextafter(number, math.inf if steps > 0 else -math.inf)
+    return number
+
+
+def test_steps_by_hand():
+    # The root of the second tree: 10 rows of mean 3, and an inner node of 7 rows, 3 of mean 1 and 4 of 2.
+    is_inner = np.isin(np.arange(8), INNER)
+    weights = np.array([3.0, 1, 2, 17, 7, 10, 3, 4])
+    at_leaves = np.array([0.1, 0.2, 3, 1, 2])
+    inside = [(1 * 0.1 + 2 * 0.2) / 3, 0.0, (3 * 1 + 4 * 2) / 7]
+    inside[1] = (7 * neighbour(inside[2], 4) + 10 * 3) / 17
+    means = _core.means_by_steps(at_leaves, np.array([-2, 0, 4]), weights, is_inner, COUNTS)
+    assert means[INNER].tolist() == [neighbour(inside[0], -2), inside[1], neighbour(inside[2], 4)]
+    assert means[~is_inner].tolist() == at_leaves.tolist()
+    assert _core.steps_to_means(means, weights, is_inner, COUNTS).tolist() == [-2, 0, 4]
+    none = np.zeros(3, dtype=np.int64)
+    impurities = _core.impurities_by_steps(np.zeros(5), none, means, weights, is_inner, COUNTS)
+    m = means[4]
+    assert impurities[4] == (3 * (1 - m) * (1 - m) + 4 * (2 - m) * (2 - m)) / 7
+    assert _core.steps_to_impurities(impurities, means, weights, is_inner, COUNTS).tolist() == [0, 0, 0]
+
+
+ANY = st.floats(allow_nan=False, width=64)
+
+
+@given(st.lists(st.tuples(ANY, ANY), max_size=20))
+@example([(0.0, -0.0), (-5e-324, 5e-324), (-math.inf, math.inf), (1.0, 1.0)])
+def test_steps_lead_from_any_number_to_any(pairs):
+    one, other = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    ways = steps(one, other)
+    assert walked(one, ways).tobytes() == np.ascontiguousarray(other).tobytes()
+    for a, b, way in zip(one, other, ways.tolist(), strict=True):
+        if abs(way) < 50 and np.sign(a) == np.sign(b) != 0:  # zero has two signs
+            assert neighbour(a, way) == b
+
+
+@pytest.mark.parametrize("different", [1, 2, 255, 256, 65_535, 65_536])
+def test_numbers_in_a_list(different):
+    numbers = np.resize(np.sqrt(np.arange(different) + 2.0), 200_000)
+    numbers[0] = -0.0 if different > 1 else numbers[0]
+    writer = RecordWriter()
+    put_numbers(writer, "t", numbers)
+    n_different = different + (different > 1)  # -0.0 is one more, and takes the place of one that comes again
+    n_bytes = next(n for n in range(4) if 256**n >= n_different)
+    assert writer.tensors["t.at"].shape == (n_bytes, 200_000)
+    stream = open_numbers(writer.reader(), "t")
+    again = np.concatenate([stream.next(150_000), stream.next(50_000)])
+    stream.finish()
+    assert again.tobytes() == numbers.tobytes()
+
+
+def test_different_numbers_need_no_list(monkeypatch):
+    draw = np.random.default_rng(0)
+    for n in (1000, 400_000):  # below and beyond what is sorted without a guess
+        writer = RecordWriter()
+        put_numbers(writer, "t", draw.normal(size=n))
+        assert set(writer.tensors) == {"t"}
+    monkeypatch.setattr(packed_numbers, "_SAMPLE", 64)
+    writer = RecordWriter()
+    put_numbers(writer, "t", np.resize(draw.normal(size=100), 100_000))
+    assert set(writer.tensors) == {"t.of", "t.at"}
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("packed") / "m"
     hb.save(fitted("forest"), path)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def written_numbers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("packed") / "m"
+    hb.save(fitted("few numbers"), path)
     return path.read_bytes()
 
 
@@ -165,3 +272,28 @@ def test_damage_is_refused(written, damage, tmp_path):
     (tmp_path / "m").write_bytes(hostile)
     with pytest.raises(ModelFormatError):
         hb.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"trees__threshold__at": lambda a: a[:, :-1]},
+        {"trees__threshold__at": lambda a: a | 255},
+        {"trees__threshold__at": lambda a: np.concatenate([a, a])},
+        {"trees__threshold__at": None},
+        {"trees__threshold__of": lambda a: a[:0]},
+        {"trees__leaf_means__at": lambda a: a[:, 1:]},
+        {"trees__leaf_means__of": lambda a: a * np.nan},
+        {"trees__mean_steps": lambda a: a[:-1]},
+        {"trees__mean_steps": lambda a: a.astype(np.float32)},
+        {"trees__mean_steps": lambda a: np.full_like(a, -128)},
+        {"trees__impurity_steps": None},
+        {"trees__impurity_steps__large": lambda a: np.append(a, 1).astype(np.int16)},
+        {"trees__leaf_impurities__at": lambda a: a[:, 1:]},
+        {"trees__gain_steps": lambda a: np.append(a, a[:1])},
+        {"trees__leaf_weights": None},
+        {"trees__leaf_weights": lambda a: a * 0},
+    ],
+)
+def test_damage_of_numbers_is_refused(written_numbers, damage, tmp_path):
+    test_damage_is_refused(written_numbers, damage, tmp_path)

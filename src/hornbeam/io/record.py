@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.container import STORED_DTYPES, refuse_other_keys
 
-__all__ = ["RecordReader", "RecordWriter", "TensorReader", "TensorStream", "same_bits"]
+__all__ = ["RecordReader", "RecordWriter", "TensorReader", "TensorStream", "narrowed", "same_bits"]
 
 AnyArray = npt.NDArray[Any]
 T = TypeVar("T")
@@ -47,7 +47,8 @@ def _bits_of(array: AnyArray) -> AnyArray:
     return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
-def _narrowed(array: AnyArray) -> AnyArray:
+def narrowed(array: AnyArray) -> AnyArray:
+    """Return numbers in the smallest type that gives them back bit by bit."""
     for dtype in _NARROWER[array.dtype]:
         # Most types fail on the first few numbers already.
         if _holds(dtype, array[:256]) and _holds(dtype, array):
@@ -87,7 +88,7 @@ class RecordWriter:
 
     def put(self, name: str, array: AnyArray) -> None:
         """Keep numbers, in the smallest type that holds them; the reader says which type they had."""
-        self.put_as_is(name, _narrowed(array))
+        self.put_as_is(name, narrowed(array))
 
     def put_as_is(self, name: str, array: AnyArray) -> None:
         """Keep an array whose type is a part of its meaning."""

@@ -19,6 +19,8 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.errors import ModelFormatError
+from hornbeam.io.packed_numbers import Steps, open_numbers, put_numbers
+from hornbeam.io.packed_sums import put_gains, put_impurities, put_means, read_gains, read_numbers
 from hornbeam.io.packed_trees import (
     PACKED_FROM,
     PACKED_NODES_PER_TREE,
@@ -138,15 +140,17 @@ def write_trees(
     inner = arrays["n_branches"] > 0
     writer.put("trees.node_counts", np.array([tree.node_count for tree in trees], dtype=np.int64))
     writer.put("trees.feature", arrays["feature"][inner])
-    writer.put("trees.threshold", arrays["threshold"][inner & (arrays["category_begin"] == _NO_TABLE)])
+    thresholds = arrays["threshold"][inner & (arrays["category_begin"] == _NO_TABLE)]
     if arrays["category_words"].size:
         writer.put("trees.category_words", arrays["category_words"])
     counts = _class_counts(arrays["value"], arrays[WEIGHTS]) if WEIGHTS in known else None
     is_large = len(inner) >= max(PACKED_FROM, PACKED_NODES_PER_TREE * len(trees))
     is_large = is_large and not np.any(arrays["n_branches"][inner] != 2)
     if is_large:
-        _write_packed(arrays, counts, writer, needed)
+        put_numbers(writer, "trees.threshold", thresholds)
+        _write_packed(arrays, counts, writer, known, needed)
     else:
+        writer.put("trees.threshold", thresholds)
         _write_plain(arrays, inner, counts, writer, needed)
     if any(len(tree.surrogate_begin) for tree in trees):
         _write_surrogates(trees, writer)
@@ -174,7 +178,11 @@ def _write_plain(
 
 
 def _write_packed(
-    arrays: Arrays, counts: AnyArray | None, writer: RecordWriter, needed: frozenset[str]
+    arrays: Arrays,
+    counts: AnyArray | None,
+    writer: RecordWriter,
+    known: frozenset[str],
+    needed: frozenset[str],
 ) -> None:
     """Put in the same without what follows from the rest; every test has two branches."""
     node_counts = writer.tensors_so_far("trees.node_counts").astype(np.int64)
@@ -187,29 +195,34 @@ def _write_packed(
     elif counts is not None:
         writer.put("trees.class_counts", counts)
     else:
-        writer.put("trees.value", arrays["value"])
-        if WEIGHTS in needed and follows_from_leaves(arrays[WEIGHTS], inner, node_counts):
+        whole = WEIGHTS in known and follows_from_leaves(arrays[WEIGHTS], inner, node_counts)
+        follow = (whole or WEIGHTS in needed) and put_means(writer, arrays, is_inner, node_counts)
+        if not follow:
+            writer.put("trees.value", arrays["value"])
+        if whole and (follow or WEIGHTS in needed):
             put_escaped(writer, "trees.leaf_weights", arrays[WEIGHTS][~is_inner])
         elif WEIGHTS in needed:
             writer.put(f"trees.{WEIGHTS}", arrays[WEIGHTS])
     if needed >= STATISTICS:
-        _write_packed_statistics(arrays, counts, inner, node_counts, writer)
+        _write_packed_statistics(arrays, counts, is_inner, node_counts, writer)
 
 
 def _write_packed_statistics(
-    arrays: Arrays, counts: AnyArray | None, inner: AnyArray, node_counts: AnyArray, writer: RecordWriter
+    arrays: Arrays, counts: AnyArray | None, is_inner: AnyArray, node_counts: AnyArray, writer: RecordWriter
 ) -> None:
+    inner = np.flatnonzero(is_inner)
     rows = arrays["n_node_samples"]
     if not same_bits(rows.astype(np.float64), arrays[WEIGHTS]):
         if follows_from_leaves(rows, inner, node_counts):
-            put_escaped(writer, "trees.leaf_samples", rows[arrays["n_branches"] == 0])
+            put_escaped(writer, "trees.leaf_samples", rows[~is_inner])
         else:
             writer.put("trees.n_node_samples", rows)
     gain = arrays["gain"][inner]
-    of_classes = counts is not None
-    if not of_classes or not put_derived(
-        writer, "trees.gini", arrays["impurity"], gini_impurity(arrays["value"])
-    ):
+    if counts is not None:
+        follow = put_derived(writer, "trees.gini", arrays["impurity"], gini_impurity(arrays["value"]))
+    else:
+        follow = put_impurities(writer, arrays, is_inner, node_counts)
+    if not follow:
         writer.put("trees.impurity", arrays["impurity"])
     if counts is not None and counts.shape[1] == 1:
         by_class = counts[:, 0].T.astype(np.float64)
@@ -217,7 +230,8 @@ def _write_packed_statistics(
             writer, "trees.gini_gain", gain, gini_gain(by_class, arrays[WEIGHTS], inner, node_counts)
         ):
             return
-    writer.put("trees.gain", gain)
+    if not put_gains(writer, gain, arrays, inner, node_counts):
+        writer.put("trees.gain", gain)
 
 
 def _write_surrogates(trees: Sequence[Any], writer: RecordWriter) -> None:
@@ -433,7 +447,7 @@ def _refuse_crowds(n_trees: int, n_bytes: int) -> None:
 
 def _streams(reader: TensorReader, node_counts: AnyArray) -> dict[str, Any]:
     """Open the tensors that are there. What comes in one of several forms would be left over in another."""
-    types: dict[str, npt.DTypeLike] = {"feature": np.int32, "threshold": np.float64}
+    types: dict[str, npt.DTypeLike] = {"feature": np.int32}
     is_packed = reader.has("trees.inner")
     if not is_packed:
         types |= {"branches": np.int32, "missing_branch": np.int32}
@@ -457,11 +471,13 @@ def _streams(reader: TensorReader, node_counts: AnyArray) -> dict[str, Any]:
     streams: dict[str, Any] = {name: reader.stream(f"trees.{name}", dtype) for name, dtype in types.items()}
     if is_packed:
         streams |= _packed_streams(reader, node_counts, len(streams["feature"]))
+    else:
+        streams["threshold"] = reader.stream("trees.threshold", np.float64)
     if leaf_counts:
         streams["leaf_class_counts"] = Escaped(reader, "trees.leaf_class_counts", n_dimensions=3)
     elif has_counts:
         streams["class_counts"] = reader.stream("trees.class_counts", np.uint32, n_dimensions=3)
-    else:
+    elif "mean_steps" not in streams:
         streams["value"] = reader.stream("trees.value", np.float64, n_dimensions=3)
     return streams
 
@@ -473,6 +489,7 @@ def _packed_streams(reader: TensorReader, node_counts: AnyArray, n_inner: int) -
     streams: dict[str, Any] = {
         "inner": Bits(reader, "trees.inner", n_nodes),
         "missing_second": Bits(reader, "trees.missing_second", n_inner),
+        "threshold": open_numbers(reader, "trees.threshold"),
     }
     for name in ("leaf_weights", "leaf_samples"):
         if reader.has(f"trees.{name}"):
@@ -480,6 +497,12 @@ def _packed_streams(reader: TensorReader, node_counts: AnyArray, n_inner: int) -
     for name in ("gini", "gini_gain"):
         if reader.has(f"trees.{name}.at"):
             streams[name] = Patches(reader, f"trees.{name}")
+    for steps, leaves in (("mean_steps", "leaf_means"), ("impurity_steps", "leaf_impurities")):
+        if reader.has(f"trees.{steps}"):
+            streams[steps] = Steps(reader, f"trees.{steps}")
+            streams[leaves] = open_numbers(reader, f"trees.{leaves}")
+    if reader.has("trees.gain_steps"):
+        streams["gain_steps"] = Steps(reader, "trees.gain_steps")
     return streams
 
 
@@ -619,6 +642,8 @@ def _read_facts(streams: Mapping[str, Any], inner: AnyArray, nodes: _Nodes) -> A
             nodes.refuse((sums == 0).any(axis=1), "its class counts are all 0")
         arrays = {"value": _shares(counts, sums), WEIGHTS: sums[:, 0].copy()}
         by_class = counts[:, 0].T.astype(np.float64)
+    elif "mean_steps" in streams:
+        arrays, by_class = {}, None
     else:
         arrays, by_class = {"value": streams["value"].next(n_nodes)}, None
     for name in ("impurity", "n_node_samples", WEIGHTS):
@@ -658,6 +683,7 @@ def _read_what_follows(
         if packed in streams:
             rows = sums_of_leaves(streams[packed].next(n_nodes - len(inner)), inner, nodes.counts)[0]
             found[name] = rows if name == WEIGHTS else rows.astype(np.int64)
+    found |= read_numbers(streams, {**arrays, **found}, inner, nodes.counts)
     if "gini" in streams:
         found["impurity"] = streams["gini"].apply(gini_impurity(arrays["value"]))
     if "gini_gain" in streams:
@@ -665,6 +691,9 @@ def _read_what_follows(
             raise ModelFormatError("the gains follow from class counts, which are not there")
         gain = gini_gain(by_class, arrays[WEIGHTS], inner, nodes.counts)
         found["gain"] = _spread(streams["gini_gain"].apply(gain), inner, n_nodes, 0.0)
+    if "gain_steps" in streams:
+        gain = read_gains(streams["gain_steps"], {**arrays, **found}, inner, nodes.counts)
+        found["gain"] = _spread(gain, inner, n_nodes, 0.0)
     return found
 
 
