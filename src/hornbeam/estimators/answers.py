@@ -1,8 +1,7 @@
 """Targets on their way in and answers on their way out: classes or numbers, one output or several.
 
-`ClassAnswers` and `NumberAnswers` are what classifiers and regressors made of our trees share, whatever
-recipe grows the trees. The answers follow from `_values`: what the trees say about each row. `ClassVotes` is
-the part of it that every classifier shares, whatever it is made of: labels follow from `predict_proba`.
+`ClassVotes` is what classifiers share, whatever they are made of: labels follow from `predict_proba`. The
+functions read the targets of trees and forests, and cut what trees say about rows into what users get.
 """
 
 from typing import Any
@@ -19,11 +18,11 @@ from hornbeam.data.target import (
     read_numbers,
 )
 from hornbeam.data.weights import multiplied
-from hornbeam.estimators.base import Training, TreeModel
+from hornbeam.estimators.base import Training
 from hornbeam.params import Declared, fitted
-from hornbeam.sklearn_bases import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from hornbeam.sklearn_bases import ClassifierMixin, MultiOutputMixin
 
-__all__ = ["ClassAnswers", "ClassVotes", "NumberAnswers", "check_counts"]
+__all__ = ["ClassVotes", "check_counts", "classes_to_fit", "numbers_of", "numbers_to_fit", "shares_of"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -76,49 +75,33 @@ class ClassVotes(ClassifierMixin, MultiOutputMixin, Declared):
         return tags
 
 
-class ClassAnswers(ClassVotes, TreeModel):
-    """What classifiers made of our trees share."""
-
-    def _read_classes(
-        self, training: Training, y: Any, class_weight: ClassWeight | None
-    ) -> tuple[ClassTarget, FloatArray | None]:
-        """Read the labels of the rows that count, and the weights after `class_weight`."""
-        name = type(self).__name__
-        target = read_classes(y, training.n_rows_given, rows=training.rows, estimator_name=name)
-        factors = class_weights(class_weight, target, training.weights)
-        return target, multiplied(training.weights, factors)
-
-    def _shares_of(self, values: FloatArray) -> Any:
-        """Cut rows x outputs x classes into what `predict_proba` returns."""
-        if self.n_outputs_ == 1:
-            return values[:, 0, : self.n_classes_]
-        return [values[:, k, :n] for k, n in enumerate(self.n_classes_)]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
-        return self._shares_of(self._values(X))
+def classes_to_fit(
+    training: Training, y: Any, class_weight: ClassWeight | None, *, estimator_name: str
+) -> tuple[ClassTarget, FloatArray | None]:
+    """Read the labels of the rows that count, and the weights after `class_weight`."""
+    target = read_classes(y, training.n_rows_given, rows=training.rows, estimator_name=estimator_name)
+    factors = class_weights(class_weight, target, training.weights)
+    return target, multiplied(training.weights, factors)
 
 
-class NumberAnswers(RegressorMixin, MultiOutputMixin, TreeModel):
-    """What regressors made of our trees share."""
+def numbers_to_fit(training: Training, y: Any, *, criterion: object, estimator_name: str) -> RegressionTarget:
+    """Read the targets of the rows that count; the criterion may ask more of them."""
+    target = read_numbers(y, training.n_rows_given, rows=training.rows, estimator_name=estimator_name)
+    if criterion == "poisson":
+        check_counts(target.values)
+    return target
 
-    n_outputs_: int = fitted()
 
-    def _read_numbers(self, training: Training, y: Any, *, criterion: object) -> RegressionTarget:
-        """Read the targets of the rows that count; the criterion may ask more of them."""
-        name = type(self).__name__
-        target = read_numbers(y, training.n_rows_given, rows=training.rows, estimator_name=name)
-        if criterion == "poisson":
-            check_counts(target.values)
-        return target
+def shares_of(values: FloatArray, n_classes: Any) -> Any:
+    """Cut what trees say, rows x outputs x classes, into what `predict_proba` returns."""
+    if isinstance(n_classes, list):
+        return [values[:, k, :n] for k, n in enumerate(n_classes)]
+    return values[:, 0, :n_classes]
 
-    def _numbers_of(self, values: FloatArray) -> FloatArray:
-        """Cut rows x outputs x 1 into what `predict` returns."""
-        return values[:, 0, 0] if self.n_outputs_ == 1 else values[:, :, 0]
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the predicted number of each row: rows, or rows x outputs."""
-        return self._numbers_of(self._values(X))
+def numbers_of(values: FloatArray) -> FloatArray:
+    """Cut what trees say, rows x outputs x 1, into what `predict` returns."""
+    return values[:, 0, 0] if values.shape[1] == 1 else values[:, :, 0]
 
 
 def check_counts(values: FloatArray) -> None:

@@ -24,7 +24,15 @@ from hornbeam.inside.importances import (
     with_noise,
 )
 
-__all__ = ["Importance", "WhichGroups", "groups_of_columns", "importance", "named", "noise_in_a_new_fit"]
+__all__ = [
+    "Importance",
+    "Weighable",
+    "WhichGroups",
+    "groups_of_columns",
+    "importance",
+    "named",
+    "noise_in_a_new_fit",
+]
 
 FloatArray = npt.NDArray[np.float64]
 Importance = Literal["gain", "count", "contributions", "permutation", "drop"]

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hornbeam.estimators.adaboost.members import OtherMembers, TreeMembers
-from hornbeam.estimators.answers import ClassAnswers
+from hornbeam.estimators.answers import ClassVotes
 from hornbeam.estimators.blend import BlendClassifier, BlendRegressor
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.forest import (
@@ -148,7 +148,7 @@ def _estimators() -> dict[str, type[Declared]]:
 
 
 def _write_grown(model: GrownModel, writer: RecordWriter) -> None:
-    if isinstance(model, ClassAnswers):
+    if isinstance(model, ClassVotes):
         write_classes(model.classes_ if isinstance(model.classes_, list) else [model.classes_], writer)
     writer.facts["max_features"] = int(model.max_features_)
     writer.put("missing_seen", np.array(model._missing_seen, dtype=np.bool_))
@@ -156,7 +156,7 @@ def _write_grown(model: GrownModel, writer: RecordWriter) -> None:
 
 
 def _read_grown(model: GrownModel, reader: RecordReader) -> Ensemble:
-    classes = read_classes(reader) if isinstance(model, ClassAnswers) else None
+    classes = read_classes(reader) if isinstance(model, ClassVotes) else None
     ensemble = read_ensemble(reader)
     n_features, given_names = len(ensemble.schema.names), ensemble.schema.given_names
     model.max_features_ = reader.fact("max_features", int)
@@ -168,14 +168,14 @@ def _read_grown(model: GrownModel, reader: RecordReader) -> Ensemble:
     model.n_outputs_ = ensemble.trees[0].n_outputs
     model._missing_seen = tuple(reader.take("missing_seen", np.bool_, (n_features,)).tolist())
     model._model = ensemble
-    if isinstance(model, ClassAnswers):
+    if isinstance(model, ClassVotes):
         _set_classes(model, classes or [], ensemble)
     elif ensemble.trees[0].n_values != 1:
         raise ModelFormatError("the values of the trees are not one number per output")
     return ensemble
 
 
-def _set_classes(model: ClassAnswers, classes: list[Any], ensemble: Ensemble) -> None:
+def _set_classes(model: ClassVotes, classes: list[Any], ensemble: Ensemble) -> None:
     counts = [len(labels) for labels in classes]
     if (ensemble.trees[0].n_outputs, ensemble.trees[0].n_values) != (len(counts), max(counts)):
         raise ModelFormatError("the values of the trees do not have one entry per output and class")

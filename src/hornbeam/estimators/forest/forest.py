@@ -9,29 +9,46 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
 from hornbeam.data.encode import encode
-from hornbeam.data.table import Schema
+from hornbeam.data.table import Schema, Table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
-from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
-from hornbeam.estimators.base import Training
+from hornbeam.estimators.answers import ClassVotes, classes_to_fit, numbers_of, numbers_to_fit, shares_of
+from hornbeam.estimators.base import Training, paths_through
+from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.first_members import members_to_keep
-from hornbeam.estimators.forest.insight import Insight
-from hornbeam.estimators.forest.intervals import ClassErrorBars, NumberErrorBars
+from hornbeam.estimators.forest.insight import mean_share_of_gain, out_of_bag_importance
+from hornbeam.estimators.forest.intervals import (
+    class_sets,
+    errors_of_numbers,
+    errors_of_shares,
+    intervals,
+    is_kept,
+    kept,
+    quantiles_of,
+)
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
-from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.forest.resampling import BagModel
+from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.importances import Importance, WhichGroups
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.estimators.tree.scikit_tree import partial_dependence, take_for
+from hornbeam.inside.shapley import ScoreSum
 from hornbeam.params import (
     ClassifierForestOptions,
+    ForestOptions,
     RegressorForestOptions,
+    fitted,
     option,
     options_of,
 )
 from hornbeam.recipes.bag import MemberFeatures, TreeBag
 from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.recipes.uncertainty import LeafRows
+from hornbeam.sklearn_bases import MultiOutputMixin, RegressorMixin
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = [
@@ -44,8 +61,12 @@ __all__ = [
 DecisionTree = TypeVar("DecisionTree", DecisionTreeClassifier, DecisionTreeRegressor)
 
 
-class _Forest(Insight):
+class _Forest(BagModel, GrownModel, ForestOptions):
     """What the four kinds of forest share."""
+
+    in_bag_: npt.NDArray[np.uint32] = fitted()
+    _oob_errors: npt.NDArray[np.float64] = fitted()
+    _leaf_rows: LeafRows = fitted()
 
     _random_splits: ClassVar[bool] = False
 
@@ -96,12 +117,14 @@ class _Forest(Insight):
         former = self._former_trees(training.table.schema, target)
         trees = tuple(self._fill(bag, members, former, out_of_bag))
         warn_of_a_lone_leaf(trees[0], encoded)
-        kept = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
-        kept |= self._kept(bag, trees, out_of_bag, training.n_rows_given, training.rows)
+        facts = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
+        n_given, rows = training.n_rows_given, training.rows
+        facts |= kept(self.keep, bag, trees, out_of_bag, n_given=n_given, rows=rows)
         self._remember_growth(training, target, settings, trees, means)
-        self._remember_draws(plan, training.n_rows_given, training.rows, kept)
+        self._remember_draws(plan, n_given, rows, facts)
 
-    # --- Growing -----------------------------------------------------------------------------------------
+    def _wants_out_of_bag(self) -> bool:
+        return super()._wants_out_of_bag() or is_kept("oob", self.keep)
 
     def _former_trees(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[_core.Tree, ...]:
         """Return the trees that a warm start goes on with."""
@@ -156,13 +179,79 @@ class _Forest(Insight):
                 setattr(member, name, getattr(self, name))
         return member
 
+    # --- Answers -----------------------------------------------------------------------------------------
+
+    def _votes_are_hard(self) -> bool:
+        return False
+
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the mean of what the trees say about each row: rows x outputs x classes."""
         rows, n_threads = self._rows(X)
         return self._model.mean(rows, n_threads=n_threads, hard_votes=self._votes_are_hard())
 
+    # --- A look inside -----------------------------------------------------------------------------------
 
-class _ForestClassifier(ClassAnswers, ClassErrorBars, _Forest, ClassifierForestOptions):
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """The share of each feature in the impurity decrease of a tree, averaged over trees that split."""
+        check_is_fitted(self)
+        return mean_share_of_gain(self._model, self.n_features_in_)
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the leaf that each row falls into in each tree: rows x trees."""
+        return self._leaves(X)
+
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
+        """Return the nodes each row passes, rows x nodes of all trees, sparse; and where each tree begins."""
+        return paths_through(self._model.trees, self.apply(X), self.n_jobs)
+
+    def _score_sum(self) -> ScoreSum:
+        return mean_of_trees(self._model, self._class_labels(), votes=self._votes_are_hard())
+
+    def _exact_score(self, table: Table) -> npt.NDArray[np.float64]:
+        mean = self._model.mean(table, n_threads=1, hard_votes=self._votes_are_hard())
+        return np.asarray(mean[0, 0])
+
+    def importance(
+        self,
+        kind: Importance = "gain",
+        *,
+        X: Any = None,
+        y: Any = None,
+        groups: WhichGroups = None,
+        noise: bool = False,
+        n_repeats: int | None = None,
+        **more: Any,
+    ) -> Any:
+        """Say how much each column matters.
+
+        "gain" is `feature_importances_`: quick, but it flatters columns with many values; "count" the share
+        of all tests that ask for the column; "contributions" the mean size of the column's contributions to
+        the rows X; "permutation" how much the error of the trees grows on rows they have not seen if the
+        column is shuffled there. That needs the X and y of the fit, and `importances` are columns x trees,
+        `importances_std` the standard error of their mean. Of other rows, which no tree has seen, say so:
+        `unseen=True` (and, if you like, `scoring`, `sample_weight`, `random_state`) shuffles columns of X.
+        "drop" is how much the score falls if forests are fitted without the column, in `cv` folds.
+
+        `groups` and `noise` are those of every model: columns that are much alike as one, and what shuffled
+        copies of columns reach.
+        """
+        unseen = more.pop("unseen", False)
+        if kind != "permutation" or unseen:
+            repeats = 5 if n_repeats is None else n_repeats
+            return super().importance(kind, X=X, y=y, groups=groups, noise=noise, n_repeats=repeats, **more)
+        seed = more.pop("random_state", 0)
+        if more:
+            raise TypeError(f"{next(iter(more))} is for rows that no tree has seen: unseen=True.")
+        repeats = 1 if n_repeats is None else n_repeats
+        return out_of_bag_importance(self, X, y, groups=groups, noise=noise, n_repeats=repeats, seed=seed)
+
+    def _target_of(self, y: Any, n_rows: int) -> ClassTarget | RegressionTarget:
+        """Read targets as the fit has read them."""
+        raise NotImplementedError
+
+
+class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
     """What the two forests that predict classes share."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
@@ -170,8 +259,11 @@ class _ForestClassifier(ClassAnswers, ClassErrorBars, _Forest, ClassifierForestO
         training = self._begin_fit(X, sample_weight)
         class_weight = self.class_weight
         per_sample = class_weight == "balanced_subsample"
-        target, weights = self._read_classes(
-            training, y, None if class_weight == "balanced_subsample" else class_weight
+        target, weights = classes_to_fit(
+            training,
+            y,
+            None if class_weight == "balanced_subsample" else class_weight,
+            estimator_name=type(self).__name__,
         )
         strata = _joint_classes(target) if self.stratify else None
         self._fit_forest(
@@ -185,6 +277,23 @@ class _ForestClassifier(ClassAnswers, ClassErrorBars, _Forest, ClassifierForestO
         )
         self._remember_classes(target)
         return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
+        return shares_of(self._values(X), self.n_classes_)
+
+    def predict_set(self, X: Any, alpha: float = 0.1) -> Any:
+        """Tell which classes belong to a set that holds each row's class: truth values, rows x classes.
+
+        As `predict_interval` of regressors: 1 - 2 alpha in theory, about 1 - alpha in practice. A set may be
+        empty where no class looks like the training rows. A list of such arrays for several outputs. Needs
+        keep="oob".
+        """
+        return class_sets(self, X, alpha)
+
+    def predict_std(self, X: Any) -> Any:
+        """Return the standard error of each class share, by the infinitesimal jackknife: rows x classes."""
+        return errors_of_shares(self, X)
 
     def _votes_are_hard(self) -> bool:
         return self.voting == "hard"
@@ -214,15 +323,42 @@ class _ForestClassifier(ClassAnswers, ClassErrorBars, _Forest, ClassifierForestO
         return member
 
 
-class _ForestRegressor(NumberAnswers, NumberErrorBars, _Forest, RegressorForestOptions):
+class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorForestOptions):
     """What the two forests that predict numbers share."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Grow the trees on rows X with targets y; rows of equal `groups` are drawn together."""
         training = self._begin_fit(X, sample_weight)
-        target = self._read_numbers(training, y, criterion=self.criterion)
+        target = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
         self._fit_forest(training, target, training.weights, criterion=self.criterion, groups=groups)
         return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted number of each row: rows, or rows x outputs."""
+        return numbers_of(self._values(X))
+
+    def predict_interval(self, X: Any, alpha: float = 0.1) -> npt.NDArray[np.float64]:
+        """Return an interval for the target of each row: rows x 2, or rows x outputs x 2.
+
+        Jackknife+-after-bootstrap. If rows are exchangeable, the intervals hold the target with probability
+        1 - 2 alpha at least; in practice the share is about 1 - alpha. Needs keep="oob".
+        """
+        return intervals(self, X, alpha)
+
+    def predict_std(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the standard error of each prediction, by the infinitesimal jackknife: rows, or x outputs.
+
+        It says how much the prediction would vary with other training rows, not how far targets scatter.
+        """
+        return errors_of_numbers(self, X)
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> npt.NDArray[np.float64]:
+        """Return quantiles of the target given each row: rows x quantiles, or rows x outputs x quantiles.
+
+        From the training targets that share a leaf with the row, weighted by how often. Needs
+        keep="leaf_rows".
+        """
+        return quantiles_of(self, X, quantiles)
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
         """Answer scikit-learn, which takes this for a forest of its own."""

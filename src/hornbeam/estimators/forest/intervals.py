@@ -1,18 +1,18 @@
-"""Error bars of forests: what they need is kept at fit, and asked for by `predict_interval` and its kin."""
+"""Error bars of forests: a fitted forest and rows come in; intervals, sets, quantiles and deviations go out.
+
+`kept` gathers at fit what they need; the methods of forests, such as `predict_interval`, call the rest.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.estimators.forest.resampling import BagModel
-from hornbeam.estimators.growth import GrownModel
 from hornbeam.model import EncodedRows, Ensemble
-from hornbeam.params import ForestOptions, fitted
-from hornbeam.recipes.bag import TreeBag
+from hornbeam.recipes.bag import BagPlan, TreeBag
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.uncertainty import (
     LeafRows,
@@ -23,175 +23,181 @@ from hornbeam.recipes.uncertainty import (
 )
 from hornbeam.threads import resolve_n_jobs
 
-__all__ = ["ClassErrorBars", "ErrorBars", "NumberErrorBars"]
+__all__ = [
+    "class_sets",
+    "errors_of_numbers",
+    "errors_of_shares",
+    "intervals",
+    "is_kept",
+    "kept",
+    "quantiles_of",
+    "require_draws",
+]
 
 FloatArray = npt.NDArray[np.float64]
 
 
-class ErrorBars(BagModel, GrownModel, ForestOptions):
-    """What error bars of classes and of numbers share."""
+class Sampled(Protocol):
+    """A fitted forest that remembers which rows each tree saw."""
 
-    in_bag_: npt.NDArray[np.uint32] = fitted()
-    _oob_errors: FloatArray = fitted()
-    _leaf_rows: LeafRows = fitted()
+    n_outputs_: int
+    n_jobs: int | None
+    _model: Ensemble
+    _plan: BagPlan
+    _oob_errors: FloatArray
+    _leaf_rows: LeafRows
 
-    def _keeps(self, what: str) -> bool:
-        return self.keep is not None and (
-            what == self.keep if isinstance(self.keep, str) else what in self.keep
+    @property
+    def _n_members(self) -> int: ...
+    def _leaves(self, X: Any) -> npt.NDArray[np.int32]: ...
+    def _votes_are_hard(self) -> bool: ...
+
+
+class SampledClasses(Sampled, Protocol):
+    """A forest that predicts classes."""
+
+    n_classes_: Any
+
+
+def kept(
+    keep: str | Sequence[str] | None,
+    bag: TreeBag,
+    trees: Sequence[Any],
+    out_of_bag: OutOfBag | None,
+    *,
+    n_given: int,
+    rows: Any,
+) -> dict[str, Any]:
+    """Gather what `keep` asks for, as attributes of the forest."""
+    gathered: dict[str, Any] = {}
+    if is_kept("oob", keep) and out_of_bag is not None:
+        gathered["_oob_errors"] = _errors(bag.target, out_of_bag)
+    if is_kept("leaf_rows", keep):
+        gathered["_leaf_rows"] = _leaf_rows(bag, trees)
+    if is_kept("in_bag", keep):
+        in_bag = np.zeros((n_given, len(trees)), dtype=np.uint32)
+        in_bag[slice(None) if rows is None else rows] = np.stack(
+            [bag.plan.times(member) for member in range(len(trees))], axis=1
+        )
+        gathered["in_bag_"] = in_bag
+    return gathered
+
+
+def is_kept(what: str, keep: str | Sequence[str] | None) -> bool:
+    """Whether `keep`, a word or a list of them, asks for something."""
+    return keep is not None and (what == keep if isinstance(keep, str) else what in keep)
+
+
+def intervals(forest: Sampled, X: Any, alpha: float) -> FloatArray:
+    """Return what `predict_interval` of a forest of numbers describes."""
+    _require(forest, "_oob_errors", "oob", "predict_interval")
+    _check_share("alpha", alpha)
+    known = ~np.isnan(forest._oob_errors[:, 0])
+    left_out, n_threads = _left_out(forest, known), resolve_n_jobs(forest.n_jobs)
+    intervals = [
+        jackknife_intervals(_said(forest, X, k, 0), left_out, forest._oob_errors[known, k], alpha, n_threads)
+        for k in range(forest.n_outputs_)
+    ]
+    return intervals[0] if forest.n_outputs_ == 1 else np.stack(intervals, axis=1)
+
+
+def class_sets(forest: SampledClasses, X: Any, alpha: float) -> Any:
+    """Return what `predict_set` of a forest of classes describes."""
+    _require(forest, "_oob_errors", "oob", "predict_set")
+    _check_share("alpha", alpha)
+    known = ~np.isnan(forest._oob_errors[:, 0])
+    left_out, n_threads = _left_out(forest, known), resolve_n_jobs(forest.n_jobs)
+    counts = [forest.n_classes_] if forest.n_outputs_ == 1 else forest.n_classes_
+    sets = [
+        conformal_sets(
+            [_said(forest, X, k, value) for value in range(n)],
+            left_out,
+            forest._oob_errors[known, k],
+            alpha,
+            n_threads,
+        )
+        for k, n in enumerate(counts)
+    ]
+    return sets[0] if forest.n_outputs_ == 1 else sets
+
+
+def errors_of_numbers(forest: Sampled, X: Any) -> FloatArray:
+    """Return what `predict_std` of a forest of numbers describes."""
+    require_draws(forest, "predict_std")
+    deviations = [_std(forest, X, k, 0) for k in range(forest.n_outputs_)]
+    return deviations[0] if forest.n_outputs_ == 1 else np.stack(deviations, axis=1)
+
+
+def errors_of_shares(forest: SampledClasses, X: Any) -> Any:
+    """Return what `predict_std` of a forest of classes describes."""
+    require_draws(forest, "predict_std")
+    counts = [forest.n_classes_] if forest.n_outputs_ == 1 else forest.n_classes_
+    deviations = [
+        np.stack([_std(forest, X, k, value) for value in range(n)], axis=1) for k, n in enumerate(counts)
+    ]
+    return deviations[0] if forest.n_outputs_ == 1 else deviations
+
+
+def quantiles_of(forest: Sampled, X: Any, quantiles: Any) -> FloatArray:
+    """Return what `predict_quantiles` of a forest of numbers describes."""
+    _require(forest, "_leaf_rows", "leaf_rows", "predict_quantiles")
+    wanted = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    if wanted.ndim != 1 or not np.all((wanted >= 0) & (wanted <= 1)):
+        raise ValueError(f"quantiles must be numbers in [0, 1]; got {quantiles!r}.")
+    trees = forest._model.trees
+    found = leaf_quantiles(
+        forest._leaf_rows,
+        forest._leaves(X),
+        [tree.node_count for tree in trees],
+        [forest._plan.times(member) for member in range(len(trees))],
+        wanted,
+    )
+    return found[:, 0] if forest.n_outputs_ == 1 else found
+
+
+def _require(forest: Sampled, attribute: str, keep: str, method: str) -> None:
+    check_is_fitted(forest)
+    if not hasattr(forest, attribute):
+        raise AttributeError(
+            f"{method} needs what a fit with keep={keep!r} keeps: set keep={keep!r} and fit again."
         )
 
-    def _wants_out_of_bag(self) -> bool:
-        return super()._wants_out_of_bag() or self._keeps("oob")
 
-    def _kept(
-        self, bag: TreeBag, trees: Sequence[Any], out_of_bag: OutOfBag | None, n_given: int, rows: Any
-    ) -> dict[str, Any]:
-        """Gather what `keep` asks for."""
-        kept: dict[str, Any] = {}
-        if self._keeps("oob") and out_of_bag is not None:
-            kept["_oob_errors"] = _errors(bag.target, out_of_bag)
-        if self._keeps("leaf_rows"):
-            kept["_leaf_rows"] = _leaf_rows(bag, trees)
-        if self._keeps("in_bag"):
-            in_bag = np.zeros((n_given, len(trees)), dtype=np.uint32)
-            in_bag[slice(None) if rows is None else rows] = np.stack(
-                [bag.plan.times(member) for member in range(len(trees))], axis=1
-            )
-            kept["in_bag_"] = in_bag
-        return kept
-
-    def _require(self, attribute: str, keep: str, method: str) -> None:
-        check_is_fitted(self)
-        if not hasattr(self, attribute):
-            raise AttributeError(
-                f"{method} needs what a fit with keep={keep!r} keeps: set keep={keep!r} and fit again."
-            )
-
-    def _require_draws(self, method: str) -> None:
-        check_is_fitted(self)
-        if not hasattr(self, "_plan"):
-            raise AttributeError(
-                f"{method} needs to know which rows each tree saw; a model saved with predict_only=True has "
-                "lost that."
-            )
-
-    def _left_out(self, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Tell which members have not seen which of some training rows: members x rows."""
-        return np.stack([self._plan.times(member)[rows] == 0 for member in range(self._n_members)])
-
-    def _said(self, X: Any, output: int, value: int) -> FloatArray:
-        """Return what each member says about each row: rows x members, of one output and class."""
-        leaves = self._leaves(X)
-        said = np.empty(leaves.shape)
-        for member, tree in enumerate(self._model.trees):
-            if self._votes_are_hard():
-                says = (tree.value[:, output].argmax(axis=1) == value).astype(np.float64)
-            else:
-                says = tree.value[:, output, value]
-            said[:, member] = says[leaves[:, member]]
-        return said
-
-    def _votes_are_hard(self) -> bool:
-        return False
-
-    def _std(self, X: Any, output: int, value: int) -> FloatArray:
-        plan = self._plan
-        if not plan.leaves_rows_out:
-            raise ValueError("predict_std follows from samples that differ: it needs bootstrap=True.")
-        times = np.stack([plan.unit_times(member) for member in range(self._n_members)])
-        said = self._said(X, output, value)
-        return jackknife_std(said, times, n_draws=plan.n_draws, with_replacement=plan.with_replacement)
-
-
-class NumberErrorBars(ErrorBars):
-    """Error bars of forests that predict numbers."""
-
-    n_outputs_: int = fitted()
-
-    def predict_interval(self, X: Any, alpha: float = 0.1) -> FloatArray:
-        """Return an interval for the target of each row: rows x 2, or rows x outputs x 2.
-
-        Jackknife+-after-bootstrap. If rows are exchangeable, the intervals hold the target with probability
-        1 - 2 alpha at least; in practice the share is about 1 - alpha. Needs keep="oob".
-        """
-        self._require("_oob_errors", "oob", "predict_interval")
-        _check_share("alpha", alpha)
-        known = ~np.isnan(self._oob_errors[:, 0])
-        left_out, n_threads = self._left_out(known), resolve_n_jobs(self.n_jobs)
-        intervals = [
-            jackknife_intervals(self._said(X, k, 0), left_out, self._oob_errors[known, k], alpha, n_threads)
-            for k in range(self.n_outputs_)
-        ]
-        return intervals[0] if self.n_outputs_ == 1 else np.stack(intervals, axis=1)
-
-    def predict_std(self, X: Any) -> FloatArray:
-        """Return the standard error of each prediction, by the infinitesimal jackknife: rows, or x outputs.
-
-        It says how much the prediction would vary with other training rows, not how far targets scatter.
-        """
-        self._require_draws("predict_std")
-        deviations = [self._std(X, k, 0) for k in range(self.n_outputs_)]
-        return deviations[0] if self.n_outputs_ == 1 else np.stack(deviations, axis=1)
-
-    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> FloatArray:
-        """Return quantiles of the target given each row: rows x quantiles, or rows x outputs x quantiles.
-
-        From the training targets that share a leaf with the row, weighted by how often. Needs
-        keep="leaf_rows".
-        """
-        self._require("_leaf_rows", "leaf_rows", "predict_quantiles")
-        wanted = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-        if wanted.ndim != 1 or not np.all((wanted >= 0) & (wanted <= 1)):
-            raise ValueError(f"quantiles must be numbers in [0, 1]; got {quantiles!r}.")
-        trees = self._model.trees
-        found = leaf_quantiles(
-            self._leaf_rows,
-            self._leaves(X),
-            [tree.node_count for tree in trees],
-            [self._plan.times(member) for member in range(len(trees))],
-            wanted,
+def require_draws(forest: Sampled, method: str) -> None:
+    """Raise unless the forest knows which rows each tree saw."""
+    check_is_fitted(forest)
+    if not hasattr(forest, "_plan"):
+        raise AttributeError(
+            f"{method} needs to know which rows each tree saw; a model saved with predict_only=True has "
+            "lost that."
         )
-        return found[:, 0] if self.n_outputs_ == 1 else found
 
 
-class ClassErrorBars(ErrorBars):
-    """Error bars of forests that predict classes."""
+def _left_out(forest: Sampled, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Tell which members have not seen which of some training rows: members x rows."""
+    return np.stack([forest._plan.times(member)[rows] == 0 for member in range(forest._n_members)])
 
-    n_outputs_: int = fitted()
-    n_classes_: Any = fitted()
 
-    def predict_set(self, X: Any, alpha: float = 0.1) -> Any:
-        """Tell which classes belong to a set that holds each row's class: truth values, rows x classes.
+def _said(forest: Sampled, X: Any, output: int, value: int) -> FloatArray:
+    """Return what each member says about each row: rows x members, of one output and class."""
+    leaves = forest._leaves(X)
+    said = np.empty(leaves.shape)
+    for member, tree in enumerate(forest._model.trees):
+        if forest._votes_are_hard():
+            says = (tree.value[:, output].argmax(axis=1) == value).astype(np.float64)
+        else:
+            says = tree.value[:, output, value]
+        said[:, member] = says[leaves[:, member]]
+    return said
 
-        As `predict_interval` of regressors: 1 - 2 alpha in theory, about 1 - alpha in practice. A set may be
-        empty where no class looks like the training rows. A list of such arrays for several outputs. Needs
-        keep="oob".
-        """
-        self._require("_oob_errors", "oob", "predict_set")
-        _check_share("alpha", alpha)
-        known = ~np.isnan(self._oob_errors[:, 0])
-        left_out, n_threads = self._left_out(known), resolve_n_jobs(self.n_jobs)
-        counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
-        sets = [
-            conformal_sets(
-                [self._said(X, k, value) for value in range(n)],
-                left_out,
-                self._oob_errors[known, k],
-                alpha,
-                n_threads,
-            )
-            for k, n in enumerate(counts)
-        ]
-        return sets[0] if self.n_outputs_ == 1 else sets
 
-    def predict_std(self, X: Any) -> Any:
-        """Return the standard error of each class share, by the infinitesimal jackknife: rows x classes."""
-        self._require_draws("predict_std")
-        counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
-        deviations = [
-            np.stack([self._std(X, k, value) for value in range(n)], axis=1) for k, n in enumerate(counts)
-        ]
-        return deviations[0] if self.n_outputs_ == 1 else deviations
+def _std(forest: Sampled, X: Any, output: int, value: int) -> FloatArray:
+    plan = forest._plan
+    if not plan.leaves_rows_out:
+        raise ValueError("predict_std follows from samples that differ: it needs bootstrap=True.")
+    times = np.stack([plan.unit_times(member) for member in range(forest._n_members)])
+    said = _said(forest, X, output, value)
+    return jackknife_std(said, times, n_draws=plan.n_draws, with_replacement=plan.with_replacement)
 
 
 def _check_share(name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
-from hornbeam.estimators.answers import ClassAnswers, NumberAnswers
+from hornbeam.estimators.answers import ClassVotes, classes_to_fit, numbers_of, numbers_to_fit, shares_of
 from hornbeam.estimators.base import Training, paths_to
 from hornbeam.estimators.growth import criterion_by_name, rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.tree.pruning import Prunable
@@ -30,6 +30,7 @@ from hornbeam.params import ClassifierTreeOptions, RegressorTreeOptions, TreeOpt
 from hornbeam.recipes.holdout import GivenRows, GrowingData
 from hornbeam.recipes.own_criterion import own_criterion
 from hornbeam.recipes.single import GrowthSettings, grow_tree
+from hornbeam.sklearn_bases import MultiOutputMixin, RegressorMixin
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
@@ -259,7 +260,7 @@ class _DecisionTree(Prunable, TreeOptions):
         return explain_row(reading, given)
 
 
-class DecisionTreeClassifier(ClassAnswers, _DecisionTree, ClassifierTreeOptions):
+class DecisionTreeClassifier(ClassVotes, _DecisionTree, ClassifierTreeOptions):
     """A decision tree that predicts classes.
 
     {parameters}
@@ -294,7 +295,7 @@ class DecisionTreeClassifier(ClassAnswers, _DecisionTree, ClassifierTreeOptions)
         in the folds of `cv`.
         """
         training = self._begin_fit(X, sample_weight)
-        target, weights = self._read_classes(training, y, self.class_weight)
+        target, weights = classes_to_fit(training, y, self.class_weight, estimator_name=type(self).__name__)
         validation = Validation(X_val, y_val, sample_weight_val)
         self._fit_tree(
             training, target, weights, criterion=self.criterion, validation=validation, groups=groups
@@ -302,8 +303,12 @@ class DecisionTreeClassifier(ClassAnswers, _DecisionTree, ClassifierTreeOptions)
         self._remember_classes(target)
         return self
 
+    def predict_proba(self, X: Any) -> Any:
+        """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
+        return shares_of(self._values(X), self.n_classes_)
 
-class DecisionTreeRegressor(NumberAnswers, _DecisionTree, RegressorTreeOptions):
+
+class DecisionTreeRegressor(RegressorMixin, MultiOutputMixin, _DecisionTree, RegressorTreeOptions):
     """A decision tree that predicts numbers.
 
     {parameters}
@@ -334,12 +339,16 @@ class DecisionTreeRegressor(NumberAnswers, _DecisionTree, RegressorTreeOptions):
         in the folds of `cv`.
         """
         training = self._begin_fit(X, sample_weight)
-        target = self._read_numbers(training, y, criterion=self.criterion)
+        target = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
         validation = Validation(X_val, y_val, sample_weight_val)
         self._fit_tree(
             training, target, training.weights, criterion=self.criterion, validation=validation, groups=groups
         )
         return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted number of each row: rows, or rows x outputs."""
+        return numbers_of(self._values(X))
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Any:
         """Answer scikit-learn, which takes this for a tree of its own."""
