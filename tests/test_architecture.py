@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,30 @@ def test_imports_point_downward() -> None:
 
 def test_imports_between_the_estimators_point_downward() -> None:
     assert imports_against(METHODS, PACKAGE / "estimators", "hornbeam.estimators.") == []
+
+
+def modules_of(folder: Path, prefix: str) -> dict[str, set[str]]:
+    """Tell for every file of a folder which files beside it it imports, late imports included."""
+    names = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    return {name: (set(imported(folder / f"{name}.py", prefix)) & names) - {name} for name in sorted(names)}
+
+
+PACKAGES = [PACKAGE, *sorted({path.parent for path in PACKAGE.rglob("__init__.py")} - {PACKAGE})]
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda folder: folder.name)
+def test_files_of_a_folder_do_not_import_in_a_circle(folder: Path) -> None:
+    prefix = ".".join(folder.relative_to(PACKAGE.parent).parts) + "."
+    TopologicalSorter(modules_of(folder, prefix)).prepare()  # which raises CycleError
+
+
+def test_imports_in_a_circle_are_found(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text("from hornbeam.inside import words\n")
+    (tmp_path / "words.py").write_text("def f():\n    from hornbeam.inside.rules import write_rules\n")
+    graph = modules_of(tmp_path, "hornbeam.inside.")
+    assert graph == {"rules": {"words"}, "words": {"rules"}}
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)

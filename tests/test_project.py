@@ -111,9 +111,9 @@ def test_import_leaves_optional_packages_alone() -> None:
     assert not ours, f"importing hornbeam asks for an optional package (importer, package): {ours}"
 
 
-def test_the_example_of_the_readme_runs() -> None:
+def test_the_example_of_the_readme_prints_what_it_says() -> None:
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
-    assert examples, "the README shows no example"
-    for example in examples:
-        assert in_fresh_interpreter(example), "an example should show something"
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", readme, flags=re.DOTALL)
+    assert len(examples) == readme.count("```python") > 0, "an example should show what it prints"
+    for example, output in examples:
+        assert in_fresh_interpreter(example).strip() == output.strip()
