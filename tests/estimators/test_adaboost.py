@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 import hornbeam as hb
+from hornbeam.estimators.adaboost import given
 from hornbeam.estimators.adaboost.learners import OtherLearner, is_plain_stump
 from hornbeam.warnings import DataWarning
 
@@ -236,7 +237,7 @@ def test_trees_on_one_encoding_are_those_of_separate_fits(tree: Any, monkeypatch
     model = hb.AdaBoostClassifier(tree, n_estimators=6, random_state=3)
     fast = clone(model).fit(X, y, weights)
     monkeypatch.setattr(
-        hb.AdaBoostClassifier, "_read_for_trees", lambda self, tree, *given: self._read_for_others(*given)
+        given, "_read_for_trees", lambda model, tree, *rows: given._read_for_others(model, *rows)
     )
     slow = clone(model).fit(X, y, weights)
     assert len(slow.estimators_) > 1
@@ -250,7 +251,7 @@ def test_regression_trees_on_one_encoding_are_those_of_separate_fits(monkeypatch
     model = hb.AdaBoostRegressor(n_estimators=5, loss="square")
     fast = clone(model).fit(X, y)
     monkeypatch.setattr(
-        hb.AdaBoostRegressor, "_read_for_trees", lambda self, tree, *given: self._read_for_others(*given)
+        given, "_read_for_trees", lambda model, tree, *rows: given._read_for_others(model, *rows)
     )
     slow = clone(model).set_params(estimator=hb.DecisionTreeRegressor(max_depth=3)).fit(X, y)
     assert np.array_equal(fast.estimator_weights_, slow.estimator_weights_)

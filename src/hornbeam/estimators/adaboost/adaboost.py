@@ -1,38 +1,24 @@
 """AdaBoost: `AdaBoostClassifier` and `AdaBoostRegressor`."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
 from hornbeam.data.content import Rows
-from hornbeam.data.encode import encode
-from hornbeam.data.names import feature_names_of
-from hornbeam.data.sources import open_source
 from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
-from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.adaboost.followed import RoundByRound, round_by_round
-from hornbeam.estimators.adaboost.learners import (
-    Learner,
-    OtherLearner,
-    StumpLearner,
-    TreeGround,
-    TreeLearner,
-    is_plain_stump,
-    refuse_without_weights,
-)
+from hornbeam.estimators.adaboost.given import Given, Target, read_for_fit
 from hornbeam.estimators.adaboost.members import Members, TreeMembers
-from hornbeam.estimators.base import read_training
 from hornbeam.estimators.first_members import copy_of, members_to_keep
 from hornbeam.estimators.looking import LookInside
 from hornbeam.estimators.sequenced import Sequenced
@@ -45,7 +31,6 @@ from hornbeam.params import (
     AdaBoostOptions,
     AdaBoostRegressorOptions,
     fitted,
-    resolve_random_key,
     validate,
 )
 from hornbeam.recipes.adaboost import (
@@ -67,26 +52,6 @@ __all__ = ["AdaBoostClassifier", "AdaBoostRegressor"]
 
 FloatArray = npt.NDArray[np.float64]
 AnyArray = npt.NDArray[Any]
-Target = ClassTarget | RegressionTarget
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """What a fit was given, read: the rows that count, their targets and weights, and a learner on them."""
-
-    learner: Learner
-    target: Target
-    weights: FloatArray | None
-    rows: Rows | None
-    n_rows_given: int
-    feature_names: list[str] | None
-    n_features: int
-    key: int
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that count."""
-        return self.n_rows_given if self.rows is None else len(self.rows)
 
 
 class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
@@ -112,86 +77,11 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
     def _read_target(self, y: Any, n_rows: int, rows: Rows | None) -> Target:
         raise NotImplementedError
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> _Given:
-        """Check everything a fit is given, and choose how members are fitted."""
-        validate(self)
-        if self.estimator is None:
-            return self._read_for_trees(self._default_estimator(), X, y, sample_weight)
-        self._check_kind(self.estimator)
-        if type(self.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor):
-            validate(self.estimator)
-            # Rows in parts, and trees without an answer, are the affair of the tree's own predict.
-            if self.estimator.prune is None and self.estimator.missing not in ("fractional", "available"):
-                return self._read_for_trees(clone(self.estimator), X, y, sample_weight)
-        return self._read_for_others(X, y, sample_weight)
-
-    def _read_for_trees(self, tree: Any, X: Any, y: Any, sample_weight: Any) -> _Given:
-        n_threads = resolve_n_jobs(self.n_jobs)
-        name = type(self).__name__
-        training = read_training(tree, X, sample_weight, estimator_name=name)
-        target = self._read_target(y, training.n_rows_given, training.rows)
-        means = tree._category_means(training, target, training.weights, key=0)
-        table = training.table if means is None else means.table
-        encoded = encode(table, max_bins=tree.max_bins, n_threads=n_threads)
-        missing_seen = tuple(column.first_missing_row() is not None for column in training.table.columns)
-        ground = TreeGround(tree, encoded, target, missing_seen, means)
-        # What is not random leaves numpy's generator alone: its lock may not survive a fork.
-        is_random = self.resample or tree.splitter == "random" or tree.max_features is not None
-        key = resolve_random_key(self.random_state) if is_random else 0
-        learner: Learner = TreeLearner(ground, key, n_threads)
-        if isinstance(target, ClassTarget) and is_plain_stump(tree):
-            codes, n_classes = target.codes.ravel(), len(target.classes[0])
-            learner = StumpLearner(
-                ground, _core.StumpSearch(encoded.codes, codes, n_classes, n_threads), n_threads
-            )
-        return _Given(
-            learner=learner,
-            target=target,
-            weights=training.weights,
-            rows=training.rows,
-            n_rows_given=training.n_rows_given,
-            feature_names=training.table.feature_names,
-            n_features=len(training.table.schema.given_names),
-            key=key,
-        )
-
-    def _read_for_others(self, X: Any, y: Any, sample_weight: Any) -> _Given:
-        name = type(self).__name__
-        if not self.resample:
-            refuse_without_weights(self.estimator, name)
-        source = open_source(X, name)
-        rows, weights = rows_that_count(sample_weight, source.n_rows)
-        container = source.container.tocsr() if sparse.issparse(source.container) else source.container
-        if rows is not None:
-            container = _safe_indexing(container, rows)
-        target = self._read_target(y, source.n_rows, rows)
-        feature_names = feature_names_of(source.container)
-        key = resolve_random_key(self.random_state)
-        learner = OtherLearner(
-            estimator=self.estimator,
-            X=container,
-            y=target.labels(0) if isinstance(target, ClassTarget) else target.values[:, 0],
-            feature_names=tuple(feature_names or (f"x{j}" for j in range(source.n_columns))),
-            names_given=feature_names is not None,
-            predicts_numbers=isinstance(target, RegressionTarget),
-            resample=self.resample,
-            key=key,
-        )
-        return _Given(
-            learner=learner,
-            target=target,
-            weights=weights,
-            rows=rows,
-            n_rows_given=source.n_rows,
-            feature_names=feature_names,
-            n_features=source.n_columns,
-            key=key,
-        )
-
     # --- Fitting -----------------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> _Given:
-        given = self._read(X, y, sample_weight)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Given:
+        validate(self)
+        given = read_for_fit(self, X, y, sample_weight)
         refuse_hopeless_ensemble(self.n_estimators)
         rounds = Rounds(
             n_rounds=self.n_estimators,
@@ -205,10 +95,10 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
         self._remember(given, boosted)
         return given
 
-    def _boost(self, given: _Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
+    def _boost(self, given: Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
         raise NotImplementedError
 
-    def _remember(self, given: _Given, boosted: Boosted) -> None:
+    def _remember(self, given: Given, boosted: Boosted) -> None:
         """Store what a fit has made; called when nothing can fail any more."""
         self._members = given.learner.gather(boosted.members)
         self.estimator_errors_ = np.array(boosted.errors)
@@ -365,7 +255,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         name = type(self).__name__
         return read_classes(y, n_rows, rows=rows, multi_output=False, estimator_name=name)
 
-    def _boost(self, given: _Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
+    def _boost(self, given: Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
         assert isinstance(given.target, ClassTarget)
         return boost_classes(given.learner, weights, len(given.target.classes[0]), rounds, listener)
 
@@ -543,7 +433,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
         name = type(self).__name__
         return read_numbers(y, n_rows, rows=rows, multi_output=False, estimator_name=name)
 
-    def _boost(self, given: _Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
+    def _boost(self, given: Given, weights: FloatArray, rounds: Rounds, listener: Listener) -> Boosted:
         assert isinstance(given.target, RegressionTarget)
         targets = given.target.values[:, 0]
         return boost_numbers(given.learner, weights, targets, rounds, listener, loss=self.loss)
