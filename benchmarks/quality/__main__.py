@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.data import REPOSITORY
+from benchmarks.quality.held_out import read_held_out
 from benchmarks.quality.learners import LEARNERS, OURS
 from benchmarks.quality.race import read_turns, run
 from benchmarks.quality.tables import read_tables
@@ -25,14 +26,19 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", default="", help="only contestants whose name contains this text")
     parser.add_argument("--table", default="", help="only tables whose name contains this text")
-    parser.add_argument("--out", type=Path, default=REPOSITORY / "out" / "quality.jsonl")
+    parser.add_argument(
+        "--held-out", action="store_true", help="the tables of R's packages, by which nothing was chosen"
+    )
+    parser.add_argument("--out", type=Path, help="where turns are kept (default: out/quality*.jsonl)")
     parser.add_argument("--write-results", action="store_true", help="put the tables into RESULTS.md")
     return parser.parse_args(given)
 
 
 def main(given: Sequence[str] | None = None) -> int:
     chosen = arguments(given)
-    tables = read_tables(chosen.rows, chosen.table)
+    job = "quality_held_out" if chosen.held_out else "quality"
+    path = chosen.out or REPOSITORY / "out" / f"{job}.jsonl"
+    tables = (read_held_out if chosen.held_out else read_tables)(chosen.rows, chosen.table)
     names = [name for name in LEARNERS if chosen.only in name]
     run(
         tables,
@@ -40,9 +46,9 @@ def main(given: Sequence[str] | None = None) -> int:
         n_folds=chosen.folds,
         n_seeds=chosen.seeds,
         processes=chosen.processes,
-        path=chosen.out,
+        path=path,
     )
-    turns = read_turns(chosen.out)
+    turns = read_turns(path)
     opening = (
         f"No settings at all, {chosen.folds} folds, at most {chosen.rows:,} rows of a table, one thread; "
         f"log loss, or squared error over the variance of the target. {this_machine().sentence()}"
@@ -50,7 +56,7 @@ def main(given: Sequence[str] | None = None) -> int:
     section = as_markdown(turns, OURS, opening)
     print(section)
     if chosen.write_results:
-        RESULTS.write_text(replace_section(RESULTS.read_text(), "quality", section))
+        RESULTS.write_text(replace_section(RESULTS.read_text(), job, section))
     return 1 if any(turn.fault for turn in turns if turn.learner in OURS) else 0
 
 

@@ -51,8 +51,10 @@ def catboost(X: pd.DataFrame, y: NDArray[Any], X_new: pd.DataFrame, numbers: boo
     texts = list(X.select_dtypes("category"))
 
     def as_text(frame: pd.DataFrame) -> pd.DataFrame:
-        words = {c: frame[c].astype(object).where(frame[c].notna(), "nan").astype(str) for c in texts}
-        return frame.assign(**words)
+        frame = frame.copy()
+        for c in texts:  # `assign` would take no column that is called "self"
+            frame[c] = frame[c].astype(object).where(frame[c].notna(), "nan").astype(str)
+        return frame
 
     kind = library.CatBoostRegressor if numbers else library.CatBoostClassifier
     model = kind(verbose=0, thread_count=1, allow_writing_files=False, cat_features=texts)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data import shared_folder
 
-__all__ = ["QualityTable", "read_tables"]
+__all__ = ["QualityTable", "prepared", "read_tables"]
 
 Task = Literal["binary", "multiclass", "regression"]
 
@@ -47,15 +47,20 @@ def read_tables(most_rows: int, only: str = "") -> list[QualityTable]:
         target = re.match(r"`([^`]+)`", cells[2])
         name = cells[0].strip("`").split(".")[0]
         if target and cells[3] in ("binary", "multiclass", "regression") and only in name:
-            table = _read(folder / cells[0].strip("`"), name, target.group(1), cells[3], most_rows)
+            frame = _read(folder / cells[0].strip("`"), name)
+            table = prepared(frame, name, target.group(1), cells[3], most_rows)
             tables += [table] if table is not None else []
     return tables
 
 
-def _read(path: Any, name: str, target: str, task: str, most_rows: int) -> QualityTable | None:
-    frame = pd.read_csv(
+def _read(path: Any, name: str) -> pd.DataFrame:
+    return pd.read_csv(
         path, keep_default_na=False, na_values=[""], low_memory=False, dtype=_AS_TEXT.get(name)
     )
+
+
+def prepared(frame: pd.DataFrame, name: str, target: str, task: str, most_rows: int) -> QualityTable | None:
+    """Draw rows, take the target out, turn texts into categories; None for a table that is too small."""
     frame = frame[frame[target].notna()]
     if len(frame) > most_rows:
         frame = frame.sample(most_rows, random_state=0)
