@@ -1,5 +1,7 @@
 """Comparisons: the folds of scikit-learn, honest searches, right error bars, words that say what is so."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -186,19 +188,50 @@ def ticking(monkeypatch):
     monkeypatch.setattr(clock.time, "monotonic", lambda: next(seconds))
 
 
-def test_a_budget_ends_the_comparison_and_names_what_had_no_turn(ticking, iris):
+@pytest.fixture
+def taking(monkeypatch):
+    """Make functions that fit in a given time, by clocks that go on only while they do."""
+    now = [100.0]
+    monkeypatch.setattr(clock.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
+
+    def made(seconds, fits):
+        def slow(X, y):
+            fits.append((seconds, len(y)))
+            now[0] += seconds
+            return lambda rows: np.zeros(len(rows), dtype=int)
+
+        return slow
+
+    return made
+
+
+def test_a_budget_ends_the_comparison_and_names_what_had_no_turn(taking, iris):
     fits = []
+    add = {"long": taking(5, fits), "short": taking(1, fits), "middle": taking(3, fits)}
+    # A fold each takes 9 s, the others of the quickest 2 s and 6 s; 1 s is left, too short for 10 s.
+    found = quick(*iris, methods=[], add=add, cv=3, time_budget=18)
+    assert set(found.names) == {"baseline", "short", "middle"}
+    assert found.failures == {"long": "the time budget was spent before its turn was over"}
+    assert fits[:7] == [(5, 100), (1, 100), (3, 100), (1, 100), (1, 100), (3, 100), (3, 100)]
+    assert found.cut_short == (
+        "The time budget of 18 s was too short for a full turn of long: time_budget= sets another."
+    )
+    assert found.verdict.endswith(f"Not in the ranking: long. {found.cut_short}")
+    whole = quick(*iris, methods=[], add=add, cv=3, time_budget=None)
+    assert whole.cut_short is None and set(whole.names) == {"baseline", *add}
 
-    def slow(X, y):
-        fits.append(len(y))
-        return lambda rows: np.zeros(len(rows), dtype=int)
 
-    found = quick(*iris, methods=[], add={"one": slow, "two": slow, "three": slow}, cv=3, time_budget=8)
-    assert set(found.names) == {"baseline", "one"}
-    assert found.failures == {
-        name: "the time budget was spent before its turn was over" for name in ("two", "three")
-    }
-    assert fits.count(100) == 4 and "Not in the ranking: two, three." in found.verdict
+def test_first_folds_leave_half_of_the_time_for_the_others(taking, iris):
+    fits = []
+    add = {"first": taking(4, fits), "second": taking(7, fits), "third": taking(1, fits)}
+    found = quick(*iris, methods=[], add=add, cv=3, time_budget=20)
+    assert set(found.names) == {"baseline", "first"}  # 4 s and 7 s for a fold each, then 8 s; 1 s is left
+    assert list(found.failures) == ["second", "third"]
+
+
+def test_five_minutes_are_the_default():
+    assert inspect.signature(hb.compare).parameters["time_budget"].default == 300
 
 
 def test_a_search_that_does_not_end_in_time_leaves_the_defaults(ticking, iris):

@@ -14,6 +14,7 @@ from hornbeam.cli.tables import Data
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.inside.words import named, printable
 from hornbeam.io.native import packed
+from hornbeam.selection.compare import DEFAULT_SECONDS
 from hornbeam.selection.family import NAMES
 from hornbeam.warnings import DataWarning
 
@@ -46,9 +47,13 @@ def compare(
     folds: Folds = 5,
     scoring: Scoring = None,
     time_budget: Annotated[
-        float | None,
-        typer.Option("--time-budget", metavar="SECONDS", help="What is not done by then does not count."),
-    ] = None,
+        float,
+        typer.Option(
+            "--time-budget",
+            metavar="SECONDS",
+            help="What is not done by then does not count, and is named; inf for no limit.",
+        ),
+    ] = DEFAULT_SECONDS,
     search: Annotated[
         bool, typer.Option("--search/--no-search", help="Search the few parameters that matter.")
     ] = True,
@@ -90,7 +95,12 @@ def compare(
     if found.threshold is not None:
         notes["threshold"] = min(found.threshold.share, 1.0)
     saved = None if out is None else _save_best(found, X, y, out, notes)
-    facts = {"verdict": found.verdict, "failures": dict(found.failures), "saved": saved}
+    facts = {
+        "verdict": found.verdict,
+        "cut_short": found.cut_short,
+        "failures": dict(found.failures),
+        "saved": saved,
+    }
     print_result(found, {"methods": found.records, **facts}, as_json=json, out=out)
 
 

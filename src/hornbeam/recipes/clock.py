@@ -14,8 +14,9 @@ class Clock:
     """A time budget in seconds; None never ends. It does not go back when clocks are set."""
 
     def __init__(self, budget: float | None) -> None:
+        self.budget = math.inf if budget is None else budget
         self._begin = time.monotonic()
-        self._end = math.inf if budget is None else self._begin + budget
+        self._end = self._begin + self.budget
 
     @property
     def left(self) -> float:

@@ -28,7 +28,9 @@ from hornbeam.selection.thresholds import Threshold, chosen_threshold
 from hornbeam.selection.trials import Candidate
 from hornbeam.selection.verdict import standing_of, telling_first, verdict
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["DEFAULT_SECONDS", "Comparison", "compare"]
+
+DEFAULT_SECONDS = 300.0  # of a comparison
 
 
 def compare(
@@ -43,7 +45,7 @@ def compare(
     groups: Any = None,
     search: bool = True,
     inner_cv: Any = 3,
-    time_budget: float | None = None,
+    time_budget: float | None = DEFAULT_SECONDS,
     threshold: Any = None,
     n_bootstrap: int = 200,
     random_state: Any = None,
@@ -64,9 +66,10 @@ def compare(
     mistakes cost, as a dict from each class to the price of missing a row of it. `Comparison.decide` uses it.
 
     With `search`, the few parameters that matter are searched inside the training rows of each fold, by
-    `inner_cv` folds in there. `time_budget` is in seconds: every member has its turn first, then searches go
-    on while there is time; the winner is refitted in any case. Without a budget the result follows from the
-    data and `random_state` alone.
+    `inner_cv` folds in there. `time_budget` is in seconds, five minutes if nothing is said: every member has
+    its turn first, the quickest first, then searches go on while there is time, and the verdict says what
+    there was no time for; the winner is refitted in any case. With `None`, and wherever the time was enough,
+    the result follows from the data and `random_state` alone.
     """
     _check(time_budget, n_bootstrap)
     refuse_no_table(X)
@@ -114,6 +117,7 @@ def compare(
         seed=seed,
         splits=tuple(data.splits),
         threshold=limit,
+        cut_short=contest.cut_short,
         best_=_refitted(contest.candidate(best.member, best.usual_settings), X, data.y),
     )
 
@@ -164,8 +168,8 @@ class Comparison:
     """A leaderboard. `best_` is the winner, refitted on all rows with the settings that most folds chose.
 
     `frame` has a line per method, the best first; `verdict` says in words what it shows; `failures` says why
-    methods are not in it; `splits` are the rows of the folds; `plot()` draws the scores with their error
-    bars. `scores` has everything per fold.
+    methods are not in it and `cut_short` what there was no time for; `splits` are the rows of the folds;
+    `plot()` draws the scores with their error bars. `scores` has everything per fold.
     """
 
     task: Task
@@ -175,6 +179,7 @@ class Comparison:
     failures: Mapping[str, str]
     seed: int
     threshold: Threshold | None
+    cut_short: str | None
     splits: tuple[tuple[Rows, Rows], ...] = field(repr=False)
     best_: Any = field(repr=False)
 
@@ -212,6 +217,8 @@ class Comparison:
         """What the numbers say, in words."""
         names = [entry.name for entry in self.entries]
         said = verdict(names, self.metrics, self.scores, list(self.failures))
+        if self.cut_short is not None:
+            said += f" {self.cut_short}"
         if self.threshold is not None:
             return f"{said} {self.threshold.sentence}"
         if self.metrics[0].needs_shares and len(getattr(self.best_, "classes_", ())) == 2:

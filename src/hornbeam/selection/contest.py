@@ -1,13 +1,14 @@
 """The comparison itself: every member on the same folds, in rounds that a time budget may cut short.
 
-1. Each member has its turn with its default parameters, on all folds.
+1. Each member has its turn with its default parameters, on all folds: first one fold each, which shows how
+   long they take, then the others, the quickest first.
 2. Members with parameters that matter search them inside the training rows of each fold, by cross-validation
    in there; the rows of the judge are never seen. A search counts when all folds have had theirs.
 3. In each fold, the members that did best inside its training rows are stacked.
 
 The clock is asked before every fit. What is not finished when the time is up does not count: a member without
-all folds is left out, a member without a full search keeps its defaults. A member that fails is left out,
-with the reason; the others go on.
+all folds is left out, a member without a full search keeps its defaults; `cut_short` says which. A member
+that fails is left out, with the reason; the others go on.
 """
 
 import math
@@ -19,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from hornbeam.data.task import Task
+from hornbeam.inside.words import named
 from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.listen import Listener
-from hornbeam.selection.family import STACK, Member, stack_of
+from hornbeam.selection.family import BASELINE, STACK, Member, stack_of
 from hornbeam.selection.folds import Fold, Folded, random_splitter
 from hornbeam.selection.metrics import Metric
 from hornbeam.selection.trials import Candidate, Trial, run_trial
@@ -31,6 +33,8 @@ __all__ = ["Contest", "Entry"]
 _STACKED = 3  # members of a stack
 _LEAST_STACKED = 2
 _FITS_OF_A_STACK = 6  # of each of its members: on five parts, and on all rows
+_SHARE_OF_FIRST_FOLDS = 0.5  # of the time budget
+_SLOW_TO_ASK = ("neighbors",)  # quickly fitted; asking them takes the longer the more rows they have
 
 
 @dataclass(eq=False)
@@ -76,6 +80,8 @@ class Contest:
     wants_search: bool
     wants_stack: bool
     entries: list[Entry] = field(default_factory=list)
+    _out_of_time: list[str] = field(default_factory=list)
+    _search_cut: list[str] = field(default_factory=list)
     _steps_done: int = 0
     _inner_scores: dict[tuple[str, int, int], float] = field(default_factory=dict)
 
@@ -84,10 +90,18 @@ class Contest:
         searched = [m for m in self.members if self.wants_search and len(m.settings) > 1]
         n_turns = len(self.members) + len(searched) + self.wants_stack
         self.listener.expect(n_turns * len(self.data.folds))
-        for member in self.members:
-            entry = Entry(member)
-            self.entries.append(entry)
-            self._turn(entry)
+        self.entries = [Entry(member) for member in self.members]
+        first, *others = self.data.folds
+        for entry in sorted(self.entries, key=lambda entry: entry.name in _SLOW_TO_ASK):
+            if entry.name == BASELINE:  # takes no time, and all others are shown against it
+                self._turn(entry, self.data.folds)
+            elif self.clock.left < self.clock.budget * (1 - _SHARE_OF_FIRST_FOLDS):
+                self._no_time_for(entry)  # else those that had one fold would have no time for the others
+            else:
+                self._turn(entry, [first])
+        for entry in sorted(self._finished(), key=lambda entry: entry.seconds):
+            if entry.name != BASELINE:
+                self._turn(entry, others)
         waiting = [entry for entry in self._finished() if entry.member in searched]
         waiting.sort(key=lambda entry: entry.seconds)
         while waiting:
@@ -106,14 +120,16 @@ class Contest:
 
     # --- Defaults ----------------------------------------------------------------------------------------
 
-    def _turn(self, entry: Entry) -> None:
+    def _turn(self, entry: Entry, folds: list[Fold]) -> None:
         default = entry.member.settings[0]
-        for fold in self.data.folds:
+        for done, fold in enumerate(folds):
             try:
                 self.clock.check()
+                if entry.trials and entry.seconds * (len(folds) - done) > self.clock.left:
+                    raise OutOfTimeError
                 trial = run_trial(self.candidate(entry.member, default), fold, measure_size=not entry.trials)
             except OutOfTimeError:
-                entry.failure = "the time budget was spent before its turn was over"
+                self._no_time_for(entry)
                 return
             except Exception as error:
                 entry.failure = _failure(error, fold)
@@ -121,6 +137,28 @@ class Contest:
             entry.trials.append(trial)
             entry.settings.append(default)
             self._done(entry.name, fold)
+
+    def _no_time_for(self, entry: Entry) -> None:
+        entry.failure = "the time budget was spent before its turn was over"
+        self._out_of_time.append(entry.name)
+
+    @property
+    def cut_short(self) -> str | None:
+        """What the time budget left no time for, in a sentence; None if there was time for everything."""
+        parts = [
+            f"{words} {', '.join(map(named, names))}"
+            for words, names in (
+                ("a full turn of", self._out_of_time),
+                ("a full search of", self._search_cut),
+            )
+            if names
+        ]
+        if not parts:
+            return None
+        return (
+            f"The time budget of {self.clock.budget:g} s was too short for {' and for '.join(parts)}: "
+            "time_budget= sets another."
+        )
 
     def _done(self, name: str, fold: Fold) -> None:
         self._steps_done += 1
@@ -136,7 +174,9 @@ class Contest:
         n_inner = len(self._inner(folds[0]).splits)
         per_setting = entry.seconds * n_inner * len(folds)
         most = len(entry.member.settings)
-        n_settings = most if math.isinf(seconds) else min(most, int(seconds / max(per_setting, 1e-9)))
+        n_settings = most if math.isinf(seconds) else min(most, max(0, int(seconds / max(per_setting, 1e-9))))
+        if n_settings < most:
+            self._search_cut.append(entry.name)
         if n_settings < 2:
             return
         try:
@@ -145,7 +185,10 @@ class Contest:
                 chosen.append(self._best_inside(entry.member, fold, n_settings))
                 self._done(f"searching {entry.name}", fold)
             trials = [self._again(entry, fold, place) for fold, place in zip(folds, chosen, strict=True)]
-        except Exception:  # no time, or a setting that fails on all rows of a fold: the defaults stand
+        except OutOfTimeError:
+            self._search_cut = list(dict.fromkeys([*self._search_cut, entry.name]))
+            return
+        except Exception:  # a setting that fails on all rows of a fold: the defaults stand
             return
         entry.trials = trials
         entry.settings = [entry.member.settings[place] for place in chosen]
@@ -208,7 +251,7 @@ class Contest:
                 entry.settings.append({})
                 self._done(STACK, fold)
         except OutOfTimeError:
-            entry.failure = "the time budget was spent before its turn was over"
+            self._no_time_for(entry)
         except Exception as error:
             entry.failure = _failure(error, self.data.folds[len(entry.trials)])
         else:
