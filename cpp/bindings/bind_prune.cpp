@@ -1,6 +1,7 @@
 // Pruning: a Tree in, a smaller Tree out, and what was cut as a dict of arrays; and the validation errors it
 // goes by.
 #include "arrays.h"
+#include "prune/error_rate.h"
 #include "prune/prune.h"
 #include "prune/validation.h"
 

@@ -4,17 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numbers>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "base/math.h"
+#include "prune/error_rate.h"
 
 namespace hornbeam::prune {
-
-using tree::kNoTable;
-using tree::TreeSurrogates;
 
 void PruningLog::add(NodeId cut, NodeId removed, double before, double after) {
   node.push_back(cut);
@@ -42,115 +38,6 @@ struct Measured {
 bool equal_on_paper(const Measured& a, const Measured& b) {
   return std::abs(a.value - b.value) <= std::max(a.slack, b.slack);
 }
-
-// ---- collapsing
-
-// The arrays of a smaller tree, filled node by node in breadth-first order.
-class TreeCopy {
- public:
-  TreeCopy(const Tree& source, std::size_t n_nodes)
-      : source_(source), table_begins_(source.category_begin.begin(), source.category_begin.end()) {
-    copy_.n_outputs = source.n_outputs;
-    copy_.n_values = source.n_values;
-    copy_.gaps = source.gaps;
-    copy_.first_child.reserve(n_nodes);
-    copy_.n_branches.reserve(n_nodes);
-    copy_.feature.reserve(n_nodes);
-    copy_.threshold.reserve(n_nodes);
-    copy_.category_begin.reserve(n_nodes);
-    copy_.missing_branch.reserve(n_nodes);
-    copy_.n_samples.reserve(n_nodes);
-    copy_.weight.reserve(n_nodes);
-    copy_.impurity.reserve(n_nodes);
-    copy_.gain.reserve(n_nodes);
-    copy_.value.reserve(n_nodes * source.value_size());
-    std::ranges::sort(table_begins_);
-  }
-
-  void add_leaf(NodeId node) {
-    add_facts(node);
-    if (source_.surrogates.any()) begin_surrogates();
-    copy_.first_child.push_back(kNoChild);
-    copy_.n_branches.push_back(0);
-    copy_.feature.push_back(kNoFeature);
-    copy_.threshold.push_back(kNoThreshold);
-    copy_.category_begin.push_back(kNoTable);
-    copy_.missing_branch.push_back(0);
-    copy_.gain.push_back(0.0);
-  }
-
-  void add_inner(NodeId node) {
-    add_facts(node);
-    copy_.first_child.push_back(next_child_);
-    next_child_ += source_.n_branches[node];
-    copy_.n_branches.push_back(source_.n_branches[node]);
-    copy_.feature.push_back(source_.feature[node]);
-    copy_.threshold.push_back(source_.threshold[node]);
-    copy_.category_begin.push_back(add_table(source_.category_begin[node]));
-    copy_.missing_branch.push_back(source_.missing_branch[node]);
-    copy_.gain.push_back(source_.gain[node]);
-    if (source_.surrogates.any()) add_surrogates(node);
-  }
-
-  Tree take() && {
-    if (copy_.surrogates.feature.empty()) copy_.surrogates.begin.clear();
-    if (copy_.surrogates.any()) begin_surrogates();
-    return std::move(copy_);
-  }
-
- private:
-  void begin_surrogates() {
-    copy_.surrogates.begin.push_back(static_cast<std::int64_t>(copy_.surrogates.feature.size()));
-  }
-
-  void add_surrogates(NodeId node) {
-    const TreeSurrogates& from = source_.surrogates;
-    TreeSurrogates& to = copy_.surrogates;
-    begin_surrogates();
-    for (auto s = static_cast<std::size_t>(from.begin[node]);
-         s < static_cast<std::size_t>(from.begin[node + 1]); ++s) {
-      to.feature.push_back(from.feature[s]);
-      to.threshold.push_back(from.threshold[s]);
-      to.low_branch.push_back(from.low_branch[s]);
-      to.agreement.push_back(from.agreement[s]);
-      to.category_begin.push_back(kNoTable);
-      if (from.category_begin[s] == kNoTable) continue;
-      const auto next = std::find_if(from.category_begin.begin() + static_cast<std::ptrdiff_t>(s) + 1,
-                                     from.category_begin.end(), [](auto begin) { return begin != kNoTable; });
-      const auto words = from.category_words.begin();
-      const auto end = next == from.category_begin.end() ? from.category_words.end() : words + *next;
-      to.category_begin.back() = static_cast<std::int64_t>(to.category_words.size());
-      to.category_words.insert(to.category_words.end(), words + from.category_begin[s], end);
-    }
-  }
-
-  // What a node says about its rows, whether or not it tests them further.
-  void add_facts(NodeId node) {
-    copy_.n_samples.push_back(source_.n_samples[node]);
-    copy_.weight.push_back(source_.weight[node]);
-    copy_.impurity.push_back(source_.impurity[node]);
-    const auto size = static_cast<std::ptrdiff_t>(source_.value_size());
-    const auto value = source_.value.begin() + node * size;
-    copy_.value.insert(copy_.value.end(), value, value + size);
-  }
-
-  // A tree does not know how many categories its features have. Tables lie side by side, so each ends where
-  // the next one begins.
-  std::int64_t add_table(std::int64_t begin) {
-    if (begin == kNoTable) return kNoTable;
-    const auto next = std::ranges::upper_bound(table_begins_, begin);
-    const auto words = source_.category_words.begin();
-    const auto end = next == table_begins_.end() ? source_.category_words.end() : words + *next;
-    const auto new_begin = static_cast<std::int64_t>(copy_.category_words.size());
-    copy_.category_words.insert(copy_.category_words.end(), words + begin, end);
-    return new_begin;
-  }
-
-  const Tree& source_;
-  Tree copy_;
-  NodeId next_child_ = 1;
-  std::vector<std::int64_t> table_begins_;  // sorted
-};
 
 // ---- what a node costs as a leaf
 
@@ -416,98 +303,7 @@ void check_costs(const Tree& tree, std::span<const double> cost_as_leaf) {
   }
 }
 
-// ---- the binomial distribution, for real numbers of trials and successes
-
-// ln of x! over Stirling's formula for it, x > 0. The series is good from 16 on; smaller x are led there by
-// (x+1)! = (x+1) x!.
-double stirling_error(double x) {
-  double shift = 0.0;
-  for (; x < 16; x += 1) shift += (x + 0.5) * ln_of((x + 1) / x) - 1;
-  const double z = 1 / (x * x);
-  return shift + (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z / 1188)))) / x;
-}
-
-// x ln(x/m) + m - x for positive x and m, without cancellation where x is close to m: with v = (x-m)/(x+m) it
-// is (x-m) v + 2 x (v^3/3 + v^5/5 + ...).
-double deviance(double x, double m) {
-  if (std::abs(x - m) > 0.1 * (x + m)) return x * ln_of(x / m) + m - x;
-  const double v = (x - m) / (x + m);
-  double power = 2 * x * v;
-  double sum = (x - m) * v;
-  for (int odd = 3;; odd += 2) {
-    power *= v * v;
-    const double next = sum + power / odd;
-    if (next == sum) return sum;
-    sum = next;
-  }
-}
-
-// The probability of exactly `errors` in n trials, 0 < errors < n, 0 < p < 1. Written as its distance from
-// the most likely outcome (Loader 2000), because factorials of large n lose all digits in their difference.
-double binomial_density(double errors, double n, double p) {
-  const double hits = n - errors;
-  const double exponent = stirling_error(n) - stirling_error(errors) - stirling_error(hits) -
-                          deviance(errors, n * p) - deviance(hits, n * (1 - p));
-  return std::sqrt(n / (2 * std::numbers::pi * errors * hits)) * std::exp(exponent);
-}
-
-// I_x(a, b) without its leading factor: the continued fraction 1 / (1 + d_1 / (1 + d_2 / ...)) of Abramowitz
-// and Stegun 26.5.8, by Lentz's method. It takes about sqrt(a + b) terms where x < (a + 1) / (a + b + 2).
-double beta_fraction(double a, double b, double x) {
-  constexpr double kTiny = 1e-300;  // stands in for a denominator of 0
-  constexpr int kMaxTerms = 1'000'000;
-  const auto nonzero = [](double number) { return number == 0 ? kTiny : number; };
-  const auto numerator = [&](int term) {
-    const double m = term / 2;
-    if (term == 0) return 1.0;
-    if (term % 2 == 0) return m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    return -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-  };
-  double fraction = 1.0;  // Lentz's method wants a leading term; this one is taken off at the end
-  double upper = 1.0;     // ratios of successive numerators and denominators of the convergents
-  double lower = 0.0;
-  for (int term = 0; term < kMaxTerms; ++term) {
-    upper = nonzero(1 + numerator(term) / upper);
-    lower = 1 / nonzero(1 + numerator(term) * lower);
-    fraction *= upper * lower;
-    if (std::abs(upper * lower - 1) < 0x1p-52) break;
-  }
-  return fraction - 1;
-}
-
-// The probability of at most `errors` in n trials, given the density there.
-double binomial_tail(double errors, double n, double p, double density) {
-  if (1 - p < (n - errors + 1) / (n + 3)) return density * p * beta_fraction(n - errors, errors + 1, 1 - p);
-  const double above = density * (n - errors) * p / (errors + 1) * beta_fraction(errors + 1, n - errors, p);
-  return 1 - above;
-}
-
-// The p at which at most `errors` in n trials have this probability, 1 <= errors < n. Newton's method inside
-// a bracket. From the steepest point of the tail, where it starts, it cannot overshoot.
-double solve_for_rate(double errors, double n, double probability) {
-  double low = 0.0;
-  double high = 1.0;
-  double p = n - errors > 1 ? errors / (n - 1) : 0.5;
-  for (int step = 0; step < 200; ++step) {
-    const double density = binomial_density(errors, n, p);
-    const double excess = binomial_tail(errors, n, p, density) - probability;
-    (excess > 0 ? low : high) = p;
-    const double slope = density * (n - errors) / (1 - p);  // the tail falls as p rises
-    double next = p + excess / slope;
-    if (!(low < next && next < high)) next = low + (high - low) / 2;
-    if (std::abs(next - p) <= 0x1p-48 * p) return next;
-    p = next;
-  }
-  return p;
-}
-
 // ---- pessimistic
-
-void check_confidence(double confidence) {
-  if (!(confidence > 0 && confidence < 1)) {
-    throw std::invalid_argument("confidence must lie between 0 and 1, got " + std::to_string(confidence));
-  }
-}
 
 // Most nodes of a large tree have few rows, and the same few numbers of rows and errors again and again.
 class KnownRates {
@@ -531,38 +327,6 @@ double pessimistic_error(const Tree& tree, NodeId node, KnownRates& rates) {
 }
 
 }  // namespace
-
-Tree collapse(const Tree& tree, std::span<const NodeId> new_leaves) {
-  const NodeId n = node_count(tree);
-  std::vector<char> is_leaf(tree.n_nodes());
-  for (NodeId node = 0; node < n; ++node) is_leaf[node] = tree.is_leaf(node);
-  for (const NodeId node : new_leaves) {
-    if (node < 0 || node >= n) {
-      throw std::invalid_argument("the tree has " + std::to_string(n) + " nodes and none with number " +
-                                  std::to_string(node));
-    }
-    is_leaf[node] = 1;
-  }
-  // What remains keeps its order: breadth-first order of a part is the part of breadth-first order.
-  std::vector<char> remains(tree.n_nodes(), 0);
-  remains[0] = 1;
-  std::size_t n_remaining = 1;
-  for (NodeId node = 0; node < n; ++node) {
-    if (!remains[node] || is_leaf[node]) continue;
-    std::fill_n(remains.begin() + tree.first_child[node], tree.n_branches[node], 1);
-    n_remaining += static_cast<std::size_t>(tree.n_branches[node]);
-  }
-  TreeCopy copy(tree, n_remaining);
-  for (NodeId node = 0; node < n; ++node) {
-    if (!remains[node]) continue;
-    if (is_leaf[node]) {
-      copy.add_leaf(node);
-    } else {
-      copy.add_inner(node);
-    }
-  }
-  return std::move(copy).take();
-}
 
 CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost, Cancel& cancel) {
   CancelPoller poller(cancel, true);
@@ -626,18 +390,6 @@ PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as
     error = log.error_after.back();
   }
   return {collapse(tree, log.node), std::move(log)};
-}
-
-double upper_error_rate(double errors, double weight, double confidence) {
-  check_confidence(confidence);
-  if (!(errors < weight)) return 1.0;
-  const double without_errors = -std::expm1(ln_of(confidence) / weight);
-  if (errors <= 0) return without_errors;
-  if (errors < 1) {
-    const double with_one = upper_error_rate(1.0, weight, confidence);
-    return without_errors + errors * (with_one - without_errors);
-  }
-  return solve_for_rate(errors, weight, confidence);
 }
 
 PrunedTree prune_pessimistic(const Tree& tree, double confidence, Cancel& cancel) {

@@ -88,7 +88,4 @@ PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as
 // the log are expected errors, in units of weight.
 PrunedTree prune_pessimistic(const Tree& tree, double confidence, Cancel& cancel);
 
-// U(errors, weight) of pessimistic pruning; 1 where there is no weight.
-double upper_error_rate(double errors, double weight, double confidence);
-
 }  // namespace hornbeam::prune
