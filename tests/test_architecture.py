@@ -59,7 +59,7 @@ LAYERS = (
 )
 # Within estimators, likewise.
 METHODS = (
-    ("explained", "first_members", "recorded", "sequenced"),
+    ("explained", "first_members", "from_source", "recorded", "sequenced"),
     ("counterfactuals", "importances"),
     ("looking",),
     ("base",),

@@ -5,9 +5,23 @@ the work starts is refused here instead, with the figures.
 """
 
 import os
+import re
 from pathlib import Path
 
-__all__ = ["available_memory", "refuse_beyond_memory"]
+__all__ = ["available_memory", "in_words", "parse_bytes", "refuse_beyond_memory"]
+
+_AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+
+
+def parse_bytes(amount: str | int) -> int:
+    """Read an amount of memory: a number of bytes, or a text such as "4GB", "512 MB" or "1.5GiB"."""
+    if isinstance(amount, str) and (found := _AMOUNT.fullmatch(amount)):
+        number, prefix, binary = found.groups()
+        power = " kmgt".index(prefix.lower()) if prefix else 0
+        amount = int(float(number) * (1024 if binary else 1000) ** power)
+    if not isinstance(amount, int) or isinstance(amount, bool) or amount < 1:
+        raise ValueError(f"max_memory must be an amount such as '4GB' or a number of bytes; got {amount!r}.")
+    return amount
 
 
 def refuse_beyond_memory(needed: int, *, what: str, way_out: str) -> None:
@@ -15,7 +29,7 @@ def refuse_beyond_memory(needed: int, *, what: str, way_out: str) -> None:
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
-            f"{what} would take about {_in_words(needed)}; {_in_words(available)} of memory are available. "
+            f"{what} would take about {in_words(needed)}; {in_words(available)} of memory are available. "
             f"{way_out}"
         )
 
@@ -38,5 +52,6 @@ def _free_pages() -> int | None:
     return free if free > 0 else None
 
 
-def _in_words(n_bytes: int) -> str:
+def in_words(n_bytes: int) -> str:
+    """Say an amount of memory."""
     return f"{n_bytes / 2**30:,.1f} GiB" if n_bytes >= 2**30 else f"{n_bytes / 2**20:,.1f} MiB"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.encode import core_column
-from hornbeam.data.table import Schema, SparseColumn, Table, Unseen, read_table_as
+from hornbeam.data.table import CodedColumn, Schema, SparseColumn, Table, Unseen, read_table_as
 from hornbeam.data.unseen import warn_of_unseen
 from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import NoAnswerWarning, VersionWarning, warn
@@ -327,7 +327,7 @@ class Ensemble:
         for feature, column in enumerate(table.columns):
             if feature not in self.features_tested:
                 columns.append(untouched)
-            elif isinstance(column.values, SparseColumn):
+            elif isinstance(column.values, SparseColumn | CodedColumn):
                 columns.append(column.values.to_dense())
             else:
                 columns.append(core_column(column.kind, column.values))

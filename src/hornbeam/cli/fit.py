@@ -1,5 +1,6 @@
 """`hornbeam fit`: a table and the name of its target come in, a model file goes out."""
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +9,7 @@ import typer
 
 from hornbeam.baseline import baseline
 from hornbeam.cli.judging import Judged, fit_and_judge
+from hornbeam.cli.many_files import are_many_files, fit_to_files
 from hornbeam.cli.methods import Method, estimator_for, with_option_flags
 from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
@@ -16,6 +18,7 @@ from hornbeam.cli.sizes import LARGE, expected_bytes, leaf_size_for, size_words
 from hornbeam.cli.table_format import TableFormat, reads_tables
 from hornbeam.cli.tables import Data
 from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
+from hornbeam.data.task import Task
 from hornbeam.inside.words import count, printable
 from hornbeam.io.native import packed
 
@@ -43,6 +46,15 @@ def fit(
             "fifths of the rows.",
         ),
     ] = True,
+    max_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--max-memory",
+            metavar="AMOUNT",
+            help="Read Parquet in blocks and refuse what needs more memory than this, such as 4GB. Folders "
+            "and patterns are always read in blocks.",
+        ),
+    ] = None,
     json: AsJson = False,
     form: TableFormat,
     **options: Any,
@@ -50,31 +62,49 @@ def fit(
     """Learn to predict a column from the others, and save the model."""
     place = _place(data, out)
     check_output(place, force=force, inputs=[data])
+    if max_memory is not None or are_many_files(data):
+        estimator, found, judged = fit_to_files(
+            data, target, method, task, options, form=form, max_memory=max_memory, judge=judge
+        )
+    else:
+        estimator, found, judged = _fit_in_memory(data, target, method, task, options, form=form, judge=judge)
+    write_output(place, packed(estimator, notes=notes_of(data, target, form)))
+    facts = {"model": place, **found}
+    if json:
+        if place != STANDARD:
+            print_json(facts)
+    else:
+        typer.echo(_sentence(facts, judged), err=place == STANDARD)
+
+
+def _fit_in_memory(
+    data: str,
+    target: str,
+    method: Any,
+    task: Task | None,
+    options: dict[str, Any],
+    *,
+    form: TableFormat,
+    judge: bool,
+) -> tuple[Any, dict[str, Any], Judged | None]:
     X, y = read_learning_rows(data, target, form)
     chosen = task_for(y, target, task)
     estimator = estimator_for(method, chosen, options)
     _say_size(estimator, X, y, options)
     start = time.perf_counter()
     judged = fit_and_judge(estimator, X, y, chosen, judge=judge)
-    seconds = time.perf_counter() - start
-    write_output(place, packed(estimator, notes=notes_of(data, target, form)))
     facts = {
-        "model": place,
         "estimator": type(estimator).__name__,
         "task": chosen,
         "target": target,
         "rows": X.num_rows,
         "columns": X.num_columns,
-        "seconds": round(seconds, 3),
+        "seconds": round(time.perf_counter() - start, 3),
         "judged": None if judged is None else vars(judged),
         "training": scores_of(estimator, X, y),
         "baseline": baseline_scores(baseline(y, task=chosen), y),
     }
-    if json:
-        if place != STANDARD:
-            print_json(facts)
-    else:
-        typer.echo(_sentence(facts, judged), err=place == STANDARD)
+    return estimator, facts, judged
 
 
 def _say_size(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> None:
@@ -94,6 +124,8 @@ def _place(data: str, out: str | None) -> str:
         return out
     if data == STANDARD:
         raise typer.BadParameter("The data come from standard input: name the model file with --out.")
+    if are_many_files(data) and not os.path.isdir(data):
+        raise typer.BadParameter("The data are a pattern of files: name the model file with --out.")
     return str(Path(data).with_suffix(".hornbeam")) if Path(data).name else f"{data}.hornbeam"
 
 
@@ -105,6 +137,8 @@ def _sentence(facts: dict[str, Any], judged: Judged | None) -> str:
 
 def _verdict(facts: dict[str, Any], judged: Judged | None) -> str:
     """Say the first score: of rows that the model has not seen, if there are any."""
+    if judged is None and facts["training"] is None:
+        return "No rows were left out to judge it by."
     if judged is None:
         metric, score = next(iter(facts["training"].items()))
         guess = facts["baseline"][metric]

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.coded import CodedColumn
 from hornbeam.data.content import (
     MISSING,
     UNSEEN,
@@ -46,6 +47,7 @@ __all__ = [
     "Category",
     "Column",
     "Kind",
+    "categories_in",
     "codes_as_fitted",
     "column_at_fit",
     "date_columns_as_fitted",
@@ -66,18 +68,25 @@ class Column:
 
     `values` of a numeric column are numbers of a dtype the core reads (bool, an integer, float32, float64;
     native byte order, aligned, any stride) or a `SparseColumn`; NaN is missing. Otherwise they are int32
-    codes into `categories`, or MISSING, or UNSEEN. `part` says of a column that is made of a date, which is
+    codes into `categories`, or MISSING, or UNSEEN. A column of either kind may be a `CodedColumn`, whose
+    values are known by their codes only. `part` says of a column that is made of a date, which is
     numeric, what it holds.
     """
 
     name: str
     kind: Kind
-    values: AnyArray | SparseColumn
+    values: AnyArray | SparseColumn | CodedColumn
     categories: tuple[Category, ...] | None = None
     part: DatePart | None = None
 
+    def dense(self) -> AnyArray:
+        """Return a value per row, whatever form they have."""
+        return self.values if isinstance(self.values, np.ndarray) else self.values.to_dense()
+
     def first_missing_row(self) -> int | None:
         """Find the first row without a value; a category that was not seen is a value."""
+        if isinstance(self.values, CodedColumn):
+            return _first_true(self.values.missing_rows()) if self.values.has_missing else None
         if isinstance(self.values, SparseColumn):
             position = _first_nan(self.values.data)
             return None if position is None else int(self.values.indices[position])
@@ -87,6 +96,8 @@ class Column:
         """Whether no row has a value."""
         if isinstance(self.values, SparseColumn) or not len(self.values):
             return False  # a sparse column has zeros, as a rule
+        if isinstance(self.values, CodedColumn):
+            return self.values.has_missing and bool(self.values.missing_rows().all())
         if self.kind != "numeric":
             return bool(self.values[0] == MISSING and (self.values == MISSING).all())
         return bool(
@@ -193,6 +204,14 @@ def _refuse_mixed_categories(plain: Sequence[Category], labels: Labels, name: st
         f"Column {shown(name)} mixes categories of different types: {families[0]} {shown(plain[0])} and "
         f"{families[other]} {shown(plain[other])}{where}. Make them all text, for example with .astype(str)."
     )
+
+
+def categories_in(content: Content, name: str) -> tuple[set[Category], bool]:
+    """Return the categories that some rows of a categorical column have, and whether some have none."""
+    if isinstance(content, Times):
+        content = _labels_of_times(content)
+    labels = (content if isinstance(content, Labels) else labels_of_numbers(content)).used()
+    return set(_plain_categories(labels, name)), bool((labels.codes == MISSING).any())
 
 
 def warn_of_merged_integers(merged: Mapping[str, int]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.coded import CodedColumn, code_type
 from hornbeam.data.column import warn_of_near_unique
 from hornbeam.data.table import Column, Schema, SparseColumn, Table
 
@@ -59,10 +60,12 @@ def encode(table: Table, *, max_bins: int | None, n_threads: int) -> Encoded:
 
 
 def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
-    origin = table.origin if _ranks_are_worth_it(table, max_bins) else None
-    ranks = None if origin is None else origin.whole.ranks(n_threads)
     # Of those that are still there: where means stand for categories, an id does no harm.
     warn_of_near_unique(table.columns, table.n_rows)
+    if any(isinstance(column.values, CodedColumn) for column in table.columns):
+        return _encode_beside_codes(table, max_bins, n_threads)
+    origin = table.origin if _ranks_are_worth_it(table, max_bins) else None
+    ranks = None if origin is None else origin.whole.ranks(n_threads)
     columns: list[Any] = []
     for j, column in zip(table.schema.sources, table.columns, strict=True):
         if ranks is not None and column.kind == "numeric" and column.part is None and j in ranks.places:
@@ -80,12 +83,37 @@ def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
     return Encoded(codes, table.schema)
 
 
+def _encode_beside_codes(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
+    """Put columns that are in codes already and others into one data set."""
+    columns: list[Any] = []
+    for column in table.columns:
+        if isinstance(column.values, CodedColumn):
+            if column.values.max_bins != max_bins:
+                raise ValueError(
+                    f"The table was encoded with max_bins={column.values.max_bins}, and its values are not "
+                    f"kept: it cannot be had with max_bins={max_bins}. Use the same, or encode it again."
+                )
+            columns.append(column.values.for_core())
+        else:
+            columns.append(_own_codes(column, table.n_rows, max_bins, n_threads))
+    return Encoded(_core.dataset_of_codes(table.n_rows, columns), table.schema)
+
+
+def _own_codes(column: Column, n_rows: int, max_bins: int | None, n_threads: int) -> tuple[Any, ...]:
+    alone = _core.encode_table(n_rows, [_as_it_is(column)], max_bins or 0, n_threads)
+    codes = alone.codes(0).astype(code_type(alone.n_codes(0)))
+    if column.kind == "categorical":
+        return codes, alone.n_codes(0), alone.has_missing(0)
+    return codes, alone.values(0), alone.is_binned(0), alone.has_missing(0)
+
+
 def _ranks_are_worth_it(table: Table, max_bins: int | None) -> bool:
     """Whether to sort all rows of the shared table; bins of many rows sort only a sample of them."""
     return max_bins is None or table.n_rows <= _QUANTILE_SAMPLE_ROWS
 
 
 def _as_it_is(column: Column) -> tuple[Any, ...]:
+    assert not isinstance(column.values, CodedColumn)
     if isinstance(column.values, SparseColumn):
         return column.values.indices, column.values.data, None
     if column.kind == "categorical":

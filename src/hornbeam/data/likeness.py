@@ -11,7 +11,6 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import rankdata
 
-from hornbeam.data.content import SparseColumn
 from hornbeam.data.table import Column, Table
 
 __all__ = ["LIKE", "alike", "likeness"]
@@ -68,7 +67,7 @@ def _rank_correlations(ranks: FloatArray) -> FloatArray:
 
 def _ranks(column: Column) -> FloatArray:
     """Rank values; those that are missing are in the middle, where they say nothing."""
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     numbers = values.astype(np.float64)
     if column.kind == "ordinal":
         numbers = np.where(numbers < 0, np.nan, numbers)
@@ -82,7 +81,7 @@ def _ranks(column: Column) -> FloatArray:
 
 def _codes(column: Column) -> IntArray:
     """Number the categories that there are, a missing value among them."""
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 

@@ -83,7 +83,7 @@ def _stacked(table: Table) -> FloatMatrix:
         )
     result = np.empty((table.n_rows, len(table.columns)))
     for j, column in enumerate(table.columns):
-        values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+        values = column.dense()
         result[:, j] = values
         if column.kind != "numeric":
             result[values == MISSING, j] = np.nan

@@ -20,6 +20,7 @@ from hornbeam.data.readers import read_array, read_series, readable
 from hornbeam.data.wording import shown
 
 __all__ = [
+    "CodedSource",
     "OpenSource",
     "Source",
     "labelled",
@@ -61,6 +62,14 @@ class OpenSource:
 
     def kept(self, key: Any, make: Callable[[], Kept]) -> Kept:
         """Return what was made under this key before, or make it."""
+        raise NotImplementedError
+
+
+class CodedSource(OpenSource):
+    """A source whose columns are in codes already, and whose values are not kept."""
+
+    def table_for(self, categorical_features: Any) -> Any:
+        """Return the table; refuse if its columns were to be read in another way."""
         raise NotImplementedError
 
 

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.coded import CodedColumn
 from hornbeam.data.column import (
     Category,
     Column,
@@ -42,6 +43,7 @@ __all__ = [
     "MISSING",
     "UNSEEN",
     "Category",
+    "CodedColumn",
     "Column",
     "Kind",
     "Schema",
@@ -160,7 +162,7 @@ class Table:
             replace(
                 column,
                 values=column.values.take(rows)
-                if isinstance(column.values, SparseColumn)
+                if isinstance(column.values, SparseColumn | CodedColumn)
                 else column.values[rows],
             )
             for column in self.columns
@@ -179,7 +181,7 @@ class Table:
         """Return the table with categories that the fit has not seen turned into missing values."""
         columns = tuple(
             replace(column, values=np.where(column.values == UNSEEN, MISSING, column.values).astype(np.int32))
-            if column.name in self.n_unseen and not isinstance(column.values, SparseColumn)
+            if column.name in self.n_unseen and isinstance(column.values, np.ndarray)
             else column
             for column in self.columns
         )

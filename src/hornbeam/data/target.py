@@ -26,6 +26,7 @@ from hornbeam.warnings import DataWarning, warn
 __all__ = [
     "ClassTarget",
     "ClassWeight",
+    "CodedLabels",
     "RegressionTarget",
     "class_weights",
     "in_classes_of",
@@ -80,6 +81,22 @@ class ClassTarget:
 
 
 @dataclass(frozen=True, eq=False)
+class CodedLabels:
+    """A column of texts that is in codes already: row i has the label `distinct[codes[i]]`."""
+
+    distinct: list[str]
+    codes: AnyArray
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.codes)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        """Return the texts themselves."""
+        return np.array(self.distinct, dtype=object)[self.codes]
+
+
+@dataclass(frozen=True, eq=False)
 class RegressionTarget:
     """Finite numbers, one column per output."""
 
@@ -116,6 +133,8 @@ def read_classes(
     `n_rows` is what y must have; with `rows` only these are read, and the others may hold anything. `name`
     is what errors call y.
     """
+    if isinstance(y, CodedLabels) and rows is None:
+        return _read_coded_labels(y, n_rows, name)
     columns = _target_columns(
         y, n_rows, rows, multi_output=multi_output, estimator_name=estimator_name, name=name
     )
@@ -128,6 +147,15 @@ def read_classes(
         classes=[classes for classes, _ in outputs],
         is_multi_output=len(columns) > 1,
     )
+
+
+def _read_coded_labels(y: CodedLabels, n_rows: int, name: str) -> ClassTarget:
+    """Read labels that are in codes already, all of which occur."""
+    check_consistent_length(range(n_rows), y.codes)
+    classes, places = _read_labels(np.array(y.distinct, dtype=object), name, few=False)
+    _check_discrete(y.codes, name)
+    _warn_of_one_class([classes], n_rows)
+    return ClassTarget(places[y.codes][:, np.newaxis], [classes], is_multi_output=False)
 
 
 def _warn_of_one_class(outputs: Sequence[AnyArray], n_rows: int) -> None:

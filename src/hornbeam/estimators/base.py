@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam import _core
 from hornbeam.data.column import warn_of_all_missing
 from hornbeam.data.content import Rows
-from hornbeam.data.sources import open_source
+from hornbeam.data.sources import CodedSource, Source, open_source
 from hornbeam.data.table import Schema, Table, read_columns
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.weights import rows_that_count
@@ -190,7 +190,7 @@ def read_training(columns: ColumnOptions, X: Any, sample_weight: Any, *, estimat
     """
     source = open_source(X, estimator_name)
     rows, weights = rows_that_count(sample_weight, source.n_rows)
-    table = read_columns(source, categorical_features=columns.categorical_features, rows=rows)
+    table = _table_of(source, columns.categorical_features, rows)
     if columns.missing == "error":
         refuse_missing(table, estimator_name)
     if table.n_rows == 1:
@@ -198,6 +198,14 @@ def read_training(columns: ColumnOptions, X: Any, sample_weight: Any, *, estimat
     if table.origin is None:  # folds that are dealt out have been looked at as a whole
         warn_of_all_missing(table.columns, table.n_rows)
     return Training(table, weights, source.n_rows, rows)
+
+
+def _table_of(source: Source, categorical_features: Any, rows: Rows | None) -> Table:
+    """Read the columns of a source, unless they have been read and encoded before."""
+    if isinstance(source, CodedSource):
+        whole: Table = source.table_for(categorical_features)
+        return whole if rows is None else whole.take(rows)
+    return read_columns(source, categorical_features=categorical_features, rows=rows)
 
 
 def paths_through(

@@ -237,7 +237,7 @@ class _Search:
         points = np.empty((self.others.n_rows, len(parts)), dtype=np.int64)
         for place, part in enumerate(parts):
             column = self.others.columns[part.feature]
-            values: Any = column.values.to_dense() if hasattr(column.values, "to_dense") else column.values
+            values: Any = column.dense()
             own = 0
             if place < len(steps):
                 own = steps[place].own

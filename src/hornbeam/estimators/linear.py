@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.encode import core_column
 from hornbeam.data.sources import open_source
-from hornbeam.data.table import Column, Schema, SparseColumn, Table, read_columns, read_table_as
+from hornbeam.data.table import Column, Schema, Table, read_columns, read_table_as
 from hornbeam.data.task import Task
 
 __all__ = ["Design", "Scale", "linear_model"]
@@ -135,7 +135,7 @@ def _is_number(column: Column) -> bool:
 
 
 def _numbers(column: Column) -> FloatArray:
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     return core_column(column.kind, values).astype(np.float64)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.table import Column, SparseColumn
+from hornbeam.data.table import Column
 from hornbeam.data.wording import shown
 from hornbeam.inside.effects import Asking, Grid, JointEffect, rows_at
 
@@ -232,7 +232,7 @@ def _distances(asking: Asking, grid: Grid, present: IntArray) -> FloatArray:
 
 def _shares(column: Column, rows: npt.NDArray[np.bool_]) -> FloatArray:
     """Describe the distribution of some rows: shares of categories, or a cumulative share at each decile."""
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     if column.kind == "categorical":
         counts = np.bincount(values[rows & (values >= 0)], minlength=len(column.categories or ()))
         shares: FloatArray = counts / max(1, counts.sum())

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.table import MISSING, UNSEEN, Column, SparseColumn, Table
+from hornbeam.data.table import MISSING, UNSEEN, Column, Table
 from hornbeam.data.wording import shown
 from hornbeam.inside import words
 from hornbeam.inside.boxes import Choices, Found, Steps
@@ -135,7 +135,7 @@ def terrain_of(
 
 
 def _dense(column: Column) -> npt.NDArray[Any]:
-    return column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    return column.dense()
 
 
 def _fixed(cells: Steps) -> Steps:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.dates import DatePart
-from hornbeam.data.table import MISSING, UNSEEN, Category, Column, SparseColumn, Table
+from hornbeam.data.table import MISSING, UNSEEN, Category, Column, Table
 from hornbeam.data.wording import shown
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 
@@ -163,7 +163,7 @@ class Asking:
                 is_ordered=given.kind == "ordinal",
                 is_exact=True,
             )
-        values = given.values.to_dense() if isinstance(given.values, SparseColumn) else given.values
+        values = given.dense()
         steps = np.unique(np.concatenate([_thresholds(one, place) for one, _, place in seen]))
         steps = steps[np.isfinite(steps)]  # an infinite one asks whether there is a value at all
         is_exact = len(steps) < most_steps
@@ -245,7 +245,7 @@ def _taken(column: Column, rows: IntArray, *, is_read: bool) -> Column:
     """Take rows of a column, in any order; of one that no tree reads, nothing but zeros."""
     if not is_read:
         return replace(column, values=np.broadcast_to(np.float64(0), len(rows)))
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     return replace(column, values=values[rows])
 
 
@@ -273,10 +273,7 @@ def _all_categories(columns: Sequence[Column]) -> tuple[Category, ...]:
 def _places_in(names: tuple[Category, ...], columns: Sequence[Column]) -> IntArray:
     """Return which category each row has, -1 for none: some member may know what others do not."""
     number = {name: code for code, name in enumerate(names)}
-    codes = [
-        column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
-        for column in columns
-    ]
+    codes = [column.dense() for column in columns]
     found = np.full(len(codes[0]), -1, dtype=np.int64)
     for column, values in zip(columns, codes, strict=True):
         of_own = np.array([number[name] for name in column.categories or ()], dtype=np.int64)

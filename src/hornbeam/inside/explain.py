@@ -15,7 +15,6 @@ from hornbeam.data.table import (
     UNSEEN,
     Column,
     Schema,
-    SparseColumn,
     Table,
     Unseen,
     read_table_as,
@@ -246,7 +245,7 @@ def _shares(reading: TreeReading, node: int) -> Any:
 
 def _code(column: Column) -> float | None:
     """Return the number that decides: the value, or the code of the category, or UNSEEN; None if missing."""
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     code = float(values[0])
     is_missing = isnan(code) if column.kind == "numeric" else code == MISSING
     return None if is_missing else code

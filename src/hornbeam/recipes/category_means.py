@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.data.table import Column, Schema, SparseColumn, Table
+from hornbeam.data.table import Column, Schema, Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import tree_from_arrays, tree_to_arrays
 
@@ -182,9 +182,9 @@ def _statistics(
     source: int, column: Column, outcomes: FloatArray, weights: FloatArray | None, parts: IntArray
 ) -> Iterator[_Statistic]:
     """Make the statistics of one column: a mean for each outcome, and the number of rows."""
-    assert not isinstance(column.values, SparseColumn)  # categories never are
+    values = column.dense()
     n_categories = len(column.categories or ())
-    codes = np.where(column.values < 0, n_categories, column.values).astype(np.int64)
+    codes = np.where(values < 0, n_categories, values).astype(np.int64)
     mass = np.ones(len(codes)) if weights is None else weights / weights.mean()
     counts: FloatArray = np.bincount(codes, weights=mass, minlength=n_categories + 1).astype(np.float64)
     sizes = _of_others(codes, mass, parts)

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.table import Column, SparseColumn, Table
+from hornbeam.data.table import Column, Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import Ensemble
 
@@ -55,8 +54,7 @@ def error_growth(
 
 
 def _some_rows(column: Column, rows: npt.NDArray[np.int64]) -> Column:
-    values: Any = column.values
-    return replace(column, values=(values.to_dense() if isinstance(values, SparseColumn) else values)[rows])
+    return replace(column, values=column.dense()[rows])
 
 
 def _error(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam.data.content import MISSING
 from hornbeam.data.dates import text_of_days
 from hornbeam.data.rows import Rows
-from hornbeam.data.table import Column, SparseColumn, Table, read_table
+from hornbeam.data.table import Column, Table, read_table
 from hornbeam.inside.words import brief_number, count, named
 from hornbeam.report.influence import (
     Dependence,
@@ -258,7 +258,7 @@ def _dependences(
 
 
 def _column_facts(column: Column) -> ColumnFacts:
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     if column.kind == "numeric":
         numbers = values.astype(np.float64)
         known = numbers[~np.isnan(numbers)]

@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 
 from hornbeam.data.content import MISSING
 from hornbeam.data.rows import Rows
-from hornbeam.data.table import Column, SparseColumn
+from hornbeam.data.table import Column
 from hornbeam.report.judging import Judgement, answers_of, folds
 
 __all__ = [
@@ -147,7 +147,7 @@ def dependence_of(model: Any, rows: Rows, column: Column, number: int, *, seed: 
 
 def _sources(column: Column) -> IntArray:
     """Choose rows whose values in a column stand for all: each category once, or numbers in even steps."""
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     if column.kind == "numeric":
         known = np.flatnonzero(~np.isnan(values.astype(np.float64)))
     else:
@@ -169,7 +169,7 @@ def _sources(column: Column) -> IntArray:
 
 
 def _places(column: Column, sources: IntArray) -> FloatArray | list[Any]:
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     if column.categories is None:
         return values[sources].astype(np.float64)
     return [column.categories[code] for code in values[sources].tolist()]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.content import MISSING
 from hornbeam.data.rows import Rows
-from hornbeam.data.table import Column, SparseColumn, Table, read_table
+from hornbeam.data.table import Column, Table, read_table
 from hornbeam.data.wording import shown as in_words
 from hornbeam.inside.words import named, printable
 
@@ -182,7 +182,7 @@ def _target_of(model: Any, y: Any) -> tuple[npt.NDArray[Any], tuple[Any, ...] | 
 
 
 def _numbers_of(column: Column) -> FloatArray:
-    values = column.values.to_dense() if isinstance(column.values, SparseColumn) else column.values
+    values = column.dense()
     numbers_ = np.asarray(values, dtype=np.float64)
     if column.categories is None:
         return np.where(np.isfinite(numbers_), numbers_, np.nan)

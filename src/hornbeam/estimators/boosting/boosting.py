@@ -23,6 +23,7 @@ from hornbeam.data.weights import multiplied, unequal
 from hornbeam.estimators.boosting.begun import BoostingData, BoostingFit
 from hornbeam.estimators.boosting.rounds import BoostingRounds
 from hornbeam.estimators.boosting.rows import BoostingRows, Target
+from hornbeam.estimators.from_source import fit_from_source, with_own_target
 from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
 from hornbeam.estimators.validation import Validation
 from hornbeam.params import ClassifierBoostingOptions, RegressorBoostingOptions, fitted
@@ -72,9 +73,11 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
+        target: str | None = None,
+        max_memory: str | int | None = None,
         offset: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -89,21 +92,42 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         take it again. Rows to judge rounds by are X_val and y_val or, with `early_stopping`, rows of X; those
         of equal `groups` are then never divided. `callbacks` are called between rounds
         (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own kind.
+
+        With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
+        or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
+        ("4GB") is what the fit may take. The model is the same.
         """
+        if target is not None:
+            return fit_from_source(
+                self,
+                X,
+                target=target,
+                max_memory=max_memory,
+                y=y,
+                sample_weight=sample_weight,
+                offset=offset,
+                groups=groups,
+                X_val=X_val,
+                y_val=y_val,
+                sample_weight_val=sample_weight_val,
+                offset_val=offset_val,
+                callbacks=callbacks,
+            )
+        y, sample_weight = with_own_target(X, y, sample_weight)
         training = self._begin_fit(X, sample_weight)
-        target = read_classes(
+        labels = read_classes(
             y,
             training.n_rows_given,
             rows=training.rows,
             multi_output=False,
             estimator_name=type(self).__name__,
         ).in_few_bytes()
-        factors = class_weights(self.class_weight, target, training.weights)
+        factors = class_weights(self.class_weight, labels, training.weights)
         weights = unequal(multiplied(training.weights, factors))
-        loss = self._loss_of(len(target.classes[0]))
+        loss = self._loss_of(len(labels.classes[0]))
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
         together = None if groups is None else read_groups(groups, training.n_rows_given, rows=training.rows)
-        given = BoostingRows(training.table, target, weights, known, X, together)
+        given = BoostingRows(training.table, labels, weights, known, X, together)
         validation = Validation(X_val, y_val, sample_weight_val)
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
@@ -212,9 +236,11 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
+        target: str | None = None,
+        max_memory: str | int | None = None,
         offset: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -230,9 +256,30 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         or, with `early_stopping`, rows of X; those of equal `groups` are then never divided. `callbacks` are
         called between rounds (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own
         kind.
+
+        With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
+        or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
+        ("4GB") is what the fit may take. The model is the same.
         """
+        if target is not None:
+            return fit_from_source(
+                self,
+                X,
+                target=target,
+                max_memory=max_memory,
+                y=y,
+                sample_weight=sample_weight,
+                offset=offset,
+                groups=groups,
+                X_val=X_val,
+                y_val=y_val,
+                sample_weight_val=sample_weight_val,
+                offset_val=offset_val,
+                callbacks=callbacks,
+            )
+        y, sample_weight = with_own_target(X, y, sample_weight)
         training = self._begin_fit(X, sample_weight)
-        target = read_numbers(
+        numbers = read_numbers(
             y,
             training.n_rows_given,
             rows=training.rows,
@@ -242,7 +289,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         loss = self._loss_of()
         known = read_offset(offset, training.n_rows_given, loss.n_scores, rows=training.rows)
         together = None if groups is None else read_groups(groups, training.n_rows_given, rows=training.rows)
-        given = BoostingRows(training.table, target, unequal(training.weights), known, X, together)
+        given = BoostingRows(training.table, numbers, unequal(training.weights), known, X, together)
         validation = Validation(X_val, y_val, sample_weight_val)
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:

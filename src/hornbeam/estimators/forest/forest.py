@@ -32,6 +32,7 @@ from hornbeam.estimators.forest.intervals import (
 )
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.forest.resampling import BagModel
+from hornbeam.estimators.from_source import fit_from_source, with_own_target
 from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.importances import Importance, WhichGroups
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -254,28 +255,53 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
     """What the two forests that predict classes share."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Grow the trees on rows X with labels y; rows of equal `groups` are drawn together."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        max_memory: str | int | None = None,
+        groups: Any = None,
+    ) -> Self:
+        """Grow the trees on rows X with labels y; rows of equal `groups` are drawn together.
+
+        With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
+        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
+        `max_bins`.
+        """
+        if target is not None:
+            return fit_from_source(
+                self,
+                X,
+                target=target,
+                max_memory=max_memory,
+                y=y,
+                sample_weight=sample_weight,
+                groups=groups,
+            )
+        y, sample_weight = with_own_target(X, y, sample_weight)
         training = self._begin_fit(X, sample_weight)
         class_weight = self.class_weight
         per_sample = class_weight == "balanced_subsample"
-        target, weights = classes_to_fit(
+        labels, weights = classes_to_fit(
             training,
             y,
             None if class_weight == "balanced_subsample" else class_weight,
             estimator_name=type(self).__name__,
         )
-        strata = _joint_classes(target) if self.stratify else None
+        strata = _joint_classes(labels) if self.stratify else None
         self._fit_forest(
             training,
-            target,
+            labels,
             weights,
             criterion=self.criterion,
             groups=groups,
             strata=strata,
             balance_classes=per_sample,
         )
-        self._remember_classes(target)
+        self._remember_classes(labels)
         return self
 
     def predict_proba(self, X: Any) -> Any:
@@ -326,11 +352,36 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
 class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorForestOptions):
     """What the two forests that predict numbers share."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Grow the trees on rows X with targets y; rows of equal `groups` are drawn together."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        max_memory: str | int | None = None,
+        groups: Any = None,
+    ) -> Self:
+        """Grow the trees on rows X with targets y; rows of equal `groups` are drawn together.
+
+        With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
+        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
+        `max_bins`.
+        """
+        if target is not None:
+            return fit_from_source(
+                self,
+                X,
+                target=target,
+                max_memory=max_memory,
+                y=y,
+                sample_weight=sample_weight,
+                groups=groups,
+            )
+        y, sample_weight = with_own_target(X, y, sample_weight)
         training = self._begin_fit(X, sample_weight)
-        target = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
-        self._fit_forest(training, target, training.weights, criterion=self.criterion, groups=groups)
+        numbers = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
+        self._fit_forest(training, numbers, training.weights, criterion=self.criterion, groups=groups)
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam import _core
 from hornbeam.data.encode import core_column
 from hornbeam.data.sources import open_source
-from hornbeam.data.table import Column, SparseColumn, Table, read_columns
+from hornbeam.data.table import Column, Table, read_columns
 from hornbeam.data.weights import rows_that_count
 from hornbeam.data.wording import shown
 from hornbeam.inside.frame import tree_frame
@@ -245,6 +245,5 @@ def _checked_numbers(column: Column, estimator_name: str) -> FloatArray:
 
 def _numbers(column: Column) -> FloatArray:
     """Return a column as one block of numbers; -0.0 is 0.0."""
-    values = column.values
-    dense = values.to_dense() if isinstance(values, SparseColumn) else core_column(column.kind, values)
+    dense = core_column(column.kind, column.dense())
     return np.ascontiguousarray(dense, dtype=np.float64) + 0.0

@@ -16,6 +16,7 @@ from hornbeam.data.encode import encode
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
 from hornbeam.estimators.answers import ClassVotes, classes_to_fit, numbers_of, numbers_to_fit, shares_of
 from hornbeam.estimators.base import Training, paths_to
+from hornbeam.estimators.from_source import fit_from_source, with_own_target
 from hornbeam.estimators.growth import criterion_by_name, rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.tree.pruning import Prunable
 from hornbeam.estimators.tree.scikit_tree import partial_dependence, scikit_tree, take_for
@@ -280,9 +281,11 @@ class DecisionTreeClassifier(ClassVotes, _DecisionTree, ClassifierTreeOptions):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
+        target: str | None = None,
+        max_memory: str | int | None = None,
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
@@ -293,14 +296,32 @@ class DecisionTreeClassifier(ClassVotes, _DecisionTree, ClassifierTreeOptions):
         Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
         rows of X out of the growth (`validation_fraction`). Rows of equal `groups` stay together there and
         in the folds of `cv`.
+
+        With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
+        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
+        `max_bins`.
         """
+        if target is not None:
+            return fit_from_source(
+                self,
+                X,
+                target=target,
+                max_memory=max_memory,
+                y=y,
+                sample_weight=sample_weight,
+                groups=groups,
+                X_val=X_val,
+                y_val=y_val,
+                sample_weight_val=sample_weight_val,
+            )
+        y, sample_weight = with_own_target(X, y, sample_weight)
         training = self._begin_fit(X, sample_weight)
-        target, weights = classes_to_fit(training, y, self.class_weight, estimator_name=type(self).__name__)
+        labels, weights = classes_to_fit(training, y, self.class_weight, estimator_name=type(self).__name__)
         validation = Validation(X_val, y_val, sample_weight_val)
         self._fit_tree(
-            training, target, weights, criterion=self.criterion, validation=validation, groups=groups
+            training, labels, weights, criterion=self.criterion, validation=validation, groups=groups
         )
-        self._remember_classes(target)
+        self._remember_classes(labels)
         return self
 
     def predict_proba(self, X: Any) -> Any:
@@ -324,9 +345,11 @@ class DecisionTreeRegressor(RegressorMixin, MultiOutputMixin, _DecisionTree, Reg
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
+        target: str | None = None,
+        max_memory: str | int | None = None,
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
@@ -337,12 +360,35 @@ class DecisionTreeRegressor(RegressorMixin, MultiOutputMixin, _DecisionTree, Reg
         Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
         rows of X out of the growth (`validation_fraction`). Rows of equal `groups` stay together there and
         in the folds of `cv`.
+
+        With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
+        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
+        `max_bins`.
         """
+        if target is not None:
+            return fit_from_source(
+                self,
+                X,
+                target=target,
+                max_memory=max_memory,
+                y=y,
+                sample_weight=sample_weight,
+                groups=groups,
+                X_val=X_val,
+                y_val=y_val,
+                sample_weight_val=sample_weight_val,
+            )
+        y, sample_weight = with_own_target(X, y, sample_weight)
         training = self._begin_fit(X, sample_weight)
-        target = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
+        numbers = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
         validation = Validation(X_val, y_val, sample_weight_val)
         self._fit_tree(
-            training, target, training.weights, criterion=self.criterion, validation=validation, groups=groups
+            training,
+            numbers,
+            training.weights,
+            criterion=self.criterion,
+            validation=validation,
+            groups=groups,
         )
         return self
 

@@ -1,0 +1,105 @@
+"""`fit(source, target=...)`: files or a stream come in, an encoded table is made, and a fit on that follows.
+
+The codes are kept in a temporary file for as long as the fit takes, which is removed however the fit ends.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hornbeam.data.encoded_table import EncodedTable, Progress
+from hornbeam.memory import in_words, parse_bytes
+from hornbeam.recipes.listen import Listener, listening
+
+__all__ = ["fit_from_source", "refuse_beyond", "telling", "with_own_target"]
+
+Estimator = TypeVar("Estimator")
+
+_NAMED = ("sample_weight", "offset", "groups")
+
+# What gradient boosting takes while trees grow, measured on two classes (docs/howto/stream.md): the codes of
+# a row side by side, its target, score and derivatives, and its place in a node.
+_BASE_BYTES = 200 << 20
+_BYTES_PER_ROW = 64
+_BYTES_PER_CODE = 1.2
+
+
+def with_own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Return y and the weights, those of an encoded table where none are given."""
+    if isinstance(X, EncodedTable) and y is None:
+        return X.y, X.sample_weight if sample_weight is None else sample_weight
+    return y, sample_weight
+
+
+def fit_from_source(
+    estimator: Estimator, source: Any, *, target: Any, max_memory: Any, y: Any, **options: Any
+) -> Estimator:
+    """Encode a source into a temporary file and fit on that; `options` are those of `fit`."""
+    if y is not None:
+        raise TypeError("fit takes y or target=, not both: target names the column of the source.")
+    if not isinstance(target, str):
+        raise TypeError(f"target must be the name of a column of the source; got {target!r}.")
+    max_bins = getattr(estimator, "max_bins", None)
+    if max_bins is None:
+        raise ValueError(
+            "A fit from files or a stream takes bins; max_bins=None would keep all distinct values. Set "
+            "max_bins, for example to 255."
+        )
+    named = {name: options.pop(name, None) for name in _NAMED}
+    for name, given in named.items():
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"With target= the {name} must be the name of a column, too; got {type(given)}.")
+    if max_memory is not None:
+        parse_bytes(max_memory)
+    verbose = getattr(estimator, "verbose", 0)
+    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
+        with listening(verbose, "Reading") as listener:
+            encoded = EncodedTable.make(
+                source,
+                Path(folder) / "codes",
+                target=target,
+                max_bins=max_bins,
+                categorical_features=getattr(estimator, "categorical_features", "from_dtype"),
+                max_memory=max_memory,
+                progress=telling(listener),
+                **named,
+            )
+        refuse_beyond(encoded, max_memory)
+        for name in _NAMED:
+            if getattr(encoded, name) is not None:
+                options[name] = getattr(encoded, name)
+        given_options = {name: value for name, value in options.items() if value is not None}
+        fitted: Any = estimator
+        fitted.fit(encoded, encoded.y, **given_options)
+        return estimator
+
+
+def telling(listener: Listener) -> Progress:
+    """Return a function that tells a listener how many rows have been read, in two passes, and how fast."""
+    begun = time.monotonic()
+    passes: list[str] = []
+
+    def tell(what: str, done: int, in_all: int) -> None:
+        if what not in passes:
+            passes.append(what)
+            listener.expect(2 * in_all)
+        read = (len(passes) - 1) * in_all + done
+        rate = read / max(1e-9, time.monotonic() - begun)
+        listener.done(read, f"{what}, {rate:,.0f} rows/s")
+
+    return tell
+
+
+def refuse_beyond(encoded: EncodedTable, max_memory: Any) -> None:
+    """Refuse a fit whose rows cannot fit into the memory that the user allows, before it begins."""
+    if max_memory is None:
+        return
+    allowed = parse_bytes(max_memory)
+    per_row = _BYTES_PER_ROW + _BYTES_PER_CODE * encoded.n_columns
+    needed = int(_BASE_BYTES + encoded.n_rows * per_row)
+    if needed > allowed:
+        raise MemoryError(
+            f"{encoded.n_rows} rows of {encoded.n_columns} columns take about {in_words(needed)} while trees "
+            f"grow; max_memory is {in_words(allowed)}. Raise it, or fit on fewer rows or columns."
+        )
