@@ -12,7 +12,7 @@ from model_files import tensors_of, with_tensors
 import hornbeam as hb
 from hornbeam import _core
 from hornbeam.errors import ModelFormatError
-from hornbeam.io import packed_numbers, trees
+from hornbeam.io import packed_numbers, tree_writing
 from hornbeam.io.packed_numbers import open_numbers, put_numbers, steps, walked
 from hornbeam.io.packed_trees import PACKED_FROM, gini_gain, gini_impurity, sums_of_leaves
 from hornbeam.io.record import RecordWriter
@@ -94,7 +94,7 @@ def test_small_models_keep_the_plain_form(tmp_path, monkeypatch):
     tree = hb.DecisionTreeClassifier(random_state=0).fit(X[:400], y[:400])
     n_nodes = tree.tree_.node_count
     for limit, name in ((n_nodes + 1, "trees.branches"), (n_nodes, "trees.inner")):
-        monkeypatch.setattr(trees, "PACKED_FROM", limit)
+        monkeypatch.setattr(tree_writing, "PACKED_FROM", limit)
         hb.save(tree, tmp_path / "m")
         assert name in tensors_of((tmp_path / "m").read_bytes())
         np.testing.assert_array_equal(hb.load(tmp_path / "m").tree_.gain, tree.tree_.gain)

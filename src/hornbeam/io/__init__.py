@@ -3,7 +3,8 @@
 `native.py` is the door: `save` and `load`. The way of a model into its file:
 
     codec.py       which estimators a file may hold, and what of each is kept
-    trees.py, schema.py, parameters.py    the parts of an estimator as arrays and plain values
+    tree_writing.py, tree_reading.py    trees as arrays, and back
+    schema.py, parameters.py            columns and options as plain values, and back
     record.py      arrays and plain values by name, each asked for exactly once when read
     container.py   the bytes: safetensors, with a size and a checksum
     files.py       the file: replaced whole or not at all

@@ -16,7 +16,9 @@ from hornbeam.data.table import Unseen
 from hornbeam.errors import ModelFormatError
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_schema, write_schema
-from hornbeam.io.trees import STATISTICS, WEIGHTS, read_trees, write_trees
+from hornbeam.io.tree_nodes import STATISTICS, WEIGHTS
+from hornbeam.io.tree_reading import read_trees
+from hornbeam.io.tree_writing import write_trees
 from hornbeam.model import Ensemble
 
 __all__ = ["PredictOnlyEnsemble", "StrippedTree", "read_ensemble", "write_ensemble"]
