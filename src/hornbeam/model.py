@@ -305,7 +305,7 @@ class Ensemble:
             self._predictor.add(self.core_columns(rows), rows.n_rows, *arguments)
 
     @property
-    def _whole_trees(self) -> tuple[_core.Tree, ...]:
+    def core_trees(self) -> tuple[_core.Tree, ...]:
         """The trees as the core knows them."""
         return self.trees
 
@@ -313,7 +313,7 @@ class Ensemble:
     # time make the same.
     @cached_property
     def _predictor(self) -> _core.Predictor:
-        return _core.Predictor(self._whole_trees, self.adds_to, self.unseen == "majority")
+        return _core.Predictor(self.core_trees, self.adds_to, self.unseen == "majority")
 
     @cached_property
     def features_tested(self) -> frozenset[int]:
@@ -336,7 +336,7 @@ class Ensemble:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle trees as plain arrays: what comes back is checked like a file."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        trees = tuple(tree_to_arrays(tree) for tree in self._whole_trees)
+        trees = tuple(tree_to_arrays(tree) for tree in self.core_trees)
         return {**state, "trees": trees, "library_version": _core.version}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -211,3 +211,24 @@ def test_the_same_for_any_number_of_threads():
     one = model.set_params(n_jobs=1).contributions(X)
     two = model.set_params(n_jobs=2).contributions(X)
     assert one.values.tobytes() == two.values.tobytes()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hb.DecisionTreeRegressor(max_depth=4),
+        hb.RandomForestRegressor(4, random_state=0),
+        hb.GradientBoostingRegressor(n_estimators=4),
+    ],
+)
+def test_a_model_without_training_counts_asks_for_a_background(model, tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    model = clone(model).fit(X, y)
+    hb.save(model, tmp_path / "m", slim=True)
+    slim = hb.load(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"give a background: contributions\(X, background="):
+        slim.contributions(X)
+    with pytest.raises((ValueError, AttributeError), match=r"weight of the rows|predict_only=True"):
+        slim.explain(X[0])
+    found = slim.contributions(X[:9], background=X[:20])
+    np.testing.assert_array_equal(found, model.contributions(X[:9], background=X[:20]))

@@ -70,8 +70,7 @@ def test_importances_of_every_kind(model, X):
 
 
 def test_a_row_is_explained_in_two_sentences(model, X):
-    by_hand = isinstance(model, hb.BaggingClassifier | hb.BaggingRegressor) and model._grown is None
-    if by_hand or type(model) is hb.AdaBoostRegressor:
+    if type(model) is hb.AdaBoostRegressor:
         with pytest.raises(ValueError, match="estimators_"):
             model.explain(X.iloc[[0]])
         return
@@ -87,6 +86,34 @@ def test_a_row_is_explained_in_two_sentences(model, X):
     if is_classifier(model):
         shares = dict(zip(model.classes_, model.predict_proba(X.iloc[[77]])[0], strict=True))
         assert told.shares == pytest.approx(shares)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_bag_of_trees_by_hand_explains_a_row_in_every_form(X, named):
+    y = load_iris(return_X_y=True)[1]
+    bag = hb.BaggingRegressor(
+        hb.DecisionTreeRegressor(max_bins=9), n_estimators=4, max_features=2, random_state=0
+    ).fit(X if named else X.to_numpy(), y)
+    row = X.iloc[[77]] if named else X.to_numpy()[[77]]
+    told = bag.explain(row)
+    assert told.prediction == bag.predict(row)[0]
+    sum_of_parts = told.start + sum(told.contributions.values())
+    np.testing.assert_allclose(sum_of_parts, told.prediction)
+    parts = [one.predict(row.iloc[:, f] if named else row[:, f])[0] for one, f in members_of(bag)]
+    assert told.members == tuple(parts)
+    assert bag.explain(X.iloc[77].tolist()) == told
+    if named:
+        assert bag.explain(dict(X.iloc[77])) == told and bag.explain(X.iloc[77]) == told
+        with pytest.raises(ValueError, match="no value for column 'petal width"):
+            bag.explain(dict(X.iloc[77, :3]))
+    with pytest.raises(ValueError, match="takes one row; this table has 2"):
+        bag.explain(X.iloc[:2] if named else X.to_numpy()[:2])
+    with pytest.raises(ValueError, match="has 3 values, but the fit had 4"):
+        bag.explain([1, 2, 3])
+
+
+def members_of(bag):
+    return zip(bag.estimators_, bag.estimators_features_, strict=True)
 
 
 def test_the_sentences_of_a_model_by_hand():
@@ -130,6 +157,18 @@ def test_a_stack_is_looked_into_member_by_member(X):
     np.testing.assert_array_equal(stack.contributions(X)["forest"], forest.contributions(X))
     assert stack.to_frame(1)["forest"].equals(forest.to_frame(1))
     assert stack.explain(X.iloc[[3]])["forest"].text == forest.explain(X.iloc[[3]]).text
+    np.testing.assert_array_equal(stack.apply(X)["forest"], forest.apply(X))
+    for refused in (
+        lambda: hb.plot.tree(stack),
+        lambda: hb.plot.importance(stack),
+        lambda: hb.export(stack, "text"),
+        lambda: hb.export(stack, "json"),
+        lambda: hb.export(stack, "python"),
+    ):
+        with pytest.raises(TypeError, match=r"Stacking.*named_estimators_\['forest'\]"):
+            refused()
+    with pytest.raises(TypeError, match=r"contributions\(X\)\['forest'\]"):
+        hb.plot.contributions(stack.contributions(X))
     np.testing.assert_array_equal(stack.effect(X, 2)["forest"].mean, forest.effect(X, 2).mean)
     with pytest.raises(ValueError, match="made of hornbeam's trees"):
         hb.StackingClassifier([members[1:]]).fit(X, y).rules()

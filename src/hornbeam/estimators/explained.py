@@ -4,13 +4,13 @@ A fitted model comes in. It says what it adds up (`Explainable`) and how a score
 (`Answering`); the rest is the same for all.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from hornbeam.data.table import Table
 from hornbeam.data.wording import shown
 from hornbeam.inside.accumulated import (
     AccumulatedEffect,
@@ -27,9 +27,8 @@ from hornbeam.inside.effects import (
     joint_effect_of,
 )
 from hornbeam.inside.ensembles import EnsembleExplanation, Told, explain_answer
-from hornbeam.inside.explain import read_row
 from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
-from hornbeam.model import Ensemble, refuse_missing
+from hornbeam.model import Ensemble
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = [
@@ -59,11 +58,12 @@ class Answering(Explainable, Protocol):
     """A fitted model that says how a score becomes an answer; `LookInside` describes the methods."""
 
     def _trees_to_explain(self) -> Ensemble: ...
-    def _exact_score(self, table: Table) -> npt.NDArray[np.float64]: ...
+    def _row_to_explain(self, row: Any) -> tuple[Any, Sequence[Any]]: ...
+    def _exact_score(self, table: Any) -> npt.NDArray[np.float64]: ...
     def _answer_of(self, score: npt.NDArray[np.float64]) -> tuple[Any, dict[Any, float] | None]: ...
     def _answer_labels(self) -> tuple[npt.NDArray[Any], ...]: ...
     def _unit_of_scores(self) -> str: ...
-    def _members_say(self, table: Table) -> tuple[Any, ...]: ...
+    def _members_say(self, table: Any) -> tuple[Any, ...]: ...
 
 
 def contributions(
@@ -154,15 +154,12 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
     whole, labels = model._score_sum(), model._answer_labels()
     if len(whole.shape) > 1 or (whole.shape and not labels):
         raise ValueError("explain takes one output; look at contributions(X) for several.")
-    trees = model._trees_to_explain()
     name = type(model).__name__
-    given = read_row(row, trees.schema, unseen=trees.unseen, estimator_name=name)
-    if not trees.missing_allowed:
-        refuse_missing(given.table, name)
+    table, values = model._row_to_explain(row)
     told, moved = (
         contributions_of(
             whole,
-            given.table,
+            table,
             background=None,
             pairs=False,
             to_answer=to_answer,
@@ -172,7 +169,7 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
         )
         for to_answer in (False, True)
     )
-    score = model._exact_score(given.table)
+    score = model._exact_score(table)
     prediction, shares = model._answer_of(score)
     usual, parts = np.asarray(moved.base_values), moved.values[0]
     if np.ndim(told.base_values) > len(whole.shape):  # one base per row
@@ -188,7 +185,7 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
     return explain_answer(
         Told(
             names=model._column_names(),
-            values=given.shown_values,
+            values=values,
             prediction=prediction,
             shares=shares,
             score=float(np.reshape(added_up, -1)[0]) if single else added_up,
@@ -196,7 +193,7 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
             parts=told.values[0],
             moved=np.asarray(parts, dtype=np.float64),
             usual=float(usual),
-            members=model._members_say(given.table),
+            members=model._members_say(table),
             unit=model._unit_of_scores(),
         )
     )

@@ -5,7 +5,7 @@ the answers come from `explained.py`, `importances.py` and `counterfactuals.py`,
 Single trees have more to say and do so themselves.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,13 @@ from hornbeam.estimators.importances import Importance, WhichGroups, importance
 from hornbeam.inside.accumulated import AccumulatedEffect
 from hornbeam.inside.counterfactual import Counterfactual, Direction
 from hornbeam.inside.effects import Effect, EffectKind, JointEffect
+from hornbeam.inside.explain import read_row
 from hornbeam.inside.frame import tree_frame
 from hornbeam.inside.importance import shares_of_tests
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.rules import RuleStyle, write_rules
 from hornbeam.inside.shapley import Contributions, ScoreSum
-from hornbeam.model import Ensemble
+from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import Declared, fitted
 
 __all__ = ["LookInside"]
@@ -243,6 +244,14 @@ class LookInside(Declared):
             return float(score[0]), None
         classes = labels[0].tolist()
         return classes[int(np.argmax(score))], dict(zip(classes, score.tolist(), strict=False))
+
+    def _row_to_explain(self, row: Any) -> tuple[Any, Sequence[Any]]:
+        """Read one row; return it as a table, and its values as they are shown."""
+        trees, name = self._trees_to_explain(), type(self).__name__
+        given = read_row(row, trees.schema, unseen=trees.unseen, estimator_name=name)
+        if not trees.missing_allowed:
+            refuse_missing(given.table, name)
+        return given.table, given.shown_values
 
     def _unit_of_scores(self) -> str:
         """Say in words what a score counts, where that is something else than the answer."""

@@ -31,7 +31,7 @@ from hornbeam.exports.programs import BarePython, Compiler
 from hornbeam.exports.reading import portable
 from hornbeam.exports.sql import Dialect, sql_of
 from hornbeam.exports.test_rows import rows_for
-from hornbeam.inside.nodes import TreeReading, readings_of
+from hornbeam.inside.nodes import TreeReading, readings_of, way_to_members
 from hornbeam.inside.rules import rule_text
 from hornbeam.inside.words import count
 from hornbeam.io.files import text_of_path, write_whole
@@ -187,9 +187,13 @@ def _readings(model: Any) -> list[TreeReading]:
     source = model if grown is None else grown
     if hasattr(source, "_reading"):
         return [source._reading(tree) for tree in source._model.trees]
+    way_out = way_to_members(model)
+    of_members = (
+        " of members with tables of their own" if not way_out and hasattr(model, "estimators_") else ""
+    )
     raise TypeError(
-        f"export takes models made of hornbeam's trees on one table; got {type(model).__name__}"
-        + (" of members with tables of their own." if hasattr(model, "estimators_") else ".")
+        f"export takes models made of hornbeam's trees on one table; got {type(model).__name__}{of_members}."
+        f"{way_out}"
     )
 
 

@@ -29,6 +29,7 @@ from hornbeam.estimators.forest.bagging import BaggingClassifier, BaggingRegress
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.exports.columns import InputColumn, columns_of
 from hornbeam.exports.portable import Link, Output, PortableModel, PortableTree, StandIn
+from hornbeam.inside.nodes import way_to_members
 from hornbeam.model import Ensemble
 from hornbeam.recipes.adaboost import votes_of
 
@@ -80,7 +81,7 @@ def portable(model: Any) -> PortableModel:
         return _boosting(model)
     raise TypeError(
         "export takes models made of hornbeam's trees: single trees, forests, bagging, AdaBoost and gradient "
-        f"boosting of them; got {kind.__name__}."
+        f"boosting of them; got {kind.__name__}.{way_to_members(model)}"
     )
 
 

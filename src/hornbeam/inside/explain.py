@@ -1,6 +1,6 @@
 """Why a tree gave a row its answer: the path of the row, test by test, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isnan, nan
 from typing import Any
@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
+from hornbeam._optional import require
 from hornbeam.data.dates import DatePart, bound_words, text_of_days
 from hornbeam.data.table import (
     MISSING,
@@ -25,7 +26,7 @@ from hornbeam.inside.conditions import Interval, threshold_words
 from hornbeam.inside.html import preformatted
 from hornbeam.inside.nodes import Passing, StandIn, TreeReading
 
-__all__ = ["Explanation", "GivenRow", "Step", "explain_row", "read_row"]
+__all__ = ["Explanation", "GivenRow", "Step", "explain_row", "read_row", "row_as_table"]
 
 
 @dataclass(frozen=True)
@@ -122,12 +123,37 @@ def read_row(row: Any, schema: Schema, *, unseen: Unseen, estimator_name: str) -
                 f"explain takes one row; this table has {table.n_rows:,}. Pick one, for example X.iloc[[0]]."
             )
         return GivenRow(table, _only_row(row))
-    values = _values_by_name(row, schema) if _has_names(row, schema) else _values_in_order(row, schema)
-    cells = np.empty((1, len(values)), dtype=object)
-    cells[0, :] = values
+    values = _values_of(row, schema.given_names, schema.names_given)
     # Names were matched above, and an array has none that could be matched again.
     unnamed = replace(schema, names_given=False)
-    return GivenRow(read_table_as(cells, unnamed, unseen=unseen, estimator_name=estimator_name), values)
+    table = read_table_as(_as_cells(values), unnamed, unseen=unseen, estimator_name=estimator_name)
+    return GivenRow(table, values)
+
+
+def row_as_table(row: Any, names: Sequence[str], *, names_given: bool) -> tuple[Any, tuple[Any, ...]]:
+    """Return one row, given in any of these forms, as a table that is not read yet, and its values."""
+    if _is_table(row):
+        n_rows = len(row) if hasattr(row, "__len__") else row.shape[0]
+        if n_rows != 1:
+            raise ValueError(
+                f"explain takes one row; this table has {n_rows:,}. Pick one, for example X.iloc[[0]]."
+            )
+        return row, _only_row(row)
+    values = _values_of(row, names, names_given)
+    if not names_given:
+        return _as_cells(values), values
+    pandas = require("pandas", purpose="Explaining a row that is no table")
+    return pandas.DataFrame([values], columns=list(names)), values
+
+
+def _values_of(row: Any, names: Sequence[str], names_given: bool) -> tuple[Any, ...]:
+    return _values_by_name(row, names) if _has_names(row, names_given) else _values_in_order(row, names)
+
+
+def _as_cells(values: tuple[Any, ...]) -> Any:
+    cells = np.empty((1, len(values)), dtype=object)
+    cells[0, :] = values
+    return cells
 
 
 def _is_table(row: Any) -> bool:
@@ -145,16 +171,13 @@ def _only_row(table: Any) -> tuple[Any, ...]:
     return tuple((table.toarray() if sparse.issparse(table) else np.asarray(table))[0])
 
 
-def _has_names(row: Any, schema: Schema) -> bool:
+def _has_names(row: Any, names_given: bool) -> bool:
     """Whether a row says which value belongs to which column; a Series only if the fit had names."""
-    return isinstance(row, Mapping) or (
-        hasattr(row, "index") and hasattr(row, "to_dict") and schema.names_given
-    )
+    return isinstance(row, Mapping) or (hasattr(row, "index") and hasattr(row, "to_dict") and names_given)
 
 
-def _values_by_name(row: Any, schema: Schema) -> tuple[Any, ...]:
+def _values_by_name(row: Any, names: Sequence[str]) -> tuple[Any, ...]:
     values = dict(row.items())
-    names = schema.given_names
     unknown = [name for name in values if name not in names]
     if unknown:
         raise ValueError(
@@ -170,15 +193,14 @@ def _values_by_name(row: Any, schema: Schema) -> tuple[Any, ...]:
     return tuple(values[name] for name in names)
 
 
-def _values_in_order(row: Any, schema: Schema) -> tuple[Any, ...]:
+def _values_in_order(row: Any, names: Sequence[str]) -> tuple[Any, ...]:
     if isinstance(row, str | bytes) or not hasattr(row, "__iter__"):
         raise TypeError(
             f"explain takes one row: a table of one row, a dict, a Series or a sequence; got {shown(row)}."
         )
     values = tuple(row)
-    n_columns = len(schema.given_names)
-    if len(values) != n_columns:
-        raise ValueError(f"The row has {len(values)} values, but the fit had {n_columns} columns.")
+    if len(values) != len(names):
+        raise ValueError(f"The row has {len(values)} values, but the fit had {len(names)} columns.")
     return values
 
 

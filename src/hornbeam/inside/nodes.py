@@ -17,7 +17,7 @@ from hornbeam.data.table import Category, Schema, Unseen
 from hornbeam.inside import words
 from hornbeam.inside.conditions import Condition, Group, Interval, condition_words
 
-__all__ = ["Place", "StandIn", "TreeReading", "readings_of"]
+__all__ = ["Place", "StandIn", "TreeReading", "readings_of", "way_to_members"]
 
 Passing = Interval | Group
 Path = dict[int, Passing]
@@ -331,3 +331,14 @@ def readings_of(model: Any) -> list[TreeReading]:
     if hasattr(model, "_reading"):
         return [model._reading(tree) for tree in model._model.trees]
     return []
+
+
+def way_to_members(model: Any) -> str:
+    """Say how to ask the members of a stack or a blend, which are made of trees where it is not."""
+    if not hasattr(model, "first_level"):
+        return ""
+    names = [name for name, member in model.first_level().items() if readings_of(member)]
+    if not names:
+        return " None of its members is made of trees."
+    more = f" ({', '.join(map(repr, names))})" if len(names) > 1 else ""
+    return f" Ask a member: named_estimators_[{names[0]!r}]{more}."

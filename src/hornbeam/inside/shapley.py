@@ -63,7 +63,7 @@ class TreeSum:
         """Return the parts, rows x columns (x columns) x scores, and the base, rows x scores."""
         model = self.model
         explainer = _core.Explainer(
-            model.trees, self.weights, model.adds_to, self.votes, model.unseen == "majority"
+            model.core_trees, self.weights, model.adds_to, self.votes, model.unseen == "majority"
         )
         if background is None and not explainer.has_weights:
             raise ValueError(

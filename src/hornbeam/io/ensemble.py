@@ -121,7 +121,7 @@ class PredictOnlyEnsemble(Ensemble):
     known: frozenset[str] = frozenset()
 
     @property
-    def _whole_trees(self) -> tuple[_core.Tree, ...]:
+    def core_trees(self) -> tuple[_core.Tree, ...]:
         """The trees as the core knows them."""
         return tuple(tree._tree for tree in cast(tuple[StrippedTree, ...], self.trees))
 

@@ -46,7 +46,11 @@ def contributions(
     if kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {shown(kind)}.")
     if not isinstance(found, Contributions):
-        raise TypeError(f"found must come from contributions(X); got {type(found).__name__}.")
+        names = (
+            [name for name in found if isinstance(found[name], Contributions)] if type(found) is dict else []
+        )
+        of_member = f" Choose a member: contributions(X)[{names[0]!r}]." if names else ""
+        raise TypeError(f"found must come from contributions(X); got {type(found).__name__}.{of_member}")
     if found.pairs:
         raise ValueError("Pairs are not drawn; give contributions(X) without interactions.")
     told = _of_one_output(found, output)

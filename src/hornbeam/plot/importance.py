@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam.inside.importances import Importances
+from hornbeam.inside.nodes import way_to_members
 from hornbeam.plot.canvas import ORANGE, axes_for, label
 
 __all__ = ["importance"]
@@ -21,6 +22,11 @@ def importance(
     """
     spread = noise = None
     if importances is None:
+        if hasattr(model, "first_level"):
+            raise TypeError(
+                f"plot.importance draws the importances of one model; a {type(model).__name__} has those of "
+                f"its members.{way_to_members(model)}"
+            )
         importances = model.feature_importances_
     elif isinstance(importances, Importances):
         noise = importances.noise_level

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.inside import words
-from hornbeam.inside.nodes import Place, TreeReading, readings_of
+from hornbeam.inside.nodes import Place, TreeReading, readings_of, way_to_members
 from hornbeam.plot.canvas import axes_for, class_colours, label, tint, value_colours
 
 __all__ = ["tree"]
@@ -55,7 +55,10 @@ def tree(
     """
     readings = readings_of(model)
     if not readings:
-        raise TypeError(f"plot.tree draws models made of hornbeam's trees; got {type(model).__name__}.")
+        raise TypeError(
+            f"plot.tree draws models made of hornbeam's trees; got {type(model).__name__}."
+            f"{way_to_members(model)}"
+        )
     reading = readings[member]
     layout = _layout(reading, _depth_to_show(reading, max_depth))
     direction = direction or ("down" if layout.n_lines <= MOST_LEAVES_DOWN else "right")

@@ -6,7 +6,7 @@ answers that copies of the tree, fitted one by one on their samples, would give.
 
 import copy
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -21,7 +21,6 @@ from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
 from hornbeam.data.sources import OpenSource
-from hornbeam.data.table import Table
 from hornbeam.data.target import (
     ClassTarget,
     RegressionTarget,
@@ -34,6 +33,7 @@ from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.looking import LookInside
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.inside.explain import row_as_table
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 from hornbeam.model import Ensemble
@@ -410,12 +410,33 @@ class Bagging(LookInside, BagModel, BaggingOptions):
     def _trees_to_explain(self) -> Ensemble:
         if self._grown is None:
             raise ValueError(
-                f"explain takes bags whose trees grew on one table; ask a member of this "
-                f"{type(self).__name__}, estimators_[0], or contributions(X)."
+                f"Counterfactuals are searched in bags whose trees grew on one table; ask a member of this "
+                f"{type(self).__name__}, such as estimators_[0]."
             )
         return self._model
 
-    def _exact_score(self, table: Table) -> FloatArray:
+    def _row_to_explain(self, row: Any) -> tuple[Any, Sequence[Any]]:
+        if self._grown is not None:
+            return super()._row_to_explain(row)
+        return row_as_table(row, self._column_names(), names_given=hasattr(self, "feature_names_in_"))
+
+    def _members_say(self, table: Any) -> tuple[Any, ...]:
+        if self._grown is not None:
+            return super()._members_say(table)
+        table = table_to_pass_on(self, table, reset=False)
+        said = []
+        for number, member in enumerate(self._fitted_members):
+            features = self._features_of(number) if self._features.n_wanted else None
+            said += member.predict(
+                table if features is None else _safe_indexing(table, features, axis=1)
+            ).tolist()
+        return tuple(said)
+
+    def _exact_score(self, table: Any) -> FloatArray:
+        if self._grown is None:
+            labels = self._class_labels()
+            mean: FloatArray = self._mean_answer(table, labels[0] if labels else None)
+            return np.asarray(mean[0])
         mean = self._model.mean(table, n_threads=1, hard_votes=self._votes_are_hard())
         return np.asarray(mean[0, 0])
 

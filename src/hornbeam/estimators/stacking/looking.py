@@ -50,6 +50,10 @@ class MembersInside:
         """Return one tree of each member that is made of trees as a pandas DataFrame, by name."""
         return {name: one.to_frame(member) for name, one in self._members_of_trees().items()}
 
+    def apply(self, X: Any) -> dict[str, Any]:
+        """Return the leaves that rows come to in the trees of each member that is made of trees, by name."""
+        return {name: member.apply(X) for name, member in self._members_of_trees().items()}
+
     def explain(self, row: Any) -> dict[str, Any]:
         """Say why each member that is made of trees gives a row its answer, by name."""
         return {name: member.explain(row) for name, member in self._members_of_trees().items()}
