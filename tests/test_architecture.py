@@ -16,6 +16,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 CORE = REPOSITORY / "cpp"
 PACKAGE = REPOSITORY / "src" / "hornbeam"
 DOCS = REPOSITORY / "docs"
+TESTS = REPOSITORY / "tests"
 
 # The rooms of the core, each with those it may include; docs/walk.md draws the same arrows.
 TABLE_AND_TREE = {"base", "data", "tree"}
@@ -73,6 +74,41 @@ METHODS = (
 
 # What an estimator can do beyond fitting and predicting is done by functions that it calls, not by bases.
 MOST_CLASSES = 10
+
+# Where the tests are of parts of the package, and of rooms of the core, that have none of their own name.
+TESTED_IN = {
+    "baseline": "selection/test_compare.py",
+    "crowds": "lectures/test_numbers.py",
+    "errors": "catalogue/test_parameters.py",
+    "impurity": "lectures/test_numbers.py",
+    "line_search": "lectures/test_numbers.py",
+    "model": "predict/test_front.py",
+    "neighborhood": "estimators/test_neighbors.py",
+    "recipes": "estimators",  # and forests, boosting: a recipe is what its estimator does
+    "sklearn_bases": "test_params.py",
+    "small_trees": "lectures/test_numbers.py",
+    "sums": "estimators/test_order_and_company.py",
+    "tables": "test_datasets.py",
+    "training_sets": "lectures/test_numbers.py",
+    "warnings": "catalogue/test_tables.py",
+}
+ROOMS_TESTED_IN = {
+    "base": "core/test_allocations.py",
+    "bindings": "core/test_hardening.py",
+    "boost": "core/test_booster.py",
+    "criterion": "estimators/test_criteria.py",
+    "data": "core/test_encode.py",
+    "density": "estimators/test_density.py",
+    "grow": "core/test_grower.py",
+    "simd": "boosting/test_instruction_sets.py",
+    "split": "estimators/test_categorical_splits.py",
+    "tree": "core/test_hardening.py",
+}
+METHODS_TESTED_IN = {
+    "boosting": "boosting",
+    "forest": "forests",
+    "tree": "estimators/test_tree_laws.py",
+}
 
 
 def core_files() -> list[Path]:
@@ -165,6 +201,23 @@ def test_imports_point_downward() -> None:
 
 def test_imports_between_the_estimators_point_downward() -> None:
     assert imports_against(METHODS, PACKAGE / "estimators", "hornbeam.estimators.") == []
+
+
+def has_tests(name: str, elsewhere: dict[str, str], *places: str) -> bool:
+    """Whether tests of this name are in one of the folders, or are where the table says."""
+    own = [TESTS / place / path for place in places for path in (name, f"test_{name}.py")]
+    return any(path.exists() for path in own) or (name in elsewhere and (TESTS / elsewhere[name]).exists())
+
+
+def test_every_part_has_tests() -> None:
+    parts = {part.strip("_") for parts in LAYERS for part in parts} - {"init", "main"}
+    without = [part for part in sorted(parts) if not has_tests(part, TESTED_IN, ".")]
+    texts = [path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")]
+    assert [part for part in without if not any(f"hornbeam.{part}" in text for text in texts)] == []
+    rooms = [room for room in sorted(ROOMS) if not has_tests(room, ROOMS_TESTED_IN, "core", ".")]
+    assert rooms == []
+    methods = {path.parent.name for path in (PACKAGE / "estimators").glob("*/__init__.py")}
+    assert [name for name in sorted(methods) if not has_tests(name, METHODS_TESTED_IN, "estimators")] == []
 
 
 def modules_of(folder: Path, prefix: str) -> dict[str, set[str]]:
