@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hornbeam._optional import require
 from hornbeam.data.wording import listed, shown
 
-__all__ = ["Block", "Blocks", "is_block_source", "open_blocks"]
+__all__ = ["Block", "Blocks", "fingerprint_of", "open_blocks"]
 
 _PURPOSE = "Fitting from files or a stream"
 _ROWS_PER_GROUP = 1 << 17  # of the file that a stream is written to
@@ -102,17 +102,17 @@ class Blocks:
                 )
 
 
-def is_block_source(source: Any) -> bool:
-    """Whether something is a path, a data set or a stream, rather than a table in memory."""
-    return isinstance(source, str | os.PathLike) or hasattr(source, "get_fragments") or _streams(source)
-
-
 def _streams(source: Any) -> bool:
     return hasattr(source, "__arrow_c_stream__") or _is_lazy_polars(source)
 
 
 def _is_lazy_polars(source: Any) -> bool:
     return type(source).__name__ == "LazyFrame" and type(source).__module__.startswith("polars")
+
+
+def fingerprint_of(source: Any) -> str | None:
+    """Sum up the files of a source by name, length and time of writing; None where there are none."""
+    return _fingerprint(_files_at(os.fspath(source))) if isinstance(source, str | os.PathLike) else None
 
 
 def open_blocks(source: Any, folder: Path) -> Blocks:

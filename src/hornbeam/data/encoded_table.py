@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.data.blocks import Blocks, open_blocks
+from hornbeam.data.blocks import Blocks, fingerprint_of, open_blocks
 from hornbeam.data.code_file import CodeFileError, CodeWriter, read_arrays
 from hornbeam.data.coded import CodedColumn, code_type
 from hornbeam.data.column import Column
@@ -79,7 +79,7 @@ class EncodedTable(CodedSource):
         self.shape = (self.n_rows, self.n_columns)
         self.max_bins = int(facts["max_bins"])
         self.fingerprint = facts["fingerprint"]
-        self.target_name = facts["target_name"]
+        self.roles: dict[str, str] = dict(facts["roles"])
         self._forced = frozenset(facts["forced"])
         self.feature_names = [str(each["name"]) for each in facts["columns"]]
         columns = [_column_from(each, j, arrays, self.max_bins) for j, each in enumerate(facts["columns"])]
@@ -112,8 +112,7 @@ class EncodedTable(CodedSource):
         """
         table = cls(path)
         if source is not None:
-            with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
-                fingerprint = open_blocks(source, Path(folder)).fingerprint
+            fingerprint = fingerprint_of(source)
             if fingerprint is None or fingerprint != table.fingerprint:
                 raise ValueError(
                     f"{os.fspath(path)} was made from another source, or the files have changed since. Make "
@@ -157,9 +156,7 @@ class EncodedTable(CodedSource):
         with tempfile.TemporaryDirectory(prefix=".hornbeam-", dir=place.parent) as folder:
             blocks = open_blocks(source, Path(folder))
             _write(blocks, place, plan)
-            if blocks.fingerprint is not None and open_blocks(source, Path(folder)).fingerprint != (
-                blocks.fingerprint
-            ):
+            if fingerprint_of(source) != blocks.fingerprint:
                 place.unlink()
                 raise ValueError("The files have changed while they were read. Fit again.")
         return cls(place)
@@ -215,7 +212,7 @@ def _write(blocks: Blocks, path: Path, plan: _Plan) -> None:
         "n_rows": blocks.n_rows,
         "max_bins": plan.max_bins,
         "fingerprint": blocks.fingerprint,
-        "target_name": plan.beside["target"],
+        "roles": plan.beside,
         "forced": sorted(forced),
         "columns": [_described(column) for column in facts],
         "beside": {reader.role: reader.described() for reader in beside},

@@ -1,6 +1,7 @@
 """`fit(source, target=...)`: files or a stream come in, an encoded table is made, and a fit on that follows.
 
-The codes are kept in a temporary file for as long as the fit takes, which is removed however the fit ends.
+The codes are kept in a temporary file for as long as the fit takes, which is removed however the fit ends; in
+the folder of `checkpoint`, until it is complete.
 """
 
 import tempfile
@@ -8,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hornbeam.data.blocks import fingerprint_of
+from hornbeam.data.code_file import CodeFileError
 from hornbeam.data.encoded_table import EncodedTable, Progress
 from hornbeam.memory import in_words, parse_bytes
 from hornbeam.recipes.listen import Listener, listening
@@ -33,7 +36,14 @@ def with_own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
 
 
 def fit_from_source(
-    estimator: Estimator, source: Any, *, target: Any, max_memory: Any, y: Any, **options: Any
+    estimator: Estimator,
+    source: Any,
+    *,
+    target: Any,
+    max_memory: Any,
+    y: Any,
+    checkpoint: Any = None,
+    **options: Any,
 ) -> Estimator:
     """Encode a source into a temporary file and fit on that; `options` are those of `fit`."""
     if y is not None:
@@ -52,27 +62,46 @@ def fit_from_source(
             raise TypeError(f"With target= the {name} must be the name of a column, too; got {type(given)}.")
     if max_memory is not None:
         parse_bytes(max_memory)
-    verbose = getattr(estimator, "verbose", 0)
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
-        with listening(verbose, "Reading") as listener:
-            encoded = EncodedTable.make(
-                source,
-                Path(folder) / "codes",
-                target=target,
-                max_bins=max_bins,
-                categorical_features=getattr(estimator, "categorical_features", "from_dtype"),
-                max_memory=max_memory,
-                progress=telling(listener),
-                **named,
-            )
+    with tempfile.TemporaryDirectory(prefix="hornbeam-") as temporary:
+        # A fit that is to go on after an accident keeps its codes, too: reading takes its time.
+        place = Path(temporary if checkpoint is None else checkpoint) / "table.codes"
+        encoded = _kept(place, source, {"target": target, **named}, max_bins)
+        if encoded is None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with listening(getattr(estimator, "verbose", 0), "Reading") as listener:
+                encoded = EncodedTable.make(
+                    source,
+                    place,
+                    target=target,
+                    max_bins=max_bins,
+                    categorical_features=getattr(estimator, "categorical_features", "from_dtype"),
+                    max_memory=max_memory,
+                    progress=telling(listener),
+                    **named,
+                )
         refuse_beyond(encoded, max_memory)
         for name in _NAMED:
             if getattr(encoded, name) is not None:
                 options[name] = getattr(encoded, name)
+        options["checkpoint"] = checkpoint
         given_options = {name: value for name, value in options.items() if value is not None}
         fitted: Any = estimator
         fitted.fit(encoded, encoded.y, **given_options)
+        place.unlink(missing_ok=True)
         return estimator
+
+
+def _kept(place: Path, source: Any, roles: dict[str, str | None], max_bins: int) -> EncodedTable | None:
+    """Return the codes that an interrupted fit has left, if they are of the same files, read the same way."""
+    if not place.exists():
+        return None
+    try:
+        found = EncodedTable.open(place)
+    except CodeFileError:
+        return None
+    given = {role: name for role, name in roles.items() if name is not None}
+    same = found.fingerprint is not None and found.fingerprint == fingerprint_of(source)
+    return found if same and found.roles == given and found.max_bins == max_bins else None
 
 
 def telling(listener: Listener) -> Progress:

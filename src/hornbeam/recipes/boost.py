@@ -203,6 +203,11 @@ class Boosting:
                 break
         warn_of_refused_thread("the trees were grown")
 
+    def go_on_after(self, trees: Sequence[_core.Tree]) -> None:
+        """Take up the trees of rounds that another process has run: rows get the scores they had then."""
+        self.trees = list(trees)
+        self._start_scores()
+
     def add_round(self, number: int) -> list[_core.Tree]:
         """Grow the trees of a round and add them to the scores; they are returned, not kept."""
         self._find_derivatives()

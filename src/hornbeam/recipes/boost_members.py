@@ -81,6 +81,14 @@ class MemberBoosting:
             scores[rows.judged_by] = member.scores(rows.judged_by)
         return scores[self.judged_rows]
 
+    def go_on_after(self, trees: Sequence[_core.Tree]) -> None:
+        """Take up the trees of rounds that another process has run: rows get the scores they had then."""
+        self.trees = list(trees)
+        n_rounds = len(trees) // self.trees_per_round
+        for number, member in enumerate(self.members):
+            member.go_on_after([tree for trees in self._rounds_of(number, n_rounds) for tree in trees])
+            member.trees = []  # which are kept here
+
     def run(self, rounds: range, watch: Watch) -> None:
         """Add trees to all members, round by round, until there are enough or somebody says so."""
         for number in rounds:

@@ -85,7 +85,8 @@ class Watch:
     """Follows a fit from round to round.
 
     The two functions return the score of the training and of the validation rows, the higher the better; the
-    second is told which trees are new. `model` makes an estimator of trees.
+    second is told which trees are new. `model` makes an estimator of trees, `keep` stores the state of a fit
+    that goes on.
     """
 
     n_rounds: int
@@ -96,6 +97,7 @@ class Watch:
     score_validation: Callable[[Sequence[_core.Tree]], float] | None = None
     stopping: EarlyStopping | None = None
     clock: Clock = field(default_factory=lambda: Clock(None))
+    keep: Callable[["Watch", Sequence[_core.Tree]], None] | None = None
     train_scores: list[float] = field(default_factory=list)
     validation_scores: list[float] = field(default_factory=list)
     n_done: int = 0
@@ -117,6 +119,24 @@ class Watch:
         if trees and self.score_validation is not None:
             self._best_score = self._score_to_beat = self.score_validation(trees)
 
+    def go_on_after(
+        self,
+        trees: Sequence[_core.Tree],
+        train_scores: list[float],
+        validation_scores: list[float],
+        n_done: int,
+    ) -> None:
+        """Take note of rounds of this fit that another process has run, as if they had been watched."""
+        self._trees, self._n_trees_seen = list(trees), len(trees)
+        self.train_scores = list(train_scores)
+        for number in range(n_done):
+            self.n_done = number + 1
+            self.validation_scores += validation_scores[number : number + 1]
+            self._note_progress()
+        if self.score_validation is not None:
+            self.score_validation(trees)  # which adds them to the scores of the rows that judge
+        self.listener.done(n_done)
+
     def before_round(self, number: int) -> bool:
         """Tell callbacks that a round begins; return whether the fit ends instead."""
         return self._any_says_stop("before_round", number)
@@ -134,6 +154,8 @@ class Watch:
         if self._any_says_stop("after_round", number) or self._has_stalled():
             return True
         self.out_of_time = self.n_done < self.n_rounds and self.clock.left <= 0
+        if self.keep is not None and not self.out_of_time:
+            self.keep(self, trees)
         return self.out_of_time
 
     def _note_progress(self) -> None:

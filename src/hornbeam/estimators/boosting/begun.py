@@ -14,7 +14,7 @@ from hornbeam.estimators.boosting.rows import BoostingRows, Target
 from hornbeam.estimators.boosting.settings import BoostingPlan
 from hornbeam.estimators.validation import Validation
 from hornbeam.model import with_values_times
-from hornbeam.recipes.boost import Boosting, BoostTarget
+from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget
 from hornbeam.recipes.boost_members import MemberBoosting
 from hornbeam.recipes.category_means import CategoryMeans
 from hornbeam.recipes.losses import Loss
@@ -52,6 +52,7 @@ class BoostingFit:
     table: Table
     given: Target
     target: BoostTarget
+    settings: BoostSettings
     rows_given: RowArray
     n_rows_given: int
     missing_seen: tuple[bool, ...]

@@ -4,6 +4,7 @@ What is particular to classes and to numbers is here: the target, the loss, the 
 are run in `boosting_rounds.py`, rows are answered in `boosting_scores.py`.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -78,6 +79,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         *,
         target: str | None = None,
         max_memory: str | int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         offset: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -96,6 +98,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
         or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
         ("4GB") is what the fit may take. The model is the same.
+
+        `checkpoint` is a folder where rounds are kept while the fit runs. If the process dies, the same fit
+        with the same folder goes on from there, to the same model.
         """
         if target is not None:
             return fit_from_source(
@@ -103,6 +108,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
                 X,
                 target=target,
                 max_memory=max_memory,
+                checkpoint=checkpoint,
                 y=y,
                 sample_weight=sample_weight,
                 offset=offset,
@@ -132,7 +138,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
             data = BoostingData(given, loss, validation, offset_val, training.n_rows_given)
-            self._fit_rounds(data, [*own, *more_callbacks])
+            self._fit_rounds(data, [*own, *more_callbacks], checkpoint)
         return self
 
     def _loss_of(self, n_classes: int) -> Loss:
@@ -241,6 +247,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         *,
         target: str | None = None,
         max_memory: str | int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         offset: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -260,6 +267,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
         or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
         ("4GB") is what the fit may take. The model is the same.
+
+        `checkpoint` is a folder where rounds are kept while the fit runs. If the process dies, the same fit
+        with the same folder goes on from there, to the same model.
         """
         if target is not None:
             return fit_from_source(
@@ -267,6 +277,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
                 X,
                 target=target,
                 max_memory=max_memory,
+                checkpoint=checkpoint,
                 y=y,
                 sample_weight=sample_weight,
                 offset=offset,
@@ -294,7 +305,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         own = checked_callbacks(callbacks)
         with passed_on(self, X, y, sample_weight) as more_callbacks:
             data = BoostingData(given, loss, validation, offset_val, training.n_rows_given)
-            self._fit_rounds(data, [*own, *more_callbacks])
+            self._fit_rounds(data, [*own, *more_callbacks], checkpoint)
         return self
 
     def _loss_of(self) -> Loss:

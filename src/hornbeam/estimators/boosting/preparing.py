@@ -68,6 +68,7 @@ class BoostingPreparation(BoostingJudge):
             table=data.rows.table,
             given=data.rows.target,
             target=target,
+            settings=settings,
             rows_given=_numbers_in_x(rows.table),
             n_rows_given=data.n_rows_given,
             missing_seen=seen if means is None else means.with_gaps(rows.table, seen),

@@ -23,6 +23,7 @@ from hornbeam.model import Ensemble
 from hornbeam.params import fitted, resolve_max_features, resolve_random_key
 from hornbeam.recipes.boost import turns
 from hornbeam.recipes.boost_members import MemberBoosting
+from hornbeam.recipes.checkpoint import Checkpoint, digest_of
 from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import listening
@@ -50,13 +51,17 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
 
     # --- Fitting -----------------------------------------------------------------------------------------
 
-    def _fit_rounds(self, data: BoostingData, callbacks: Sequence[Any]) -> None:
+    def _fit_rounds(self, data: BoostingData, callbacks: Sequence[Any], checkpoint: Any = None) -> None:
         loss = data.loss
         loss.check(data.rows.y)
         plan = self._plan(data)
         former = self._former_trees(data, plan)
         baseline = self._baseline if self._continues() else None
-        begun = self._begin(data, plan, self._key_of_fit(data, plan), former, baseline)
+        kept = self._checkpoint(checkpoint)
+        key = self._key_of_fit(data, plan) if kept is None or kept.key is None else kept.key
+        begun = self._begin(data, plan, key, former, baseline)
+        digest = "" if kept is None else self._digest(begun)
+        resumed = None if kept is None else kept.resumed(digest, begun.encoded.schema)
         n_former = len(former) // loss.n_scores
         if not plan.early_stopping and not callbacks:  # which may end the fit after a few rounds
             refuse_hopeless_ensemble((plan.n_estimators - n_former) * loss.n_scores)
@@ -72,8 +77,14 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
                 score_validation=begun.score_validation,
                 stopping=plan.stopping(self.tol),
                 clock=clock,
+                keep=None if kept is None else lambda watch, trees: kept.write(watch, trees, key, digest),
             )
-            watch.begin_after(former, n_former)
+            if resumed is None:
+                watch.begin_after(former, n_former)
+            else:
+                n_former = len(resumed.trees) // begun.trees_per_round
+                begun.boosting.go_on_after(resumed.trees)
+                watch.go_on_after(resumed.trees, resumed.train_scores, resumed.validation_scores, n_former)
             loss_before = _training_loss(begun)
             try:
                 begun.boosting.run(range(n_former, plan.n_estimators), watch)
@@ -87,7 +98,27 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         self._remember_rounds(begun, begun.finished(watch), watch)
         if fault is not None:  # the rounds before it are kept
             raise KeptFit(fault)
+        if kept is not None:
+            kept.remove()
         _warn_of_a_loss_that_rises(loss_before, _training_loss(begun))
+
+    def _checkpoint(self, folder: Any) -> Checkpoint | None:
+        if folder is None:
+            return None
+        if self.warm_start:
+            raise ValueError("checkpoint and warm_start both go on with a fit: use one of them.")
+        return Checkpoint(folder)
+
+    def _digest(self, begun: BoostingFit) -> str:
+        """Sum up everything that the rounds depend on, besides the key where that is drawn."""
+        seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
+        judged_by = self.scoring if isinstance(self.scoring, str) else type(self.scoring).__name__
+        return digest_of(
+            begun.encoded,
+            begun.target,
+            begun.settings,
+            (begun.plan, seed, judged_by, self.tol, self.feature_sampling),
+        )
 
     def _plan(self, data: BoostingData) -> BoostingPlan:
         """Settle what is "auto"; a fit that is to be judged needs something to judge by."""
