@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
-from reference.naive import Rules
+from reference.nodes import Missing, Rules
+from reference.splits import branches_of, is_categorical, is_missing
 from reference.tables import Table, tables
 
 from core.growing import encode, grow, n_categories, same_bits
@@ -25,7 +26,7 @@ READ_WEIGHTS_AS_COUNTS = ("chi2", "f_test")
 
 
 @st.composite
-def cases(draw: st.DrawFn, policy: naive.Missing = "learn", **kinds: object) -> tuple[Table, Rules]:
+def cases(draw: st.DrawFn, policy: Missing = "learn", **kinds: object) -> tuple[Table, Rules]:
     target = draw(st.sampled_from(("classes", "numbers", "counts")))
     table = draw(tables(target, **kinds))
     limits = {
@@ -47,7 +48,7 @@ def cases(draw: st.DrawFn, policy: naive.Missing = "learn", **kinds: object) -> 
         drawn["min_significance"] = draw(st.sampled_from([None, None, 0.05, 0.5]))
     if table.n_classes in (None, 2) and draw(st.integers(0, 3)) == 0:
         drawn["monotonic_cst"] = [
-            0 if naive.is_categorical(column) else draw(st.integers(-1, 1)) for column in table.columns
+            0 if is_categorical(column) else draw(st.integers(-1, 1)) for column in table.columns
         ]
     return table, Rules(**drawn, missing=policy)
 
@@ -109,11 +110,11 @@ def compare(tree, nodes, table: Table, rules: Rules) -> None:
         assert tree.n_branches[at] == node.split.n_branches
         column = table.columns[node.split.feature]
         ours = branch_of_each_row(tree, at, column)
-        theirs = naive.branches_of(node.split, column)
+        theirs = branches_of(node.split, column)
         if any(c.shadow for c in node.candidates) and (ours + theirs == 1)[node.origins].all():
             continue  # categories of equal mean in another order: the same partition, branches swapped
         tied = _heaviest_are_tied(nodes, node)
-        missing = naive.is_missing(column)
+        missing = is_missing(column)
         seen = node.origins if rules.categorical_split == "subset" else np.arange(len(column))
         seen = seen[~missing[seen]] if tied else seen
         assert ours[seen].tolist() == theirs[seen].tolist()

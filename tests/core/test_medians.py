@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
 from reference.criteria import absolute_error, median
-from reference.naive import Rules
+from reference.nodes import Rules
 from reference.tables import Table, tables
 from sklearn.tree import DecisionTreeRegressor as TheirTree
 

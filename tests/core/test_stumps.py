@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
-from reference.naive import Rules
+from reference.nodes import Rules
 from reference.tables import Table, tables
 
 from core.growing import encode, grow, same_bits

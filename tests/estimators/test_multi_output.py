@@ -10,7 +10,7 @@ from core.test_grower import compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
-from reference.naive import Rules
+from reference.nodes import Rules
 from reference.tables import Table, tables, targets
 from sklearn import tree as sk
 from sklearn.exceptions import DataConversionWarning

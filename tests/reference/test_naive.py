@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from reference.criteria import Criterion, branch_score, impurity
-from reference.naive import Candidate, Node, Order, Rules, grow, near_order, near_ties
+from reference.naive import grow, near_order, near_ties
+from reference.nodes import Candidate, Node, Order, Rules
 from reference.splits import branches_of, halfway, is_missing
 from reference.tables import TARGETS, Table, Target, tables
 from reference.walks import (

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .naive import Node, breadth_first
+from .naive import breadth_first
+from .nodes import Node
 from .splits import branches_of
 
 # Links whose alphas differ by less than this share of the root's impurity are equally weak.
