@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parent
 # Of many small tables, without a peer, not about time, or not measured yet: for reading.
 NOT_DRAWN = {
     "explain",
+    "imported",
     "tree_criteria",
     "tree_pruning",
     "boosting_shapes",

@@ -21,6 +21,7 @@ NAMES = (
     "predict_boosting",
     "predict_one_row",
     "predict_forest",
+    "imported",
     "explain",
     "load_forest",
     "knn",
