@@ -115,7 +115,7 @@ class BoosterHandle {
   }
 
   std::vector<Tree> grow(std::optional<Array1<RowId>> rows, std::optional<Array1<std::int8_t>> features,
-                         Array1<std::uint64_t> keys) {
+                         Array1<std::uint64_t> keys, bool shared) {
     if (keys.size() != shape()) throw nb::value_error("there must be one key per score");
     const std::span<const RowId> sample = span_of(rows);
     for (std::size_t i = 0; i < sample.size(); ++i) {
@@ -130,8 +130,10 @@ class BoosterHandle {
       }
       for (const std::int8_t mark : span_of(features)) allowed.push_back(mark != 0 ? 1 : 0);
     }
-    return without_lock(
-        [&](Cancel& cancel) { return booster_->grow(sample, allowed, span_of(keys), loss_, cancel); });
+    return without_lock([&](Cancel& cancel) {
+      return shared ? booster_->grow_shared(sample, allowed, span_of(keys), loss_, cancel)
+                    : booster_->grow(sample, allowed, span_of(keys), loss_, cancel);
+    });
   }
 
   Tree refit(const Tree& tree, Array1<NodeId> leaves, int score, double share) {
@@ -184,7 +186,10 @@ void bind_boost(nb::module_& module) {
       .def("compute_derivatives", &BoosterHandle::compute_derivatives,
            "Derivatives of the loss at the scores.")
       .def("grow", &BoosterHandle::grow, nb::arg("rows").none(), nb::arg("features").none(), nb::arg("keys"),
-           "Grows the trees of a round, one per score, and adds them to the scores of all rows.")
+           nb::arg("shared") = false,
+           "Grows the trees of a round, one per score, and adds them to the scores of all rows. Trees that "
+           "are "
+           "shared have the same tests.")
       .def("refit", &BoosterHandle::refit, nb::arg("tree"), nb::arg("leaves"), nb::arg("score"),
            nb::arg("share"),
            "Gives a tree the values that all rows of its leaves ask for, and adds them to the scores.");

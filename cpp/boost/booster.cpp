@@ -22,6 +22,22 @@ double rounded(double value) {
   return static_cast<double>(static_cast<float>(value));
 }
 
+// Calls visit with each row of a task that is not among `rows`, and its place among those that are not.
+template <class Visit>
+void for_left_out(std::span<const RowId> rows, std::size_t task, std::size_t n_rows, Visit visit) {
+  const auto begin = static_cast<RowId>(task * kRowsPerTask);
+  const auto end = static_cast<RowId>(std::min((task + 1) * kRowsPerTask, n_rows));
+  auto next = std::lower_bound(rows.begin(), rows.end(), begin);
+  std::size_t place = begin - static_cast<std::size_t>(next - rows.begin());
+  for (RowId row = begin; row < end; ++row) {
+    if (next != rows.end() && *next == row) {
+      ++next;
+    } else {
+      visit(row, place++);
+    }
+  }
+}
+
 }  // namespace
 
 Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
@@ -65,7 +81,7 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
 // The unquantised sums of each leaf, block by block in a fixed order: the same bits for any number of
 // threads.
 std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& row_leaves, int score,
-                                          bool hessian_is_one, Cancel& cancel) {
+                                          bool hessian_is_one, bool recorded, Cancel& cancel) {
   struct Block {
     std::vector<RowLeaves::Sums> derivatives;
     std::vector<RowLeaves::Sums> weights;
@@ -75,7 +91,7 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
   parallel_for(
       blocks.size(), grower.n_threads(),
       [&](std::size_t block, int) {
-        row_leaves.record(block);
+        if (!recorded) row_leaves.record(block);
         blocks[block].derivatives = row_leaves.sum(block, gradients(score).data(), hessians);
         if (!weights_.empty()) blocks[block].weights = row_leaves.sum(block, weights_.data(), nullptr);
       },
@@ -120,8 +136,23 @@ double Booster::residual_value(const Loss& loss, std::span<const RowId> rows, in
   return refitted_value(loss, huber_delta_, residuals, weights);
 }
 
+// The leaf of every row that was not grown on, in the order of the rows.
+std::vector<NodeId> Booster::walk_left_out(const BoostGrower& grower, std::span<const RowId> rows,
+                                           Cancel& cancel) {
+  if (rows.empty()) return {};
+  const std::size_t n = data_.n_rows();
+  std::vector<NodeId> leaves(n - rows.size());
+  parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, grower.n_threads(),
+               [&](std::size_t task, int) {
+                 for_left_out(rows, task, n,
+                              [&](RowId row, std::size_t place) { leaves[place] = grower.leaf_of(row); });
+               },
+               &cancel);
+  return leaves;
+}
+
 void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score,
-                            std::span<const RowId> rows, Cancel& cancel) {
+                            std::span<const RowId> rows, std::span<const NodeId> left_out, Cancel& cancel) {
   double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
   const std::vector<double>& values = grower.nodes().values;
   std::vector<double> by_leaf;
@@ -130,20 +161,12 @@ void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, in
       row_leaves.n_blocks(), grower.n_threads(),
       [&](std::size_t block, int) { row_leaves.add(block, by_leaf, scores); }, &cancel);
   if (rows.empty()) return;
-  // Rows that were left out walk down the tree.
   const std::size_t n = data_.n_rows();
   parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, grower.n_threads(),
                [&](std::size_t task, int) {
-                 const auto begin = static_cast<RowId>(task * kRowsPerTask);
-                 const auto end = static_cast<RowId>(std::min((task + 1) * kRowsPerTask, n));
-                 auto next = std::lower_bound(rows.begin(), rows.end(), begin);
-                 for (RowId row = begin; row < end; ++row) {
-                   if (next != rows.end() && *next == row) {
-                     ++next;
-                   } else {
-                     scores[row] += values[static_cast<std::size_t>(grower.leaf_of(row))];
-                   }
-                 }
+                 for_left_out(rows, task, n, [&](RowId row, std::size_t place) {
+                   scores[row] += values[static_cast<std::size_t>(left_out[place])];
+                 });
                },
                &cancel);
 }
@@ -180,7 +203,8 @@ std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const cha
     const std::vector<BoostGrower::Root> roots = grower_.plan_roots(together, rows, cancel);
     const auto grow_tree = [&](BoostGrower& grower, std::size_t i) {
       grower.grow(together[i], roots[i], rows, features, keys[first + i], cancel);
-      trees[first + i] = finish_tree(grower, static_cast<int>(first + i), rows, constant, loss, cancel);
+      const Scores own{static_cast<int>(first + i), 1};
+      trees[first + i] = std::move(finish_trees(grower, own, rows, constant, loss, cancel)[0]);
     };
     const std::size_t n_alone = n_with_own_grower(together.size());
     parallel_for(
@@ -190,6 +214,41 @@ std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const cha
     for (std::size_t i = n_alone; i < together.size(); ++i) grow_tree(grower_, i);
   }
   return trees;
+}
+
+std::vector<Tree> Booster::grow_shared(std::span<const RowId> rows, std::span<const char> features,
+                                       std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
+                                       Cancel& cancel) {
+  const Derivatives derivatives = along(keys, cancel);
+  const std::vector<BoostGrower::Root> roots = grower_.plan_roots({&derivatives, 1}, rows, cancel);
+  grower_.grow(derivatives, roots[0], rows, features, keys[0], cancel);
+  return finish_trees(grower_, {0, n_scores_}, rows, false, loss, cancel);
+}
+
+// Derivatives by a step of all scores at once, up or down by the signs of the keys; what one score's curvature
+// owes to another's is left out, as it is in the steps.
+Derivatives Booster::along(std::span<const std::uint64_t> keys, Cancel& cancel) {
+  const std::size_t n = data_.n_rows();
+  along_gradients_.grow_to(n);
+  along_hessians_.grow_to(n);
+  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
+               [&](std::size_t task, int) {
+                 const std::size_t begin = task * kDerivativesPerTask;
+                 const std::size_t end = std::min(begin + kDerivativesPerTask, n);
+                 std::fill(along_gradients_.data() + begin, along_gradients_.data() + end, 0.0F);
+                 std::fill(along_hessians_.data() + begin, along_hessians_.data() + end, 0.0F);
+                 for (int score = 0; score < n_scores_; ++score) {
+                   const float sign = keys[static_cast<std::size_t>(score)] >> 63 != 0 ? -1.0F : 1.0F;
+                   const std::span<const float> first = gradients(score);
+                   const std::span<const float> second = hessians(score);
+                   for (std::size_t row = begin; row < end; ++row) {
+                     along_gradients_[row] += sign * first[row];
+                     along_hessians_[row] += second[row];
+                   }
+                 }
+               },
+               &cancel);
+  return {along_gradients_.span(), along_hessians_.span(), !weights_.empty()};
 }
 
 // A thread with a tree of its own never waits for another, so trees grow side by side while there is one for
@@ -206,32 +265,41 @@ std::size_t Booster::n_with_own_grower(std::size_t n_trees) {
   return n_trees - n_trees % n_threads;
 }
 
-// Gives the leaves of the tree that has grown their values, and the rows their new scores.
-Tree Booster::finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
-                          const std::optional<Loss>& loss, Cancel& cancel) {
+// Gives the leaves of the tree that has grown their values, and the rows their new scores: a tree per score.
+std::vector<Tree> Booster::finish_trees(BoostGrower& grower, Scores scores, std::span<const RowId> rows,
+                                        bool hessian_is_one, const std::optional<Loss>& loss,
+                                        Cancel& cancel) {
   const bool refits = loss && loss->refits_leaves();
-  TreeBuilder& work = grower.nodes();
   Buffer<std::uint8_t>* room = rooms_.take();
   RowLeaves row_leaves(grower.leaves(), data_.n_rows(), rows.empty(), *room);
-  const std::vector<LeafSums> sums = sum_leaves(grower, row_leaves, score, hessian_is_one, cancel);
-  parallel_for(
-      sums.size(), refits ? grower.n_threads() : 1,
-      [&](std::size_t leaf, int) {
-        const LeafRows& leaf_rows = grower.leaves()[leaf];
-        const BoostGrower::Bounds bounds = grower.bounds_of(leaf_rows.node);
-        const double value =
-            refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(sums[leaf], bounds, loss);
-        const auto node = static_cast<std::size_t>(leaf_rows.node);
-        work.values[node] = rounded(params_.learning_rate * value);
-        work.nodes[node].weight = sums[leaf].weight;
-      },
-      &cancel);
-  describe_inner_nodes(work);
-  add_to_scores(grower, row_leaves, score, rows, cancel);
+  const std::vector<NodeId> left_out = walk_left_out(grower, rows, cancel);
+  std::vector<TreeBuilder> parts(1);
+  std::vector<Tree> trees;
+  for (int score = scores.first; score < scores.first + scores.count; ++score) {
+    TreeBuilder& work = grower.nodes();
+    const bool recorded = score > scores.first;
+    const std::vector<LeafSums> sums =
+        sum_leaves(grower, row_leaves, score, hessian_is_one, recorded, cancel);
+    parallel_for(
+        sums.size(), refits ? grower.n_threads() : 1,
+        [&](std::size_t leaf, int) {
+          const LeafRows& leaf_rows = grower.leaves()[leaf];
+          const BoostGrower::Bounds bounds = grower.bounds_of(leaf_rows.node);
+          const double value =
+              refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(sums[leaf], bounds, loss);
+          const auto node = static_cast<std::size_t>(leaf_rows.node);
+          work.values[node] = rounded(params_.learning_rate * value);
+          work.nodes[node].weight = sums[leaf].weight;
+        },
+        &cancel);
+    describe_inner_nodes(work);
+    add_to_scores(grower, row_leaves, score, rows, left_out, cancel);
+    parts[0] = std::move(work);
+    trees.push_back(assemble(data_, parts, 1, 1));
+    work = std::move(parts[0]);
+  }
   rooms_.give_back(room);
-  std::vector<TreeBuilder> parts;
-  parts.push_back(std::move(work));
-  return assemble(data_, parts, 1, 1);
+  return trees;
 }
 
 // The sums of each leaf by its node, block by block in a fixed order: the same bits for any number of

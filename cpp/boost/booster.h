@@ -1,6 +1,6 @@
 // The state of a boosting fit between rounds: scores of all rows, derivatives, the grower with its memory.
 // A round: `compute_derivatives` (or writing `gradients` and `hessians`, for a loss from outside), then
-// `grow`.
+// `grow`, or `grow_shared` where all scores are to share their tests.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,13 @@ class Booster {
                          std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
                          Cancel& cancel);
 
+  // The same with one set of tests for all scores. A single tree grows on the derivatives along a direction,
+  // the sum of all scores, each with the sign that the top bit of its key says; every score then takes steps
+  // of its own in the leaves. The first key is the tree's.
+  std::vector<Tree> grow_shared(std::span<const RowId> rows, std::span<const char> features,
+                                std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
+                                Cancel& cancel);
+
   // Gives a tree of this table new values: the steps that all rows of each leaf take at the derivatives as
   // they are, added to the scores. `leaves` names the leaf of each row; the tests stay as they are. The
   // values of the tree that is returned are multiplied by `share`, a power of two: it is one of several that
@@ -52,18 +59,25 @@ class Booster {
     return buffer.span().subspan(static_cast<std::size_t>(score) * data_.n_rows(), data_.n_rows());
   }
   std::size_t n_with_own_grower(std::size_t n_trees);
-  Tree finish_tree(BoostGrower& grower, int score, std::span<const RowId> rows, bool hessian_is_one,
-                   const std::optional<Loss>& loss, Cancel& cancel);
+  // The scores that a tree is finished for.
+  struct Scores {
+    int first;
+    int count;
+  };
+  Derivatives along(std::span<const std::uint64_t> keys, Cancel& cancel);
+  std::vector<Tree> finish_trees(BoostGrower& grower, Scores scores, std::span<const RowId> rows,
+                                 bool hessian_is_one, const std::optional<Loss>& loss, Cancel& cancel);
   std::vector<LeafSums> sum_leaves(const BoostGrower& grower, RowLeaves& row_leaves, int score,
-                                   bool hessian_is_one, Cancel& cancel);
+                                   bool hessian_is_one, bool recorded, Cancel& cancel);
   double newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
                       const std::optional<Loss>& loss) const;
   double refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score);
   double residual_value(const Loss& loss, std::span<const RowId> rows, int score) const;
   std::vector<LeafSums> sum_nodes(const Tree& tree, std::span<const NodeId> leaves, int score,
                                   bool hessian_is_one, Cancel& cancel);
+  std::vector<NodeId> walk_left_out(const BoostGrower& grower, std::span<const RowId> rows, Cancel& cancel);
   void add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score, std::span<const RowId> rows,
-                     Cancel& cancel);
+                     std::span<const NodeId> left_out, Cancel& cancel);
   static void describe_inner_nodes(TreeBuilder& work);
 
   const Dataset& data_;
@@ -79,6 +93,8 @@ class Booster {
   Buffer<double> scores_;
   Buffer<float> gradients_;
   Buffer<float> hessians_;
+  Buffer<float> along_gradients_;  // of trees that all scores share
+  Buffer<float> along_hessians_;
   double huber_delta_ = 0.0;
 };
 

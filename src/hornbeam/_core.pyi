@@ -407,9 +407,9 @@ class Booster:
     def compute_derivatives(self) -> None:
         """Derivatives of the loss at the scores."""
 
-    def grow(self, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[Tree]:
+    def grow(self, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], shared: bool = False) -> list[Tree]:
         """
-        Grows the trees of a round, one per score, and adds them to the scores of all rows.
+        Grows the trees of a round, one per score, and adds them to the scores of all rows. Trees that are shared have the same tests.
         """
 
     def refit(self, tree: Tree, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], score: int, share: float) -> Tree:

@@ -139,3 +139,15 @@ def allowed_splits(
             enough_rows = min(n_left, n - n_left) >= terms.min_samples_leaf
             if enough_rows and min(hessians[left].sum(), hessians[~left].sum()) > terms.min_hessian_leaf:
                 yield left, own_terms
+
+
+def along(keys, gradients, hessians):
+    """Derivatives by a step of all scores at once, each up or, if the top bit of its key is set, down.
+
+    Derivatives are scores x rows. Sums are in float32, score by score, as in the core.
+    """
+    first, second = np.zeros((2, gradients.shape[1]), dtype=np.float32)
+    for key, gradient, hessian in zip(keys, gradients, hessians, strict=True):
+        first += gradient * np.float32(-1.0 if int(key) >> 63 else 1.0)
+        second += hessian
+    return first, second

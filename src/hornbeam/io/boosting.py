@@ -90,8 +90,12 @@ def _read_settings(model: Any, reader: RecordReader) -> dict[str, Any]:
             model, n_rows=0, n_columns=1, n_scores=1, given_validation=False, can_judge=False
         )
         return plan.public
-    settings = reader.fact("settings", dict)
+    settings = dict(reader.fact("settings", dict))
     known = CLASSICAL.public
+    if not isinstance(model, GradientBoostingClassifier):
+        del known["class_trees"]
+    else:
+        settings.setdefault("class_trees", "separate")  # files from before they could be shared
     if settings.keys() != known.keys():
         raise ModelFormatError("the settings of the fit are not those of gradient boosting")
     for name, value in settings.items():

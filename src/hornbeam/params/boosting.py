@@ -130,6 +130,11 @@ class ClassifierBoostingOptions(BoostingOptions, ClassWeightOptions):
         default="log_loss",
         help="'log_loss' for any number of classes, 'exponential' (AdaBoost's) for two, or one of your own.",
     )
+    class_trees: Literal["auto", "separate", "shared"] = option(
+        default="auto",
+        help="Trees of three classes or more: 'separate' ones each with tests of its own, or 'shared' tests "
+        "in a round, with a step for each class; 'auto' shares where n_estimators is 'auto'.",
+    )
 
 
 @option_group

@@ -171,8 +171,10 @@ class Boosting:
         *,
         n_threads: int,
         former: Sequence[_core.Tree] = (),
+        shares_tests: bool = False,
     ) -> None:
         self.trees = list(former)
+        self._shares_tests = shares_tests and target.loss.n_scores > 1
         self.target = target
         self._encoded = encoded
         self._draws = draws
@@ -244,12 +246,12 @@ class Boosting:
             _refuse_runaway_scores()
 
     def _grow(self, number: int) -> list[_core.Tree]:
-        """Grow the trees of a round, one per score; all draw the same rows and features."""
+        """Grow the trees of a round, one per score; all draw the same rows and features, or are one."""
         rows, features = self._draws.rows_of(number), self._draws.features_of(number)
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
         before = self._scores_to_come_back_to()
-        trees = self._booster.grow(rows, features, keys)
+        trees = self._booster.grow(rows, features, keys, self._shares_tests)
         if before is not None:
             all_rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
             leaves = Ensemble(tuple(trees), self._encoded.schema).leaves(all_rows, n_threads=self._n_threads)

@@ -53,6 +53,7 @@ class MemberBoosting:
         members: Sequence[Member],
         *,
         n_threads: int,
+        shares_tests: bool = False,
     ) -> None:
         self.trees: list[_core.Tree] = []
         self.target = target
@@ -60,8 +61,12 @@ class MemberBoosting:
         self._settings = settings
         self._plans = members
         self._n_threads = n_threads
+        self._shares_tests = shares_tests
         self.members = [
-            Boosting(encoded, target, settings, member.draws, n_threads=n_threads) for member in members
+            Boosting(
+                encoded, target, settings, member.draws, n_threads=n_threads, shares_tests=shares_tests
+            )
+            for member in members
         ]
 
     @property
@@ -136,11 +141,13 @@ class MemberBoosting:
         rounds = self._rounds_of(number, n_rounds)
         rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
         trees_at_once = min(_TREES_AT_ONCE, _LEAVES_AT_ONCE // rows.n_rows)
-        rounds_at_once = max(1, trees_at_once // n_scores)
+        n_walked = 1 if self._shares_tests else n_scores  # rows are in the same leaves of trees that share
+        rounds_at_once = max(1, trees_at_once // n_walked)
         for first in range(0, n_rounds, rounds_at_once):
             some = rounds[first : first + rounds_at_once]
-            trees = tuple(tree for trees in some for tree in trees)
+            trees = tuple(tree for trees in some for tree in trees[:n_walked])
             leaves = Ensemble(trees, self._encoded.schema).leaves(rows, n_threads=self._n_threads)
             for position, of_round in enumerate(some):
-                columns = slice(position * n_scores, (position + 1) * n_scores)
-                yield whole.refit_round(of_round, leaves[:, columns], share)
+                columns = leaves[:, position * n_walked : (position + 1) * n_walked]
+                of_all = np.broadcast_to(columns, (rows.n_rows, n_scores))
+                yield whole.refit_round(of_round, of_all, share)

@@ -55,14 +55,25 @@ class BoostingPreparation(BoostingJudge):
         drawn = MemberFeatures(settings.max_features if per_round else 0)
         if self.feature_sampling == "tree":
             settings = replace(settings, max_features=0)
+        shares_tests = plan.class_trees == "shared"
         members: list[Member] = []
         boosting: Boosting | MemberBoosting
         if plan.has_members:
             members = _members(plan, rows, drawn, encoded, key)
-            boosting = MemberBoosting(encoded, target, settings, members, n_threads=n_threads)
+            boosting = MemberBoosting(
+                encoded, target, settings, members, n_threads=n_threads, shares_tests=shares_tests
+            )
         else:
             draws = _draws(plan, drawn, encoded, encoded.all_rows(), key)
-            boosting = Boosting(encoded, target, settings, draws, n_threads=n_threads, former=former)
+            boosting = Boosting(
+                encoded,
+                target,
+                settings,
+                draws,
+                n_threads=n_threads,
+                former=former,
+                shares_tests=shares_tests,
+            )
         seen = encoded.columns_with_gaps()
         fit = BoostingFit(
             table=data.rows.table,

@@ -8,7 +8,7 @@ Any other fit with a number of rounds is classical: what is "auto" has the value
 0.1, which benchmarks and textbooks name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +36,7 @@ class BoostingPlan:
     n_iter_no_change: int
     least_progress: float
     has_members: bool
+    class_trees: Literal["separate", "shared"] | None = "separate"  # None of a regressor
 
     def stopping(self, tol: float) -> EarlyStopping | None:
         """When to end the rounds early, if at all."""
@@ -55,7 +56,7 @@ class BoostingPlan:
     @property
     def public(self) -> dict[str, Any]:
         """The settings as a user may read them, and give them to another fit."""
-        hidden = ("least_progress", "has_members")
+        hidden = {"least_progress", "has_members"} | ({"class_trees"} if self.class_trees is None else set())
         return {name: value for name, value in vars(self).items() if name not in hidden}
 
 
@@ -96,6 +97,10 @@ def plan_boosting(
     automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
     n_members = 1 if given_validation else _n_members(n_rows * max(n_columns, _FEW_COLUMNS) * n_scores)
     chosen = _automatic(n_rows, n_members, has_members=not given_validation) if automatic else CLASSICAL
+    if not hasattr(options, "class_trees"):
+        chosen = replace(chosen, class_trees=None)
+    elif automatic and n_scores > 1:
+        chosen = replace(chosen, class_trees="shared")
     given = {name: getattr(options, name, "auto") for name in vars(chosen)}
     plan = BoostingPlan(**{**vars(chosen), **{k: v for k, v in given.items() if v != "auto"}})
     if plan.n_members & (plan.n_members - 1):
