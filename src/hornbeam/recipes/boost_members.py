@@ -63,9 +63,7 @@ class MemberBoosting:
         self._n_threads = n_threads
         self._shares_tests = shares_tests
         self.members = [
-            Boosting(
-                encoded, target, settings, member.draws, n_threads=n_threads, shares_tests=shares_tests
-            )
+            Boosting(encoded, target, settings, member.draws, n_threads=n_threads, shares_tests=shares_tests)
             for member in members
         ]
 
