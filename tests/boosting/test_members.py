@@ -1,6 +1,7 @@
 """Boosting that finds its own length: what members are judged by, what their trees say in the end."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -117,6 +118,45 @@ def test_groups_are_never_divided():
     assert whole.validation_score_.max() < -0.3
     with pytest.raises(ValueError, match="groups"):
         hb.GradientBoostingRegressor().fit(X, y, groups=groups[:-1])
+
+
+@pytest.mark.parametrize(("n_groups", "n_members"), [(2, 2), (3, 2), (7, 4), (8, 8)])
+def test_few_groups_have_few_members(n_groups, n_members):
+    X, y = table(200)
+    groups = np.arange(200) % n_groups
+    model = hb.GradientBoostingRegressor(n_iter_no_change=3, random_state=0).fit(X, y, groups=groups)
+    assert model.settings_["n_members"] == n_members
+    assert not np.isnan(model.oof_prediction_).any()
+    alone = hb.GradientBoostingRegressor(n_members=1, n_iter_no_change=3, random_state=0)
+    alone.fit(X, y, groups=groups)
+    (judged,) = {g for g in range(n_groups) if not np.isnan(alone.oof_prediction_[groups == g]).any()}
+    assert np.isnan(alone.oof_prediction_[groups != judged]).all()
+
+
+def test_groups_that_leave_nothing_to_judge_by_are_refused():
+    X, y = table(200)
+    model = hb.GradientBoostingRegressor(n_iter_no_change=3)
+    with pytest.raises(ValueError, match="groups has a single group"):
+        model.fit(X, y, groups=np.zeros(200))
+    with pytest.raises(ValueError, match=r"n_members=8 .* groups has 5"):
+        model.set_params(n_members=8).fit(X, y, groups=np.arange(200) % 5)
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_rows_to_judge_by_that_do_not_fit_are_named(cls):
+    X, y = table(100)
+    y = target_for(cls, y)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = cls(5, early_stopping=True, max_leaf_nodes=3)
+    with pytest.raises(ValueError, match=r"(?s)^X_val and y_val, .*- extra"):
+        model.fit(frame, y, X_val=frame.assign(extra=1.0), y_val=y)
+    with pytest.raises(ValueError, match=r"^X_val and y_val, .*\[100, 99\]"):
+        model.fit(frame, y, X_val=frame, y_val=y[:-1])
+    model.fit(frame, y)
+    before = model.predict(frame)
+    with pytest.raises(ValueError, match="X_val"):
+        model.fit(frame, y, X_val=frame[["a", "b"]], y_val=y)
+    assert np.array_equal(model.predict(frame), before)
 
 
 @pytest.mark.parametrize("cls", BOTH)

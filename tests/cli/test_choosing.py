@@ -116,6 +116,16 @@ def test_best_saves_a_blend_and_says_who_is_in_it(flowers, tmp_path, capsys):
     assert "boosting" in shown and "on rows" in shown
 
 
+def test_tune_ends_in_time(flowers, capsys):
+    flags = ["--target", "kind", "--method", "tree", "--grid", "max-depth=1,2,3", "--json"]
+    assert run(["tune", str(flowers), *flags, "--time-budget", "0.000001"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["settings"]) == 1
+    assert run(["tune", str(flowers), *flags, "--time-budget", "600"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["settings"]) == 3
+    assert run(["tune", str(flowers), *flags, "--time-budget", "0"]) == 1
+    assert "time_budget must be a number of seconds above 0" in capsys.readouterr().err
+
+
 def test_tune_prints_the_scores_of_grid_search(flowers, tmp_path, capsys):
     out = tmp_path / "tuned.hornbeam"
     flags = ["--target", "kind", "--method", "tree", "--criterion", "entropy", "--grid", "max-depth=1,2,none"]

@@ -553,3 +553,24 @@ def test_a_single_row_and_a_single_class() -> None:
     assert model.predict([[2.0]]).tolist() == ["a"]
     model = boosted([[1.0], [2.0]], ["a", "a"])
     assert model.predict_proba([[1.0]]).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.05])
+@pytest.mark.parametrize("resample", [False, True])
+@pytest.mark.parametrize("cls", [hb.AdaBoostClassifier, hb.AdaBoostRegressor])
+def test_rounds_that_were_done_in_time_are_the_model(cls, resample: bool, seconds: float, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = rng.integers(0, 2, 300) if cls is hb.AdaBoostClassifier else rng.normal(size=300)
+    options = {"learning_rate": 1e-4, "resample": resample, "random_state": 0}
+    model = cls(n_estimators=1_000_000, time_budget=seconds, **options).fit(X, y)
+    n_rounds = len(model.estimators_)
+    if seconds < 1e-3:
+        assert n_rounds == 1
+    if model.stop_reason_ != "no_better_than_chance":  # a drawn member may be
+        assert model.stop_reason_ == "time_budget"
+    again = cls(n_estimators=n_rounds, **options).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.estimator_weights_, model.estimator_weights_)
+    hb.save(model, tmp_path / "model.hb")
+    assert hb.load(tmp_path / "model.hb").stop_reason_ == model.stop_reason_

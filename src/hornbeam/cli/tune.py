@@ -49,6 +49,12 @@ def tune(
             help="Which setting to save: the best, or the simplest close to it.",
         ),
     ] = "best",
+    time_budget: Annotated[
+        float | None,
+        typer.Option(
+            "--time-budget", metavar="SECONDS", help="Settings that are not judged by then do not count."
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="Save the chosen model, fitted on all rows."),
@@ -73,6 +79,7 @@ def tune(
         cv=folds,
         scoring=scoring,
         choose="best" if choose == "best" else "one_standard_error",
+        time_budget=time_budget,
         verbose=sys.stderr.isatty(),
     )
     if out is not None:

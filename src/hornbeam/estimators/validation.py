@@ -67,9 +67,19 @@ def read_validation(
         raise ValueError(
             "X_val and y_val hold no row. Give rows, or leave both out and set validation_fraction."
         )
-    read = read_rows(
-        given, model=model, target=target, class_weight=class_weight, estimator_name=estimator_name, y="y_val"
-    )
+    try:
+        read = read_rows(
+            given,
+            model=model,
+            target=target,
+            class_weight=class_weight,
+            estimator_name=estimator_name,
+            y="y_val",
+        )
+    except ValueError as fault:
+        if type(fault) is not ValueError or "_val" in str(fault):
+            raise
+        raise ValueError(f"X_val and y_val, the rows to judge by: {fault}") from fault
     held = HeldOut(read.table, read.target, read.weights)
     refuse_one_class(held, what="The validation data", way_out=_WAY_OUT)
     return held

@@ -158,7 +158,7 @@ class RegressorBoostingOptions(BoostingOptions):
 
 
 @option_group
-class AdaBoostOptions(RunOptions):
+class AdaBoostOptions(RunOptions, TimeOptions):
     """How members are boosted."""
 
     estimator: Learner | None = option(

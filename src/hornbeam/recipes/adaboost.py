@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.listen import Listener
 from hornbeam.sums import sum_in_any_order
 
@@ -38,7 +39,7 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-StopReason = Literal["n_estimators", "no_error", "no_better_than_chance"]
+StopReason = Literal["n_estimators", "no_error", "no_better_than_chance", "time_budget"]
 Losses = Literal["linear", "square", "exponential"]
 
 _log = logging.getLogger("hornbeam")
@@ -66,7 +67,7 @@ class Rounds:
     """How many rounds there are at most, and what each of them does.
 
     `key` is that of the fit's random draws. With `resample` a learner gets, for weights, how often each row
-    was drawn by them.
+    was drawn by them. The first round is run in any case, others while there is time on the `clock`.
     """
 
     n_rounds: int
@@ -74,6 +75,7 @@ class Rounds:
     resample: bool = False
     keep_weights: bool = False
     key: int = 0
+    clock: Clock = field(default_factory=lambda: Clock(None))
 
 
 @dataclass
@@ -96,6 +98,12 @@ class Boosted:
     def _stop(self, reason: StopReason, says: str) -> None:
         self.stop_reason = reason
         _log.info("AdaBoost stops after %d member(s): %s", len(self.members), says)
+
+    def _is_out_of_time(self, rounds: Rounds) -> bool:
+        if not self.members or rounds.clock.left > 0:
+            return False
+        self._stop("time_budget", "the time is up.")
+        return True
 
 
 def starting_weights(weights: FloatArray | None, n_rows: int) -> FloatArray:
@@ -136,6 +144,8 @@ def boost_classes(
     chance = 1 - 1 / n_classes
     listener.expect(rounds.n_rounds)
     for number in range(rounds.n_rounds):
+        if boosted._is_out_of_time(rounds):
+            break
         given = _drawn_by(weights, rounds, number) if rounds.resample else weights
         member, wrong = learner.fit(given, number)
         error = float(sum_in_any_order(weights[wrong]) / len(weights))
@@ -186,6 +196,8 @@ def boost_numbers(
     boosted = Boosted()
     listener.expect(rounds.n_rounds)
     for number in range(rounds.n_rounds):
+        if boosted._is_out_of_time(rounds):
+            break
         given = _drawn_by(weights, rounds, number) if rounds.resample else weights
         member, predictions = learner.fit(given, number)
         kept = weights if rounds.keep_weights else None

@@ -43,6 +43,7 @@ from hornbeam.recipes.adaboost import (
     votes_of,
     weighted_median,
 )
+from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.footprint import refuse_hopeless_ensemble
 from hornbeam.recipes.listen import Listener, listening
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
@@ -89,6 +90,7 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
             resample=self.resample,
             keep_weights=self.keep_weights,
             key=given.key,
+            clock=Clock(self.time_budget),
         )
         with listening(self.verbose, type(self).__name__) as listener:
             boosted = self._boost(given, starting_weights(given.weights, given.n_rows), rounds, listener)
@@ -225,7 +227,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
     sample_weights_ : array
         The weights of all rows in every round, with sum 1: members x rows; with keep_weights=True.
     stop_reason_ : str
-        Why there are no more members: "n_estimators", "no_error" (of the last member) or
+        Why there are no more members: "n_estimators", "time_budget", "no_error" (of the last member) or
         "no_better_than_chance" (as the next one would be).
     feature_importances_ : array
         The importances that members give to the features, averaged by their weights.
@@ -409,7 +411,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
     sample_weights_ : array
         The weights of all rows in every round, with sum 1: members x rows; with keep_weights=True.
     stop_reason_ : str
-        Why there are no more members: "n_estimators", "no_error" (of the last member) or
+        Why there are no more members: "n_estimators", "time_budget", "no_error" (of the last member) or
         "no_better_than_chance" (as the next one would be: its mean loss is 1/2 or more).
     feature_importances_ : array
         The importances that members give to the features, averaged by their weights.

@@ -204,6 +204,8 @@ def _members(
 ) -> list[Member]:
     """Deal the rows out to parts, of which each member leaves one out."""
     n_parts = plan.n_members if plan.n_members > 1 else max(2, round(1 / plan.validation_fraction))
+    if rows.groups is not None:
+        n_parts = min(n_parts, len(np.unique(rows.groups)))
     parts = folds(
         rows.target, encoded.all_rows(), n_parts, key, given=GivenRows(encoded.n_rows), groups=rows.groups
     )

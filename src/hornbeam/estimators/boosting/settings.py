@@ -92,10 +92,16 @@ def plan_boosting(
     n_scores: int,
     given_validation: bool,
     can_judge: bool,
+    n_groups: int | None = None,
 ) -> BoostingPlan:
-    """Settle the options of a fit on a table; `can_judge` is False where nothing says how good a round is."""
+    """Settle the options of a fit on a table; `can_judge` is False where nothing says how good a round is.
+
+    Of `n_groups` groups of rows, which are never divided, each member leaves one out at least.
+    """
     automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
     n_members = 1 if given_validation else _n_members(n_rows * max(n_columns, _FEW_COLUMNS) * n_scores)
+    while n_groups is not None and 1 < n_members > n_groups:
+        n_members //= 2
     chosen = _automatic(n_rows, n_members, has_members=not given_validation) if automatic else CLASSICAL
     if not hasattr(options, "class_trees"):
         chosen = replace(chosen, class_trees=None)
@@ -110,7 +116,22 @@ def plan_boosting(
             f"n_members={plan.n_members} goes with n_estimators='auto' or early_stopping=True, and without "
             "X_val: members are judged by rows of X that they have not seen, to find the number of rounds."
         )
+    if plan.has_members and n_groups is not None:
+        _refuse_few_groups(plan, n_groups)
     return plan
+
+
+def _refuse_few_groups(plan: BoostingPlan, n_groups: int) -> None:
+    if n_groups < 2:
+        raise ValueError(
+            "groups has a single group, and rows of a group are never divided: none would be left to judge "
+            "rounds by. Leave groups out, or give n_estimators, or X_val and y_val."
+        )
+    if plan.n_members > n_groups:
+        raise ValueError(
+            f"n_members={plan.n_members} members leave out a group of rows each, but groups has {n_groups}. "
+            "Give fewer members, or n_members='auto'."
+        )
 
 
 def _is_automatic(options: BoostingOptions) -> bool:
