@@ -133,7 +133,7 @@ def test_several_outputs():
     found = classes.contributions(X)
     assert found.shape == (80, 3, 2, 3)
     np.testing.assert_allclose(found.scores[:, 1], classes.predict_proba(X)[1], atol=1e-12)
-    with pytest.raises(ValueError, match="no flat table"):
+    with pytest.raises(ValueError, match="not fit into a flat table"):
         found.to_frame()
 
 

@@ -113,9 +113,9 @@ def test_groups_add_up_and_wrong_ones_are_named():
         model.importance(X=X, groups=2.0)
     with pytest.raises(ValueError, match="'alike', a number or lists of columns; got 'like'"):
         model.importance(X=X, groups="like")
-    with pytest.raises(ValueError, match="noise=True looks at rows: give X and y"):
+    with pytest.raises(ValueError, match="noise=True needs rows to look at: give X and y"):
         model.importance(noise=True)
-    with pytest.raises(ValueError, match="groups='alike' looks at rows: give X"):
+    with pytest.raises(ValueError, match="groups='alike' needs rows to look at: give X"):
         model.importance(groups="alike")
 
 

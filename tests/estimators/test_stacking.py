@@ -486,7 +486,7 @@ def test_58_a_member_that_fails_is_named_with_its_fold(iris, way, message):
 
 
 def test_58_labels_that_do_not_exist(iris):
-    with pytest.raises(MemberError, match=r"predicted .*unheard of.*no class of y"):
+    with pytest.raises(MemberError, match=r"predicted .*unheard of.*not a class of y"):
         model = hb.StackingClassifier([[("bad", Bad("labels", always=True))]], stack_method="predict")
         model.fit(iris[0], iris[1].astype(str))
 

@@ -193,8 +193,8 @@ class GrownModel(GrowthOptions, TreeModel):
             name = encoded.schema.names[gaps.index(True)]
             raise ValueError(
                 f"{who} does not go with missing={self.missing!r} where values are missing,"
-                f" as in {name!r}: splits would be scored on different rows, those that have the feature, "
-                "and nobody knows which of two such scores is better. Use missing='learn', under which every "
+                f" as in {name!r}: each split would be scored on the rows that have its feature, and "
+                "scores on different rows cannot be compared. Use missing='learn', under which every "
                 "row is scored, or fill the gaps."
             )
 

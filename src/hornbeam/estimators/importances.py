@@ -82,7 +82,7 @@ def _refuse_to_guess_rows(kind: Importance, X: Any, y: Any, groups: WhichGroups,
     by_likeness = isinstance(groups, str | float)
     if (X is None and (needs_y or by_likeness or kind == "contributions")) or (needs_y and y is None):
         what = "noise=True" if noise else f"groups={groups!r}" if by_likeness else f"kind={kind!r}"
-        raise ValueError(f"{what} looks at rows: give X{' and y' * needs_y}.")
+        raise ValueError(f"{what} needs rows to look at: give X{' and y' * needs_y}.")
 
 
 def _per_column(model: Weighable, kind: Importance, X: Any) -> FloatArray:

@@ -176,9 +176,11 @@ class Contributions:
         """
         pandas = require("pandas", purpose="Contributions as a data frame")
         if self.pairs:
-            raise ValueError("Pairs are no flat table; look at `values`, rows x columns x columns.")
+            raise ValueError(
+                "Interactions do not fit into a flat table; look at `values`, rows x columns x columns."
+            )
         if self.values.ndim > 3:
-            raise ValueError("Several outputs of classes are no flat table; look at `values`.")
+            raise ValueError("Several outputs of classes do not fit into a flat table; look at `values`.")
         names = [printable(name, limit=None) for name in self.names]
         if self.values.ndim == 2:
             frame = pandas.DataFrame(self.values, columns=names)

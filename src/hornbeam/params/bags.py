@@ -18,7 +18,7 @@ class VoteOptions(Declared):
     """How the members of a bag of classifiers are asked."""
 
     stratify: bool = option(
-        default=False, help="Draw from each class in its own right, so that every sample has its share."
+        default=False, help="Draw from each class separately, so that every sample has the same share of it."
     )
     voting: Literal["soft", "hard"] = option(
         default="soft",

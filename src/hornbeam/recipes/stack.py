@@ -321,7 +321,7 @@ def _codes_of(member: Member, labels: npt.NDArray[Any], classes: npt.NDArray[Any
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     strange = classes[codes] != labels
     if strange.any():
-        _refuse_answer(member, f"predicted {labels[strange][0]!r}, which is no class of y")
+        _refuse_answer(member, f"predicted {labels[strange][0]!r}, which is not a class of y")
     return codes.astype(np.float64).reshape(-1, 1)
 
 

@@ -78,7 +78,7 @@ def read_for_fit(model: Boosting, X: Any, y: Any, sample_weight: Any) -> Given:
     model._check_kind(model.estimator)
     if type(model.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor):
         validate(model.estimator)
-        # Rows in parts, and trees without an answer, are the affair of the tree's own predict.
+        # Rows in parts, and trees without an answer, are left to the tree's own predict.
         if model.estimator.prune is None and model.estimator.missing not in ("fractional", "available"):
             return _read_for_trees(model, clone(model.estimator), X, y, sample_weight)
     return _read_for_others(model, X, y, sample_weight)

@@ -350,7 +350,7 @@ class Bagging(LookInside, BagModel, BaggingOptions):
     def _model(self) -> Ensemble:
         """The trees, where all members grew on one encoding."""
         if self._grown is None:
-            raise AttributeError("the members are no trees on one encoding")
+            raise AttributeError("the members are not trees grown on one encoding")
         model: Ensemble = self._grown._model
         return model
 
@@ -373,7 +373,9 @@ class Bagging(LookInside, BagModel, BaggingOptions):
         total = np.zeros(self.n_features_in_)
         for number, member in enumerate(self.estimators_):
             if not hasattr(type(member), "feature_importances_"):
-                raise AttributeError(f"member {number}, a {type(member).__name__}, knows no importances")
+                raise AttributeError(
+                    f"member {number}, a {type(member).__name__}, has no feature_importances_"
+                )
             own = member.feature_importances_  # which says why it has none, where it has lost them
             # Members on one table know all columns; a column that was drawn twice has two shares.
             features = self._features_of(number) if self._grown is None else range(self.n_features_in_)

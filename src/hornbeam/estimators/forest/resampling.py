@@ -126,7 +126,8 @@ class BagModel(Sequenced, BagOptions):
         if self.n_estimators == "auto":
             if n_former:
                 raise ValueError(
-                    "warm_start adds members up to a number, but n_estimators is 'auto': give one of both up."
+                    "warm_start adds members up to a fixed number, but n_estimators is 'auto': "
+                    "use one or the other."
                 )
             return range(0)
         if n_former and self._plan.n_rows != n_rows:
