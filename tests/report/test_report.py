@@ -142,6 +142,13 @@ def test_what_matters_is_found_and_its_course_drawn(iris_facts):
     place = by_name["size"].places[3]
     assert by_name["size"].mean[3, 0] == pytest.approx(model.predict(X.assign(size=place)).mean())
     assert importances.mean.tolist() == sorted(importances.mean, reverse=True)
+    # Accumulated effects are those of the model, of the same columns.
+    assert [one.column for one in facts.accumulated][:2] == ["size", "kind"]
+    np.testing.assert_array_equal(facts.accumulated[1].mean, model.effect(X, "kind", kind="ale").mean)
+    page = page_of(facts)
+    assert "Accumulated effects" in page and "accumulated1" in page
+    outside = LinearRegression().fit(X[["noise", "size"]], y)
+    assert "Accumulated effects" not in page_of(facts_of(outside, X[["noise", "size"]], y, cv=None))
 
 
 def test_the_learning_curve_ends_with_all_rows_of_a_fold(iris_facts):

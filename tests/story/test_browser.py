@@ -158,8 +158,10 @@ def test_a_dragged_threshold_gains_what_the_split_table_says(browser, pages):
 
 def test_keys_go_from_step_to_step_and_another_column_can_be_looked_at(browser, pages):
     opened(browser, pages["tree"])
+    browser.find_element("tag name", "body").send_keys("\ue014")  # nothing was chosen yet: the first chapter
+    assert browser.find_element("id", "growing").get_attribute("data-step") == "1"
+    assert browser.find_element("id", "pruning").get_attribute("data-step") == "0"
     browser.execute_script("document.querySelector('#growing .player button:nth-child(2)').focus()")
-    browser.switch_to.active_element.send_keys("\ue014")  # right
     browser.switch_to.active_element.send_keys("\ue014")
     assert browser.find_element("id", "growing").get_attribute("data-step") == "2"
     browser.switch_to.active_element.send_keys("\ue012")  # left

@@ -208,7 +208,8 @@ def contributions_of(
         table = one.read(X, estimator_name=estimator_name)
         others = None if background is None else _read_background(one, background, estimator_name)
         told, start = one.parts(table, others, pairs=pairs, n_columns=len(names), n_threads=n_threads)
-        parts, base = parts + told, base + start
+        told += parts  # in place: parts are as large as what is handed out
+        parts, base = told, base + start
     if to_answer and whole.answers is not None:
         parts, base = _parts_of_answers(whole, parts, base, pairs=pairs)
     base = base.reshape(len(base), *whole.shape)

@@ -9,9 +9,11 @@ import numpy.typing as npt
 from markupsafe import Markup
 from sklearn import metrics
 
+from hornbeam.inside.accumulated import AccumulatedEffect
 from hornbeam.inside.words import named
 from hornbeam.plot.canvas import BLUE, GREY, ORANGE, PALETTE, STYLES, draw_course, label, name_dates
 from hornbeam.plot.contributions import contributions
+from hornbeam.plot.effect import effect as draw_effect
 from hornbeam.plot.importance import importance
 from hornbeam.report.facts import Facts
 from hornbeam.report.influence import Dependence
@@ -65,6 +67,11 @@ def charts_of(facts: Facts) -> dict[str, Chart]:
             title, caption = _dependence(facts, dependence, ax)
             svg = inline_svg(figure, name=f"dependence{position}", description=title)
             found[f"dependence{position}"] = Chart(svg, title, caption)
+        for position, effect in enumerate(facts.accumulated):
+            figure, ax = new_figure(WIDTH, HEIGHT * 0.85)
+            title, caption = _accumulated(effect, ax)
+            svg = inline_svg(figure, name=f"accumulated{position}", description=title)
+            found[f"accumulated{position}"] = Chart(svg, title, caption)
     return found
 
 
@@ -371,6 +378,17 @@ def importance_words(facts: Facts) -> str:
 def _unlabelled(name: str) -> str:
     text = named(name)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def _accumulated(found: AccumulatedEffect, ax: Any) -> tuple[str, str]:
+    """Draw what a column does to the score; of several classes, the one that it moves most."""
+    if found.mean.ndim == 1:
+        draw_effect(found, ax=ax)
+        return named(found.column), ""
+    most = int(np.argmax(np.ptp(found.mean, axis=0)))
+    place = 1 if len(found.outputs) == 2 else most
+    draw_effect(found, output=found.outputs[place], ax=ax)
+    return f"{named(found.column)}, for {named(found.outputs[place])}", ""
 
 
 def _dependence(facts: Facts, found: Dependence, ax: Any) -> tuple[str, str]:

@@ -16,11 +16,13 @@ from hornbeam.data.content import MISSING
 from hornbeam.data.dates import text_of_days
 from hornbeam.data.rows import Rows
 from hornbeam.data.table import Column, Table, read_table
+from hornbeam.inside.accumulated import AccumulatedEffect
 from hornbeam.inside.words import brief_number, count, named
 from hornbeam.report.influence import (
     Dependence,
     Importances,
     LearningCurve,
+    accumulated_effects,
     dependence_of,
     learning_curve_of,
     shuffled_importances,
@@ -78,6 +80,7 @@ class Facts:
     scores: Scores
     importances: Importances
     dependences: tuple[Dependence, ...]
+    accumulated: tuple[AccumulatedEffect, ...]
     learning_curve: LearningCurve | None
     own: Answers  # of the model itself
     reasons: Reasons | None = None
@@ -121,6 +124,7 @@ def gather(
         scores = _scores(model, given, training, judgement, own, seed=seed)
         importances = shuffled_importances(judgement, rows, target, seed=seed)
         dependences = _dependences(model, rows, table, importances, seed)
+        accumulated = accumulated_effects(model, rows, [one.column for one in dependences])
         fitted_on = training or given
         reasons = reasons_of(model, rows, target, own)
         curve = learning_curve_of(model, fitted_on.rows, fitted_on.target, seed=seed)
@@ -137,6 +141,7 @@ def gather(
         scores=scores,
         importances=importances,
         dependences=dependences,
+        accumulated=accumulated,
         learning_curve=curve,
         own=own,
         reasons=reasons,

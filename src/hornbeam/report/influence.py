@@ -4,6 +4,7 @@ Everything is measured from outside, by asking the model, so it works for every 
 more than a sample of the rows; the constants say how many.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,14 @@ from sklearn.base import clone, is_classifier
 from hornbeam.data.content import MISSING
 from hornbeam.data.rows import Rows
 from hornbeam.data.table import Column
+from hornbeam.inside.accumulated import AccumulatedEffect
 from hornbeam.report.judging import Judgement, answers_of, folds
 
 __all__ = [
     "Dependence",
     "Importances",
     "LearningCurve",
+    "accumulated_effects",
     "dependence_of",
     "learning_curve_of",
     "shuffled_importances",
@@ -184,6 +187,22 @@ def _outputs(model: Any, X: Any) -> FloatArray:
     if shares is None:
         shares = (answers.labels[:, np.newaxis] == model.classes_).astype(np.float64)
     return shares[:, 1:] if shares.shape[1] == 2 else shares
+
+
+# --- Accumulated effects ---------------------------------------------------------------------------------
+
+
+def accumulated_effects(model: Any, rows: Rows, columns: Sequence[int]) -> tuple[AccumulatedEffect, ...]:
+    """Add up what crossing each threshold of some columns changes; nothing if the model has no such trees."""
+    found = []
+    for column in columns if hasattr(model, "effect") else ():
+        try:
+            effect = model.effect(rows.native, column, kind="ale")
+        except (ValueError, TypeError):  # members that are no trees, a median of members, a date
+            continue
+        if isinstance(effect, AccumulatedEffect) and effect.mean.ndim <= 2:
+            found.append(effect)
+    return tuple(found)
 
 
 # --- Learning curve --------------------------------------------------------------------------------------

@@ -81,10 +81,16 @@ const playThrough = (section, { steps, show, ask, name }) => {
     if (on && state.step === steps) go(0);
   };
   range.addEventListener("input", () => { stop(); go(Number(range.value)); });
-  section.addEventListener("keydown", (event) => {
+  const byKeys = (event) => {
     if (event.target.matches("input, select, textarea, svg") || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "ArrowRight") { event.preventDefault(); forward(); }
     if (event.key === "ArrowLeft") { event.preventDefault(); stop(); go(state.step - 1); }
+  };
+  section.addEventListener("keydown", byKeys);
+  /* Before anything was chosen, keys mean the chapter that is being looked at. */
+  document.addEventListener("keydown", (event) => {
+    const isRead = (one) => one.getBoundingClientRect().bottom > window.innerHeight / 3;
+    if (event.target === document.body && [...document.querySelectorAll("[data-step]")].find(isRead) === section) byKeys(event);
   });
   return { begin: () => go(0), stop, refresh: () => go(state.step), place: () => state.step };
 };
