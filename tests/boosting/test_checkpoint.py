@@ -186,6 +186,9 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
 
 def test_what_a_killed_writer_has_left_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".boosting.checkpoint-0123.tmp").write_bytes(b"half")
-    X = np.arange(40.0)[:, np.newaxis]
-    hb.GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 0], checkpoint=tmp_path)
+    (tmp_path / ".table.codes-0123.tmp").write_bytes(b"half")
+    (tmp_path / ".hornbeam-0123").mkdir()
+    (tmp_path / ".hornbeam-0123" / "stream.parquet").write_bytes(b"half")
+    table = pa.table({"x": np.arange(40.0), "y": np.arange(40.0)})
+    hb.GradientBoostingRegressor(n_estimators=3).fit(table, target="y", checkpoint=tmp_path)
     assert not os.listdir(tmp_path)

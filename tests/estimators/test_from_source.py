@@ -8,6 +8,7 @@ import sys
 import tempfile
 import textwrap
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,66 @@ def test_all_kinds_of_sources(tmp_path: Path) -> None:
             assert_same(found, wanted)
         except AssertionError as error:
             raise AssertionError(name) from error
+
+
+def test_all_kinds_of_columns() -> None:
+    """Whatever Arrow type a column has, a stream reads it as a table in memory is read, or refuses it."""
+    rng = np.random.default_rng(0)
+    n_rows = 120
+    gaps, whole = rng.random(n_rows) < 0.2, rng.integers(0, 5, n_rows)
+    columns = {
+        "half": pa.array(rng.normal(size=n_rows).astype(np.float16), mask=gaps),
+        "unsigned": pa.array(rng.integers(0, 2**63, n_rows, dtype=np.uint64) * 2),
+        "decimal": pa.array(whole, mask=gaps).cast(pa.decimal128(22, 2)),
+        "truth": pa.array(whole > 2, mask=gaps),
+        "nothing": pa.nulls(n_rows),
+        "no text": pa.nulls(n_rows, pa.string()),
+        "no number": pa.array([np.nan] * n_rows),
+        "large": pa.array(whole.astype(str), pa.large_string()),
+        "view": pa.array(whole.astype(str)).cast(pa.string_view()),
+        "coded numbers": pa.array(whole).dictionary_encode(),
+        "ordered": pa.DictionaryArray.from_arrays(pa.array(whole), list("zebra"), ordered=True),
+        "unused": pa.DictionaryArray.from_arrays(pa.array(whole % 2), ["z", "y", "never"]),
+        "bytes": pa.array([b"a"] * n_rows),
+        "lists": pa.array([[1]] * n_rows),
+        "durations": pa.array([0] * n_rows, pa.duration("s")),
+    }
+    y = rng.normal(size=n_rows) + whole
+    for name, column in columns.items():
+        table = pa.table({"c": column, "other": rng.normal(size=n_rows), "y": y})
+        for forced in ("from_dtype", ["c"]):
+            options = {"n_estimators": 2, "random_state": 0, "min_samples_leaf": 2, "max_bins": 16}
+            _compare_readings(name, table, {**options, "categorical_features": forced})
+
+
+def _compare_readings(name: str, table: pa.Table, options: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of columns without values, of integers that float64 merges
+        try:
+            wanted = hb.GradientBoostingRegressor(**options).fit(table.drop(["y"]), table["y"])
+        except (TypeError, ValueError) as error:
+            for source in (table, table.to_reader(max_chunksize=50)):
+                with pytest.raises(type(error)):
+                    hb.GradientBoostingRegressor(**options).fit(source, target="y")
+            return
+        for source in (table, table.to_reader(max_chunksize=50)):
+            found = hb.GradientBoostingRegressor(**options).fit(source, target="y")
+            try:
+                assert_same(found, wanted)
+            except AssertionError as error:
+                raise AssertionError(f"{name}, {options['categorical_features']}") from error
+
+
+def test_the_index_of_pandas_is_no_feature() -> None:
+    frame = table_of(50).select(["float", "y"]).to_pandas().iloc[::2]
+    wanted = hb.GradientBoostingRegressor(n_estimators=2).fit(frame[["float"]], frame["y"])
+    assert_same(hb.GradientBoostingRegressor(n_estimators=2).fit(frame, target="y"), wanted)
+
+
+def test_progress_says_how_fast_rows_are_read(capfd: pytest.CaptureFixture[str]) -> None:
+    table = table_of(200).select(["float", "y"])
+    hb.GradientBoostingRegressor(n_estimators=2, verbose=1).fit(table, target="y")
+    assert "rows/s" in capfd.readouterr().err
 
 
 def test_offsets_groups_and_given_validation_rows(tmp_path: Path) -> None:

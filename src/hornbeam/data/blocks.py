@@ -54,6 +54,7 @@ class Blocks:
 
     def __init__(self, schema: Any, pieces: Sequence[_Piece], fingerprint: str | None) -> None:
         self.schema = schema
+        self.declared: frozenset[str] = frozenset()  # columns of categories, whatever their type is here
         self.names: list[str] = list(schema.names)
         self.fingerprint = fingerprint
         self._pieces = pieces
@@ -66,6 +67,7 @@ class Blocks:
             return self
         some = Blocks(self.schema, self._pieces, self.fingerprint)
         some._keep, some.n_rows = keep, int(np.count_nonzero(keep))
+        some.declared = self.declared
         return some
 
     def read(self, columns: Sequence[str], rows_at_once: int) -> Iterator[Block]:
@@ -132,8 +134,10 @@ def open_blocks(source: Any, folder: Path) -> Blocks:
             "arrays as fit(X, y)."
         )
     spool = folder / "stream.parquet"
-    _write_stream(source, spool)
-    return _blocks_of_dataset(ds.dataset(str(spool), format="parquet"), fingerprint=None, root=None)
+    declared = _write_stream(source, spool)
+    blocks = _blocks_of_dataset(ds.dataset(str(spool), format="parquet"), fingerprint=None, root=None)
+    blocks.declared = declared
+    return blocks
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -268,11 +272,14 @@ def _refuse_other_schema(physical: Any, schema: Any, name: str, first: str, frag
 # Streams
 
 
-def _write_stream(source: Any, path: Path) -> None:
-    """Write what can be read only once to a file that can be read again."""
+def _write_stream(source: Any, path: Path) -> frozenset[str]:
+    """Write what can be read only once to a file that can be read again; return the columns of categories.
+
+    A Parquet file forgets of numbers that they were categories.
+    """
     if _is_lazy_polars(source):
         source.sink_parquet(path, maintain_order=True, row_group_size=_ROWS_PER_GROUP)
-        return
+        return frozenset()
     pa, pq = require("pyarrow", purpose=_PURPOSE), require("pyarrow.parquet", purpose=_PURPOSE)
     reader = pa.RecordBatchReader.from_stream(source)
     empty = _in_plain_types(pa.Table.from_batches([], reader.schema))
@@ -284,6 +291,7 @@ def _write_stream(source: Any, path: Path) -> None:
                 writer.write_table(_in_plain_types(pa.Table.from_batches(waiting, reader.schema)))
                 waiting = []
         writer.write_table(_in_plain_types(pa.Table.from_batches(waiting, reader.schema)))
+    return frozenset(field.name for field in reader.schema if pa.types.is_dictionary(field.type))
 
 
 def _in_plain_types(table: Any) -> Any:

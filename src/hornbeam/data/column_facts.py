@@ -161,7 +161,7 @@ class CategoryFacts(ColumnFacts):
 
 def facts_of(name: str, content: Content, max_bins: int, *, forced: bool) -> ColumnFacts:
     """Begin the facts of a column by its first block."""
-    if isinstance(content, Times):
+    if isinstance(content, Times) and not forced:
         refuse_dates(name)
     if forced or isinstance(content, Labels):
         declared = forced or (isinstance(content, Labels) and content.declared)
@@ -174,7 +174,7 @@ def refuse_dates(name: str) -> None:
     raise ValueError(
         f"Column {shown(name)} holds dates, which a fit from files or a stream does not read yet. Leave the "
         "column out, replace it by numbers (the year, the days since a first date), or name it in "
-        "categorical_features if it is text."
+        "categorical_features."
     )
 
 

@@ -39,6 +39,7 @@ __all__ = ["EncodedTable", "Progress"]
 
 Progress = Callable[[str, int, int], None]  # what is being done, rows so far, rows in all
 
+_INDEX_OF_PANDAS = "__index_level_0__"  # what pandas calls the numbers of rows where it writes them down
 _BESIDE = ("target", "sample_weight", "offset", "groups")
 _SHARE_OF_SAMPLES = 4  # a pass may use a quarter of the memory for samples, and as much for categories
 _MOST_ROWS_AT_ONCE = 1 << 16
@@ -237,7 +238,8 @@ def _features(blocks: Blocks, plan: _Plan) -> list[str]:
                 f"{role}={name!r} is no column of the source; columns are "
                 f"{', '.join(map(shown, blocks.names[:10]))}."
             )
-    features = [name for name in blocks.names if name not in {*plan.beside.values(), *plan.drop}]
+    unused = {*plan.beside.values(), *plan.drop, _INDEX_OF_PANDAS}
+    features = [name for name in blocks.names if name not in unused]
     if not features:
         raise ValueError("The source has no columns besides the target: there is nothing to learn from.")
     return features
@@ -273,7 +275,7 @@ def _read_facts(
             for name in group:
                 content = read_column(block, name)
                 if name not in found:
-                    is_forced = features.index(name) in forced
+                    is_forced = features.index(name) in forced or name in blocks.declared
                     found[name] = facts_of(name, content, plan.max_bins, forced=is_forced)
                 found[name].add(content, block, within)
                 _refuse_many_categories(found[name], share)

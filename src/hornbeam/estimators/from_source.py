@@ -4,6 +4,7 @@ The codes are kept in a temporary file for as long as the fit takes, which is re
 the folder of `checkpoint`, until it is complete.
 """
 
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -65,6 +66,7 @@ def fit_from_source(
     with tempfile.TemporaryDirectory(prefix="hornbeam-") as temporary:
         # A fit that is to go on after an accident keeps its codes, too: reading takes its time.
         place = Path(temporary if checkpoint is None else checkpoint) / "table.codes"
+        _remove_litter(place)
         encoded = _kept(place, source, {"target": target, **named}, max_bins)
         if encoded is None:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -89,6 +91,14 @@ def fit_from_source(
         fitted.fit(encoded, encoded.y, **given_options)
         place.unlink(missing_ok=True)
         return estimator
+
+
+def _remove_litter(place: Path) -> None:
+    """Remove what a process that was killed while it read has left beside its codes."""
+    for dead in place.parent.glob(f".{place.name}-*.tmp"):
+        dead.unlink(missing_ok=True)
+    for folder in place.parent.glob(".hornbeam-*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _kept(place: Path, source: Any, roles: dict[str, str | None], max_bins: int) -> EncodedTable | None:
