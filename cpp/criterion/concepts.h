@@ -82,6 +82,10 @@ concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S:
 template <class S>
 inline constexpr bool kCountsByGini = requires { requires S::kCountsByGini; };
 
+// The same for two classes of weighted rows: criterion/two_weights.h.
+template <class S>
+inline constexpr bool kWeighsByGini = requires { requires S::kWeighsByGini; };
+
 // What no cell adds up to (medians) is found from the rows themselves: split/median_finder.h.
 template <class S>
 inline constexpr bool kNeedsRows = requires { requires S::kNeedsRows; };

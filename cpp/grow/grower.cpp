@@ -15,6 +15,7 @@
 #include "criterion/medians.h"
 #include "criterion/own.h"
 #include "criterion/sums.h"
+#include "criterion/two_weights.h"
 #include "criterion/vectors.h"
 #include "grow/task.h"
 
@@ -35,6 +36,8 @@ using criterion::SumScorer;
 using criterion::SumStats;
 using criterion::TwoClassAccuracyTerm;
 using criterion::TwoClassScorer;
+using criterion::TwoWeightScorer;
+using criterion::TwoWeightStats;
 using criterion::VectorAccuracy;
 using criterion::VectorChi2Scorer;
 using criterion::VectorEntropy;
@@ -135,6 +138,8 @@ GrownTree grow_by_kind(const GrowTask& task) {
     return by_gini ? with(CountScorer<GiniTerm>(stats, total)) : with(CountScorer<EntropyTerm>(stats, total));
   }
   if (target.is_classification()) {
+    if (by_gini && two_classes && target.n_outputs == 1)
+      return with(TwoWeightScorer(TwoWeightStats(target, sample)));
     VectorStats stats(target, sample);
     if (by_gini) return with(VectorScorer<VectorGini>(std::move(stats)));
     if (criterion == Criterion::kAccuracy) return with(VectorScorer<VectorAccuracy>(std::move(stats)));

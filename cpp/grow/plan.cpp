@@ -152,9 +152,13 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
                       plan.subtree_rows > 0 && criterion.n_words <= RandomRoom::kMostWords;
   if (plan.grows_blocks || plan.grows_random) plan.subtree_rows = rows_of_blocks(params);
   plan.most_codes = most_codes(task);
-  plan.grows_ranks = criterion.counts_by_gini && params.grows_blocks && rank_kernels() != nullptr &&
-                     plan.records != nullptr && plan.growth == Growth::kDepthFirst && plan.subtree_rows > 0 &&
-                     each_row_at_most(RankGrowth::kMostTimes, entries);
+  const bool may_grow_ranks = params.grows_blocks && rank_kernels() != nullptr &&
+                              plan.growth == Growth::kDepthFirst && plan.subtree_rows > 0;
+  const bool counts_ranks = criterion.counts_by_gini && plan.records != nullptr &&
+                            each_row_at_most(RankGrowth::kMostTimes, entries);
+  const bool weighs_ranks = criterion.weighs_by_gini && !params.random_splits && plain && unconstrained &&
+                            params.missing == Missing::kLearn && RowRecords::can_hold(task.data);
+  plan.grows_ranks = may_grow_ranks && (counts_ranks || weighs_ranks);
   if (plan.grows_ranks) plan.subtree_rows = std::min(plan.subtree_rows, rows_beside_ranks(task, plan));
   plan.keeps_order = !params.random_splits &&
                      params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;

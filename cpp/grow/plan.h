@@ -17,6 +17,7 @@ using criterion::BoundsGroups;
 using criterion::kCountsByGini;
 using criterion::kNeedsRows;
 using criterion::kShowsAnother;
+using criterion::kWeighsByGini;
 using criterion::Scorer;
 using criterion::SecondStep;
 
@@ -30,6 +31,7 @@ struct CriterionTraits {
   bool shows_another;   // criterion/concepts.h: what is shown is not the score
   bool bounds_groups;   // criterion/concepts.h: can say what a group of values holds at most
   bool counts_by_gini;  // criterion/concepts.h
+  bool weighs_by_gini;  // criterion/concepts.h
   bool needs_rows;      // criterion/concepts.h
   int cell_size;
   std::size_t n_words;  // that a row is: criterion/stats.h
@@ -41,6 +43,7 @@ CriterionTraits traits_of(const S& scorer) {
   return {kShowsAnother<S>,
           BoundsGroups<S>,
           kCountsByGini<S>,
+          kWeighsByGini<S>,
           kNeedsRows<S>,
           scorer.cell_size(),
           static_cast<std::size_t>(scorer.stats().n_words()),

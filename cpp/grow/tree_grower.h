@@ -59,6 +59,7 @@ class TreeGrower {
         if (has_room_for(node->split.n_branches)) expand(part, frontier, *node, worker);
       } else if (starts_ranks(part, *node)) {
         if constexpr (kCountsByGini<S>) grow_ranks(fit_, part, *node, worker);
+        if constexpr (kWeighsByGini<S>) grow_weighed_ranks(fit_, part, *node, worker);
       } else if (starts_small_subtree(*node, worker)) {
         if (!grow_small_subtree(fit_, part, *node, worker)) reopen(part, frontier, *node, worker);
       } else {
@@ -241,10 +242,12 @@ class TreeGrower {
 
   // From there on, rows and what they count have few bits.
   bool starts_ranks(const TreeBuilder& part, const OpenNode& node) const {
-    return fit_.plan.grows_ranks && node.n_rows() <= fit_.params.subtree_rows &&
-           RankBlock::is_worth(node.n_rows(), fit_.plan.most_codes) &&
-           part.nodes[static_cast<std::size_t>(node.id)].weight <=
-               RankGrowth::kMostWeight * fit_.prototype.stats().weight_unit();
+    if (!fit_.plan.grows_ranks || node.n_rows() > fit_.params.subtree_rows ||
+        !RankBlock::is_worth(node.n_rows(), fit_.plan.most_codes))
+      return false;
+    if constexpr (kWeighsByGini<S>) return levels_below(node) >= 2;
+    return part.nodes[static_cast<std::size_t>(node.id)].weight <=
+           RankGrowth::kMostWeight * fit_.prototype.stats().weight_unit();
   }
 
   // ---- pieces on several threads

@@ -87,7 +87,7 @@ const grow::RankKernels* grow::rank_kernels() {
 #if defined(HORNBEAM_X86)
   static const RankKernels none{};
   static const RankKernels& form = chosen(none, none, avx512::rank_table);
-  return form.grow == nullptr ? nullptr : &form;
+  return form.grow_counts == nullptr ? nullptr : &form;
 #else
   return nullptr;
 #endif

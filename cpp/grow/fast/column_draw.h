@@ -20,15 +20,15 @@ struct TreeRules {
   std::int32_t max_depth = 0;    // 0 for none
   std::int64_t min_samples_split = 2;
   std::int64_t min_samples_leaf = 1;
-  std::int64_t min_weight = 0;  // of a branch, in rows as often as they were drawn
+  std::int64_t min_weight = 0;  // of a branch, in rows as often as they were drawn, or in fixed point
   LeastGain least_gain;
-  double weight_unit = 1.0;  // what a row weighs
+  double weight_unit = 1.0;  // what a row weighs, or a unit of fixed point
 
-  // Whether a grown node may have a test.
-  bool opens(const CountedNode& node, std::int32_t depth) const {
-    const bool pure = node.ones == 0 || node.ones == node.rows;
-    const bool ends = node.samples < std::max(min_samples_split, 2 * min_samples_leaf) ||
-                      node.rows < 2 * min_weight || (max_depth > 0 && depth >= max_depth);
+  // Whether a grown node of so many rows, of this weight and of which this is class 1, may have a test.
+  bool opens(std::int64_t samples, std::int64_t weight, std::int64_t ones, std::int32_t depth) const {
+    const bool pure = ones == 0 || ones == weight;
+    const bool ends = samples < std::max(min_samples_split, 2 * min_samples_leaf) ||
+                      weight < 2 * min_weight || (max_depth > 0 && depth >= max_depth);
     return !pure & !ends;
   }
   // Whether a test may leave so many rows, drawn so many times, on one side.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace hornbeam::grow {
 
@@ -19,17 +20,12 @@ std::size_t column_stride(std::size_t n_rows) {
 
 }  // namespace
 
-void RankBlock::start(const Dataset& data, const RowRecords& records, std::span<const FeatureId> features,
-                      const TreeRules& rules) {
+void RankBlock::start(const Dataset& data, std::span<const FeatureId> features, const TreeRules& rules) {
   data_ = &data;
-  all_ = &records;
   features_.assign(features.begin(), features.end());
-  places_.clear();
+  places_.resize(features.size());
   n_codes_.clear();
-  for (const FeatureId feature : features) {
-    places_.push_back(records.place(feature));
-    n_codes_.push_back(data.column(feature).n_codes);
-  }
+  for (const FeatureId feature : features) n_codes_.push_back(data.column(feature).n_codes);
   const std::size_t n_words = *std::ranges::max_element(n_codes_) / 64 + 1;
   // The words, and behind them how many bits the words before each have.
   marks_.grow_to(n_words + (n_words + 3) / 4);
@@ -63,8 +59,17 @@ void RankBlock::make_room(std::size_t n_rows) {
   growth_.code_at = codes_.data() + growth_.stride * n_columns;
 }
 
-std::int32_t RankBlock::grow_held(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
-                                  CountedNodes& grown, CancelPoller& poller) {
+void RankBlock::start_growth(std::int32_t root, std::uint64_t path, std::int32_t depth,
+                             CancelPoller& poller) {
+  growth_.root_path = path;
+  growth_.root = root;
+  growth_.root_depth = depth;
+  growth_.n_nodes = static_cast<std::size_t>(root) + 1;
+  growth_.poller = &poller;
+}
+
+std::int32_t RankBlock::grow_held_counts(std::span<const Entry> entries, std::uint64_t path,
+                                         std::int32_t depth, CountedNodes& grown, CancelPoller& poller) {
   const auto root = static_cast<std::int32_t>(grown.size());
   CountedNode& copy = *grown.room_for(2 * entries.size());
   copy.samples = static_cast<std::uint32_t>(entries.size());
@@ -77,21 +82,52 @@ std::int32_t RankBlock::grow_held(std::span<const Entry> entries, std::uint64_t 
     copy.ones += times * label;
     *counts++ = static_cast<RankGrowth::Rank>(times | label * RankGrowth::kClass1);
   }
-  growth_.root_path = path;
-  growth_.root = root;
-  growth_.root_depth = depth;
-  growth_.nodes = grown.data();
-  growth_.n_nodes = grown.size() + 1;
-  growth_.poller = &poller;
-  rank_kernels()->grow(growth_);
+  start_growth(root, path, depth, poller);
+  growth_.counted = grown.data();
+  rank_kernels()->grow_counts(growth_);
   grown.set_size(growth_.n_nodes);
-  look_up_thresholds({grown.data() + root, growth_.n_nodes - static_cast<std::size_t>(root)});
+  look_up_thresholds(std::span(grown.data() + root, growth_.n_nodes - static_cast<std::size_t>(root)));
   return root;
 }
 
+// Column by column: few nodes are read so, and each takes its time.
+void RankBlock::read_codes(std::span<const Entry> entries) {
+  for (std::size_t c = 0; c < features_.size(); ++c) {
+    Code* to = codes_.data() + c * growth_.stride;
+    std::visit(
+        [&](const auto& codes) {
+          for (std::size_t i = 0; i < entries.size(); ++i) to[i] = codes[entries[i].row];
+        },
+        data_->column(features_[c]).codes);
+  }
+}
+
+std::span<const WeighedNode> RankBlock::grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
+                                                          std::int32_t depth, CancelPoller& poller) {
+  make_room(entries.size());
+  read_codes(entries);
+  if (weighed_.size() < 2 * entries.size()) weighed_.resize(2 * entries.size());
+  WeighedNode& root = weighed_[0];
+  root.samples = static_cast<std::uint32_t>(entries.size());
+  root.weight = root.ones = 0.0;
+  RankGrowth::Rank* numbers = growth_.column(0, growth_.n_columns, 0);
+  for (std::size_t i = 1; i <= entries.size(); ++i) {
+    root.weight += std::abs(weights_[i]);
+    root.ones -= std::min(weights_[i], 0.0);
+    *numbers++ = static_cast<RankGrowth::Rank>(i);
+  }
+  start_growth(0, path, depth, poller);
+  growth_.weighed = weighed_.data();
+  growth_.weights = weights_.data();
+  rank_kernels()->grow_weights(growth_);
+  look_up_thresholds(std::span(weighed_.data(), growth_.n_nodes));
+  return {weighed_.data(), growth_.n_nodes};
+}
+
 // All at once: the values lie far apart, and a processor can wait for many of them at the same time.
-void RankBlock::look_up_thresholds(std::span<CountedNode> nodes) const {
-  for (CountedNode& node : nodes) {
+template <class Node>
+void RankBlock::look_up_thresholds(std::span<Node> nodes) const {
+  for (Node& node : nodes) {
     if (node.first_child == kNoChild) continue;
     const Column& column = data_->column(node.feature);
     const auto codes = std::bit_cast<std::uint64_t>(node.threshold);

@@ -1,4 +1,4 @@
-// Best tests of two classes (random forests): a node of at most a few thousand rows and all that grows below
+// Best tests of two classes (random forests), of rows that weigh the same or not: a node of at most a few thousand rows and all that grows below
 // it, grown as one piece of work. For processors with wide registers; others find the same tests by groups
 // (split/find_groups.h) and in small subtrees (grow/fast/small_subtree.h).
 //
@@ -35,6 +35,17 @@ namespace hornbeam::grow {
 using criterion::Entry;
 using data::RowRecords;
 
+// A grown node of two classes of weighted rows. The weights are whole numbers: what TwoWeightStats has.
+struct WeighedNode {
+  double threshold;
+  double gain;
+  NodeId first_child;  // of two, among the nodes of the block; kNoChild at leaves, which have no test
+  FeatureId feature;
+  std::uint32_t samples;
+  double weight;
+  double ones;  // of class 1
+};
+
 // What a kernel gets to grow.
 struct RankGrowth {
   using Rank = std::uint16_t;
@@ -53,7 +64,7 @@ struct RankGrowth {
   std::size_t stride;
   const Code* codes;          // by row
   const Code* n_codes;        // of the columns
-  Rank* sides[2];             // by row; behind the columns, one with what each row counts
+  Rank* sides[2];             // by row; behind the columns, one with what each row counts, or its number from 1 on
   Code* code_at;              // by rank
   std::uint64_t* repeats;     // by column, kWords apart: bits of ranks whose value is that of the rank before
   std::uint8_t* has_repeats;  // by column
@@ -68,20 +79,24 @@ struct RankGrowth {
   std::uint64_t root_path;
   std::int32_t root;
   std::int32_t root_depth;
-  CountedNode* nodes;   // those that are grown: first the root, whose counts are known; children in pairs
-  std::size_t n_nodes;  // so far
+  // Those that are grown: first the root, whose counts are known; children in pairs.
+  CountedNode* counted;
+  WeighedNode* weighed;   // or these, where rows have weights:
+  const double* weights;  // by number; whole numbers, of class 1 negative; the first is 0
+  std::size_t n_nodes;    // so far
 
   // Room for the kernel.
   std::uint64_t* marks;  // a bit per code; zeros, and so they are left behind
   std::uint16_t* marks_before;
-  std::uint8_t* tables;  // kTables of a byte per rank; zeros, and so they are left behind
+  std::uint16_t* tables;  // kTables of a byte, or a number, per rank; zeros, and so they are left behind
 
   void (*poll)(void* poller, std::size_t work);
   void* poller;
 };
 
 struct RankKernels {
-  void (*grow)(RankGrowth& growth);
+  void (*grow_counts)(RankGrowth& growth);
+  void (*grow_weights)(RankGrowth& growth);
 };
 // Null on processors that have none.
 const RankKernels* rank_kernels();
@@ -103,36 +118,52 @@ class RankBlock {
 
   bool started() const { return !features_.empty(); }
   // The features and rules of a tree. The data must outlive it.
-  void start(const Dataset& data, const RowRecords& records, std::span<const FeatureId> features,
-             const TreeRules& rules);
+  void start(const Dataset& data, std::span<const FeatureId> features, const TreeRules& rules);
   // Grows what is below a node of class counts (entries as CountStats has them) that is worth a block, not
   // heavier than kMostWeight and no row drawn more than kMostTimes; returns the place of its copy among
   // `grown`.
   template <class Records>
-  std::int32_t grow(std::span<const Entry> entries, const Records& records, std::uint64_t path,
-                    std::int32_t depth, CountedNodes& grown, CancelPoller& poller) {
+  std::int32_t grow_counts(std::span<const Entry> entries, const RowRecords& all, const Records& records,
+                           std::uint64_t path, std::int32_t depth, CountedNodes& grown,
+                           CancelPoller& poller) {
     make_room(entries.size());
+    for (std::size_t c = 0; c < features_.size(); ++c) places_[c] = all.place(features_[c]);
     Code* codes = codes_.data();
-    const std::size_t n_columns = features_.size();
     for (std::size_t i = 0; i < entries.size(); ++i) {
       // Reading a record takes so many instructions that the processor would not see the next one coming.
       constexpr std::size_t kAhead = 8;
       if (i + kAhead < entries.size()) prefetch(records[i + kAhead]);
       const std::uint8_t* record = records[i];
-      for (std::size_t c = 0; c < n_columns; ++c)
-        codes[c * growth_.stride + i] = all_->code(features_[c], places_[c].grouped(record));
+      for (std::size_t c = 0; c < features_.size(); ++c)
+        codes[c * growth_.stride + i] = all.code(features_[c], places_[c].grouped(record));
     }
-    return grow_held(entries, path, depth, grown, poller);
+    return grow_held_counts(entries, path, depth, grown, poller);
+  }
+
+  // The same for weighted rows: `weight_of` gives the weight of an entry, a whole number, of class 1 negative.
+  // Returns the nodes, of which the first is the root.
+  template <class WeightOf>
+  std::span<const WeighedNode> grow_weights(std::span<const Entry> entries, const WeightOf& weight_of,
+                                            std::uint64_t path, std::int32_t depth, CancelPoller& poller) {
+    weights_.resize(entries.size() + 1);
+    weights_[0] = 0.0;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      weights_[i + 1] = static_cast<double>(weight_of(entries[i]));
+    return grow_held_weights(entries, path, depth, poller);
   }
 
  private:
   void make_room(std::size_t n_rows);
-  std::int32_t grow_held(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
-                         CountedNodes& grown, CancelPoller& poller);
-  void look_up_thresholds(std::span<CountedNode> nodes) const;
+  void read_codes(std::span<const Entry> entries);
+  std::int32_t grow_held_counts(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
+                                CountedNodes& grown, CancelPoller& poller);
+  std::span<const WeighedNode> grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
+                                                 std::int32_t depth, CancelPoller& poller);
+  void start_growth(std::int32_t root, std::uint64_t path, std::int32_t depth, CancelPoller& poller);
+  template <class Node>
+  void look_up_thresholds(std::span<Node> nodes) const;
 
   const Dataset* data_ = nullptr;
-  const RowRecords* all_ = nullptr;
   std::vector<FeatureId> features_;
   std::vector<RowRecords::Place> places_;
   std::vector<Code> n_codes_;
@@ -143,7 +174,9 @@ class RankBlock {
   Buffer<std::uint64_t> marks_;
   std::vector<std::uint64_t> repeats_;
   std::vector<std::uint8_t> has_repeats_;
-  std::vector<std::uint8_t> tables_;
+  std::vector<std::uint16_t> tables_;
+  std::vector<double> weights_;
+  std::vector<WeighedNode> weighed_;
 };
 
 }  // namespace hornbeam::grow

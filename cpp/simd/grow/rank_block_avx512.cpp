@@ -10,45 +10,21 @@
 #include <type_traits>
 
 #include "base/sampler.h"
-#include "criterion/counts.h"
 #include "grow/fast/rank_block.h"
 #include "simd/grow/drawn_columns.h"
+#include "simd/grow/rank_counts.h"
+#include "simd/grow/rank_weights.h"
 
 namespace hornbeam::grow::avx512 {
 
-using criterion::GiniTerm;
-using criterion::tie_slack;
-
 namespace {
 
-using Rank = RankGrowth::Rank;
-using Bits = std::uint64_t;  // a set of rows, or of ranks
-
-constexpr std::size_t kSmallRows = 64;
 constexpr std::size_t kTables = RankGrowth::kTables;
 constexpr std::size_t kMostColumns = RowRecords::kMostFeatures;
 
-constexpr Bits first_bits(std::size_t n) {
-  return n >= 64 ? ~Bits{0} : (Bits{1} << n) - 1;
-}
 // The place of a set's n-th bit.
 std::size_t place_of_bit(Bits bits, std::size_t n) {
   return static_cast<std::size_t>(std::countr_zero(_pdep_u64(Bits{1} << n, bits)));
-}
-
-// Rows below, rows of class 1 in the upper half; as in candidates of the walk (criterion/counts.h), in 32
-// bits.
-using Counts = std::uint32_t;
-constexpr std::int64_t rows_in(Counts counts) {
-  return counts & 0xffff;
-}
-constexpr std::int64_t ones_in(Counts counts) {
-  return counts >> 16;
-}
-
-double score_of_branch(std::int64_t rows, std::int64_t ones) {
-  const GiniTerm term(0);
-  return term.branch(term(1, ones) + term(0, rows - ones), rows);
 }
 
 // Of the occupied places of a feature's order, those that have another one with the same value before them:
@@ -65,18 +41,6 @@ struct Repetition {
     reaches_end = ((occupied | reached) >> 63) != 0;
     return occupied & reached;
   }
-};
-
-// The best test of a node so far; among equals the first stays, as in FirstBest.
-struct BestCut {
-  double score = -kInfinity;
-  float rough = -1.0f;  // no test so far has a larger rough score
-  std::int32_t column = -1;
-  std::size_t n_left = 0;  // of the rows in the order of the column
-  Counts left = 0;
-  Bits places = 0;  // in a small subtree: where the rows are in that order
-
-  bool found() const { return column >= 0; }
 };
 
 // A node of a small subtree.
@@ -125,10 +89,18 @@ class RowDivider {
   __m512i from_;
 };
 
+// Cells say what the rows add up to and what a cut is worth.
+template <class Cells>
 class RankGrower {
  public:
   explicit RankGrower(RankGrowth& growth)
-      : growth_(growth), draw_(growth.draw), n_nodes_(growth.n_nodes), n_words_((growth.n_rows + 63) / 64) {}
+      : growth_(growth),
+        cells_(growth),
+        nodes_(Cells::nodes(growth)),
+        tables_(reinterpret_cast<Item*>(growth.tables)),
+        draw_(growth.draw),
+        n_nodes_(growth.n_nodes),
+        n_words_((growth.n_rows + 63) / 64) {}
 
   void grow() {
     for (std::size_t c = 0; c < growth_.n_columns; ++c) {
@@ -150,6 +122,10 @@ class RankGrower {
   }
 
  private:
+  using Node = typename Cells::Node;
+  using Item = typename Cells::Item;
+  using Best = typename Cells::Best;
+
   // A node that waits for its test.
   struct Waiting {
     std::size_t begin;  // its rows in every column
@@ -217,159 +193,54 @@ class RankGrower {
       repeats[rank / 64] |= static_cast<Bits>(code_at[rank] == code_at[rank - 1]) << (rank % 64);
   }
 
-  bool is_open(const CountedNode& node, std::int32_t depth) const { return growth_.rules.opens(node, depth); }
-
-  // ---- cuts of an ordered list
-
-  // Offers the best cut of n rows in the order of a column: counts_ has what each counts, `cuts` a bit for
-  // each that has another value than the one before. False if there is none.
-  //
-  // What a cut gains is 2 D^2 / (rows * left * right), D = ones on the left * rows - rows on the left * ones.
-  // D and left * right are exact, the rest is off by less than 2^-13 of itself. Exact scores tie within 2^-44
-  // of themselves, which in units of D^2 / (left * right) is less than rows^2 2^-43.
-  bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const CountedNode& node, Bits places,
-                  BestCut& best) {
-    if (growth_.rules.min_samples_leaf > 1 && !leave_out_ends(cuts, n)) return false;
-    const auto min_weight = static_cast<std::uint32_t>(growth_.rules.min_weight);
-    const __m512i least = _mm512_set1_epi32(static_cast<int>(min_weight));
-    const __m512i by_node =
-        _mm512_set1_epi32(static_cast<int>(node.rows << 16 | (0x10000 - node.ones) % 0x10000));
-    const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
-    const __m512i zero = _mm512_setzero_si512();
-    __m512i before = zero;
-    __m512 largest = _mm512_set1_ps(-1.0f);
-    std::uint32_t any = 0;
-    for (std::size_t i = 0; i < n; i += 16) {
-      const __m512i bytes =
-          _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts_ + i)));
-      const __m512i rows = _mm512_and_si512(bytes, _mm512_set1_epi32(RankGrowth::kMostTimes));
-      const __mmask16 is_one = _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(RankGrowth::kClass1));
-      const __m512i steps = _mm512_mask_or_epi32(rows, is_one, rows, _mm512_slli_epi32(rows, 16));
-      __m512i sums = _mm512_add_epi32(steps, _mm512_alignr_epi32(steps, zero, 15));
-      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 14));
-      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 12));
-      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 8));
-      sums = _mm512_add_epi32(sums, before);
-      before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sums);
-      const __m512i left = _mm512_sub_epi32(sums, steps);
-      const __m512i left_rows = _mm512_and_si512(left, _mm512_set1_epi32(0xffff));
-      const __m512i right_rows = _mm512_sub_epi32(node_rows, left_rows);
-      const __m512 difference = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, by_node));
-      const __m512 product = _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
-      const __m512 rough = _mm512_mul_ps(_mm512_mul_ps(difference, difference), _mm512_rcp14_ps(product));
-      auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
-      any |= wanted;
-      if (min_weight > 0)
-        wanted &= _mm512_cmpge_epi32_mask(left_rows, least) & _mm512_cmpge_epi32_mask(right_rows, least);
-      const __m512 admitted = _mm512_mask_mov_ps(_mm512_set1_ps(-1.0f), wanted, rough);
-      largest = _mm512_max_ps(largest, admitted);
-      _mm512_store_ps(rough_ + i, admitted);
-      _mm512_store_si512(left_ + i, left);
-    }
-    if (any == 0) return growth_.rules.min_samples_leaf > 1;
-    const float here = _mm512_reduce_max_ps(largest);
-    if (here < 0) return true;  // the limits admit none
-    best.rough = std::max(best.rough, here);
-    const float square = static_cast<float>(node.rows) * static_cast<float>(node.rows);
-    const float floor = best.rough * (1 - 0x1p-11f) - square * 0x1p-42f;
-    if (here >= floor) offer_hopeful(column, n, floor, node, places, best);
-    return true;
-  }
-
-  // Takes away the cuts that leave too few rows on a side; false if there was none before that.
-  bool leave_out_ends(Bits* cuts, std::size_t n) const {
-    const std::size_t n_words = (n + 63) / 64;
-    if (std::all_of(cuts, cuts + n_words, [](Bits word) { return word == 0; })) return false;
-    const auto least = static_cast<std::size_t>(growth_.rules.min_samples_leaf);
-    for (std::size_t w = 0; w < n_words; ++w) {
-      const std::size_t begin = 64 * w;
-      if (begin < least) cuts[w] &= ~first_bits(least - begin);
-      if (begin + 64 > n - least) cuts[w] &= begin > n - least ? 0 : first_bits(n - least + 1 - begin);
-    }
-    return true;
-  }
-
-  double score_of_cut(Counts left, const CountedNode& node) const {
-    const std::int64_t rows = rows_in(left);
-    const std::int64_t ones = ones_in(left);
-    return score_of_branch(rows, ones) + score_of_branch(node.rows - rows, node.ones - ones);
-  }
-
-  // Scores the cuts that reach the floor: of those within the slack of the best, the first is offered.
-  void offer_hopeful(std::int32_t column, std::size_t n, float floor, const CountedNode& node, Bits places,
-                     BestCut& best) {
-    std::size_t n_hopeful = 0;
-    double largest = -kInfinity;
-    for (std::size_t i = 0; i < n; i += 16) {
-      std::uint32_t hopeful =
-          _mm512_cmp_ps_mask(_mm512_load_ps(rough_ + i), _mm512_set1_ps(floor), _CMP_GE_OQ);
-      for (; hopeful != 0; hopeful &= hopeful - 1) {
-        const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(hopeful));
-        const double score = score_of_cut(left_[at], node);
-        largest = std::max(largest, score);
-        hopeful_[n_hopeful] = static_cast<Rank>(at);
-        scores_[n_hopeful++] = score;
-      }
-    }
-    if (!(largest > best.score)) return;
-    if (!best.found() || largest > best.score + tie_slack(best.score, 0.0)) {
-      const double least = largest - tie_slack(largest, 0.0);
-      std::size_t first = 0;
-      while (scores_[first] < least) ++first;
-      best.column = column;
-      best.n_left = hopeful_[first];
-      best.left = left_[best.n_left];
-      best.places = places;
-    }
-    best.score = largest;
+  bool is_open(const Node& node, std::int32_t depth) const {
+    return Cells::opens(growth_.rules, node, depth);
   }
 
   // Writes down a node's test and its children; returns the first of them, or -1 if there is none, or none
   // that is worth it.
-  std::int32_t split(std::int32_t id, const BestCut& best) {
-    CountedNode& node = growth_.nodes[id];
+  std::int32_t split(std::int32_t id, const Best& best) {
+    Node& node = nodes_[id];
     node.first_child = kNoChild;
     if (!best.found()) return -1;
     const double gain =
-        std::max(0.0, (best.score - score_of_branch(node.rows, node.ones)) * growth_.rules.weight_unit);
+        std::max(0.0, (best.score - cells_.score_of_node(node)) * growth_.rules.weight_unit);
     if (growth_.rules.least_gain.is_more_than(gain)) return -1;
     const auto first = static_cast<std::int32_t>(n_nodes_);
     n_nodes_ += 2;
     node.first_child = first;
     node.feature = growth_.features[best.column];
     node.gain = gain;
-    CountedNode* children = growth_.nodes + first;
+    Node* children = nodes_ + first;
     children[0].samples = static_cast<std::uint32_t>(best.n_left);
-    children[0].rows = static_cast<std::uint32_t>(rows_in(best.left));
-    children[0].ones = static_cast<std::uint32_t>(ones_in(best.left));
     children[1].samples = node.samples - children[0].samples;
-    children[1].rows = node.rows - children[0].rows;
-    children[1].ones = node.ones - children[0].ones;
+    Cells::divide(node, best.left, children);
     children[0].first_child = children[1].first_child = kNoChild;
     return first;
   }
 
   void name_codes(std::int32_t id, std::int32_t column, Rank last_left, Rank first_right) {
     const Code* code_at = growth_.code_at + static_cast<std::size_t>(column) * growth_.stride;
-    growth_.nodes[id].threshold = codes_as_threshold(code_at[last_left], code_at[first_right]);
+    nodes_[id].threshold = codes_as_threshold(code_at[last_left], code_at[first_right]);
   }
 
   // ---- nodes whose rows move
 
   void grow_node(const Waiting& node, std::size_t& n_waiting) {
-    const CountedNode& counted = growth_.nodes[node.node];
+    const Node& cell = nodes_[node.node];
     const Rank* ranks = growth_.column(node.side, 0, node.begin);
-    const Rank* counts = growth_.column(node.side, growth_.n_columns, node.begin);
-    BestCut best;
+    const Rank* items = growth_.column(node.side, growth_.n_columns, node.begin);
+    cells_.start_large();
+    Best best;
     Bits* kept = occupied_[0];  // of the best column
     Bits* own = occupied_[1];
     draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
       bool informative = false;
       for (std::size_t i = 0; i < n; ++i) {
-        if (i % kTables == 0) fill_tables({drawn + i, std::min(kTables, n - i)}, ranks, counts, node.n_rows);
+        if (i % kTables == 0) fill_tables({drawn + i, std::min(kTables, n - i)}, ranks, items, node.n_rows);
         const auto column = static_cast<std::int32_t>(drawn[i]);
-        order_rows(drawn[i], growth_.tables + i % kTables * RankGrowth::kMostRows, node.n_rows, own);
-        informative |= offer_cuts(column, node.n_rows, cuts_, counted, 0, best);
+        order_rows(drawn[i], tables_ + i % kTables * RankGrowth::kMostRows, node.n_rows, own);
+        informative |= cells_.offer_cuts(column, node.n_rows, cuts_, cell, 0, best);
         if (best.column == column) std::swap(kept, own);
       }
       return informative;
@@ -381,17 +252,17 @@ class RankGrower {
     open_children(node, first, static_cast<std::size_t>(best.column), first_right, n_waiting);
   }
 
-  // Writes what the rows count into a table each for up to four columns: by the time that the first is read,
-  // it has been written.
-  void fill_tables(std::span<const std::uint32_t> columns, const Rank* ranks, const Rank* counts,
+  // Writes the rows' items into a table each for up to four columns: by the time that the first is read, it has
+  // been written.
+  void fill_tables(std::span<const std::uint32_t> columns, const Rank* ranks, const Rank* items,
                    std::size_t n) const {
     const auto fill = [&](auto n_columns) {  // known to the compiler
       const Rank* of[kTables];
       for (std::size_t k = 0; k < n_columns; ++k) of[k] = ranks + columns[k] * growth_.stride;
-      std::uint8_t* tables = growth_.tables;
+      Item* tables = tables_;
       for (std::size_t i = 0; i < n; ++i) {
-        const auto count = static_cast<std::uint8_t>(counts[i]);
-        for (std::size_t k = 0; k < n_columns; ++k) tables[k * RankGrowth::kMostRows + of[k][i]] = count;
+        const auto item = static_cast<Item>(items[i]);
+        for (std::size_t k = 0; k < n_columns; ++k) tables[k * RankGrowth::kMostRows + of[k][i]] = item;
       }
     };
     static_assert(kTables == 4);
@@ -407,22 +278,19 @@ class RankGrower {
     }
   }
 
-  // Moves what a table has, in its order, into counts_, and writes the places of cuts into cuts_. `occupied`
-  // gets the ranks there are.
-  void order_rows(std::size_t column, std::uint8_t* table, std::size_t n, Bits* occupied) {
+  // Moves what a table has, in its order, to the cells, and writes the places of cuts into cuts_. `occupied` gets
+  // the ranks there are.
+  void order_rows(std::size_t column, Item* table, std::size_t n, Bits* occupied) {
     const Bits* repeats = growth_.repeats + column * RankGrowth::kWords;
     std::fill_n(cuts_, n / 64, ~Bits{0});
     cuts_[n / 64] = first_bits(n % 64);
     Repetition repetition;
     std::size_t n_found = 0;
     for (std::size_t w = 0; w < n_words_; ++w) {
-      const __m512i bytes = _mm512_loadu_si512(table + 64 * w);
-      const Bits here = _mm512_test_epi8_mask(bytes, bytes);
+      const Bits here = cells_.take(table + 64 * w, n_found);
       occupied[w] = here;
       if (const Bits repeated = repetition.in(here, repeats[w]); repeated != 0)
         leave_out(n_found, _pext_u64(repeated, here));
-      _mm512_storeu_si512(table + 64 * w, _mm512_setzero_si512());
-      _mm512_storeu_si512(counts_ + n_found, _mm512_maskz_compress_epi8(here, bytes));
       n_found += static_cast<std::size_t>(std::popcount(here));
     }
     cuts_[0] &= ~Bits{1};
@@ -444,7 +312,7 @@ class RankGrower {
   // Opens the children that are worth a look, with the rows divided.
   void open_children(const Waiting& node, std::int32_t first, std::size_t column, Rank first_right,
                      std::size_t& n_waiting) {
-    const CountedNode* children = growth_.nodes + first;
+    const Node* children = nodes_ + first;
     const std::int32_t depth = node.depth + 1;
     const bool opens[2] = {is_open(children[0], depth), is_open(children[1], depth)};
     if (!opens[0] && !opens[1]) return;
@@ -483,10 +351,7 @@ class RankGrower {
   void grow_small_subtree(const Waiting& root) {
     small_ranks_ = growth_.column(root.side, 0, root.begin);
     small_rows_ = root.n_rows;
-    const Rank* counts = small_ranks_ + growth_.n_columns * growth_.stride;
-    const __m256i low = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(counts));
-    const __m256i high = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(counts + 32));
-    small_counts_ = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    cells_.start_small(small_ranks_ + growth_.n_columns * growth_.stride, small_rows_);
     std::fill_n(is_ordered_, growth_.n_columns, std::uint8_t{0});
     // First come, first served: neighbours in the list do not wait for each other.
     std::size_t n_small_nodes = 0;
@@ -495,9 +360,9 @@ class RankGrower {
   }
 
   void grow_small_node(const SmallNode node, std::size_t& n_small_nodes) {
-    const CountedNode& counted = growth_.nodes[node.node];
-    const bool any_will_do = counted.samples == 2 && growth_.rules.min_weight == 0;
-    const BestCut best = any_will_do ? find_cut_of_two(node, counted) : find_cut(node, counted);
+    const Node& cell = nodes_[node.node];
+    const bool any_will_do = cell.samples == 2 && growth_.rules.min_weight == 0;
+    const Best best = any_will_do ? find_cut_of_two(node, cell) : find_cut(node, cell);
     const std::int32_t first = split(node.node, best);
     if (first < 0) return;
     const Bits left = carry_out(node, best);
@@ -505,25 +370,21 @@ class RankGrower {
     for (std::int32_t b = 0; b < 2; ++b) {
       small_nodes_[n_small_nodes] = {rows[b], child_path(node.path, static_cast<std::uint64_t>(b)), first + b,
                                      node.depth + 1};
-      n_small_nodes += is_open(growth_.nodes[first + b], node.depth + 1);
+      n_small_nodes += is_open(nodes_[first + b], node.depth + 1);
     }
   }
 
-  BestCut find_cut(const SmallNode& node, const CountedNode& counted) {
-    BestCut best;
-    const __m512i counts = _mm512_maskz_mov_epi8(node.rows, small_counts_);
+  Best find_cut(const SmallNode& node, const Node& cell) {
+    Best best;
     draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
       bool informative = false;
       for (std::size_t i = 0; i < n; ++i) {
         const RowOrder& order = ordered(drawn[i]);
-        const __m512i bytes =
-            _mm512_maskz_permutexvar_epi8(first_bits(small_rows_), _mm512_load_si512(order.row_at), counts);
-        const Bits places = _mm512_test_epi8_mask(bytes, bytes);
+        const Bits places = cells_.order_small(order.row_at, small_rows_, node.rows);
         const Bits repeated = Repetition{}.in(places, order.repeats);
         Bits cuts = _pext_u64(~repeated, places) & ~Bits{1};
-        _mm512_storeu_si512(counts_, _mm512_maskz_compress_epi8(places, bytes));
-        informative |=
-            offer_cuts(static_cast<std::int32_t>(drawn[i]), counted.samples, &cuts, counted, places, best);
+        informative |= cells_.offer_cuts(static_cast<std::int32_t>(drawn[i]), cell.samples, &cuts, cell,
+                                         places, best);
       }
       return informative;
     });
@@ -531,22 +392,20 @@ class RankGrower {
   }
 
   // Of two rows, every test that parts them is as good as any other: the first one stays.
-  BestCut find_cut_of_two(const SmallNode& node, const CountedNode& counted) {
+  Best find_cut_of_two(const SmallNode& node, const Node& cell) {
     const auto one = static_cast<std::size_t>(std::countr_zero(node.rows));
     const auto other = static_cast<std::size_t>(std::bit_width(node.rows)) - 1;
-    BestCut best;
+    Best best;
     draw_.until_informative(node.path, [&](const std::uint32_t* drawn, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i) {
         const Rank* ranks = small_ranks_ + drawn[i] * growth_.stride;
         const Code* code_at = growth_.code_at + drawn[i] * growth_.stride;
         if (growth_.has_repeats[drawn[i]] != 0 && code_at[ranks[one]] == code_at[ranks[other]]) continue;
-        const Rank* counts = small_ranks_ + growth_.n_columns * growth_.stride;
-        const std::uint32_t count = counts[ranks[one] < ranks[other] ? one : other];
-        const std::uint32_t times = count & RankGrowth::kMostTimes;
+        const Rank* items = small_ranks_ + growth_.n_columns * growth_.stride;
         best.column = static_cast<std::int32_t>(drawn[i]);
         best.n_left = 1;
-        best.left = times | ((count & RankGrowth::kClass1) != 0 ? times << 16 : 0);
-        best.score = score_of_cut(best.left, counted);
+        best.left = cells_.left_of(items[ranks[one] < ranks[other] ? one : other]);
+        best.score = cells_.score_of_cut(best.left, cell);
         return true;
       }
       return false;
@@ -555,12 +414,12 @@ class RankGrower {
   }
 
   // The rows that go left.
-  Bits carry_out(const SmallNode& node, const BestCut& best) {
+  Bits carry_out(const SmallNode& node, const Best& best) {
     const auto column = static_cast<std::size_t>(best.column);
     const Rank* ranks = small_ranks_ + column * growth_.stride;
     Rank last_left;
     Rank first_right;
-    if (growth_.nodes[node.node].samples == 2) {
+    if (nodes_[node.node].samples == 2) {
       const Rank one = ranks[std::countr_zero(node.rows)];
       const Rank other = ranks[std::bit_width(node.rows) - 1];
       last_left = std::min(one, other);
@@ -614,37 +473,32 @@ class RankGrower {
   }
 
   RankGrowth& growth_;
+  Cells cells_;
+  Node* nodes_;
+  Item* tables_;  // kTables, of an item per rank
   DrawnColumns draw_;
   std::size_t n_nodes_;
   std::size_t n_words_;  // that the ranks of all rows have
   Waiting waiting_[kMostWaiting];
   Bits occupied_[2][RankGrowth::kWords];
-
-  // Of one order, by place.
-  static constexpr std::size_t kPlaces = RankGrowth::kMostRows + 64;
-  alignas(64) std::uint8_t counts_[kPlaces];
-  alignas(64) float rough_[kPlaces];
-  alignas(64) Counts left_[kPlaces];
   Bits cuts_[RankGrowth::kWords + 2];
-  Rank hopeful_[kPlaces];
-  double scores_[kPlaces];
   Rank next_[kPlaces];
 
   const Rank* small_ranks_ = nullptr;
   std::size_t small_rows_ = 0;
-  __m512i small_counts_;
   SmallNode small_nodes_[2 * kSmallRows];
   std::uint8_t is_ordered_[kMostColumns];
   RowOrder orders_[kMostColumns];
 };
 
+template <class Cells>
 void grow(RankGrowth& growth) {
-  RankGrower(growth).grow();
+  RankGrower<Cells>(growth).grow();
 }
 
 }  // namespace
 
 extern const RankKernels rank_table;
-const RankKernels rank_table = {grow};
+const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>};
 
 }  // namespace hornbeam::grow::avx512

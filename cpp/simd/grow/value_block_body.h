@@ -92,7 +92,9 @@ class BlockGrower {
   using Waiting = BlockGrowth::Waiting;
   static constexpr std::size_t kMostWaiting = 128;  // twice a number has 32 bits, and a few
 
-  bool is_open(const CountedNode& node, std::int32_t depth) const { return growth_.rules.opens(node, depth); }
+  bool is_open(const CountedNode& node, std::int32_t depth) const {
+    return growth_.rules.opens(node.samples, node.rows, node.ones, depth);
+  }
 
   // ---- tests
 

@@ -1,0 +1,189 @@
+// Rows of two classes that weigh the same, in the order of a feature: what each counts is a byte, how often it
+// was drawn and its class. Included inside the namespace that HORNBEAM_KERNELS names.
+#pragma once
+
+#include <bit>
+
+#include "criterion/counts.h"
+#include "simd/grow/rank_cuts.h"
+
+namespace hornbeam::grow::HORNBEAM_KERNELS {
+
+using criterion::GiniTerm;
+using criterion::tie_slack;
+
+namespace {
+
+// Rows below, rows of class 1 in the upper half; as in candidates of the walk (criterion/counts.h), in 32
+// bits.
+using Counts = std::uint32_t;
+constexpr std::int64_t rows_in(Counts counts) {
+  return counts & 0xffff;
+}
+constexpr std::int64_t ones_in(Counts counts) {
+  return counts >> 16;
+}
+
+class CountCells {
+ public:
+  using Node = CountedNode;
+  using Item = std::uint8_t;  // a row in a table; 0 is none
+  using Best = BestCut<Counts>;
+
+  explicit CountCells(const RankGrowth& growth) : rules_(growth.rules) {}
+
+  static Node* nodes(const RankGrowth& growth) { return growth.counted; }
+  static bool opens(const TreeRules& rules, const Node& node, std::int32_t depth) {
+    return rules.opens(node.samples, node.rows, node.ones, depth);
+  }
+
+  double score_of_node(const Node& node) const { return score_of_branch(node.rows, node.ones); }
+  double score_of_cut(Counts left, const Node& node) const {
+    const std::int64_t rows = rows_in(left);
+    const std::int64_t ones = ones_in(left);
+    return score_of_branch(rows, ones) + score_of_branch(node.rows - rows, node.ones - ones);
+  }
+  static void divide(const Node& node, Counts left, Node* children) {
+    children[0].rows = static_cast<std::uint32_t>(rows_in(left));
+    children[0].ones = static_cast<std::uint32_t>(ones_in(left));
+    children[1].rows = node.rows - children[0].rows;
+    children[1].ones = node.ones - children[0].ones;
+  }
+
+  // Moves what 64 places of a table have behind the first so many rows of the order, and leaves zeros; says
+  // which places had something.
+  Bits take(Item* table, std::size_t n_found) {
+    const __m512i bytes = _mm512_loadu_si512(table);
+    const Bits here = _mm512_test_epi8_mask(bytes, bytes);
+    _mm512_storeu_si512(table, _mm512_setzero_si512());
+    _mm512_storeu_si512(counts_ + n_found, _mm512_maskz_compress_epi8(here, bytes));
+    return here;
+  }
+
+  void start_large() {}
+
+  // ---- small subtrees
+
+  // `items` are those of the rows, by row.
+  void start_small(const Rank* items, std::size_t) {
+    const __m256i low = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(items));
+    const __m256i high = _mm512_maskz_cvtepi16_epi8(~__mmask32{0}, _mm512_loadu_si512(items + 32));
+    small_counts_ = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  }
+  // Puts the rows of a node in an order of n places; says which they have.
+  Bits order_small(const std::uint8_t* row_at, std::size_t n, Bits rows) {
+    const __m512i counts = _mm512_maskz_mov_epi8(rows, small_counts_);
+    const __m512i bytes = _mm512_maskz_permutexvar_epi8(first_bits(n), _mm512_load_si512(row_at), counts);
+    const Bits places = _mm512_test_epi8_mask(bytes, bytes);
+    _mm512_storeu_si512(counts_, _mm512_maskz_compress_epi8(places, bytes));
+    return places;
+  }
+  // What is left of a cut behind the row with this item.
+  static Counts left_of(Rank item) {
+    const std::uint32_t times = item & RankGrowth::kMostTimes;
+    return times | ((item & RankGrowth::kClass1) != 0 ? times << 16 : 0);
+  }
+
+  // Offers the best cut of n rows in the order of a column: `cuts` has a bit for each that has another value
+  // than the one before. False if there is none.
+  //
+  // What a cut gains is 2 D^2 / (rows * left * right), D = ones on the left * rows - rows on the left * ones.
+  // D and left * right are exact, the rest is off by less than 2^-13 of itself. Exact scores tie within 2^-44
+  // of themselves, which in units of D^2 / (left * right) is less than rows^2 2^-43.
+  bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node& node, Bits places, Best& best) {
+    const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
+    if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
+    const auto min_weight = static_cast<std::uint32_t>(rules_.min_weight);
+    const __m512i least = _mm512_set1_epi32(static_cast<int>(min_weight));
+    const __m512i by_node =
+        _mm512_set1_epi32(static_cast<int>(node.rows << 16 | (0x10000 - node.ones) % 0x10000));
+    const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i before = zero;
+    __m512 largest = _mm512_set1_ps(-1.0f);
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < n; i += 16) {
+      const __m512i bytes =
+          _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts_ + i)));
+      const __m512i rows = _mm512_and_si512(bytes, _mm512_set1_epi32(RankGrowth::kMostTimes));
+      const __mmask16 is_one = _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(RankGrowth::kClass1));
+      const __m512i steps = _mm512_mask_or_epi32(rows, is_one, rows, _mm512_slli_epi32(rows, 16));
+      __m512i sums = _mm512_add_epi32(steps, _mm512_alignr_epi32(steps, zero, 15));
+      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 14));
+      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 12));
+      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 8));
+      sums = _mm512_add_epi32(sums, before);
+      before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sums);
+      const __m512i left = _mm512_sub_epi32(sums, steps);
+      const __m512i left_rows = _mm512_and_si512(left, _mm512_set1_epi32(0xffff));
+      const __m512i right_rows = _mm512_sub_epi32(node_rows, left_rows);
+      const __m512 difference = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, by_node));
+      const __m512 product = _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
+      const __m512 rough = _mm512_mul_ps(_mm512_mul_ps(difference, difference), _mm512_rcp14_ps(product));
+      auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
+      any |= wanted;
+      if (min_weight > 0)
+        wanted &= _mm512_cmpge_epi32_mask(left_rows, least) & _mm512_cmpge_epi32_mask(right_rows, least);
+      const __m512 admitted = _mm512_mask_mov_ps(_mm512_set1_ps(-1.0f), wanted, rough);
+      largest = _mm512_max_ps(largest, admitted);
+      _mm512_store_ps(rough_ + i, admitted);
+      _mm512_store_si512(left_ + i, left);
+    }
+    if (any == 0) return least_rows > 1;
+    const float here = _mm512_reduce_max_ps(largest);
+    if (here < 0) return true;  // the limits admit none
+    best.rough = std::max(best.rough, here);
+    const float square = static_cast<float>(node.rows) * static_cast<float>(node.rows);
+    const float floor = best.rough * (1 - 0x1p-11f) - square * 0x1p-42f;
+    if (here >= floor) offer_hopeful(column, n, floor, node, places, best);
+    return true;
+  }
+
+ private:
+  static double score_of_branch(std::int64_t rows, std::int64_t ones) {
+    const GiniTerm term(0);
+    return term.branch(term(1, ones) + term(0, rows - ones), rows);
+  }
+
+  // Scores the cuts that reach the floor: of those within the slack of the best, the first is offered.
+  void offer_hopeful(std::int32_t column, std::size_t n, float floor, const Node& node, Bits places,
+                     Best& best) {
+    std::size_t n_hopeful = 0;
+    double largest = -kInfinity;
+    for (std::size_t i = 0; i < n; i += 16) {
+      std::uint32_t hopeful =
+          _mm512_cmp_ps_mask(_mm512_load_ps(rough_ + i), _mm512_set1_ps(floor), _CMP_GE_OQ);
+      for (; hopeful != 0; hopeful &= hopeful - 1) {
+        const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(hopeful));
+        const double score = score_of_cut(left_[at], node);
+        largest = std::max(largest, score);
+        hopeful_[n_hopeful] = static_cast<Rank>(at);
+        scores_[n_hopeful++] = score;
+      }
+    }
+    if (!(largest > best.score)) return;
+    if (!best.found() || largest > best.score + tie_slack(best.score, 0.0)) {
+      const double least = largest - tie_slack(largest, 0.0);
+      std::size_t first = 0;
+      while (scores_[first] < least) ++first;
+      best.column = column;
+      best.n_left = hopeful_[first];
+      best.left = left_[best.n_left];
+      best.places = places;
+    }
+    best.score = largest;
+  }
+
+  const TreeRules& rules_;
+  // Of one order, by place.
+  alignas(64) std::uint8_t counts_[kPlaces];
+  alignas(64) float rough_[kPlaces];
+  alignas(64) Counts left_[kPlaces];
+  Rank hopeful_[kPlaces];
+  double scores_[kPlaces];
+  __m512i small_counts_;
+};
+
+}  // namespace
+
+}  // namespace hornbeam::grow::HORNBEAM_KERNELS

@@ -1,0 +1,182 @@
+// Weighted rows of two classes in the order of a feature: an item is the number of a row, from 1 on, and its
+// weight is looked up. Weights are whole numbers, of class 1 negative, and add up to less than 2^53: float64
+// sums are exact, and scores are those of criterion/two_weights.h. Included inside the namespace that
+// HORNBEAM_KERNELS names.
+#pragma once
+
+#include <bit>
+#include <cmath>
+
+#include "criterion/candidates.h"
+#include "simd/grow/rank_cuts.h"
+
+namespace hornbeam::grow::HORNBEAM_KERNELS {
+
+using criterion::tie_slack;
+
+namespace {
+
+struct Weights {
+  double all = 0.0;
+  double ones = 0.0;
+};
+
+class WeightCells {
+ public:
+  using Node = WeighedNode;
+  using Item = std::uint16_t;  // a row in a table; 0 is none
+  using Best = BestCut<Weights>;
+
+  explicit WeightCells(const RankGrowth& growth) : rules_(growth.rules), by_item_(growth.weights) {}
+
+  static Node* nodes(const RankGrowth& growth) { return growth.weighed; }
+  static bool opens(const TreeRules& rules, const Node& node, std::int32_t depth) {
+    return rules.opens(node.samples, static_cast<std::int64_t>(node.weight),
+                       static_cast<std::int64_t>(node.ones), depth);
+  }
+
+  double score_of_node(const Node& node) const { return score_of_branch(node.weight, node.ones); }
+  double score_of_cut(const Weights& left, const Node& node) const {
+    return score_of_branch(left.all, left.ones) +
+           score_of_branch(node.weight - left.all, node.ones - left.ones);
+  }
+  static void divide(const Node& node, const Weights& left, Node* children) {
+    children[0].weight = left.all;
+    children[0].ones = left.ones;
+    children[1].weight = node.weight - left.all;
+    children[1].ones = node.ones - left.ones;
+  }
+
+  // As in CountCells.
+  Bits take(Item* table, std::size_t n_found) {
+    const std::uint32_t low = take_half(table, n_found);
+    const std::uint32_t high = take_half(table + 32, n_found + static_cast<std::size_t>(std::popcount(low)));
+    return Bits{high} << 32 | low;
+  }
+
+  void start_large() { weights_ = by_item_; }
+
+  // ---- small subtrees
+
+  void start_small(const Rank* items, std::size_t n) {
+    for (std::size_t row = 0; row < n; ++row) small_weights_[row + 1] = by_item_[items[row]];
+    weights_ = small_weights_;
+  }
+  Bits order_small(const std::uint8_t* row_at, std::size_t n, Bits rows) {
+    const __m512i order = _mm512_load_si512(row_at);
+    const __m512i present = _mm512_maskz_set1_epi8(rows, 1);
+    const __m512i bytes = _mm512_maskz_permutexvar_epi8(first_bits(n), order, present);
+    const Bits places = _mm512_test_epi8_mask(bytes, bytes);
+    const __m512i listed = _mm512_add_epi8(_mm512_maskz_compress_epi8(places, order), _mm512_set1_epi8(1));
+    _mm512_store_si512(items_, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(listed)));
+    _mm512_store_si512(items_ + 32, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(listed, 1)));
+    return places;
+  }
+  Weights left_of(Rank item) const {
+    const double weight = by_item_[item];
+    return {std::abs(weight), weight < 0 ? -weight : 0.0};
+  }
+
+  bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node& node, Bits places, Best& best) {
+    const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
+    if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
+    // What gathers read behind the last row must be an item.
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(items_ + n), _mm_setzero_si128());
+    const bool is_limited = rules_.min_weight > 0;
+    const __m512d least = _mm512_set1_pd(static_cast<double>(rules_.min_weight));
+    const __m512d node_ones = _mm512_set1_pd(node.ones);
+    const __m512d node_weight = _mm512_set1_pd(node.weight);
+    const __m512d none = _mm512_set1_pd(-kInfinity);
+    const __m512d zero = _mm512_setzero_pd();
+    __m512d before = zero;
+    __m512d ones_before = zero;
+    __m512d largest = none;
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < n; i += 8) {
+      const __m512i items =
+          _mm512_cvtepu16_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(items_ + i)));
+      const __m512d weights = _mm512_i64gather_pd(items, weights_, 8);
+      const __m512d steps = _mm512_abs_pd(weights);
+      const __m512d one_steps = _mm512_sub_pd(zero, _mm512_min_pd(weights, zero));
+      const __m512d sums = _mm512_add_pd(sum_up(steps), before);
+      const __m512d one_sums = _mm512_add_pd(sum_up(one_steps), ones_before);
+      before = _mm512_permutexvar_pd(_mm512_set1_epi64(7), sums);
+      ones_before = _mm512_permutexvar_pd(_mm512_set1_epi64(7), one_sums);
+      const __m512d left = _mm512_sub_pd(sums, steps);
+      const __m512d left_ones = _mm512_sub_pd(one_sums, one_steps);
+      const __m512d right = _mm512_sub_pd(node_weight, left);
+      const __m512d scores = _mm512_add_pd(scores_of_branches(left, left_ones),
+                                           scores_of_branches(right, _mm512_sub_pd(node_ones, left_ones)));
+      auto wanted = static_cast<__mmask8>(cuts[i / 64] >> (i % 64));
+      any |= wanted;
+      if (is_limited)
+        wanted &= _mm512_cmp_pd_mask(left, least, _CMP_GE_OQ) & _mm512_cmp_pd_mask(right, least, _CMP_GE_OQ);
+      const __m512d admitted = _mm512_mask_mov_pd(none, wanted, scores);
+      largest = _mm512_max_pd(largest, admitted);
+      _mm512_store_pd(scores_ + i, admitted);
+      _mm512_store_pd(left_ + i, left);
+      _mm512_store_pd(left_ones_ + i, left_ones);
+    }
+    if (any == 0) return least_rows > 1;
+    offer(column, _mm512_reduce_max_pd(largest), places, best);
+    return true;
+  }
+
+ private:
+  std::uint32_t take_half(Item* table, std::size_t n_found) {
+    const __m512i items = _mm512_loadu_si512(table);
+    const std::uint32_t here = _mm512_test_epi16_mask(items, items);
+    _mm512_storeu_si512(table, _mm512_setzero_si512());
+    _mm512_storeu_si512(items_ + n_found, _mm512_maskz_compress_epi16(here, items));
+    return here;
+  }
+
+  // Each with those before it.
+  static __m512d sum_up(__m512d steps) {
+    const __m512i zero = _mm512_setzero_si512();
+    const auto shifted = [&](__m512d sums, auto by) {
+      return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(sums), zero, 8 - by));
+    };
+    __m512d sums = _mm512_add_pd(steps, shifted(steps, std::integral_constant<int, 1>{}));
+    sums = _mm512_add_pd(sums, shifted(sums, std::integral_constant<int, 2>{}));
+    return _mm512_add_pd(sums, shifted(sums, std::integral_constant<int, 4>{}));
+  }
+
+  static __m512d scores_of_branches(__m512d weight, __m512d ones) {
+    const __m512d zeros = _mm512_sub_pd(weight, ones);
+    return _mm512_div_pd(_mm512_add_pd(_mm512_mul_pd(zeros, zeros), _mm512_mul_pd(ones, ones)), weight);
+  }
+  static double score_of_branch(double weight, double ones) {
+    const double zeros = weight - ones;
+    return (zeros * zeros + ones * ones) / weight;
+  }
+
+  // The first cut within the slack of the largest score.
+  void offer(std::int32_t column, double largest, Bits places, Best& best) const {
+    if (!(largest > best.score)) return;
+    if (!best.found() || largest > best.score + tie_slack(best.score, 0.0)) {
+      const double least = largest - tie_slack(largest, 0.0);
+      std::size_t first = 0;
+      while (scores_[first] < least) ++first;
+      best.column = column;
+      best.n_left = first;
+      best.left = {left_[first], left_ones_[first]};
+      best.places = places;
+    }
+    best.score = largest;
+  }
+
+  const TreeRules& rules_;
+  const double* by_item_;             // of all rows of the block
+  const double* weights_ = by_item_;  // of the rows at hand
+  // Of one order, by place.
+  alignas(64) Item items_[kPlaces];
+  alignas(64) double scores_[kPlaces];
+  alignas(64) double left_[kPlaces];
+  alignas(64) double left_ones_[kPlaces];
+  alignas(64) double small_weights_[kSmallRows + 1];
+};
+
+}  // namespace
+
+}  // namespace hornbeam::grow::HORNBEAM_KERNELS
