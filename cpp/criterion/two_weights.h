@@ -135,8 +135,7 @@ class TwoWeightScorer {
         return w0 * w0 + w1 * w1;
       };
       left_terms_[n_candidates_] = term(weight_ - ones_, ones_);
-      right_terms_[n_candidates_] =
-          term(node_weight_ - node_ones_ - (weight_ - ones_), node_ones_ - ones_);
+      right_terms_[n_candidates_] = term(node_weight_ - node_ones_ - (weight_ - ones_), node_ones_ - ones_);
       left_weights_[n_candidates_] = static_cast<double>(weight_);
       n_candidates_ += wanted;
     }

@@ -14,6 +14,7 @@ from reference.tables import Table, tables
 
 from core.growing import encode, grow, n_categories, same_bits
 from hornbeam import _core
+from hornbeam.model import TREE_ARRAYS
 
 GROWTH = {"depth": "depth_first", "level": "level", "best": "best_first"}
 SPLITS = ("subset", "one_vs_rest", "ordinal", "target_mean", "binary", "multiway", "merge")
@@ -496,6 +497,77 @@ def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits):
         node_by_node = grown(grows_blocks=False, searches_groups=False, **limits)
         assert same_bits(grown(**limits), node_by_node)
         assert same_bits(grown(n_threads=2, **limits), node_by_node)
+
+
+def weights_of(rng: np.random.Generator, y: np.ndarray, kind: str) -> np.ndarray:
+    if kind == "by class":
+        return np.where(y == 1, 0.7, 1.9)
+    if kind == "few":
+        return rng.integers(1, 4, size=len(y)).astype(float)
+    return np.exp(rng.normal(size=len(y)) * (3 if kind == "far apart" else 1))
+
+
+kinds_of_weights = st.sampled_from(["by class", "few", "any", "far apart"])
+
+
+@settings(max_examples=150)
+@given(
+    wide_tables(),
+    st.integers(0, 2**64 - 1),
+    kinds_of_weights,
+    st.sampled_from([100, 65536]),
+    st.sampled_from([0, 1, 4]),
+    st.sampled_from([2, 6]),
+    st.sampled_from([0.0, 0.01]),
+    least_branches,
+)
+def test_growing_blocks_of_weighted_ranks_changes_nothing(
+    table, key, kind, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+):
+    columns, y, times, max_features = table
+    assert blocks_change_nothing(
+        encode(columns),
+        y,
+        weights_of(np.random.default_rng(key), y, kind),
+        multiplicity=times,
+        max_features=max_features,
+        max_depth=max_depth,
+        min_samples_split=min_samples_split,
+        min_impurity_decrease=min_impurity_decrease,
+        key=key,
+        subtree_rows=subtree_rows,
+        **limits,
+    )
+
+
+@pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5, "min_weight_leaf": 8.0}])
+def test_growing_blocks_of_weighted_ranks_in_a_large_table_changes_nothing(digits, limits):
+    """More rows than a block holds, on one thread and two."""
+    rng = np.random.default_rng(13)
+    n = 20_000
+    numbers = np.round(rng.normal(size=(n, 12)), digits)
+    y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
+    data = encode(list(numbers.T))
+    weights = weights_of(rng, y, "any")
+    options = {"multiplicity": 1 + rng.poisson(0.6, size=n), "max_features": 3, "key": 7, **limits}
+
+    node_by_node = grow(data, y, weights, n_classes=2, grows_blocks=False, **options)
+    assert same_bits(grow(data, y, weights, n_classes=2, **options), node_by_node)
+    assert same_bits(grow(data, y, weights, n_classes=2, n_threads=2, **options), node_by_node)
+
+
+@settings(max_examples=100)
+@given(wide_tables(), st.integers(0, 2**64 - 1), kinds_of_weights, st.booleans(), least_branches)
+def test_a_class_without_rows_changes_no_tree_of_weighted_rows(table, key, kind, random_splits, limits):
+    """Two classes have cells of their own; with a third one, which no row has, the general ones are used."""
+    columns, y, times, max_features = table
+    data = encode(columns)
+    weights = weights_of(np.random.default_rng(key), y, kind)
+    options = {"multiplicity": times, "max_features": max_features, "key": key, **limits}
+    two, three = (grow(data, y, weights, n_classes=n, random_splits=random_splits, **options) for n in (2, 3))
+    assert same_bits(two, three, tuple(name for name in TREE_ARRAYS if name != "value"))
+    assert np.array_equal(np.array(two.value), np.array(three.value)[..., :2])
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])

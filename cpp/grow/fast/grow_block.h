@@ -55,9 +55,7 @@ void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
       block.grow_weights(fit.rows_of(root), weight_of, root.path, root.depth, worker.poller);
   const auto first_new = static_cast<NodeId>(part.nodes.size());
   for (std::size_t i = 1; i < grown.size(); ++i) part.add(fit.value_size());
-  const auto id_of = [&](std::size_t i) {
-    return i == 0 ? root.id : first_new + static_cast<NodeId>(i) - 1;
-  };
+  const auto id_of = [&](std::size_t i) { return i == 0 ? root.id : first_new + static_cast<NodeId>(i) - 1; };
   std::vector<typename S::Element>& cell = worker.child_cells[0];
   for (std::size_t i = 0; i < grown.size(); ++i) {
     const WeighedNode& node = grown[i];

@@ -62,10 +62,10 @@ struct RankGrowth {
   std::size_t n_rows;
   std::size_t n_columns;
   std::size_t stride;
-  const Code* codes;          // by row
-  const Code* n_codes;        // of the columns
-  Rank* sides[2];             // by row; behind the columns, one with what each row counts, or its number from 1 on
-  Code* code_at;              // by rank
+  const Code* codes;    // by row
+  const Code* n_codes;  // of the columns
+  Rank* sides[2];       // by row; behind the columns, one with what each row counts, or its number from 1 on
+  Code* code_at;        // by rank
   std::uint64_t* repeats;     // by column, kWords apart: bits of ranks whose value is that of the rank before
   std::uint8_t* has_repeats;  // by column
 

@@ -203,8 +203,7 @@ class RankGrower {
     Node& node = nodes_[id];
     node.first_child = kNoChild;
     if (!best.found()) return -1;
-    const double gain =
-        std::max(0.0, (best.score - cells_.score_of_node(node)) * growth_.rules.weight_unit);
+    const double gain = std::max(0.0, (best.score - cells_.score_of_node(node)) * growth_.rules.weight_unit);
     if (growth_.rules.least_gain.is_more_than(gain)) return -1;
     const auto first = static_cast<std::int32_t>(n_nodes_);
     n_nodes_ += 2;
@@ -383,8 +382,8 @@ class RankGrower {
         const Bits places = cells_.order_small(order.row_at, small_rows_, node.rows);
         const Bits repeated = Repetition{}.in(places, order.repeats);
         Bits cuts = _pext_u64(~repeated, places) & ~Bits{1};
-        informative |= cells_.offer_cuts(static_cast<std::int32_t>(drawn[i]), cell.samples, &cuts, cell,
-                                         places, best);
+        informative |=
+            cells_.offer_cuts(static_cast<std::int32_t>(drawn[i]), cell.samples, &cuts, cell, places, best);
       }
       return informative;
     });
