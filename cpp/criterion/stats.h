@@ -302,19 +302,24 @@ class VectorStats {
   std::uint32_t sort_payload(const Entry&, std::size_t position) const {
     return static_cast<std::uint32_t>(position);
   }
-  void add(Element* cell, std::uint32_t position) const {
+  // Calls with each channel that a row adds to, and what it adds.
+  template <class Add>
+  void each_channel(std::uint32_t position, const Add& add) const {
     const Entry entry = entries_[position];
     const std::int64_t times = entry.payload;
     const std::int64_t weight = rows_->weight[entry.row] * times;
     if (is_classification_) {
       const std::int32_t* channels = &rows_->channel[static_cast<std::size_t>(entry.row) * n_outputs_];
-      for (int o = 0; o < n_outputs_; ++o) cell[channels[o]] += weight;
+      for (int o = 0; o < n_outputs_; ++o) add(static_cast<std::size_t>(channels[o]), weight);
     } else {
       const std::int64_t* sums = &rows_->sum[static_cast<std::size_t>(entry.row) * n_outputs_];
-      for (int o = 0; o < n_outputs_; ++o) cell[o] += sums[o] * times;
-      cell[n_outputs_] += weight;
+      for (int o = 0; o < n_outputs_; ++o) add(static_cast<std::size_t>(o), sums[o] * times);
+      add(static_cast<std::size_t>(n_outputs_), weight);
     }
-    cell[n_channels_] += in_portions_ ? times : 1;
+    add(static_cast<std::size_t>(n_channels_), in_portions_ ? times : 1);
+  }
+  void add(Element* cell, std::uint32_t position) const {
+    each_channel(position, [cell](std::size_t channel, Element amount) { cell[channel] += amount; });
   }
   void add_all(Element* cell, std::span<const Entry> loaded) const {
     for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
@@ -324,12 +329,12 @@ class VectorStats {
   int n_words() const { return n_channels_; }
   static constexpr std::size_t kRowsPerSum = kMaxRows;
   void write_words(std::span<const Entry> loaded, std::int64_t* words, std::size_t stride) const {
-    std::vector<Element> cell(static_cast<std::size_t>(cell_size()));
+    const auto n_words = static_cast<std::size_t>(n_channels_);
+    for (std::size_t w = 0; w < n_words; ++w) std::fill_n(words + w * stride, loaded.size(), 0);
     for (std::size_t i = 0; i < loaded.size(); ++i) {
-      std::fill(cell.begin(), cell.end(), 0);
-      add(cell.data(), static_cast<std::uint32_t>(i));
-      for (int w = 0; w < n_channels_; ++w)
-        words[static_cast<std::size_t>(w) * stride + i] = cell[static_cast<std::size_t>(w)];
+      each_channel(static_cast<std::uint32_t>(i), [&](std::size_t channel, Element amount) {
+        if (channel < n_words) words[channel * stride + i] = amount;
+      });
     }
   }
   void add_words(Element* cell, const std::int64_t* sums, std::size_t n_rows) const {

@@ -83,9 +83,10 @@ class CellScorer {
 
     static Step step_of(std::uint32_t position) { return position; }
     void move(Step position) {
-      std::fill(cells_.row_.begin(), cells_.row_.end(), 0);
-      cells_.stats_.add(cells_.row_.data(), position);
-      move_cell(cells_.row_.data());
+      cells_.stats_.each_channel(position, [this](std::size_t channel, Element amount) {
+        cells_.left_[channel] += amount;
+        cells_.right_[channel] -= amount;
+      });
     }
     void move_cell(const Element* cell) {
       for (std::size_t k = 0; k < cells_.left_.size(); ++k) {
@@ -105,10 +106,7 @@ class CellScorer {
 
  protected:
   explicit CellScorer(VectorStats stats)
-      : stats_(std::move(stats)),
-        left_(static_cast<std::size_t>(stats_.cell_size())),
-        right_(left_.size()),
-        row_(left_.size()) {}
+      : stats_(std::move(stats)), left_(static_cast<std::size_t>(stats_.cell_size())), right_(left_.size()) {}
 
   void start_cells(const Element* node) {
     std::fill(left_.begin(), left_.end(), 0);
@@ -118,7 +116,6 @@ class CellScorer {
   VectorStats stats_;
   std::vector<Element> left_;
   std::vector<Element> right_;
-  std::vector<Element> row_;
 };
 
 template <class Criterion>

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "criterion/choice.h"
 #include "grow/describe.h"
+#include "grow/fast/groups.h"
 #include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 
@@ -20,7 +21,6 @@ namespace hornbeam::grow {
 using criterion::ChoiceNode;
 using criterion::RowFacts;
 using split::Limits;
-using split::RecordsByRow;
 using split::ValuesByRow;
 
 // Row visits below which handing features to other threads costs more than it saves.
@@ -77,13 +77,6 @@ RowFacts known_facts(TreeFit<S>& fit, const OpenNode& node, FeatureId feature, W
 template <Scorer S>
 Stream threshold_stream(const TreeFit<S>& fit, FeatureId feature, std::uint64_t path) {
   return {combine(fit.params.key, static_cast<std::uint64_t>(feature)), Purpose::kThreshold, path};
-}
-
-// Calls with the records of the node's rows, wherever they are.
-template <Scorer S, class Call>
-bool with_records(TreeFit<S>& fit, const OpenNode& node, const Worker<S>& worker, const Call& call) {
-  if (worker.subtree.started()) return call(worker.subtree.records(node.begin));
-  return call(RecordsByRow{*fit.plan.records, fit.rows_of(node).data()});
 }
 
 inline bool is_spent(const OpenNode& node, FeatureId feature) {
@@ -176,27 +169,6 @@ void contend(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& of_
 template <class Test>
 void settle(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& best) {
   if (const auto chosen = choice.settle()) best.offer(choice.score(*chosen), contenders[*chosen]);
-}
-
-// All drawn features by groups of values, a few at once.
-template <Scorer S, class Records>
-bool try_groups(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, const Records& records,
-                Worker<S>& worker, FirstBest<Split>& best) {
-  TestFinder<S>& finder = worker.finder;
-  const std::span<const FeatureId> drawn = worker.features.drawn();
-  std::array<RowRecords::Place, TestFinder<S>::kCountedAtOnce> places;
-  bool informative = false;
-  for (std::size_t first = 0; first < drawn.size(); first += places.size()) {
-    const std::size_t n = std::min(places.size(), drawn.size() - first);
-    const std::span<const FeatureId> features = drawn.subspan(first, n);
-    worker.poller.poll(2 * node.n_rows() * n);
-    for (std::size_t i = 0; i < n; ++i) places[i] = fit.plan.records->place(features[i]);
-    finder.count_groups(records, {places.data(), n});
-    for (std::size_t i = 0; i < n; ++i)
-      informative |=
-          finder.find_best(fit.data.column(features[i]), records, places[i], i, limits, best, features[i]);
-  }
-  return informative;
 }
 
 // The drawn features one after the other.

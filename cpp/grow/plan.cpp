@@ -5,9 +5,12 @@
 #include <iterator>
 
 #include "criterion/table.h"
+#include "grow/fast/groups.h"
 #include "grow/fast/random_nodes.h"
 #include "grow/fast/rank_block.h"
+#include "grow/fast/small_subtree.h"
 #include "grow/fast/subtree.h"
+#include "grow/fast/value_block.h"
 
 namespace hornbeam::grow {
 
@@ -19,11 +22,6 @@ constexpr bool kHasFastWays = false;
 #else
 constexpr bool kHasFastWays = true;
 #endif
-
-// Keeping so many features in order costs about as much as sorting one when it is tried.
-constexpr std::size_t kOrdersPerTry = 12;
-// Where so many features wait for each that is tried, looking at groups costs less than keeping orders.
-constexpr std::size_t kFeaturesPerTry = 3;
 
 // Slightly less than asked, so that a sum that is equal on paper passes.
 std::int64_t min_weight_in_units(double min_weight, double unit) {
@@ -37,64 +35,13 @@ Code most_codes(const GrowTask& task) {
   return most;
 }
 
-// Where all features have few codes, larger nodes count their rows into cells and need no order.
-std::size_t rows_worth_ordering(const GrowTask& task, int cell_size) {
-  constexpr std::size_t kAlways = 4096;
-  return std::max(kAlways, 2 * std::size_t{most_codes(task)} * static_cast<std::size_t>(cell_size));
-}
-
-std::size_t rows_of_subtrees(const GrowTask& task, int cell_size, bool by_values) {
-  const GrowParams& params = task.params;
-  // A subtree's lists of places have no room for a row that multiplies.
-  if (params.missing == Missing::kFractional) return 0;
-  std::size_t rows = std::min(params.subtree_rows, Subtree::most_rows(params.features.size()));
-  rows = std::min(rows, rows_worth_ordering(task, cell_size));
-  if (params.n_threads > 1) rows = std::min(rows, kPieceRows);
-  if (by_values) rows = std::min(rows, Subtree::most_rows_of_values(params.features.size()));
-  return rows;
-}
-
-// Rows as the user counts them, with their multiplicity (class counts only: criterion/stats.h).
-std::int64_t count_rows(std::span<const Entry> entries) {
-  std::int64_t count = 0;
-  for (const Entry& entry : entries) count += entry.payload & 0xff;
-  return count;
-}
-
-bool all_have_values(const RowValues& values, std::span<const FeatureId> features) {
-  return std::ranges::all_of(features, [&](FeatureId feature) { return values.has(feature); });
-}
-
-// Blocks look at a node of any size; with several threads, one is a piece. (Tests ask for less.)
-std::size_t rows_of_blocks(const GrowParams& params) {
-  const bool as_many_as_there_are = params.n_threads <= 1 && params.subtree_rows == GrowParams{}.subtree_rows;
-  return as_many_as_there_are ? kMaxRows : std::min(params.subtree_rows, kPieceRows);
-}
-
-bool each_row_once(std::span<const Entry> entries) {
-  return std::ranges::all_of(entries, [](const Entry& entry) { return (entry.payload & 0xff) == 1; });
-}
-
-bool each_row_at_most(std::uint32_t times, std::span<const Entry> entries) {
-  return std::ranges::all_of(entries, [=](const Entry& entry) { return (entry.payload & 0xff) <= times; });
-}
-
-// Where larger nodes count by columns of groups and smaller ones become blocks, subtrees are for what is
-// left: nodes too sparse for columns, of which a cache line would have less than two rows, or too few rows
-// for a block.
-std::size_t rows_beside_ranks(const GrowTask& task, const GrowthPlan& plan) {
-  constexpr std::size_t kSparse = 32;
-  return std::max(task.data.n_rows() / kSparse, std::size_t{plan.most_codes} / RankBlock::kCodesPerRow);
-}
-
-bool draws_few_features(const GrowParams& params) {
-  return params.features.size() >= kFeaturesPerTry * static_cast<std::size_t>(params.max_features);
-}
-
-bool has_only_numbers(const GrowTask& task) {
-  return std::ranges::all_of(task.params.features, [&](FeatureId feature) {
-    return task.data.column(feature).kind == ColumnKind::kNumeric;
-  });
+// The table's rows in a form of their own, which the caller may have brought.
+template <class Rows>
+const Rows* rows_as(const Rows* brought, std::unique_ptr<const Rows>& own, const Dataset& data,
+                    CancelPoller& poller) {
+  if (brought != nullptr) return brought;
+  own = std::make_unique<const Rows>(data, poller);
+  return own.get();
 }
 
 }  // namespace
@@ -118,56 +65,24 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   });
   if (!kHasFastWays || criterion.needs_rows) return plan;
 
-  // Groups and random tests of values know one step only, and nothing of what a criterion shows besides its
-  // score.
-  const bool no_surrogates = params.missing != Missing::kSurrogate;
-  const bool plain =
-      second_step_of(params.criterion) == SecondStep::kNone && !criterion.shows_another && no_surrogates;
-  const bool unconstrained = params.monotonic.empty();
-
-  if (params.random_splits && plain) {
-    plan.values = params.row_values;
-    if (plan.values == nullptr) {
-      plan.own_values = std::make_unique<const RowValues>(task.data, poller);
-      plan.values = plan.own_values.get();
-    }
-    if (!all_have_values(*plan.values, params.features)) plan.values = nullptr;
-  }
-  if (criterion.bounds_groups && params.searches_groups && draws_few_features(params) &&
-      !params.random_splits && plain && unconstrained && params.missing == Missing::kLearn &&
-      RowRecords::can_hold(task.data) &&
-      count_rows(entries) < static_cast<std::int64_t>(RowRecords::kMostRows)) {
-    plan.records = params.records;
-    if (plan.records == nullptr) {
-      plan.own_records = std::make_unique<const RowRecords>(task.data, poller);
-      plan.records = plan.own_records.get();
-    }
-  }
-
-  plan.subtree_rows = rows_of_subtrees(task, criterion.cell_size, plan.values != nullptr);
-  plan.grows_blocks = criterion.counts_by_gini && params.grows_blocks && plan.values != nullptr &&
-                      plan.values->records() != nullptr && plan.growth == Growth::kDepthFirst &&
-                      unconstrained && each_row_once(entries);
-  plan.grows_random = plan.values != nullptr && plan.growth == Growth::kDepthFirst && unconstrained &&
-                      plan.subtree_rows > 0 && criterion.n_words <= RandomRoom::kMostWords;
-  if (plan.grows_blocks || plan.grows_random) plan.subtree_rows = rows_of_blocks(params);
   plan.most_codes = most_codes(task);
-  const bool may_grow_ranks = params.grows_blocks && rank_kernels() != nullptr &&
-                              plan.growth == Growth::kDepthFirst && plan.subtree_rows > 0;
-  const bool counts_ranks = criterion.counts_by_gini && plan.records != nullptr &&
-                            each_row_at_most(RankGrowth::kMostTimes, entries);
-  const bool weighs_ranks = criterion.weighs_by_gini && !params.random_splits && plain && unconstrained &&
-                            params.missing == Missing::kLearn && RowRecords::can_hold(task.data);
-  plan.grows_ranks = may_grow_ranks && (counts_ranks || weighs_ranks);
-  if (plan.grows_ranks) plan.subtree_rows = std::min(plan.subtree_rows, rows_beside_ranks(task, plan));
-  plan.keeps_order = !params.random_splits &&
-                     params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
-  const bool by_numbers =
-      params.random_splits ? plan.values != nullptr : has_only_numbers(task) && no_surrogates;
-  // A small subtree learns what is shown, if that is not the score, from the children that it has made.
-  const bool gains_in_time = !criterion.shows_another || params.min_impurity_decrease <= 0;
-  plan.grows_small_subtrees =
-      by_numbers && gains_in_time && plan.growth == Growth::kDepthFirst && unconstrained;
+  const bool has_second_step = second_step_of(params.criterion) != SecondStep::kNone;
+  LaneTask lane{task, criterion, entries, plan.growth, plan.most_codes, has_second_step};
+  if (RandomRoom::reads_values(lane)) {
+    plan.values = rows_as(params.row_values, plan.own_values, task.data, poller);
+    if (!RandomRoom::can_read(*plan.values, params.features)) plan.values = nullptr;
+  }
+  lane.values = plan.values;
+  if (takes_groups(lane)) plan.records = rows_as(params.records, plan.own_records, task.data, poller);
+  lane.records = plan.records;
+  lane.subtree_rows = plan.subtree_rows = Subtree::rows_for(lane);
+  plan.keeps_order = Subtree::keeps_order_for(lane);
+  plan.grows_blocks = ValueBlock::takes(lane);
+  plan.grows_random = RandomRoom::takes(lane);
+  if (plan.grows_blocks || plan.grows_random) plan.subtree_rows = RandomRoom::rows_for(params);
+  plan.grows_ranks = RankBlock::takes(lane);
+  if (plan.grows_ranks) plan.subtree_rows = std::min(plan.subtree_rows, RankBlock::rows_beside(lane));
+  plan.grows_small_subtrees = takes_small_subtrees(lane);
   return plan;
 }
 

@@ -1,5 +1,5 @@
-// Which methods a tree is grown by, and the numbers they need: decided once, before the first node, from the
-// table, the options and the criterion. The methods find the same tests and differ in what they cost.
+// Which methods a tree is grown by, and the numbers they need: decided once, before the first node. Each lane of
+// grow/fast says itself whether it takes the task. The methods find the same tests and differ in what they cost.
 #pragma once
 
 #include <cstdint>
@@ -8,47 +8,13 @@
 #include <vector>
 
 #include "criterion/choice.h"
-#include "criterion/concepts.h"
-#include "grow/task.h"
+#include "grow/lane_task.h"
 
 namespace hornbeam::grow {
 
-using criterion::BoundsGroups;
-using criterion::kCountsByGini;
-using criterion::kNeedsRows;
-using criterion::kShowsAnother;
-using criterion::kWeighsByGini;
-using criterion::Scorer;
 using criterion::SecondStep;
 
-// With several threads, nodes of at most this many rows are grown as pieces, one thread each.
-inline constexpr std::size_t kPieceRows = 8192;
-
 SecondStep second_step_of(Criterion criterion);
-
-// What the choice of methods asks about the criterion.
-struct CriterionTraits {
-  bool shows_another;   // criterion/concepts.h: what is shown is not the score
-  bool bounds_groups;   // criterion/concepts.h: can say what a group of values holds at most
-  bool counts_by_gini;  // criterion/concepts.h
-  bool weighs_by_gini;  // criterion/concepts.h
-  bool needs_rows;      // criterion/concepts.h
-  int cell_size;
-  std::size_t n_words;  // that a row is: criterion/stats.h
-  double weight_unit;
-};
-
-template <Scorer S>
-CriterionTraits traits_of(const S& scorer) {
-  return {kShowsAnother<S>,
-          BoundsGroups<S>,
-          kCountsByGini<S>,
-          kWeighsByGini<S>,
-          kNeedsRows<S>,
-          scorer.cell_size(),
-          static_cast<std::size_t>(scorer.stats().n_words()),
-          scorer.stats().weight_unit()};
-}
 
 struct GrowthPlan {
   Growth growth = Growth::kDepthFirst;

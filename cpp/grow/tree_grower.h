@@ -1,7 +1,6 @@
 // Grows one tree: takes the next open node from the frontier, carries out its test, describes the children
-// and finds their tests, until none is open. Small nodes are grown as subtrees, smaller ones as small
-// subtrees, or all of them as blocks; with several threads, nodes become pieces that one thread each grows to
-// the end.
+// and finds their tests, until none is open. A node that a fast lane takes (grow/fast/lanes.h) is left to it;
+// with several threads, nodes become pieces that one thread each grows to the end.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +13,7 @@
 #include "base/parallel.h"
 #include "grow/describe.h"
 #include "grow/divide_rows.h"
-#include "grow/fast/grow_block.h"
-#include "grow/fast/grow_random_nodes.h"
-#include "grow/fast/grow_small_subtree.h"
+#include "grow/fast/lanes.h"
 #include "grow/find_test.h"
 #include "grow/frontier.h"
 #include "grow/inherit.h"
@@ -53,17 +50,15 @@ class TreeGrower {
 
   // A test that is too large for what the limits leave is passed over: the next may be smaller.
   void grow_all(TreeBuilder& part, Frontier& frontier, Worker<S>& worker) {
+    const auto grow_below = [this](TreeBuilder& same_part, OpenNode& root, Worker<S>& same_worker) {
+      grow_from(same_part, root, same_worker);
+    };
     while (auto node = frontier.next()) {
       if (!has_room_for(2)) break;
       if (node->is_tested()) {
         if (has_room_for(node->split.n_branches)) expand(part, frontier, *node, worker);
-      } else if (starts_ranks(part, *node)) {
-        if constexpr (kCountsByGini<S>) grow_ranks(fit_, part, *node, worker);
-        if constexpr (kWeighsByGini<S>) grow_weighed_ranks(fit_, part, *node, worker);
-      } else if (starts_small_subtree(*node, worker)) {
-        if (!grow_small_subtree(fit_, part, *node, worker)) reopen(part, frontier, *node, worker);
-      } else {
-        grow_subtree(part, *node, worker);
+      } else if (!grow_by_lane(fit_, part, *node, worker, grow_below)) {
+        reopen(part, frontier, *node, worker);
       }
     }
   }
@@ -151,15 +146,13 @@ class TreeGrower {
 
   bool is_leaf(const OpenNode& node) const { return node.pure || fit_.ends_at(node.n_counted, node.depth); }
 
-  // A new node is opened, unless it is to become a piece, or the root of a subtree or small subtree when its
-  // turn comes.
+  // A new node is opened, unless it is to become a piece, or a lane is to grow it when its turn comes.
   void admit(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
              std::vector<Element>& cell) {
     if (is_leaf(node)) return;
     if (&part == &parts_[0] && becomes_piece(node)) {
       pieces_.push_back(node);
-    } else if (starts_ranks(part, node) || starts_small_subtree(node, worker) ||
-               (!worker.subtree.started() && starts_subtree(node))) {
+    } else if (some_lane_starts(fit_, part, node, worker)) {
       frontier.push(std::move(node));
     } else {
       open(part, frontier, node, worker, cell);
@@ -192,62 +185,12 @@ class TreeGrower {
     open(part, frontier, node, worker, worker.child_cells[0]);
   }
 
-  // ---- subtrees and small subtrees
-
-  // Going depth first, a subtree is finished before the next one starts.
-  bool starts_subtree(const OpenNode& node) const {
-    return fit_.plan.growth == Growth::kDepthFirst && node.n_rows() <= fit_.plan.subtree_rows &&
-           levels_below(node) >= 2;
-  }
-
-  // Reading all features pays when a few levels look at them.
-  double levels_below(const OpenNode& node) const {
-    const GrowParams& params = fit_.params;
-    const double most = params.max_depth > 0 ? params.max_depth - node.depth : kInfinity;
-    const auto least_rows =
-        static_cast<double>(std::max(params.min_samples_split, 2 * params.min_samples_leaf));
-    const double levels = std::log2(static_cast<double>(node.n_rows()) / least_rows) + 1;
-    return std::min(most, levels);
-  }
-
-  void grow_subtree(TreeBuilder& part, OpenNode& root, Worker<S>& worker) {
-    const GrowthPlan& plan = fit_.plan;
-    const std::vector<FeatureId>& features = fit_.params.features;
-    if constexpr (kCountsByGini<S>) {
-      if (plan.grows_blocks) return grow_block(fit_, part, root, worker);
-    }
-    if (plan.grows_random) return RandomGrower<S>(fit_, part, worker).grow(root);
-    if (plan.values != nullptr) {
-      worker.subtree.start(*plan.values, features, fit_.rows_of(root), root.begin, worker.poller);
-    } else {
-      worker.subtree.start(fit_.data, plan.records, features, fit_.rows_of(root), root.begin,
-                           plan.keeps_order, worker.poller);
-    }
-    grow_from(part, root, worker);
-    worker.subtree.finish();
-  }
-
   // Grows all that is below a described node.
   void grow_from(TreeBuilder& part, OpenNode& root, Worker<S>& worker) {
     Frontier frontier(fit_.plan.growth);
     worker.finder.add_up(fit_.rows_of(root), worker.child_cells[0]);
     admit(part, frontier, root, worker, worker.child_cells[0]);
     grow_all(part, frontier, worker);
-  }
-
-  bool starts_small_subtree(const OpenNode& node, const Worker<S>& worker) const {
-    return fit_.plan.grows_small_subtrees && worker.subtree.started() &&
-           node.n_rows() <= SmallSubtree<S>::kMostRows;
-  }
-
-  // From there on, rows and what they count have few bits.
-  bool starts_ranks(const TreeBuilder& part, const OpenNode& node) const {
-    if (!fit_.plan.grows_ranks || node.n_rows() > fit_.params.subtree_rows ||
-        !RankBlock::is_worth(node.n_rows(), fit_.plan.most_codes))
-      return false;
-    if constexpr (kWeighsByGini<S>) return levels_below(node) >= 2;
-    return part.nodes[static_cast<std::size_t>(node.id)].weight <=
-           RankGrowth::kMostWeight * fit_.prototype.stats().weight_unit();
   }
 
   // ---- pieces on several threads

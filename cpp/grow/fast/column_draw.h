@@ -31,9 +31,20 @@ struct TreeRules {
                       weight < 2 * min_weight || (max_depth > 0 && depth >= max_depth);
     return !pure & !ends;
   }
-  // Whether a test may leave so many rows, drawn so many times, on one side.
-  bool admits(std::int64_t samples, std::int64_t rows) const {
-    return samples >= min_samples_leaf && rows >= min_weight;
+  // Writes down a node's test, which raises the score by so much, and makes two children behind the nodes there
+  // are; returns the first of them, or -1 if the test gains too little.
+  template <class Node>
+  std::int32_t split(Node* nodes, std::size_t& n_nodes, std::int32_t id, FeatureId feature,
+                     double raised) const {
+    const double gain = std::max(0.0, raised * weight_unit);
+    if (least_gain.is_more_than(gain)) return -1;
+    const auto first = static_cast<std::int32_t>(n_nodes);
+    n_nodes += 2;
+    nodes[id].first_child = first;
+    nodes[id].feature = feature;
+    nodes[id].gain = gain;
+    nodes[first].first_child = nodes[first + 1].first_child = kNoChild;
+    return first;
   }
 };
 

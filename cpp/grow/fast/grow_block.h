@@ -3,9 +3,10 @@
 #pragma once
 
 #include "grow/describe.h"
+#include "grow/fast/groups.h"
+#include "grow/fast/grow_subtree.h"
 #include "grow/fast/rank_block.h"
 #include "grow/fast/value_block.h"
-#include "grow/find_test.h"
 #include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
 
@@ -74,5 +75,37 @@ void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
     part.value_tests.push_back({node.feature, node.threshold});
   }
 }
+
+template <Scorer S>
+struct ValueLane {
+  static bool starts(const TreeFit<S>& fit, const TreeBuilder& part, const OpenNode& node,
+                     const Worker<S>& worker) {
+    return fit.plan.grows_blocks && SubtreeLane<S>::starts(fit, part, node, worker);
+  }
+  template <class GrowBelow>
+  static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
+    if constexpr (kCountsByGini<S>) grow_block(fit, part, root, worker);
+    return kCountsByGini<S>;
+  }
+};
+
+template <Scorer S>
+struct RankLane {
+  // Nodes that are worth a block. Counted rows and what they count have few bits.
+  static bool starts(const TreeFit<S>& fit, const TreeBuilder& part, const OpenNode& node, const Worker<S>&) {
+    if (!fit.plan.grows_ranks || node.n_rows() > fit.params.subtree_rows ||
+        !RankBlock::is_worth(node.n_rows(), fit.plan.most_codes))
+      return false;
+    if constexpr (kWeighsByGini<S>) return levels_below(fit, node) >= 2;
+    return part.nodes[static_cast<std::size_t>(node.id)].weight <=
+           RankGrowth::kMostWeight * fit.prototype.stats().weight_unit();
+  }
+  template <class GrowBelow>
+  static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
+    if constexpr (kCountsByGini<S>) grow_ranks(fit, part, root, worker);
+    if constexpr (kWeighsByGini<S>) grow_weighed_ranks(fit, part, root, worker);
+    return kCountsByGini<S> || kWeighsByGini<S>;
+  }
+};
 
 }  // namespace hornbeam::grow

@@ -11,6 +11,7 @@
 
 #include "data/dataset.h"
 #include "grow/describe.h"
+#include "grow/fast/grow_subtree.h"
 #include "grow/fast/random_nodes.h"
 #include "grow/tree_builder.h"
 #include "grow/tree_fit.h"
@@ -142,6 +143,19 @@ class RandomGrower {
   Cell left_cell_;
   Cell right_cell_;
   Cell best_left_;
+};
+
+template <Scorer S>
+struct RandomLane {
+  static bool starts(const TreeFit<S>& fit, const TreeBuilder& part, const OpenNode& node,
+                     const Worker<S>& worker) {
+    return fit.plan.grows_random && SubtreeLane<S>::starts(fit, part, node, worker);
+  }
+  template <class GrowBelow>
+  static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
+    RandomGrower<S>(fit, part, worker).grow(root);
+    return true;
+  }
 };
 
 }  // namespace hornbeam::grow

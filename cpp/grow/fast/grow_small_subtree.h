@@ -106,4 +106,17 @@ bool grow_small_subtree(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
   return true;
 }
 
+template <Scorer S>
+struct SmallSubtreeLane {
+  static bool starts(const TreeFit<S>& fit, const TreeBuilder&, const OpenNode& node,
+                     const Worker<S>& worker) {
+    return fit.plan.grows_small_subtrees && worker.subtree.started() &&
+           node.n_rows() <= SmallSubtree<S>::kMostRows;
+  }
+  template <class GrowBelow>
+  static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
+    return grow_small_subtree(fit, part, root, worker);
+  }
+};
+
 }  // namespace hornbeam::grow

@@ -18,6 +18,7 @@
 #include "criterion/stats.h"
 #include "data/row_values.h"
 #include "grow/fast/value_block.h"
+#include "grow/lane_task.h"
 
 namespace hornbeam::grow {
 
@@ -54,6 +55,23 @@ class RandomRoom {
  public:
   explicit RandomRoom(Region* region)
       : block_(region), narrow_(region), wide_(region), words_(region), scratch_(region) {}
+
+  // Whether random tests of a task compare values, not codes; then, whether all features have them.
+  static bool reads_values(const LaneTask& lane) { return lane.params().random_splits && lane.is_plain(); }
+  static bool can_read(const RowValues& values, std::span<const FeatureId> features) {
+    return std::ranges::all_of(features, [&](FeatureId feature) { return values.has(feature); });
+  }
+  // Whether its nodes are grown here.
+  static bool takes(const LaneTask& lane) {
+    return lane.values != nullptr && lane.is_depth_first() && lane.is_unconstrained() &&
+           lane.subtree_rows > 0 && lane.criterion.n_words <= kMostWords;
+  }
+  // Nodes of any size are; with several threads, one is a piece. (Tests ask for less.)
+  static std::size_t rows_for(const GrowParams& params) {
+    const bool as_many_as_there_are =
+        params.n_threads <= 1 && params.subtree_rows == GrowParams{}.subtree_rows;
+    return as_many_as_there_are ? kMaxRows : std::min(params.subtree_rows, kPieceRows);
+  }
 
   // Makes room for nodes of so many rows, which are so many words each.
   void start(const RowValues& values, std::uint64_t key, std::size_t n_rows, std::size_t n_words) {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "grow/lane_task.h"
+
 namespace hornbeam::grow {
 
 using data::Column;
@@ -19,6 +21,26 @@ std::size_t column_stride(std::size_t n_rows) {
 }
 
 }  // namespace
+
+bool RankBlock::takes(const LaneTask& lane) {
+  const GrowParams& params = lane.params();
+  if (!params.grows_blocks || rank_kernels() == nullptr || !lane.is_depth_first() || lane.subtree_rows == 0)
+    return false;
+  if (lane.criterion.weighs_by_gini)
+    return !params.random_splits && lane.is_plain() && lane.is_unconstrained() &&
+           params.missing == Missing::kLearn && RowRecords::can_hold(lane.task.data);
+  return lane.criterion.counts_by_gini && lane.records != nullptr &&
+         std::ranges::all_of(lane.entries, [](const Entry& entry) {
+           return (entry.payload & 0xff) <= RankGrowth::kMostTimes;
+         });
+}
+
+// Larger nodes count by columns of groups, or sort, and smaller ones become blocks. What is left are nodes too
+// sparse for columns, of which a cache line would have less than two rows, or with too few rows for a block.
+std::size_t RankBlock::rows_beside(const LaneTask& lane) {
+  constexpr std::size_t kSparse = 32;
+  return std::max(lane.task.data.n_rows() / kSparse, std::size_t{lane.most_codes} / kCodesPerRow);
+}
 
 void RankBlock::start(const Dataset& data, std::span<const FeatureId> features, const TreeRules& rules) {
   data_ = &data;

@@ -32,6 +32,8 @@
 
 namespace hornbeam::grow {
 
+struct LaneTask;  // grow/lane_task.h
+
 using criterion::Entry;
 using data::RowRecords;
 
@@ -115,6 +117,11 @@ class RankBlock {
   static bool is_worth(std::size_t n_rows, Code most_codes) {
     return n_rows <= RankGrowth::kMostRows && n_rows * kCodesPerRow >= most_codes;
   }
+
+  // Two classes by gini: counted, where groups of values apply, or weighed, where no value is missing.
+  static bool takes(const LaneTask& lane);
+  // How many rows a node has at most that is grown as a subtree beside blocks.
+  static std::size_t rows_beside(const LaneTask& lane);
 
   bool started() const { return !features_.empty(); }
   // The features and rules of a tree. The data must outlive it.

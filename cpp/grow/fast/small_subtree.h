@@ -22,6 +22,7 @@
 #include "criterion/stats.h"
 #include "data/dataset.h"
 #include "grow/fast/subtree.h"
+#include "grow/lane_task.h"
 #include "split/test_finder.h"
 
 namespace hornbeam::grow {
@@ -57,6 +58,20 @@ inline constexpr Bits up_to(int place) {
 }
 inline constexpr Bits after(int place) {
   return ~up_to(place);
+}
+
+// Whether a task's subtrees end in small ones.
+inline bool takes_small_subtrees(const LaneTask& lane) {
+  const GrowParams& params = lane.params();
+  const auto is_number = [&](FeatureId feature) {
+    return lane.task.data.column(feature).kind == ColumnKind::kNumeric;
+  };
+  const bool by_numbers = params.random_splits
+                              ? lane.values != nullptr
+                              : !lane.has_surrogates() && std::ranges::all_of(params.features, is_number);
+  // What is shown, if that is not the score, is learnt from the children once they are made.
+  const bool gains_in_time = !lane.criterion.shows_another || params.min_impurity_decrease <= 0;
+  return by_numbers && gains_in_time && lane.is_depth_first() && lane.is_unconstrained();
 }
 
 // A test that was found in a small subtree.

@@ -42,6 +42,29 @@ void part_keys(PlacedRank* keys, std::size_t n, PlacedRank* scratch, const Place
 
 }  // namespace
 
+std::size_t Subtree::rows_for(const LaneTask& lane) {
+  const GrowParams& params = lane.params();
+  // A subtree's lists of places have no room for a row that multiplies.
+  if (params.missing == Missing::kFractional) return 0;
+  std::size_t rows = std::min(params.subtree_rows, most_rows(params.features.size()));
+  // Where all features have few codes, larger nodes count their rows into cells and need no order.
+  constexpr std::size_t kAlwaysOrdered = 4096;
+  const std::size_t n_cells =
+      std::size_t{lane.most_codes} * static_cast<std::size_t>(lane.criterion.cell_size);
+  rows = std::min(rows, std::max(kAlwaysOrdered, 2 * n_cells));
+  if (params.n_threads > 1) rows = std::min(rows, kPieceRows);
+  if (lane.values != nullptr) rows = std::min(rows, most_rows_of_values(params.features.size()));
+  return rows;
+}
+
+bool Subtree::keeps_order_for(const LaneTask& lane) {
+  // Keeping so many features in order costs about as much as sorting one when it is tried.
+  constexpr std::size_t kOrdersPerTry = 12;
+  const GrowParams& params = lane.params();
+  return !params.random_splits &&
+         params.features.size() <= static_cast<std::size_t>(params.max_features) * kOrdersPerTry;
+}
+
 std::size_t Subtree::most_rows(std::size_t n_features) {
   constexpr std::size_t kMostKeys = std::size_t{1} << 22;
   constexpr std::size_t kMostPlaces = std::size_t{1} << kPlaceBits;

@@ -25,6 +25,7 @@
 #include "data/dataset.h"
 #include "data/row_records.h"
 #include "data/row_values.h"
+#include "grow/lane_task.h"
 #include "split/test_finder.h"
 
 namespace hornbeam::grow {
@@ -53,6 +54,10 @@ class Subtree {
         value_lists_(region),
         sort_keys_(region),
         scratch_(region) {}
+
+  // Nodes of at most so many rows grow as subtrees; 0 for none. Then, whether with their features in order.
+  static std::size_t rows_for(const LaneTask& lane);
+  static bool keeps_order_for(const LaneTask& lane);
 
   // As many rows as a subtree over so many features may have: places fit 16 bits, all lists 16 MiB.
   static std::size_t most_rows(std::size_t n_features);

@@ -4,6 +4,8 @@
 
 #include "base/sampler.h"
 
+#include "grow/lane_task.h"
+
 namespace hornbeam::grow {
 
 namespace {
@@ -21,6 +23,13 @@ std::size_t room_for_list(std::size_t n_rows) {
 }
 
 }  // namespace
+
+bool ValueBlock::takes(const LaneTask& lane) {
+  const auto is_drawn_once = [](const Entry& entry) { return (entry.payload & 0xff) == 1; };
+  return lane.criterion.counts_by_gini && lane.params().grows_blocks && lane.values != nullptr &&
+         lane.values->records() != nullptr && lane.is_depth_first() && lane.is_unconstrained() &&
+         std::ranges::all_of(lane.entries, is_drawn_once);
+}
 
 void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
                        const TreeRules& rules) {

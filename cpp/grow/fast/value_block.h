@@ -31,6 +31,8 @@
 
 namespace hornbeam::grow {
 
+struct LaneTask;  // grow/lane_task.h
+
 using criterion::Entry;
 using data::Column;
 using data::RowValues;
@@ -101,6 +103,9 @@ const BlockKernels& block_kernels();
 class ValueBlock {
  public:
   explicit ValueBlock(Region* region) : values_(region), lists_(region) {}
+
+  // Two classes, rows that weigh the same and are drawn once, and values that float32 holds.
+  static bool takes(const LaneTask& lane);
 
   bool started() const { return !features_.empty(); }
   // The features and rules of a tree; all features of the data have float32 values. The data must outlive it.

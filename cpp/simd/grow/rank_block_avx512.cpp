@@ -203,18 +203,13 @@ class RankGrower {
     Node& node = nodes_[id];
     node.first_child = kNoChild;
     if (!best.found()) return -1;
-    const double gain = std::max(0.0, (best.score - cells_.score_of_node(node)) * growth_.rules.weight_unit);
-    if (growth_.rules.least_gain.is_more_than(gain)) return -1;
-    const auto first = static_cast<std::int32_t>(n_nodes_);
-    n_nodes_ += 2;
-    node.first_child = first;
-    node.feature = growth_.features[best.column];
-    node.gain = gain;
+    const std::int32_t first = growth_.rules.split(nodes_, n_nodes_, id, growth_.features[best.column],
+                                                   best.score - cells_.score_of_node(node));
+    if (first < 0) return -1;
     Node* children = nodes_ + first;
     children[0].samples = static_cast<std::uint32_t>(best.n_left);
     children[1].samples = node.samples - children[0].samples;
     Cells::divide(node, best.left, children);
-    children[0].first_child = children[1].first_child = kNoChild;
     return first;
   }
 

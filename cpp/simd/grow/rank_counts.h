@@ -10,7 +10,6 @@
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
 using criterion::GiniTerm;
-using criterion::tie_slack;
 
 namespace {
 
@@ -161,17 +160,11 @@ class CountCells {
         scores_[n_hopeful++] = score;
       }
     }
-    if (!(largest > best.score)) return;
-    if (!best.found() || largest > best.score + tie_slack(best.score, 0.0)) {
-      const double least = largest - tie_slack(largest, 0.0);
-      std::size_t first = 0;
-      while (scores_[first] < least) ++first;
-      best.column = column;
-      best.n_left = hopeful_[first];
-      best.left = left_[best.n_left];
-      best.places = places;
-    }
-    best.score = largest;
+    if (!best.raise(largest)) return;
+    best.column = column;
+    best.n_left = hopeful_[first_near(scores_, largest)];
+    best.left = left_[best.n_left];
+    best.places = places;
   }
 
   const TreeRules& rules_;

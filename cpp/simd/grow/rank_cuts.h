@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/types.h"
+#include "criterion/candidates.h"
 #include "grow/fast/rank_block.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
@@ -36,7 +37,22 @@ struct BestCut {
   Bits places = 0;  // in a small subtree: where the rows are in that order
 
   bool found() const { return column >= 0; }
+  // Takes note of a column's largest score; says whether its first cut with about that score is the best now.
+  bool raise(double largest) {
+    if (!(largest > score)) return false;
+    const bool wins = !found() || largest > score + criterion::tie_slack(score, 0.0);
+    score = largest;
+    return wins;
+  }
 };
+
+// The first of the scores that is about the largest.
+std::size_t first_near(const double* scores, double largest) {
+  const double least = largest - criterion::tie_slack(largest, 0.0);
+  std::size_t first = 0;
+  while (scores[first] < least) ++first;
+  return first;
+}
 
 // Takes away the cuts that leave less than so many rows on a side; false if there was none before that.
 bool leave_out_ends(Bits* cuts, std::size_t n, std::size_t least) {

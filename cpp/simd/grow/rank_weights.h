@@ -7,12 +7,9 @@
 #include <bit>
 #include <cmath>
 
-#include "criterion/candidates.h"
 #include "simd/grow/rank_cuts.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
-
-using criterion::tie_slack;
 
 namespace {
 
@@ -153,17 +150,11 @@ class WeightCells {
 
   // The first cut within the slack of the largest score.
   void offer(std::int32_t column, double largest, Bits places, Best& best) const {
-    if (!(largest > best.score)) return;
-    if (!best.found() || largest > best.score + tie_slack(best.score, 0.0)) {
-      const double least = largest - tie_slack(largest, 0.0);
-      std::size_t first = 0;
-      while (scores_[first] < least) ++first;
-      best.column = column;
-      best.n_left = first;
-      best.left = {left_[first], left_ones_[first]};
-      best.places = places;
-    }
-    best.score = largest;
+    if (!best.raise(largest)) return;
+    best.column = column;
+    best.n_left = first_near(scores_, largest);
+    best.left = {left_[best.n_left], left_ones_[best.n_left]};
+    best.places = places;
   }
 
   const TreeRules& rules_;

@@ -128,20 +128,15 @@ class BlockGrower {
   std::int32_t split(std::int32_t id, double score, const BestTest& best) {
     CountedNode& node = growth_.nodes[id];
     if (!best.found()) return -1;
-    const double gain = std::max(0.0, (best.score - score) * growth_.rules.weight_unit);
-    if (growth_.rules.least_gain.is_more_than(gain)) return -1;
-    const auto first = static_cast<std::int32_t>(n_nodes_);
-    n_nodes_ += 2;
-    node.first_child = first;
-    node.feature = growth_.features[best.column];
+    const std::int32_t first =
+        growth_.rules.split(growth_.nodes, n_nodes_, id, growth_.features[best.column], best.score - score);
+    if (first < 0) return -1;
     node.threshold = best.threshold;
-    node.gain = gain;
     CountedNode* children = growth_.nodes + first;
     children[0].samples = children[0].rows = best.left_rows;
     children[0].ones = best.left_ones;
     children[1].samples = children[1].rows = node.rows - best.left_rows;
     children[1].ones = node.ones - best.left_ones;
-    children[0].first_child = children[1].first_child = kNoChild;
     return first;
   }
 

@@ -1,0 +1,71 @@
+// What the fast lanes (grow/fast) are asked about before the first node: the task, the criterion, and what has
+// been found out about both. Each lane has a function `takes` of it beside its own code: may it grow this task?
+// Whether it then grows a node is asked node by node: grow/fast/lanes.h.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "criterion/concepts.h"
+#include "grow/frontier.h"
+#include "grow/task.h"
+
+namespace hornbeam::grow {
+
+using criterion::BoundsGroups;
+using criterion::Entry;
+using criterion::kCountsByGini;
+using criterion::kNeedsRows;
+using criterion::kShowsAnother;
+using criterion::kWeighsByGini;
+using criterion::Scorer;
+
+// With several threads, nodes of at most this many rows are grown as pieces, one thread each.
+inline constexpr std::size_t kPieceRows = 8192;
+
+// What lanes ask about the criterion; the names are those of criterion/concepts.h.
+struct CriterionTraits {
+  bool shows_another;
+  bool bounds_groups;
+  bool counts_by_gini;
+  bool weighs_by_gini;
+  bool needs_rows;
+  int cell_size;
+  std::size_t n_words;  // that a row is: criterion/stats.h
+  double weight_unit;
+};
+
+template <Scorer S>
+CriterionTraits traits_of(const S& scorer) {
+  return {kShowsAnother<S>,
+          BoundsGroups<S>,
+          kCountsByGini<S>,
+          kWeighsByGini<S>,
+          kNeedsRows<S>,
+          scorer.cell_size(),
+          static_cast<std::size_t>(scorer.stats().n_words()),
+          scorer.stats().weight_unit()};
+}
+
+struct LaneTask {
+  const GrowTask& task;
+  const CriterionTraits& criterion;
+  std::span<const Entry> entries;
+  Growth growth;
+  Code most_codes;  // that a feature has
+  bool has_second_step;
+
+  // Found on the way.
+  const RowValues* values = nullptr;
+  const RowRecords* records = nullptr;
+  std::size_t subtree_rows = 0;
+
+  const GrowParams& params() const { return task.params; }
+  bool is_depth_first() const { return growth == Growth::kDepthFirst; }
+  bool is_unconstrained() const { return task.params.monotonic.empty(); }
+  bool has_surrogates() const { return task.params.missing == Missing::kSurrogate; }
+  // The best score wins, it is what is shown, and rows go where the test sends them.
+  bool is_plain() const { return !has_second_step && !criterion.shows_another && !has_surrogates(); }
+};
+
+}  // namespace hornbeam::grow
