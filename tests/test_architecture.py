@@ -84,6 +84,7 @@ TESTED_IN = {
     "line_search": "lectures/test_numbers.py",
     "model": "predict/test_front.py",
     "neighborhood": "estimators/test_neighbors.py",
+    "pseudo_votes": "forests/test_smoothing.py",
     "recipes": "estimators",  # and forests, boosting: a recipe is what its estimator does
     "sklearn_bases": "test_params.py",
     "small_trees": "lectures/test_numbers.py",
