@@ -251,6 +251,11 @@ def test_the_verdict_says_when_the_relation_is_linear():
     found = quick(X, y, methods=["linear", "tree", "forest"])
     assert found.best_name == "linear"
     assert "The relation looks linear" in found.verdict
+    without = quick(X, y, methods=["linear", "tree"], add={"broken": lambda X, y: 1 / 0})
+    assert "looks linear" not in without.verdict
+    assert (
+        "No method in the ranking does better than the linear model; those left out might." in without.verdict
+    )
 
 
 def test_the_verdict_says_when_the_linear_model_is_enough_or_far_behind():

@@ -9,6 +9,7 @@ ones in their declared order. Categories are compared by value: 1 and 1.0 are th
 nor are two Unicode spellings of one letter.
 """
 
+import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -100,9 +101,8 @@ class Column:
             return self.values.has_missing and bool(self.values.missing_rows().all())
         if self.kind != "numeric":
             return bool(self.values[0] == MISSING and (self.values == MISSING).all())
-        return bool(
-            self.values.dtype.kind == "f" and np.isnan(self.values[0]) and np.isnan(self.values).all()
-        )
+        first = self.values[0]  # there may be a million columns, of which hardly one begins with a gap
+        return math.isnan(first) and bool(np.isnan(self.values).all())
 
 
 def _first_nan(values: AnyArray) -> int | None:

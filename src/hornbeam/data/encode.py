@@ -66,12 +66,12 @@ def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
         return _encode_beside_codes(table, max_bins, n_threads)
     origin = table.origin if _ranks_are_worth_it(table, max_bins) else None
     ranks = None if origin is None else origin.whole.ranks(n_threads)
-    columns: list[Any] = []
-    for j, column in zip(table.schema.sources, table.columns, strict=True):
-        if ranks is not None and column.kind == "numeric" and column.part is None and j in ranks.places:
-            columns.append(ranks.places[j])
-        else:
-            columns.append(_as_it_is(column))
+    columns: list[Any] = [_as_it_is(column) for column in table.columns]
+    if ranks is not None:
+        for place, j in enumerate(table.schema.sources):
+            column = table.columns[place]
+            if column.kind == "numeric" and column.part is None and j in ranks.places:
+                columns[place] = ranks.places[j]
     codes = _core.encode_table(
         table.n_rows,
         columns,
@@ -113,6 +113,8 @@ def _ranks_are_worth_it(table: Table, max_bins: int | None) -> bool:
 
 
 def _as_it_is(column: Column) -> tuple[Any, ...]:
+    if type(column.values) is np.ndarray and column.kind == "numeric":
+        return (column.values,)
     assert not isinstance(column.values, CodedColumn)
     if isinstance(column.values, SparseColumn):
         return column.values.indices, column.values.data, None

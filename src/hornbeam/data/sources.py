@@ -24,6 +24,7 @@ __all__ = [
     "OpenSource",
     "Source",
     "labelled",
+    "numbers_of",
     "open_source",
     "refuse_corrupt_sparse",
     "refuse_no_table",
@@ -148,6 +149,18 @@ class _ArraySource:
 
     def read(self, j: int, name: str) -> Content:
         return read_array(self.container[:, j], name)
+
+    def numbers(self) -> AnyArray | None:
+        """Return the whole array where all columns are plain numbers that the core reads as they are."""
+        kind, size = self.container.dtype.kind, self.container.dtype.itemsize
+        if kind not in "bf" and not (kind in "iu" and size < 8):  # of larger integers some may be merged
+            return None
+        return readable(self.container)
+
+
+def numbers_of(source: Source) -> AnyArray | None:
+    """Return the columns of a source as one array of numbers, if it is one: a million are read at once."""
+    return source.numbers() if isinstance(source, _ArraySource) else None
 
 
 def _as_array(X: Any) -> AnyArray:

@@ -36,7 +36,7 @@ from hornbeam.data.dates import DatePart, FoundDates
 from hornbeam.data.families import value_family
 from hornbeam.data.names import check_names_and_width, feature_names_of, forced_columns
 from hornbeam.data.shared import Origin, origin_of
-from hornbeam.data.sources import OpenSource, Source, labelled, open_source, unmasked
+from hornbeam.data.sources import OpenSource, Source, labelled, numbers_of, open_source, unmasked
 from hornbeam.data.wording import shown
 
 __all__ = [
@@ -227,10 +227,15 @@ def _read_some(
     feature_names: list[str] | None,
     forced: frozenset[int],
 ) -> Table:
+    names = feature_names or [f"x{j}" for j in range(source.n_columns)]
+    numbers = None if forced else numbers_of(source)
+    if numbers is not None:
+        values = (numbers if rows is None else numbers[rows]).T
+        plain = tuple(Column(name, "numeric", column) for name, column in zip(names, values, strict=True))
+        return Table(n_rows, plain, feature_names, row_numbers=rows)
     columns: list[Column] = []
     merged: dict[str, int] = {}
     found = FoundDates()
-    names = feature_names or [f"x{j}" for j in range(source.n_columns)]
     taken = set(names)
     for j, name in enumerate(names):
         content = source.read(j, name) if rows is None else source.read(j, name).take(rows)

@@ -84,7 +84,7 @@ def verdict(names: Sequence[str], metrics: Sequence[Metric], scores: Scores, lef
     elif names[standing.best] != LINEAR:
         sentences.append("No other method comes within noise of it.")
     if standing.beats_baseline:
-        sentences += _about_linear(names, metric, scores, standing)
+        sentences += _about_linear(names, metric, scores, standing, is_whole=not left_out)
     if left_out:
         sentences.append(f"Not in the ranking: {', '.join(map(named, left_out))}.")
     return " ".join(sentences)
@@ -137,10 +137,14 @@ def _something_simpler(best: str, close: Sequence[str]) -> list[str]:
     return [f"The simplest of these is {named(simplest)}."]
 
 
-def _about_linear(names: Sequence[str], metric: Metric, scores: Scores, standing: Standing) -> list[str]:
+def _about_linear(
+    names: Sequence[str], metric: Metric, scores: Scores, standing: Standing, *, is_whole: bool
+) -> list[str]:
     if LINEAR not in names:
         return []
     linear = names.index(LINEAR)
+    if standing.best == linear and not is_whole:
+        return ["No method in the ranking does better than the linear model; those left out might."]
     if standing.best == linear:
         return ["The relation looks linear: no tree and no ensemble does better than the linear model."]
     if linear in standing.within_noise:
