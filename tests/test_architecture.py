@@ -49,7 +49,7 @@ LAYERS = (
     ("line_search", "training_sets"),
     ("bootstrap", "inside"),
     ("baseline", "estimators"),
-    ("distill", "small_trees", "io", "plot"),
+    ("dask", "distill", "small_trees", "io", "plot"),
     ("exports", "selection"),
     ("imports",),
     ("report", "serving"),

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "boost/booster.h"
+#include "boosting.h"
 #include "settings.h"
 
 namespace hornbeam::bindings {
@@ -17,14 +18,14 @@ using grow::Growth;
 using split::CategoricalSplit;
 using tree::Tree;
 
-namespace {
-
 LossKind loss_of(const std::string& name) {
   for (const boost::LossRow& row : boost::kLosses) {
     if (row.name == name) return row.kind;
   }
   throw nb::value_error(("the core does not know " + name).c_str());
 }
+
+namespace {
 
 const std::map<std::string, Growth> kGrowths = {{"level", Growth::kLevel},
                                                 {"best_first", Growth::kBestFirst}};
@@ -51,6 +52,8 @@ const Setters<BoostParams> kSettings = {
     {"n_threads", set<&BoostParams::n_threads>},
 };
 
+}  // namespace
+
 BoostParams boost_params_of(const nb::kwargs& settings, int n_features) {
   BoostParams params;
   apply_settings(kSettings, settings, "boosting", params);
@@ -64,6 +67,8 @@ BoostParams boost_params_of(const nb::kwargs& settings, int n_features) {
   }
   return params;
 }
+
+namespace {
 
 // Keeps what the booster only refers to.
 class BoosterHandle {

@@ -19,6 +19,7 @@ void bind_prune(nb::module_& module);
 void bind_density(nb::module_& module);
 void bind_forest(nb::module_& module);
 void bind_boost(nb::module_& module);
+void bind_parts(nb::module_& module);
 void bind_neighbors(nb::module_& module);
 void bind_stumps(nb::module_& module);
 void bind_significance(nb::module_& module);
@@ -72,6 +73,7 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_density(module);
   hornbeam::bindings::bind_forest(module);
   hornbeam::bindings::bind_boost(module);
+  hornbeam::bindings::bind_parts(module);
   hornbeam::bindings::bind_neighbors(module);
   hornbeam::bindings::bind_stumps(module);
   hornbeam::bindings::bind_significance(module);

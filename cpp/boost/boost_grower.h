@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +22,7 @@
 #include "boost/reuse_pool.h"
 #include "boost/row_sets.h"
 #include "boost/shared_pass.h"
+#include "boost/spread.h"
 #include "boost/tiles.h"
 #include "data/dataset.h"
 #include "grow/frontier.h"
@@ -80,6 +82,8 @@ class BoostGrower {
   BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params, HistogramPool& pool,
               bool on_calling_thread = true);
   int n_threads() const { return params_.n_threads; }
+  // Rows whose derivatives are summed together when a scale is chosen.
+  static constexpr std::size_t kRowsPerPiece = 1 << 12;
 
   // How a tree turns derivatives into fixed point.
   struct Scale {
@@ -121,15 +125,24 @@ class BoostGrower {
 
  private:
   // Rows that a thread takes at once; a multiple of 64, so that tasks share no word of bits.
-  static constexpr std::size_t kRowsPerTask = 1 << 12;
+  static constexpr std::size_t kRowsPerTask = kRowsPerPiece;
   static constexpr std::size_t kSparsest = 8;
   static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }
 
-  friend class SideBySide;  // prepares nodes while others are carried out
+  friend class SideBySide;   // prepares nodes while others are carried out
+  friend class PartRows;     // has some of the rows, and adds them up for a tree that grows elsewhere
+  friend class TreeOfParts;  // grows a tree from the sums of such rows
   struct Prepared;
   // How far a node is whose test has been found.
   enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };
 
+  // What a node must be told whose rows are elsewhere, besides its histogram: by feature, the sums of the
+  // categories of columns that have no slot, and how many rows have each code of a column that was asked for.
+  struct NodeSums {
+    std::size_t node = 0;  // its number where the rows are
+    std::map<FeatureId, CategorySums> categories;
+    std::map<FeatureId, std::vector<std::uint32_t>> rows_by_code;
+  };
   // What the grower knows about a node besides OpenNode.
   struct NodeState {
     std::size_t begin = 0;
@@ -144,6 +157,7 @@ class BoostGrower {
     Stage stage = Stage::kWaiting;
     int home = 0;  // the worker that wrote the list of its rows, or most of it
     std::unique_ptr<Prepared> prepared;
+    std::unique_ptr<NodeSums> sums;  // of rows that are elsewhere
     std::size_t n_rows() const { return end - begin; }
   };
   // The outcome of a node's test, before the node's turn has come: its children, and their tests if they have
@@ -160,6 +174,9 @@ class BoostGrower {
   };
 
   Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
+  // From the spread of all gradients, and of all hessians unless they are 1.
+  static Scale scale_of(const Spread& gradients, const std::optional<Spread>& hessians, std::size_t n_rows,
+                        bool weighted);
   void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
   void open_root(Frontier& frontier, Histogram* counted);
   void grow_side_by_side(Frontier& frontier);
@@ -209,15 +226,19 @@ class BoostGrower {
     NodeState* node;
     CutTerms terms;
     OpenNode open;
-    std::vector<char> allowed;  // per feature; empty for all
-    std::vector<Cut> cuts;      // per feature; empty if the node must stay a leaf
+    std::vector<char> allowed;        // per feature; empty for all
+    std::vector<Cut> cuts;            // per feature; empty if the node must stay a leaf
+    FeatureId question = kNoFeature;  // whose rows by code must be known before the search can end
   };
   Search start_search(NodeState& node, std::int32_t depth, std::uint64_t path) const;
   Cut find_cut(const Search& search, int feature, Worker& worker,
                std::span<const std::uint32_t> rows_by_code = {});
   void search_feature(Search& search, int feature, Worker& worker);
   std::optional<OpenNode> settle(Search& search, Worker& worker);
-  bool verify_rows(Search& search, int feature, Worker& worker);
+  enum class Rows : std::uint8_t { kEnough, kOtherCut, kUnknown };
+  Rows verify_rows(Search& search, int feature, Worker& worker);
+  bool has_probably_rows(const Search& search, int feature, double left, Worker& worker);
+  bool recount(Search& search, int feature, Worker& worker, std::span<const std::uint32_t> rows_by_code);
   Split split_of(const NodeState& node, int feature, const Cut& cut, Worker& worker) const;
   void name_rest(Split& split) const;
   CutTerms terms_of(const NodeState& node) const;

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "base/parallel.h"
+#include "boost/leaf_values.h"
 
 namespace hornbeam::boost {
 
 using grow::assemble;
-using grow::NodeRecord;
 
 namespace {
 
@@ -16,11 +16,6 @@ constexpr std::size_t kRowsPerTask = 1 << 14;
 constexpr std::size_t kManyRows = 100'000;
 constexpr std::size_t kVeryManyRows = 600'000;
 constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
-
-// Values are rounded once, here, so that every way to predict adds the same numbers (docs/decisions).
-double rounded(double value) {
-  return static_cast<double>(static_cast<float>(value));
-}
 
 // Calls visit with each row of a task that is not among `rows`, and its place among those that are not.
 template <class Visit>
@@ -109,16 +104,6 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
   return sums;
 }
 
-// A leaf whose loss has no curvature left gives Newton's step no length: it says nothing.
-double Booster::newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
-                             const std::optional<Loss>& loss) const {
-  const double size = std::max(0.0, std::abs(sums.gradient) - params_.l1_regularization);
-  const double curvature = sums.hessian + params_.l2_regularization;
-  const double length = size == 0 || !(curvature > 0) ? 0.0 : size / curvature;
-  const double step = sums.gradient > 0 ? -length : length;
-  return std::clamp(loss ? loss->shortened(step, sums) : step, bounds.lower, bounds.upper);
-}
-
 double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score) {
   std::vector<RowId> rows;
   for (const BoostEntry entry : leaf.entries) rows.push_back(row_of(entry));
@@ -169,21 +154,6 @@ void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, in
                  });
                },
                &cancel);
-}
-
-// An inner node says what its rows get on average; children come after their parents, so the walk is
-// backwards.
-void Booster::describe_inner_nodes(TreeBuilder& work) {
-  for (std::size_t id = work.nodes.size(); id-- > 0;) {
-    NodeRecord& node = work.nodes[id];
-    if (node.split < 0) continue;
-    const auto left = static_cast<std::size_t>(node.first_child);
-    const double left_weight = work.nodes[left].weight;
-    const double right_weight = work.nodes[left + 1].weight;
-    node.weight = left_weight + right_weight;
-    work.values[id] =
-        rounded((left_weight * work.values[left] + right_weight * work.values[left + 1]) / node.weight);
-  }
 }
 
 std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const char> features,
@@ -286,7 +256,7 @@ std::vector<Tree> Booster::finish_trees(BoostGrower& grower, Scores scores, std:
           const LeafRows& leaf_rows = grower.leaves()[leaf];
           const BoostGrower::Bounds bounds = grower.bounds_of(leaf_rows.node);
           const double value =
-              refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(sums[leaf], bounds, loss);
+              refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(params_, sums[leaf], bounds, loss);
           const auto node = static_cast<std::size_t>(leaf_rows.node);
           work.values[node] = rounded(params_.learning_rate * value);
           work.nodes[node].weight = sums[leaf].weight;
@@ -351,9 +321,10 @@ Tree Booster::refit(const Tree& tree, std::span<const NodeId> leaves, int score,
   for (std::size_t node = tree.n_nodes(); node-- > 0;) {
     if (tree.first_child[node] == kNoChild) {
       const bool empty = out.n_samples[node] == 0;
-      const double value = empty                  ? 0.0
-                           : rows_of_leaf.empty() ? newton_value(sums[node], {-kInfinity, kInfinity}, loss)
-                                                  : residual_value(*loss, rows_of_leaf[node], score);
+      const double value = empty ? 0.0
+                           : rows_of_leaf.empty()
+                               ? newton_value(params_, sums[node], {-kInfinity, kInfinity}, loss)
+                               : residual_value(*loss, rows_of_leaf[node], score);
       out.value[node] = rounded(params_.learning_rate * value);
       out.weight[node] = sums[node].weight;
       continue;

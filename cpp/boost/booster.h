@@ -69,8 +69,6 @@ class Booster {
                                  bool hessian_is_one, const std::optional<Loss>& loss, Cancel& cancel);
   std::vector<LeafSums> sum_leaves(const BoostGrower& grower, RowLeaves& row_leaves, int score,
                                    bool hessian_is_one, bool recorded, Cancel& cancel);
-  double newton_value(const LeafSums& sums, BoostGrower::Bounds bounds,
-                      const std::optional<Loss>& loss) const;
   double refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score);
   double residual_value(const Loss& loss, std::span<const RowId> rows, int score) const;
   std::vector<LeafSums> sum_nodes(const Tree& tree, std::span<const NodeId> leaves, int score,
@@ -78,7 +76,6 @@ class Booster {
   std::vector<NodeId> walk_left_out(const BoostGrower& grower, std::span<const RowId> rows, Cancel& cancel);
   void add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, int score, std::span<const RowId> rows,
                      std::span<const NodeId> left_out, Cancel& cancel);
-  static void describe_inner_nodes(TreeBuilder& work);
 
   const Dataset& data_;
   BoostParams params_;

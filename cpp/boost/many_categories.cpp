@@ -9,9 +9,14 @@ namespace hornbeam::boost {
 
 using criterion::tie_slack;
 
-void ManyCategories::load(const Column& column, const NodeRows& rows, const BranchLimits& limits) {
-  if (sums_.size() < std::size_t{column.n_codes} + 1) sums_.resize(std::size_t{column.n_codes} + 1);
-  order_.clear();
+void ManyCategories::add(const Column& column, const CategorySums& sums) {
+  for (std::size_t i = 0; i < sums.codes.size(); ++i) {
+    sums_[sums.codes[i]] = {sums.cells[i], sums.rows[i]};
+    if (sums.codes[i] != column.missing_code()) order_.push_back(sums.codes[i]);
+  }
+}
+
+void ManyCategories::add(const Column& column, const NodeRows& rows) {
   std::visit(
       [&](const auto& codes) {
         for (const BoostEntry entry : rows.entries) {
@@ -27,6 +32,13 @@ void ManyCategories::load(const Column& column, const NodeRows& rows, const Bran
         }
       },
       column.codes);
+}
+
+template <class Source>
+void ManyCategories::load(const Column& column, const Source& source, const BranchLimits& limits) {
+  if (sums_.size() < std::size_t{column.n_codes} + 1) sums_.resize(std::size_t{column.n_codes} + 1);
+  order_.clear();
+  add(column, source);
   missing_ = std::exchange(sums_[column.missing_code()], Sums{});
   if (limits.one_category) {
     std::sort(order_.begin(), order_.end());
@@ -78,9 +90,10 @@ Cut ManyCategories::find_one_way(const CutTerms& terms, const BranchLimits& limi
   return best;
 }
 
-Cut ManyCategories::find(const Column& column, const NodeRows& rows, const CutTerms& terms,
+template <class Source>
+Cut ManyCategories::find(const Column& column, const Source& source, const CutTerms& terms,
                          const BranchLimits& limits) {
-  load(column, rows, limits);
+  load(column, source, limits);
   Cut best = find_one_way(terms, limits, false);
   if (missing_.rows > 0) {
     const Cut left = find_one_way(terms, limits, true);
@@ -90,9 +103,10 @@ Cut ManyCategories::find(const Column& column, const NodeRows& rows, const CutTe
   return best;
 }
 
-Split ManyCategories::to_split(const Column& column, FeatureId feature, const NodeRows& rows, const Cut& cut,
+template <class Source>
+Split ManyCategories::to_split(const Column& column, FeatureId feature, const Source& source, const Cut& cut,
                                const BranchLimits& limits) {
-  load(column, rows, limits);
+  load(column, source, limits);
   Split split;
   split.feature = feature;
   split.missing_branch = missing_.rows == 0 ? -1 : cut.missing_left ? 0 : 1;
@@ -100,5 +114,27 @@ Split ManyCategories::to_split(const Column& column, FeatureId feature, const No
   unload();
   return split;
 }
+
+CategorySums ManyCategories::sums_of(const Column& column, const NodeRows& rows) {
+  if (sums_.size() < std::size_t{column.n_codes} + 1) sums_.resize(std::size_t{column.n_codes} + 1);
+  order_.clear();
+  add(column, rows);
+  if (sums_[column.missing_code()].rows > 0) order_.push_back(column.missing_code());
+  CategorySums sums;
+  for (const Code code : order_) {
+    sums.codes.push_back(code);
+    sums.cells.push_back(sums_[code].cell);
+    sums.rows.push_back(sums_[code].rows);
+  }
+  unload();
+  return sums;
+}
+
+template Cut ManyCategories::find(const Column&, const NodeRows&, const CutTerms&, const BranchLimits&);
+template Cut ManyCategories::find(const Column&, const CategorySums&, const CutTerms&, const BranchLimits&);
+template Split ManyCategories::to_split(const Column&, FeatureId, const NodeRows&, const Cut&,
+                                        const BranchLimits&);
+template Split ManyCategories::to_split(const Column&, FeatureId, const CategorySums&, const Cut&,
+                                        const BranchLimits&);
 
 }  // namespace hornbeam::boost

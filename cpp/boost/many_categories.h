@@ -13,13 +13,23 @@
 
 namespace hornbeam::boost {
 
+// What the categories of one column add up to at a node, where the rows themselves are not at hand.
+struct CategorySums {
+  std::vector<Code> codes;
+  std::vector<WideCell> cells;
+  std::vector<std::int64_t> rows;
+};
+
 class ManyCategories {
  public:
-  // Places of cuts are how many categories are left, less one, in the order of their mean gradient; or the
+  // From the rows of a node or from their CategorySums. Places of cuts are how many categories are left, less one, in the order of their mean gradient; or the
   // number of the one that is.
-  Cut find(const Column& column, const NodeRows& rows, const CutTerms& terms, const BranchLimits& limits);
-  Split to_split(const Column& column, FeatureId feature, const NodeRows& rows, const Cut& cut,
+  template <class Source>
+  Cut find(const Column& column, const Source& source, const CutTerms& terms, const BranchLimits& limits);
+  template <class Source>
+  Split to_split(const Column& column, FeatureId feature, const Source& source, const Cut& cut,
                  const BranchLimits& limits);
+  CategorySums sums_of(const Column& column, const NodeRows& rows);
 
  private:
   struct Sums {
@@ -27,7 +37,10 @@ class ManyCategories {
     std::int64_t rows = 0;
   };
 
-  void load(const Column& column, const NodeRows& rows, const BranchLimits& limits);
+  void add(const Column& column, const NodeRows& rows);
+  void add(const Column& column, const CategorySums& sums);
+  template <class Source>
+  void load(const Column& column, const Source& source, const BranchLimits& limits);
   void unload();
   Cut find_one_way(const CutTerms& terms, const BranchLimits& limits, bool missing_left) const;
 

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "boost/boost_grower.h"
 #include "boost/boost_kernels.h"
+#include "boost/spread.h"
 
 namespace hornbeam::boost {
 
@@ -28,33 +29,19 @@ double scale_for(double largest, int bits) {
   return scale;
 }
 
-using Spread = BoostKernels::Spread;
-
-Spread spread_of(std::span<const float> values, std::span<const RowId> rows, std::size_t begin,
-                 std::size_t end) {
-  if (rows.empty()) return boost_kernels().spread(values.data() + begin, end - begin);
-  Spread spread;
-  for (std::size_t i = begin; i < end; ++i) {
-    const double size = std::abs(static_cast<double>(values[rows[i]]));
-    spread.largest = std::max(spread.largest, size);
-    spread.sum += size;
-  }
-  return spread;
-}
-
-// One pass in pieces of fixed size, put together in their order: the same bits for any number of threads.
 Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows, std::size_t rows_per_task,
                      int n_threads) {
   const std::size_t n = rows.empty() ? values.size() : rows.size();
   std::vector<Spread> pieces((n + rows_per_task - 1) / rows_per_task);
   parallel_for(pieces.size(), n_threads, [&](std::size_t task, int) {
-    pieces[task] = spread_of(values, rows, task * rows_per_task, std::min((task + 1) * rows_per_task, n));
+    const std::size_t begin = task * rows_per_task;
+    const std::size_t n_here = std::min(rows_per_task, n - begin);
+    pieces[task] = rows.empty()
+                       ? spread_of(values.subspan(begin, n_here), false)
+                       : spread_of_listed(n_here, [&](std::size_t i) { return values[rows[begin + i]]; });
   });
   Spread all;
-  for (const Spread& piece : pieces) {
-    all.largest = std::max(all.largest, piece.largest);
-    all.sum += piece.sum;
-  }
+  for (const Spread& piece : pieces) all += piece;
   return all;
 }
 
@@ -62,16 +49,22 @@ Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows,
 
 BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
                                              std::span<const RowId> rows) const {
-  const double n = static_cast<double>(rows.empty() ? data_.n_rows() : rows.size());
+  const std::size_t n = rows.empty() ? data_.n_rows() : rows.size();
   const Spread gradients = spread_of_all(derivatives.gradients, rows, kRowsPerTask, params_.n_threads);
-  Scale scale;
-  scale.packed = !derivatives.weighted && gradients.largest <= kMostSpread * gradients.sum / n;
-  scale.constant_hessian = derivatives.hessians.empty();
-  Spread hessians{1.0, n};
-  if (!scale.constant_hessian) {
+  std::optional<Spread> hessians;
+  if (!derivatives.hessians.empty())
     hessians = spread_of_all(derivatives.hessians, rows, kRowsPerTask, params_.n_threads);
-    scale.packed = scale.packed && hessians.largest <= kMostSpread * hessians.sum / n;
-  }
+  return scale_of(gradients, hessians, n, derivatives.weighted);
+}
+
+BoostGrower::Scale BoostGrower::scale_of(const Spread& gradients, const std::optional<Spread>& given,
+                                         std::size_t n_rows, bool weighted) {
+  const double n = static_cast<double>(n_rows);
+  Scale scale;
+  scale.packed = !weighted && gradients.largest <= kMostSpread * gradients.sum / n;
+  scale.constant_hessian = !given;
+  const Spread hessians = given.value_or(Spread{1.0, n});
+  if (given) scale.packed = scale.packed && hessians.largest <= kMostSpread * hessians.sum / n;
   scale.gradient = scale_for(gradients.largest, scale.packed ? kPackedGradientBits : kWideBits);
   if (!scale.constant_hessian) {
     scale.hessian = scale_for(hessians.largest, scale.packed ? kPackedHessianBits : kWideBits);

@@ -24,12 +24,19 @@ std::span<const BoostEntry> between(std::span<const BoostEntry> entries, std::si
 
 }  // namespace
 
+LeafBlocks::LeafBlocks(std::size_t n_rows, std::size_t n_leaves) : n_rows(n_rows) {
+  const std::size_t wanted = std::max(n_rows / kMostRows, std::min(kFewBlocks, n_rows / kFewestRows));
+  n_blocks = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(1, kMostPairs / n_leaves));
+  rows_per_block = (n_rows + n_blocks - 1) / n_blocks;
+}
+
 RowLeaves::RowLeaves(const std::vector<LeafRows>& leaves, std::size_t n_rows, bool complete,
                      Buffer<std::uint8_t>& room)
-    : leaves_(leaves), n_rows_(n_rows), complete_(complete), room_(room), bytes_(n_numbers() <= 256) {
-  const std::size_t wanted = std::max(n_rows / kMostRows, std::min(kFewBlocks, n_rows / kFewestRows));
-  n_blocks_ = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(1, kMostPairs / leaves.size()));
-  rows_per_block_ = (n_rows + n_blocks_ - 1) / n_blocks_;
+    : leaves_(leaves),
+      complete_(complete),
+      room_(room),
+      bytes_(n_numbers() <= 256),
+      blocks_(n_rows, leaves.size()) {
   room_.grow_to(n_rows * (bytes_ ? 1 : sizeof(std::uint32_t)));
 }
 
@@ -48,7 +55,7 @@ void RowLeaves::record(std::size_t block) {
 // Neighbouring rows add to different sums: of one leaf, they would wait for each other.
 std::vector<RowLeaves::Sums> RowLeaves::sum(std::size_t block, const float* first,
                                             const float* second) const {
-  constexpr std::size_t kLanes = 4;
+  constexpr std::size_t kLanes = LeafBlocks::kLanes;
   const std::size_t n = n_numbers();
   std::vector<Sums> lanes(kLanes * n);
   const auto for_rows = [&](auto add) {

@@ -13,15 +13,28 @@
 
 namespace hornbeam::boost {
 
+// Sums over leaves are made block by block of neighbouring rows. Blocks depend on the rows of the table and the
+// number of leaves only, so that sums have the same bits for any number of threads. Within a block, neighbouring
+// rows add to different sums, `kLanes` of them by turns.
+struct LeafBlocks {
+  static constexpr std::size_t kLanes = 4;
+  std::size_t n_rows;
+  std::size_t n_blocks;
+  std::size_t rows_per_block;
+
+  LeafBlocks(std::size_t n_rows, std::size_t n_leaves);
+  std::size_t begin(std::size_t block) const { return block * rows_per_block; }
+  std::size_t end(std::size_t block) const { return std::min(begin(block) + rows_per_block, n_rows); }
+};
+
 class RowLeaves {
  public:
   // Of a tree on all rows, or on some of them if not `complete`. `room` is used as long as this lives.
   RowLeaves(const std::vector<LeafRows>& leaves, std::size_t n_rows, bool complete,
             Buffer<std::uint8_t>& room);
 
-  // Everything is done in blocks of neighbouring rows; threads may take different blocks. They depend on the
-  // rows and the number of leaves only, so that sums have the same bits for any number of threads.
-  std::size_t n_blocks() const { return n_blocks_; }
+  // Everything is done in blocks of neighbouring rows; threads may take different blocks.
+  std::size_t n_blocks() const { return blocks_.n_blocks; }
   // Comes before the others.
   void record(std::size_t block);
   // The sums over the rows of each leaf, of two values of a row at once; `second` may be nullptr.
@@ -36,8 +49,8 @@ class RowLeaves {
  private:
   // Rows of no leaf have the number after the last leaf's.
   std::size_t n_numbers() const { return leaves_.size() + 1; }
-  std::size_t begin(std::size_t block) const { return block * rows_per_block_; }
-  std::size_t end(std::size_t block) const { return std::min(begin(block) + rows_per_block_, n_rows_); }
+  std::size_t begin(std::size_t block) const { return blocks_.begin(block); }
+  std::size_t end(std::size_t block) const { return blocks_.end(block); }
   // Calls task with the leaves' numbers by row.
   template <class Task>
   auto with_numbers(Task task) const {
@@ -45,12 +58,10 @@ class RowLeaves {
   }
 
   const std::vector<LeafRows>& leaves_;
-  std::size_t n_rows_;
   bool complete_;
   Buffer<std::uint8_t>& room_;
   bool bytes_;  // numbers are bytes, else 32 bits
-  std::size_t n_blocks_;
-  std::size_t rows_per_block_;
+  LeafBlocks blocks_;
 };
 
 }  // namespace hornbeam::boost

@@ -160,6 +160,7 @@ Cut BoostGrower::find_cut(const Search& search, int feature, Worker& worker,
   const CutTerms terms = terms_for(column, search.terms);
   const Digit& digit = tiles_.digit_of(feature);
   Cut cut = digit.has_slot() ? worker.cuts.find(column, *node.histogram, digit, terms, limits, rows_by_code)
+            : node.sums      ? worker.many.find(column, node.sums->categories[feature], terms, limits)
                              : worker.many.find(column, rows_of(node), terms, limits);
   if (terms.l2 != search.terms.l2) cut.score += score_of_node(search.terms) - score_of_node(terms);
   return cut;
@@ -188,25 +189,51 @@ void BoostGrower::search_feature_group(Search& search, const FeatureGroup& group
 // Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the
 // rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must be
 // counted.
-bool BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
+BoostGrower::Rows BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
   const Digit& digit = tiles_.digit_of(feature);
-  if (!digit.has_slot() || scale_.constant_hessian || params_.min_samples_leaf <= 1) return true;
+  if (!digit.has_slot() || scale_.constant_hessian || params_.min_samples_leaf <= 1) return Rows::kEnough;
   const NodeState& node = *search.node;
   const Column& column = data_.column(feature);
-  Histogram& histogram = *node.histogram;
-  const BranchLimits limits = limits_of(node, feature);
-  Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+  const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
   const double enough = static_cast<double>(params_.min_samples_leaf * scale_.largest_hessian);
-  const double left = worker.cuts.left_hessian(column, histogram, digit, cut, limits);
-  if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return true;
+  const double left = worker.cuts.left_hessian(column, *node.histogram, digit, cut, limits_of(node, feature));
+  if (left >= enough && static_cast<double>(node.total.hessian) - left >= enough) return Rows::kEnough;
+  if (node.sums) {
+    const auto counted = node.sums->rows_by_code.find(feature);
+    if (counted == node.sums->rows_by_code.end()) return Rows::kUnknown;
+    worker.rows_by_code = counted->second;
+  }
+  if (has_probably_rows(search, feature, left, worker)) return Rows::kEnough;
+  if (!node.sums) count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
+  return recount(search, feature, worker, worker.rows_by_code) ? Rows::kEnough : Rows::kOtherCut;
+}
+
+// Whether a look at some of the rows shows enough in both branches; it is not worth it where they are
+// probably too few.
+bool BoostGrower::has_probably_rows(const Search& search, int feature, double left, Worker& worker) {
+  const NodeState& node = *search.node;
+  const Column& column = data_.column(feature);
   const double hessian_per_row = static_cast<double>(node.total.hessian) / static_cast<double>(node.n_rows());
   const double few = static_cast<double>(params_.min_samples_leaf) * hessian_per_row;
-  if (left >= few && static_cast<double>(node.total.hessian) - left >= few) {  // probably enough
-    const RowMarker marker(column, worker.cuts.to_split(column, histogram, digit, cut, limits));
-    if (has_rows_in_both(marker, entries_of(node), params_.min_samples_leaf)) return true;
-  }
-  count_by_code(byte_codes(column), entries_of(node), worker.rows_by_code);
-  const Cut counted = find_cut(search, feature, worker, worker.rows_by_code);
+  if (!(left >= few && static_cast<double>(node.total.hessian) - left >= few)) return false;
+  const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+  const Split split =
+      worker.cuts.to_split(column, *node.histogram, tiles_.digit_of(feature), cut, limits_of(node, feature));
+  if (!node.sums)
+    return has_rows_in_both(RowMarker(column, split), entries_of(node), params_.min_samples_leaf);
+  const std::vector<std::uint8_t> is_left = left_codes(column, split);
+  std::int64_t n_left = 0;
+  for (std::size_t code = 0; code < kCellsPerSlot; ++code)
+    n_left += is_left[code] * worker.rows_by_code[code];
+  const auto n_rows = static_cast<std::int64_t>(node.n_rows());
+  return n_left >= params_.min_samples_leaf && n_rows - n_left >= params_.min_samples_leaf;
+}
+
+// Looks for a feature's cut again now that the rows are counted; whether it is the same.
+bool BoostGrower::recount(Search& search, int feature, Worker& worker,
+                          std::span<const std::uint32_t> rows_by_code) {
+  Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
+  const Cut counted = find_cut(search, feature, worker, rows_by_code);
   const bool same = counted.found && counted.place == cut.place && counted.missing_left == cut.missing_left;
   cut = counted;
   return same;
@@ -225,7 +252,9 @@ Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, 
   const BranchLimits limits = limits_of(node, feature);
   const Digit& digit = tiles_.digit_of(feature);
   Split split = digit.has_slot() ? worker.cuts.to_split(column, *node.histogram, digit, cut, limits)
-                                 : worker.many.to_split(column, feature, rows_of(node), cut, limits);
+                : node.sums
+                    ? worker.many.to_split(column, feature, node.sums->categories[feature], cut, limits)
+                    : worker.many.to_split(column, feature, rows_of(node), cut, limits);
   split.feature = feature;
   name_rest(split);
   return split;
@@ -249,7 +278,12 @@ std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
     const int feature = best.winner();
     if (!verified[static_cast<std::size_t>(feature)]) {
       verified[static_cast<std::size_t>(feature)] = 1;
-      if (!verify_rows(search, feature, worker)) continue;
+      const Rows rows = verify_rows(search, feature, worker);
+      if (rows == Rows::kUnknown) {
+        search.question = feature;
+        return std::nullopt;
+      }
+      if (rows == Rows::kOtherCut) continue;
     }
     const Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
     const double unit = 0.5 / (scale_.gradient * scale_.gradient);

@@ -135,6 +135,12 @@ void Tiles::find_common_codes(std::size_t n_rows) {
   }
 }
 
+// Any code will do for the common one: it only saves looking at features.
+Tiles::Tiles(const Dataset& data) {
+  share_out(data);
+  common_codes_.resize(features_.size(), 0);
+}
+
 Tiles::Tiles(const Dataset& data, int n_threads, Cancel& cancel) {
   share_out(data);
   slabs_ = lay_out(n_slots());

@@ -54,6 +54,8 @@ class Tiles {
  public:
   // Of the columns whose codes are bytes.
   Tiles(const Dataset& data, int n_threads, Cancel& cancel);
+  // Where features have their slots, without the codes of any row.
+  explicit Tiles(const Dataset& data);
 
   int n_slots() const { return static_cast<int>(features_.size()); }
   // The features that share a slot.

@@ -417,6 +417,106 @@ class Booster:
         Gives a tree the values that all rows of its leaves ask for, and adds them to the scores.
         """
 
+class PartRows:
+    """Some of the rows of a boosting fit, the others being elsewhere."""
+
+    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, first_row: int, n_rows_of_all: int, **settings) -> None: ...
+
+    def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """The scores of the rows, [score, row]: the part's own memory."""
+
+    def gradients(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]:
+        """First derivatives, [score, row]: the part's own memory."""
+
+    def compute_derivatives(self, delta: float) -> None: ...
+
+    def choose_rows(self, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, first_place: int) -> int:
+        """Chooses the rows that trees grow on; returns their number."""
+
+    def spread(self, score: int, hessians: bool) -> tuple:
+        """
+        What the part adds to the spread of derivatives: numbers before, pieces, numbers after.
+        """
+
+    def begin_tree(self, score: int, scale: tuple, counts: bool) -> tuple:
+        """Begins a tree; returns the sums of its root."""
+
+    def divide(self, score: int, node: int, feature: int, first_right: int, missing_branch: int, left_categories: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], wanted: int) -> tuple:
+        """
+        Divides the rows of a node; returns the sums that are wanted of its children.
+        """
+
+    def rows_by_code(self, score: int, node: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """
+        How many rows of a node have each code: 256 numbers for each column of bytes.
+        """
+
+    def sum_leaves(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+        """
+        Sums over leaves: of whole blocks, and of a block that ends in a later part.
+        """
+
+    def end_block(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], lanes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Goes on with a block that an earlier part has begun."""
+
+    def leaf_sizes(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    def residuals(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+        """y - score of the rows of leaves, leaf after leaf, and their weights."""
+
+    def sizes(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """|y - score| of all rows."""
+
+class TreeOfParts:
+    """A boosted tree that grows from sums of rows in parts."""
+
+    def __init__(self, n_rows: int, columns: list, categories: Sequence[Sequence[int]], loss: str, loss_parameter: float, **settings) -> None: ...
+
+    def begin(self, scale: tuple, n_rows: int, root: tuple, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> None: ...
+
+    def tasks(self, most: int) -> list:
+        """
+        Nodes to divide next: node, feature, first_right, missing_branch, left_categories, wanted.
+        """
+
+    def answer(self, sums: tuple) -> None:
+        """The sums of all parts, task after task."""
+
+    def questions(self) -> list[int]:
+        """Nodes whose rows must be counted by code."""
+
+    def answer_question(self, rows_by_code: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def leaves(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+
+    def finish(self, blocks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weighted: bool) -> Tree: ...
+
+    def finish_residuals(self, blocks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weighted: bool, residuals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], delta: float) -> Tree: ...
+
+def spread_of_parts(parts: list, listed: bool) -> tuple:
+    """
+    The largest size and the sum of sizes of numbers that lie in several parts.
+    """
+
+def scale_of_parts(gradients: tuple, hessians: tuple | None, n_rows: int, weighted: bool) -> tuple:
+    """How a tree turns derivatives into fixed point."""
+
+def sum_of_lanes(lanes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """The sums of a block from those of its lanes."""
+
+def facts_of_loss(name: str) -> tuple:
+    """
+    Whether every hessian is 1, and whether leaves are found from residuals.
+    """
+
+def rows_per_leaf_block(n_rows: int, n_leaves: int) -> int:
+    """The rows whose sums over leaves are made together."""
+
+def boosting_quantile(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], alpha: float) -> float:
+    """
+    The value below which lies a share of the weight, as boosting counts it.
+    """
+
 class NeighborIndex:
     """Points, ready to be searched for neighbours."""
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
+from hornbeam.data.table import Schema
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.units import square_of_unit
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arrays
@@ -23,7 +24,16 @@ from hornbeam.recipes.own_steps import ways_to_go, with_leaves_times
 from hornbeam.recipes.rounds import Watch, users_code
 from hornbeam.recipes.single import warn_of_refused_thread, warn_of_weightless_rows
 
-__all__ = ["BoostSettings", "BoostTarget", "Boosting", "RoundDraws", "turns"]
+__all__ = [
+    "BoostSettings",
+    "BoostTarget",
+    "Boosting",
+    "RoundDraws",
+    "core_name",
+    "in_units_of_y",
+    "refuse_runaway_scores",
+    "turns",
+]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -188,7 +198,7 @@ class Boosting:
             y=self._y,
             weights=self._weights,
             n_scores=target.loss.n_scores,
-            loss="" if own else _core_name(target.loss),
+            loss="" if own else core_name(target.loss),
             loss_parameter=target.loss.parameter,
             n_threads=n_threads,
             **asdict(settings.in_units(target.unit)),
@@ -234,7 +244,7 @@ class Boosting:
         if not isinstance(loss, OwnLoss):
             self._booster.compute_derivatives()
             if loss.is_steep and not np.isfinite(self._booster.gradients()).all():
-                _refuse_runaway_scores()
+                refuse_runaway_scores()
             return
         with users_code():
             pair = loss.derivatives(self.target.y, self.scores())
@@ -243,7 +253,7 @@ class Boosting:
             self._booster.gradients()[:] = (pair[0] * weights).T
             self._booster.hessians()[:] = (pair[1] * weights).T
         if not (np.isfinite(self._booster.gradients()).all() and np.isfinite(self._booster.hessians()).all()):
-            _refuse_runaway_scores()
+            refuse_runaway_scores()
 
     def _grow(self, number: int) -> list[_core.Tree]:
         """Grow the trees of a round, one per score; all draw the same rows and features, or are one."""
@@ -302,20 +312,12 @@ class Boosting:
     def _checked(self, trees: list[_core.Tree], *, gains_are_new: bool = True) -> list[_core.Tree]:
         """Return trees of the core in units of the target, if none has run away."""
         if not all(np.isfinite(tree.value).all() for tree in trees):
-            _refuse_runaway_scores()
+            refuse_runaway_scores()
         unit = self.target.unit
         if unit == 1.0:
             return trees
-        return [self._in_units_of_y(tree, square_of_unit(unit) if gains_are_new else 1.0) for tree in trees]
-
-    def _in_units_of_y(self, tree: _core.Tree, unit_of_gain: float) -> _core.Tree:
-        arrays = tree_to_arrays(tree)
-        with np.errstate(over="ignore"):  # gains are squares
-            arrays["value"] = arrays["value"] * self.target.unit
-            arrays["gain"] = arrays["gain"] * unit_of_gain
-        if not np.isfinite(arrays["value"]).all():
-            _refuse_runaway_scores()
-        return tree_from_arrays(arrays, self._encoded.schema)
+        unit_of_gain = square_of_unit(unit) if gains_are_new else 1.0
+        return [in_units_of_y(tree, unit, unit_of_gain, self._encoded.schema) for tree in trees]
 
     def scores(self, rows: slice | npt.NDArray[np.uint32] = slice(None)) -> FloatArray:
         """Return the scores of rows of the fit: rows x scores."""
@@ -347,7 +349,19 @@ class Boosting:
         return start / target.unit
 
 
-def _refuse_runaway_scores() -> NoReturn:
+def in_units_of_y(tree: _core.Tree, unit: float, unit_of_gain: float, schema: Schema) -> _core.Tree:
+    """Return a tree of the core, which counts targets in units, in those of the target."""
+    arrays = tree_to_arrays(tree)
+    with np.errstate(over="ignore"):  # gains are squares
+        arrays["value"] = arrays["value"] * unit
+        arrays["gain"] = arrays["gain"] * unit_of_gain
+    if not np.isfinite(arrays["value"]).all():
+        refuse_runaway_scores()
+    return tree_from_arrays(arrays, schema)
+
+
+def refuse_runaway_scores() -> NoReturn:
+    """Refuse to go on with scores that are no numbers any more."""
     raise ValueError(
         "The scores or their derivatives have left the range of floating-point numbers. Rescale y, give "
         "smaller offsets, lower learning_rate, or raise l2_regularization or min_hessian_leaf."
@@ -359,5 +373,6 @@ def turns(n_trees: int, n_scores: int) -> npt.NDArray[np.int32] | None:
     return None if n_scores == 1 else (np.arange(n_trees) % n_scores).astype(np.int32)
 
 
-def _core_name(loss: Loss) -> str:
+def core_name(loss: Loss) -> str:
+    """Return what the core calls a loss."""
     return "squared_error" if loss.name == "only_class" else loss.name

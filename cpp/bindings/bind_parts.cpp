@@ -1,0 +1,440 @@
+// Boosting on rows that are in several places: parts that add up their rows, and trees that grow from the sums. What
+// goes between them is plain: numbers, arrays, tuples.
+#include <memory>
+
+#include "boost/leaf_values.h"
+#include "boost/part_rows.h"
+#include "boost/tree_of_parts.h"
+#include "boosting.h"
+
+namespace hornbeam::bindings {
+
+using boost::BoostGrower;
+using boost::BoostParams;
+using boost::CategorySums;
+using boost::LeafSums;
+using boost::Loss;
+using boost::PartRows;
+using boost::PartSpread;
+using boost::PartSums;
+using boost::Spread;
+using boost::TreeOfParts;
+using boost::WideCell;
+using data::Column;
+using data::Dataset;
+using split::Split;
+using tree::Tree;
+
+namespace {
+
+using Scale = BoostGrower::Scale;
+using Doubles = Array1<double>;
+using NodeArray = Array1<std::uint64_t>;
+
+// ---- what goes between them
+
+nb::tuple tuple_of(const Scale& scale) {
+  return nb::make_tuple(scale.packed, scale.constant_hessian, scale.gradient, scale.hessian,
+                        scale.largest_hessian, scale.has_hessian);
+}
+
+Scale scale_of(const nb::tuple& given) {
+  Scale scale;
+  scale.packed = nb::cast<bool>(given[0]);
+  scale.constant_hessian = nb::cast<bool>(given[1]);
+  scale.gradient = nb::cast<double>(given[2]);
+  scale.hessian = nb::cast<double>(given[3]);
+  scale.largest_hessian = nb::cast<std::int64_t>(given[4]);
+  scale.has_hessian = nb::cast<bool>(given[5]);
+  return scale;
+}
+
+NumpyArray<std::int64_t> array_of(const std::vector<WideCell>& cells) {
+  std::vector<std::int64_t> flat;
+  flat.reserve(2 * cells.size());
+  for (const WideCell& cell : cells) {
+    flat.push_back(cell.gradient);
+    flat.push_back(cell.hessian);
+  }
+  return to_numpy(std::move(flat));
+}
+
+std::vector<WideCell> cells_of(const Array1<std::int64_t>& flat) {
+  std::vector<WideCell> cells(flat.size() / 2);
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = {flat.data()[2 * i], flat.data()[2 * i + 1]};
+  return cells;
+}
+
+NumpyArray<double> array_of(const std::vector<LeafSums>& sums) {
+  std::vector<double> flat;
+  for (const LeafSums& leaf : sums) flat.insert(flat.end(), {leaf.gradient, leaf.hessian, leaf.weight});
+  return to_numpy(std::move(flat));
+}
+
+std::vector<LeafSums> leaf_sums_of(const Doubles& flat) {
+  std::vector<LeafSums> sums(flat.size() / 3);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    sums[i] = {flat.data()[3 * i], flat.data()[3 * i + 1], flat.data()[3 * i + 2]};
+  return sums;
+}
+
+nb::tuple tuple_of(PartSums sums) {
+  nb::list categories;
+  for (CategorySums& column : sums.categories) {
+    categories.append(nb::make_tuple(to_numpy(std::move(column.codes)), array_of(column.cells),
+                                     to_numpy(std::move(column.rows))));
+  }
+  const std::vector<WideCell> total{sums.total};
+  return nb::make_tuple(sums.n_left, array_of(total), array_of(sums.cells), categories);
+}
+
+PartSums sums_of(const nb::tuple& given) {
+  PartSums sums;
+  sums.n_left = nb::cast<std::size_t>(given[0]);
+  sums.total = cells_of(nb::cast<Array1<std::int64_t>>(given[1])).at(0);
+  sums.cells = cells_of(nb::cast<Array1<std::int64_t>>(given[2]));
+  for (nb::handle item : nb::cast<nb::list>(given[3])) {
+    const auto column = nb::cast<nb::tuple>(item);
+    const auto codes = nb::cast<Array1<Code>>(column[0]);
+    const auto rows = nb::cast<Array1<std::int64_t>>(column[2]);
+    sums.categories.push_back({{codes.data(), codes.data() + codes.size()},
+                               cells_of(nb::cast<Array1<std::int64_t>>(column[1])),
+                               {rows.data(), rows.data() + rows.size()}});
+  }
+  return sums;
+}
+
+int number_of(PartRows::Wanted wanted) {
+  return (wanted.total ? 1 : 0) + (wanted.left ? 2 : 0) + (wanted.right ? 4 : 0);
+}
+
+std::vector<std::size_t> nodes_of(const NodeArray& nodes) {
+  return {nodes.data(), nodes.data() + nodes.size()};
+}
+
+// ---- a part
+
+class PartHandle {
+ public:
+  PartHandle(const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights, int n_scores,
+             const std::string& loss, double parameter, std::size_t first_row, std::size_t n_rows_of_all,
+             const BoostParams& params)
+      : y_(std::move(y)),
+        weights_(std::move(weights)),
+        loss_{loss_of(loss), parameter},
+        shape_{static_cast<std::size_t>(n_scores), data.n_rows()} {
+    if (y_.size() != data.n_rows() || (weights_ && weights_->size() != data.n_rows()))
+      throw nb::value_error("the target and the weights must have one element per row of the part");
+    if (first_row + data.n_rows() > n_rows_of_all) throw nb::value_error("a part lies beyond all rows");
+    part_ = without_lock([&](Cancel& cancel) {
+      return std::make_unique<PartRows>(data, params, n_scores, span_of(y_), span_of(weights_), first_row,
+                                        n_rows_of_all, cancel);
+    });
+  }
+
+  auto scores() {
+    return nb::ndarray<nb::numpy, double, nb::ndim<2>>(part_->scores().data(), {shape_[0], shape_[1]},
+                                                       nb::find(this));
+  }
+  auto gradients() {
+    return nb::ndarray<nb::numpy, float, nb::ndim<2>>(part_->gradients().data(), {shape_[0], shape_[1]},
+                                                      nb::find(this));
+  }
+  void compute_derivatives(double delta) {
+    without_lock([&](Cancel& cancel) {
+      part_->compute_derivatives(loss_, delta, cancel);
+      return 0;
+    });
+  }
+  std::size_t choose_rows(std::optional<Array1<RowId>> rows, std::size_t first_place) {
+    std::optional<std::vector<RowId>> chosen;
+    if (rows) chosen.emplace(rows->data(), rows->data() + rows->size());
+    part_->choose_rows(std::move(chosen), first_place);
+    return part_->n_chosen();
+  }
+  nb::tuple spread(int score, bool hessians) const {
+    PartSpread spread = part_->spread(score, hessians);
+    std::vector<double> pieces;
+    for (const Spread& piece : spread.pieces) pieces.insert(pieces.end(), {piece.largest, piece.sum});
+    return nb::make_tuple(to_numpy(std::move(spread.before)), to_numpy(std::move(pieces)),
+                          to_numpy(std::move(spread.after)));
+  }
+  nb::tuple begin_tree(int score, const nb::tuple& scale, bool counts) {
+    const Scale given = scale_of(scale);
+    return tuple_of(without_lock(
+        [&](Cancel& cancel) { return part_->begin_tree(score, given, hessian_is_one(), counts, cancel); }));
+  }
+  nb::tuple divide(int score, std::size_t node, FeatureId feature, Code first_right, int missing_branch,
+                   const Array1<Code>& left_categories, int wanted) {
+    Split split;
+    split.feature = feature;
+    split.first_right = first_right;
+    split.missing_branch = missing_branch;
+    split.left_categories.assign(left_categories.data(), left_categories.data() + left_categories.size());
+    const PartRows::Wanted sums{(wanted & 1) != 0, (wanted & 2) != 0, (wanted & 4) != 0};
+    return tuple_of(
+        without_lock([&](Cancel& cancel) { return part_->divide(score, node, split, sums, cancel); }));
+  }
+  auto rows_by_code(int score, std::size_t node) const { return to_numpy(part_->rows_by_code(score, node)); }
+  nb::tuple sum_leaves(int score, const NodeArray& leaves) const {
+    const auto sums = part_->sum_leaves(score, nodes_of(leaves), hessian_is_one());
+    return nb::make_tuple(array_of(sums.blocks), array_of(sums.open));
+  }
+  auto end_block(int score, const NodeArray& leaves, const Doubles& lanes) const {
+    return array_of(part_->end_block(score, nodes_of(leaves), hessian_is_one(), leaf_sums_of(lanes)));
+  }
+  auto leaf_sizes(int score, const NodeArray& leaves) const {
+    return to_numpy(part_->leaf_sizes(score, nodes_of(leaves)));
+  }
+  nb::tuple residuals(int score, const NodeArray& leaves) const {
+    PartRows::Residuals residuals = part_->residuals(score, nodes_of(leaves));
+    return nb::make_tuple(to_numpy(std::move(residuals.values)), to_numpy(std::move(residuals.weights)));
+  }
+  auto sizes() const { return to_numpy(part_->sizes()); }
+
+ private:
+  bool hessian_is_one() const { return loss_.hessian_is_one() && !weights_; }
+
+  Array1<float> y_;
+  std::optional<Array1<float>> weights_;
+  Loss loss_;
+  std::size_t shape_[2];
+  std::unique_ptr<PartRows> part_;
+};
+
+// ---- a tree
+
+// Columns without rows: (values, binned, has_missing) of numbers, (n_categories, has_missing) of categories.
+Dataset dataset_without_rows(std::size_t n_rows, const nb::list& columns) {
+  Dataset data(n_rows);
+  for (nb::handle item : columns) {
+    const auto given = nb::cast<nb::tuple>(item);
+    Column column;
+    if (given.size() == 3) {
+      const auto values = nb::cast<Doubles>(given[0]);
+      column.values.assign(values.data(), values.data() + values.size());
+      column.binned = nb::cast<bool>(given[1]);
+      column.n_codes = static_cast<Code>(column.values.size()) + (column.binned ? 1 : 0);
+    } else {
+      column.kind = ColumnKind::kCategorical;
+      column.n_codes = nb::cast<Code>(given[0]);
+    }
+    column.has_missing = nb::cast<bool>(given[given.size() - 1]);
+    if (column.missing_code() > 0xffff) {
+      column.codes = Buffer<std::uint32_t>(std::size_t{0});
+    } else if (column.missing_code() > 0xff) {
+      column.codes = Buffer<std::uint16_t>(std::size_t{0});
+    }
+    data.add(std::move(column));
+  }
+  return data;
+}
+
+class TreeHandle {
+ public:
+  TreeHandle(std::size_t n_rows, const nb::list& columns, std::vector<std::vector<Code>> categories,
+             const std::string& loss, double parameter, const nb::kwargs& settings)
+      : data_(dataset_without_rows(n_rows, columns)),
+        loss_{loss_of(loss), parameter},
+        tree_(data_, boost_params_of(settings, data_.n_features()), std::move(categories)) {}
+
+  void begin(const nb::tuple& scale, std::size_t n_rows, const nb::tuple& root,
+             std::optional<Array1<std::int8_t>> features, std::uint64_t key) {
+    std::vector<char> allowed;
+    if (features) {
+      for (const std::int8_t mark : span_of(features)) allowed.push_back(mark != 0 ? 1 : 0);
+    }
+    tree_.begin(scale_of(scale), n_rows, sums_of(root), std::move(allowed), key);
+  }
+  nb::list tasks(std::size_t most) {
+    nb::list tasks;
+    for (TreeOfParts::Task& task : tree_.tasks(most)) {
+      const Split& split = task.split;
+      tasks.append(nb::make_tuple(task.node, split.feature, split.first_right, split.missing_branch,
+                                  to_numpy(split.left_categories), number_of(task.wanted)));
+    }
+    return tasks;
+  }
+  void answer(const nb::tuple& sums) { tree_.answer(sums_of(sums)); }
+  std::vector<std::size_t> questions() const { return tree_.questions(); }
+  void answer_question(const Array1<std::uint32_t>& rows_by_code) {
+    tree_.answer_question(span_of(rows_by_code));
+  }
+  auto leaves() const {
+    const std::vector<std::size_t> leaves = tree_.leaves();
+    return to_numpy(std::vector<std::uint64_t>(leaves.begin(), leaves.end()));
+  }
+  // Sums are those of whole blocks in their order, [block, leaf]; hessians of 1 and weights of 1 are `sizes`.
+  Tree finish(const Doubles& blocks, const Array1<std::int64_t>& sizes, bool weighted) {
+    const std::vector<LeafSums> sums = sums_of_leaves(leaf_sums_of(blocks), sizes, weighted);
+    std::vector<double> values;
+    for (std::size_t leaf = 0; leaf < sums.size(); ++leaf)
+      values.push_back(boost::newton_value(tree_.params(), sums[leaf], tree_.bounds_of_leaf(leaf), loss_));
+    return tree_.finish(values, weights_of(sums));
+  }
+  // Leaves are found from residuals, leaf after leaf.
+  Tree finish_residuals(const Doubles& blocks, const Array1<std::int64_t>& sizes, bool weighted,
+                        const Doubles& residuals, const Doubles& weights, double delta) {
+    const std::vector<LeafSums> sums = sums_of_leaves(leaf_sums_of(blocks), sizes, weighted);
+    std::vector<double> values;
+    std::size_t begin = 0;
+    for (std::size_t leaf = 0; leaf < sums.size(); ++leaf) {
+      const auto n = static_cast<std::size_t>(sizes.data()[leaf]);
+      std::vector<double> own(residuals.data() + begin, residuals.data() + begin + n);
+      std::vector<double> own_weights;
+      if (weighted) own_weights.assign(weights.data() + begin, weights.data() + begin + n);
+      const BoostGrower::Bounds bounds = tree_.bounds_of_leaf(leaf);
+      values.push_back(
+          std::clamp(refitted_value(loss_, delta, own, own_weights), bounds.lower, bounds.upper));
+      begin += n;
+    }
+    return tree_.finish(values, weights_of(sums));
+  }
+
+ private:
+  std::vector<LeafSums> sums_of_leaves(const std::vector<LeafSums>& blocks, const Array1<std::int64_t>& sizes,
+                                       bool weighted) const {
+    std::vector<LeafSums> sums(sizes.size());
+    for (std::size_t leaf = 0; leaf < sums.size(); ++leaf) {
+      const auto n = static_cast<double>(sizes.data()[leaf]);
+      sums[leaf] = {0.0, loss_.hessian_is_one() && !weighted ? n : 0.0, weighted ? 0.0 : n};
+      for (std::size_t i = leaf; i < blocks.size(); i += sums.size()) {
+        sums[leaf].gradient += blocks[i].gradient;
+        sums[leaf].hessian += blocks[i].hessian;
+        sums[leaf].weight += blocks[i].weight;
+      }
+    }
+    return sums;
+  }
+  static std::vector<double> weights_of(const std::vector<LeafSums>& sums) {
+    std::vector<double> weights;
+    for (const LeafSums& leaf : sums) weights.push_back(leaf.weight);
+    return weights;
+  }
+
+  Dataset data_;
+  Loss loss_;
+  TreeOfParts tree_;
+};
+
+// The spread of numbers that lie in several parts, from what `spread` says of each, in their order.
+nb::tuple spread_of_parts(const nb::list& parts, bool listed) {
+  constexpr std::size_t kPiece = BoostGrower::kRowsPerPiece;
+  Spread all;
+  std::vector<float> open;
+  const auto add = [&](const Array1<float>& values) {
+    open.insert(open.end(), values.data(), values.data() + values.size());
+    if (open.size() < kPiece) return;
+    if (open.size() > kPiece) throw nb::value_error("parts do not fit each other");
+    boost::operator+=(all, boost::spread_of(open, listed));
+    open.clear();
+  };
+  for (nb::handle item : parts) {
+    const auto part = nb::cast<nb::tuple>(item);
+    add(nb::cast<Array1<float>>(part[0]));
+    const auto pieces = nb::cast<Doubles>(part[1]);
+    for (std::size_t i = 0; i + 1 < pieces.size(); i += 2)
+      boost::operator+=(all, Spread{pieces.data()[i], pieces.data()[i + 1]});
+    add(nb::cast<Array1<float>>(part[2]));
+  }
+  if (!open.empty()) boost::operator+=(all, boost::spread_of(open, listed));
+  return nb::make_tuple(all.largest, all.sum);
+}
+
+Spread spread_from(const nb::tuple& given) {
+  return {nb::cast<double>(given[0]), nb::cast<double>(given[1])};
+}
+
+}  // namespace
+
+void bind_parts(nb::module_& module) {
+  nb::class_<PartHandle>(module, "PartRows",
+                         "Some of the rows of a boosting fit, the others being elsewhere.")
+      .def(
+          "__init__",
+          [](PartHandle* self, const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights,
+             int n_scores, const std::string& loss, double loss_parameter, std::size_t first_row,
+             std::size_t n_rows_of_all, const nb::kwargs& settings) {
+            new (self) PartHandle(data, std::move(y), std::move(weights), n_scores, loss, loss_parameter,
+                                  first_row, n_rows_of_all, boost_params_of(settings, data.n_features()));
+          },
+          nb::keep_alive<1, 2>(), nb::arg("data"), nb::kw_only(), nb::arg("y"), nb::arg("weights").none(),
+          nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"), nb::arg("first_row"),
+          nb::arg("n_rows_of_all"), nb::arg("settings"))
+      .def("scores", &PartHandle::scores, "The scores of the rows, [score, row]: the part's own memory.")
+      .def("gradients", &PartHandle::gradients, "First derivatives, [score, row]: the part's own memory.")
+      .def("compute_derivatives", &PartHandle::compute_derivatives, nb::arg("delta"))
+      .def("choose_rows", &PartHandle::choose_rows, nb::arg("rows").none(), nb::arg("first_place"),
+           "Chooses the rows that trees grow on; returns their number.")
+      .def("spread", &PartHandle::spread, nb::arg("score"), nb::arg("hessians"),
+           "What the part adds to the spread of derivatives: numbers before, pieces, numbers after.")
+      .def("begin_tree", &PartHandle::begin_tree, nb::arg("score"), nb::arg("scale"), nb::arg("counts"),
+           "Begins a tree; returns the sums of its root.")
+      .def("divide", &PartHandle::divide, nb::arg("score"), nb::arg("node"), nb::arg("feature"),
+           nb::arg("first_right"), nb::arg("missing_branch"), nb::arg("left_categories"), nb::arg("wanted"),
+           "Divides the rows of a node; returns the sums that are wanted of its children.")
+      .def("rows_by_code", &PartHandle::rows_by_code, nb::arg("score"), nb::arg("node"),
+           "How many rows of a node have each code: 256 numbers for each column of bytes.")
+      .def("sum_leaves", &PartHandle::sum_leaves, nb::arg("score"), nb::arg("leaves"),
+           "Sums over leaves: of whole blocks, and of a block that ends in a later part.")
+      .def("end_block", &PartHandle::end_block, nb::arg("score"), nb::arg("leaves"), nb::arg("lanes"),
+           "Goes on with a block that an earlier part has begun.")
+      .def("leaf_sizes", &PartHandle::leaf_sizes, nb::arg("score"), nb::arg("leaves"))
+      .def("residuals", &PartHandle::residuals, nb::arg("score"), nb::arg("leaves"),
+           "y - score of the rows of leaves, leaf after leaf, and their weights.")
+      .def("sizes", &PartHandle::sizes, "|y - score| of all rows.");
+  nb::class_<TreeHandle>(module, "TreeOfParts", "A boosted tree that grows from sums of rows in parts.")
+      .def(nb::init<std::size_t, nb::list, std::vector<std::vector<Code>>, std::string, double, nb::kwargs>(),
+           nb::arg("n_rows"), nb::arg("columns"), nb::arg("categories"), nb::arg("loss"),
+           nb::arg("loss_parameter"), nb::arg("settings"))
+      .def("begin", &TreeHandle::begin, nb::arg("scale"), nb::arg("n_rows"), nb::arg("root"),
+           nb::arg("features").none(), nb::arg("key"))
+      .def("tasks", &TreeHandle::tasks, nb::arg("most"),
+           "Nodes to divide next: node, feature, first_right, missing_branch, left_categories, wanted.")
+      .def("answer", &TreeHandle::answer, nb::arg("sums"), "The sums of all parts, task after task.")
+      .def("questions", &TreeHandle::questions, "Nodes whose rows must be counted by code.")
+      .def("answer_question", &TreeHandle::answer_question, nb::arg("rows_by_code"))
+      .def("leaves", &TreeHandle::leaves)
+      .def("finish", &TreeHandle::finish, nb::arg("blocks"), nb::arg("sizes"), nb::arg("weighted"))
+      .def("finish_residuals", &TreeHandle::finish_residuals, nb::arg("blocks"), nb::arg("sizes"),
+           nb::arg("weighted"), nb::arg("residuals"), nb::arg("weights"), nb::arg("delta"));
+  module.def("spread_of_parts", &spread_of_parts, nb::arg("parts"), nb::arg("listed"),
+             "The largest size and the sum of sizes of numbers that lie in several parts.");
+  module.def(
+      "scale_of_parts",
+      [](const nb::tuple& gradients, const std::optional<nb::tuple>& hessians, std::size_t n_rows,
+         bool weighted) {
+        std::optional<Spread> second;
+        if (hessians) second = spread_from(*hessians);
+        return tuple_of(TreeOfParts::scale_of(spread_from(gradients), second, n_rows, weighted));
+      },
+      nb::arg("gradients"), nb::arg("hessians").none(), nb::arg("n_rows"), nb::arg("weighted"),
+      "How a tree turns derivatives into fixed point.");
+  module.def(
+      "sum_of_lanes", [](const Doubles& lanes) { return array_of(boost::sum_of_lanes(leaf_sums_of(lanes))); },
+      nb::arg("lanes"), "The sums of a block from those of its lanes.");
+  module.def(
+      "facts_of_loss",
+      [](const std::string& name) {
+        const Loss loss{loss_of(name), 0.0};
+        return nb::make_tuple(loss.hessian_is_one(), loss.refits_leaves());
+      },
+      nb::arg("name"), "Whether every hessian is 1, and whether leaves are found from residuals.");
+  module.def(
+      "rows_per_leaf_block",
+      [](std::size_t n_rows, std::size_t n_leaves) {
+        return boost::LeafBlocks(n_rows, n_leaves).rows_per_block;
+      },
+      nb::arg("n_rows"), nb::arg("n_leaves"), "The rows whose sums over leaves are made together.");
+  module.def(
+      "boosting_quantile",
+      [](const Doubles& values, const Doubles& weights, double alpha) {
+        std::vector<double> own(values.data(), values.data() + values.size());
+        std::vector<double> own_weights(weights.data(), weights.data() + weights.size());
+        return boost::weighted_quantile(own, own_weights, alpha);
+      },
+      nb::arg("values"), nb::arg("weights"), nb::arg("alpha"),
+      "The value below which lies a share of the weight, as boosting counts it.");
+}
+
+}  // namespace hornbeam::bindings

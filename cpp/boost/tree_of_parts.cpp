@@ -1,0 +1,302 @@
+#include "boost/tree_of_parts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/sampler.h"
+#include "boost/leaf_values.h"
+
+namespace hornbeam::boost {
+
+namespace {
+
+CategorySums rest_of(const CategorySums& whole, const CategorySums& part) {
+  std::map<Code, std::size_t> place;
+  for (std::size_t i = 0; i < part.codes.size(); ++i) place[part.codes[i]] = i;
+  CategorySums rest;
+  for (std::size_t i = 0; i < whole.codes.size(); ++i) {
+    WideCell cell = whole.cells[i];
+    std::int64_t rows = whole.rows[i];
+    if (const auto found = place.find(whole.codes[i]); found != place.end()) {
+      cell -= part.cells[found->second];
+      rows -= part.rows[found->second];
+    }
+    if (rows == 0) continue;
+    rest.codes.push_back(whole.codes[i]);
+    rest.cells.push_back(cell);
+    rest.rows.push_back(rows);
+  }
+  return rest;
+}
+
+}  // namespace
+
+TreeOfParts::TreeOfParts(const Dataset& data, const BoostParams& params,
+                         std::vector<std::vector<Code>> categories)
+    : data_(data),
+      params_(params),
+      tiles_(data),
+      histograms_(tiles_.n_slots()),
+      grower_(data, tiles_, params, histograms_) {
+  grower_.categories_ = std::move(categories);
+  for (FeatureId feature = 0; feature < data.n_features(); ++feature) {
+    if (!tiles_.digit_of(feature).has_slot()) without_slot_.push_back(feature);
+  }
+}
+
+std::size_t TreeOfParts::n_cells() const {
+  return std::accumulate(tiles_.n_codes().begin(), tiles_.n_codes().end(), std::size_t{0});
+}
+
+void TreeOfParts::begin(const Scale& scale, std::size_t n_rows, const PartSums& root_sums,
+                        std::vector<char> features, std::uint64_t key) {
+  grower_.cancel_ = &cancel_;
+  grower_.work_ = TreeBuilder{};
+  features_ = std::move(features);
+  grower_.features_ = features_;
+  grower_.key_ = key;
+  grower_.scale_ = scale;
+  grower_.states_.clear();
+  frontier_.emplace(grower_.params_.growth);
+  next_node_ = 1;
+  NodeState root;
+  root.end = n_rows;
+  root.total = root_sums.total;
+  root.groups.resize(params_.interactions.size());
+  std::iota(root.groups.begin(), root.groups.end(), std::size_t{0});
+  root.sums = std::make_unique<BoostGrower::NodeSums>();
+  grower_.states_.push_back(std::move(root));
+  grower_.work_.add(1);
+  grower_.describe(0);
+  NodeState& state = grower_.states_[0];
+  if (!grower_.may_split(state, 0) || !scale.has_hessian) return;
+  fill(state, root_sums.cells, root_sums.categories);
+  settle({kNoParent, 0, searched(state, 0, 0)});
+}
+
+// ---- what the parts are asked
+
+// The sums of the left child follow from the cells of the tested feature, if they are at hand. One child is
+// counted, the other is what remains; the one of less hessian is probably the smaller.
+PartRows::Wanted TreeOfParts::wanted_of(const OpenNode& node) const {
+  const NodeState& parent = grower_.state_of(node.id);
+  const bool has_cells = parent.histogram != nullptr;
+  PartRows::Wanted wanted;
+  wanted.total = !has_cells || !tiles_.digit_of(node.split.feature).has_slot();
+  const bool is_last = grower_.n_splits_left() == 1;
+  if (is_last || (params_.max_depth > 0 && node.depth + 1 >= params_.max_depth)) return wanted;
+  NodeState left;
+  if (!wanted.total) grower_.sum_child(parent, node.split, left);
+  const bool left_is_smaller = 2 * left.total.hessian <= parent.total.hessian;
+  wanted.left = !has_cells || left_is_smaller;
+  wanted.right = !has_cells || !left_is_smaller;
+  return wanted;
+}
+
+std::vector<TreeOfParts::Task> TreeOfParts::tasks(std::size_t most) {
+  std::vector<Task> tasks;
+  sent_.clear();
+  n_answered_ = 0;
+  std::vector<const OpenNode*> soon;
+  frontier_->foresee(std::min(most, grower_.n_splits_left()), soon);
+  for (const OpenNode* node : soon) {
+    NodeState& state = grower_.state_of(node->id);
+    if (state.stage != BoostGrower::Stage::kWaiting) continue;
+    const PartRows::Wanted wanted = wanted_of(*node);
+    tasks.push_back({state.sums->node, node->split, wanted});
+    sent_.push_back({*node, wanted, next_node_});
+    state.stage = BoostGrower::Stage::kTaken;
+    next_node_ += 2;
+  }
+  return tasks;
+}
+
+// ---- what they answer
+
+void TreeOfParts::describe_children(const Sent& sent, const PartSums& sums, NodeState* children) const {
+  const NodeState& parent = grower_.state_of(sent.node.id);
+  children[0].end = sums.n_left;
+  children[1].end = parent.n_rows() - sums.n_left;
+  for (int b = 0; b < 2; ++b) {
+    NodeState& child = children[b];
+    child.lower = parent.lower;
+    child.upper = parent.upper;
+    child.groups = grower_.groups_with(sent.node.split.feature, parent.groups);
+    child.sums = std::make_unique<BoostGrower::NodeSums>();
+    child.sums->node = sent.first_child + static_cast<std::size_t>(b);
+  }
+  if (sent.wanted.total) {
+    children[0].total = sums.total;
+  } else {
+    grower_.sum_child(parent, sent.node.split, children[0]);
+  }
+  children[1].total = parent.total;
+  children[1].total -= children[0].total;
+  if (!params_.monotonic.empty()) grower_.bound_children(sent.node.split.feature, children);
+}
+
+void TreeOfParts::fill(NodeState& node, std::span<const WideCell> cells,
+                       std::span<const CategorySums> categories) {
+  node.histogram = histograms_.take(grower_.needs_wide(node));
+  std::size_t place = 0;
+  for (int slot = 0; slot < tiles_.n_slots(); ++slot) {
+    const std::size_t n_codes = tiles_.n_codes()[static_cast<std::size_t>(slot)];
+    for (std::size_t code = 0; code < n_codes; ++code) {
+      const WideCell& cell = cells[place++];
+      if (node.histogram->is_wide()) {
+        node.histogram->wide(slot)[code] = cell;
+      } else {
+        node.histogram->packed(slot)[code] =
+            (static_cast<PackedCell>(cell.gradient) << 32) + static_cast<PackedCell>(cell.hessian);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < without_slot_.size(); ++i)
+    node.sums->categories[without_slot_[i]] = categories[i];
+}
+
+// The other child has what remains of the parent.
+void TreeOfParts::fill_with_rest(NodeState& parent, const NodeState& counted, NodeState& other) {
+  Histogram* whole = std::exchange(parent.histogram, nullptr);
+  const bool same_kind = whole->is_wide() == grower_.needs_wide(other);
+  other.histogram = same_kind ? whole : histograms_.take(grower_.needs_wide(other));
+  for (int slot = 0; slot < tiles_.n_slots(); ++slot)
+    grower_.builder_.subtract(slot, *whole, *counted.histogram, *other.histogram);
+  if (!same_kind) histograms_.give_back(whole);
+  for (const FeatureId feature : without_slot_) {
+    other.sums->categories[feature] =
+        rest_of(parent.sums->categories[feature], counted.sums->categories[feature]);
+  }
+}
+
+void TreeOfParts::give_sums(const Sent& sent, const PartSums& sums, NodeState* children) {
+  NodeState& parent = grower_.state_of(sent.node.id);
+  const std::span<const WideCell> cells(sums.cells);
+  const std::span<const CategorySums> categories(sums.categories);
+  if (sent.wanted.left && sent.wanted.right) {
+    fill(children[0], cells.first(n_cells()), categories.first(without_slot_.size()));
+    fill(children[1], cells.last(n_cells()), categories.last(without_slot_.size()));
+    return;
+  }
+  const int counted = sent.wanted.left ? 0 : 1;
+  fill(children[counted], cells, categories);
+  fill_with_rest(parent, children[counted], children[1 - counted]);
+}
+
+void TreeOfParts::answer(const PartSums& sums) {
+  const Sent& sent = sent_[n_answered_++];
+  const OpenNode& node = sent.node;
+  NodeState& parent = grower_.state_of(node.id);
+  parent.prepared = std::make_unique<BoostGrower::Prepared>();
+  NodeState* children = parent.prepared->children;
+  describe_children(sent, sums, children);
+  const int larger = children[0].n_rows() > children[1].n_rows() ? 0 : 1;
+  const bool is_counted = sent.wanted.left || sent.wanted.right;
+  if (is_counted && grower_.may_split(children[larger], node.depth + 1)) {
+    give_sums(sent, sums, children);
+    for (const int b : {0, 1})
+      settle({node.id, b, searched(children[b], node.depth + 1, child_path(node.path, b))});
+  }
+  histograms_.give_back(std::exchange(parent.histogram, nullptr));
+  note_prepared(node.id);
+  if (n_answered_ == sent_.size()) carry_out();
+}
+
+// ---- searches
+
+TreeOfParts::Search TreeOfParts::searched(NodeState& node, std::int32_t depth, std::uint64_t path) {
+  Search search = grower_.start_search(node, depth, path);
+  for (const BoostGrower::FeatureGroup& group : grower_.feature_groups_)
+    grower_.search_feature_group(search, group, grower_.workers_[0]);
+  return search;
+}
+
+void TreeOfParts::settle(Pending pending) {
+  std::optional<OpenNode> open = grower_.settle(pending.search, grower_.workers_[0]);
+  if (pending.search.question != kNoFeature) {
+    pending_.push_back(std::move(pending));
+  } else if (pending.parent != kNoParent) {
+    grower_.state_of(pending.parent).prepared->open[pending.branch] = std::move(open);
+  } else if (open) {
+    frontier_->push(std::move(*open));
+  }
+}
+
+std::vector<std::size_t> TreeOfParts::questions() const {
+  std::vector<std::size_t> nodes;
+  for (const Pending& pending : pending_) nodes.push_back(pending.search.node->sums->node);
+  return nodes;
+}
+
+void TreeOfParts::answer_question(std::span<const std::uint32_t> rows_by_code) {
+  Pending pending = std::move(pending_.front());
+  pending_.erase(pending_.begin());
+  pending.search.question = kNoFeature;
+  for (FeatureId feature = 0; feature < data_.n_features(); ++feature) {
+    if (!tiles_.digit_of(feature).has_slot()) continue;
+    const auto own = rows_by_code.first(kCellsPerSlot);
+    pending.search.node->sums->rows_by_code[feature].assign(own.begin(), own.end());
+    rows_by_code = rows_by_code.subspan(kCellsPerSlot);
+  }
+  const NodeId parent = pending.parent;
+  settle(std::move(pending));
+  if (parent != kNoParent) note_prepared(parent);
+  if (n_answered_ == sent_.size()) carry_out();
+}
+
+// ---- the tree
+
+void TreeOfParts::note_prepared(NodeId node) {
+  const auto is_of_node = [&](const Pending& pending) { return pending.parent == node; };
+  if (std::ranges::none_of(pending_, is_of_node))
+    grower_.state_of(node).stage = BoostGrower::Stage::kPrepared;
+}
+
+void TreeOfParts::carry_out() {
+  while (grower_.n_splits_left() > 0 && frontier_->size() > 0 &&
+         grower_.state_of(frontier_->peek().id).stage == BoostGrower::Stage::kPrepared) {
+    OpenNode node = *frontier_->next();
+    grower_.carry_out(*frontier_, node);
+  }
+}
+
+std::vector<NodeId> TreeOfParts::leaf_nodes() const {
+  std::vector<NodeId> ids;
+  for (std::size_t id = 0; id < grower_.work_.nodes.size(); ++id) {
+    if (grower_.work_.nodes[id].split < 0) ids.push_back(static_cast<NodeId>(id));
+  }
+  return ids;
+}
+
+std::vector<std::size_t> TreeOfParts::leaves() const {
+  std::vector<std::size_t> nodes;
+  for (const NodeId id : leaf_nodes()) nodes.push_back(grower_.state_of(id).sums->node);
+  return nodes;
+}
+
+BoostGrower::Bounds TreeOfParts::bounds_of_leaf(std::size_t leaf) const {
+  return grower_.bounds_of(leaf_nodes()[leaf]);
+}
+
+tree::Tree TreeOfParts::finish(std::span<const double> values, std::span<const double> weights) {
+  TreeBuilder& work = grower_.work_;
+  const std::vector<NodeId> ids = leaf_nodes();
+  for (std::size_t leaf = 0; leaf < ids.size(); ++leaf) {
+    const auto node = static_cast<std::size_t>(ids[leaf]);
+    work.values[node] = rounded(params_.learning_rate * values[leaf]);
+    work.nodes[node].weight = weights[leaf];
+  }
+  describe_inner_nodes(work);
+  for (NodeState& node : grower_.states_) {
+    grower_.release(node);
+    if (!node.prepared) continue;
+    for (NodeState& child : node.prepared->children) grower_.release(child);
+    node.prepared.reset();
+  }
+  std::vector<TreeBuilder> parts;
+  parts.push_back(std::move(work));
+  return grow::assemble(data_, parts, 1, 1);
+}
+
+}  // namespace hornbeam::boost

@@ -1,0 +1,106 @@
+// A boosted tree that grows from sums of rows that are elsewhere, in parts (boost/part_rows.h): cells come in, tests
+// go out. Frontier, search and bounds are those of BoostGrower, so the tree is the one that it would grow on all rows
+// together. Tests are carried out ahead of time, several at once, since asking the parts takes long; what turns out
+// not to be needed is thrown away.
+//
+// `begin`; then, as long as there are `tasks`, the parts divide nodes, and `answer` takes their sums. Questions that
+// come up are put to the parts before the next tasks. At the end `leaves` names the leaves, and `finish` gives them
+// values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "boost/boost_grower.h"
+#include "boost/part_rows.h"
+#include "tree/tree.h"
+
+namespace hornbeam::boost {
+
+class TreeOfParts {
+ public:
+  using Scale = BoostGrower::Scale;
+
+  // `data` has columns without codes and the number of all rows, and stays alive; `categories` are those that
+  // occur, per feature, for one-vs-rest tests.
+  TreeOfParts(const Dataset& data, const BoostParams& params, std::vector<std::vector<Code>> categories);
+
+  static Scale scale_of(const Spread& gradients, const std::optional<Spread>& hessians, std::size_t n_rows,
+                        bool weighted) {
+    return BoostGrower::scale_of(gradients, hessians, n_rows, weighted);
+  }
+
+  // `root` are the sums of all parts, of n_rows rows; features (empty for all) and key as for BoostGrower.
+  void begin(const Scale& scale, std::size_t n_rows, const PartSums& root, std::vector<char> features,
+             std::uint64_t key);
+
+  // A node to divide: its number in the parts, its test, and what is to be added up.
+  struct Task {
+    std::size_t node;
+    Split split;
+    PartRows::Wanted wanted;
+  };
+  // At most so many. Their answers, sums of all parts, must come in the same order.
+  std::vector<Task> tasks(std::size_t most);
+  void answer(const PartSums& sums);
+
+  // Nodes whose rows must be counted by code, and the counts of the first of them (PartRows::rows_by_code).
+  std::vector<std::size_t> questions() const;
+  void answer_question(std::span<const std::uint32_t> rows_by_code);
+
+  // The numbers of the leaves in the parts.
+  std::vector<std::size_t> leaves() const;
+  BoostGrower::Bounds bounds_of_leaf(std::size_t leaf) const;
+  // Values of leaves, before the learning rate, and the weights of their rows.
+  tree::Tree finish(std::span<const double> values, std::span<const double> weights);
+
+  const BoostParams& params() const { return params_; }
+
+ private:
+  using NodeState = BoostGrower::NodeState;
+  using Search = BoostGrower::Search;
+  static constexpr NodeId kNoParent = -1;
+
+  // A node that is being divided; its children have the numbers from first_child on.
+  struct Sent {
+    OpenNode node;
+    PartRows::Wanted wanted;
+    std::size_t first_child;
+  };
+  // A search that waits for an answer: on a child of a node, or on the root.
+  struct Pending {
+    NodeId parent;
+    int branch;
+    Search search;
+  };
+
+  PartRows::Wanted wanted_of(const OpenNode& node) const;
+  void describe_children(const Sent& sent, const PartSums& sums, NodeState* children) const;
+  void give_sums(const Sent& sent, const PartSums& sums, NodeState* children);
+  void fill(NodeState& node, std::span<const WideCell> cells, std::span<const CategorySums> categories);
+  void fill_with_rest(NodeState& parent, const NodeState& counted, NodeState& other);
+  Search searched(NodeState& node, std::int32_t depth, std::uint64_t path);
+  void settle(Pending pending);
+  void note_prepared(NodeId node);
+  void carry_out();
+  std::size_t n_cells() const;
+  std::vector<NodeId> leaf_nodes() const;
+
+  const Dataset& data_;
+  BoostParams params_;
+  Tiles tiles_;
+  HistogramPool histograms_;
+  BoostGrower grower_;
+  Cancel cancel_;
+  std::vector<FeatureId> without_slot_;
+  std::vector<char> features_;
+  std::optional<Frontier> frontier_;
+  std::size_t next_node_ = 1;  // its number in the parts
+  std::vector<Sent> sent_;
+  std::size_t n_answered_ = 0;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace hornbeam::boost

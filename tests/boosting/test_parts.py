@@ -1,0 +1,197 @@
+"""Boosting on parts of the rows against boosting on all of them: the same trees, bit for bit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam.data.encode import encode
+from hornbeam.data.table import read_table
+from hornbeam.data.target import read_classes, read_numbers
+from hornbeam.model import tree_to_arrays
+from hornbeam.recipes.bag import MemberFeatures, plan_draws
+from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
+from hornbeam.recipes.boost_part import CoreColumn, specs_of_parts
+from hornbeam.recipes.boost_parts import LocalParts, PartsBoosting
+from hornbeam.recipes.losses import named_loss
+
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
+
+PLAIN = BoostSettings(
+    learning_rate=0.3,
+    growth="best_first",
+    max_depth=0,
+    max_leaf_nodes=9,
+    min_samples_leaf=2,
+    min_hessian_leaf=0.0,
+    l1_regularization=0.0,
+    l2_regularization=0.5,
+    min_split_gain=0.0,
+    max_features=0,
+    monotonic=(),
+    interactions=(),
+    categorical_smoothing=1.0,
+    categorical_split="subset",
+)
+REGRESSION = {
+    "squared_error": 0.0,
+    "absolute_error": 0.0,
+    "huber": 0.8,
+    "quantile": 0.3,
+    "poisson": 0.0,
+    "gamma": 0.0,
+    "tweedie": 1.5,
+}
+
+
+def core_columns(encoded):
+    columns, codes = [], []
+    for j, kind in enumerate(encoded.schema.kinds):
+        own = encoded.codes.codes(j)
+        n_codes, has_missing = encoded.codes.n_codes(j), encoded.codes.has_missing(j)
+        width = np.uint8 if n_codes <= 0xFF else np.uint16 if n_codes <= 0xFFFF else np.uint32
+        codes.append(own.astype(width))
+        if kind == "categorical":
+            present = np.setdiff1d(own, [n_codes]).astype(np.uint32)
+            columns.append(CoreColumn(has_missing, n_categories=n_codes, present=present))
+        else:
+            columns.append(
+                CoreColumn(has_missing, np.array(encoded.codes.values(j)), encoded.codes.is_binned(j))
+            )
+    return columns, codes
+
+
+def grown_both_ways(encoded, target, options, draws, cuts, n_rounds=3):
+    columns, codes = core_columns(encoded)
+    first_rows = sorted({0, *cuts})
+    specs = specs_of_parts(columns, encoded.schema, target, options, first_rows, n_threads=1)
+    specs = [
+        replace(spec, codes=tuple(c[spec.first_row : spec.first_row + spec.n_rows] for c in codes))
+        for spec in specs
+    ]
+    whole = Boosting(encoded, target, options, draws, n_threads=1)
+    parts = PartsBoosting(LocalParts(specs), columns, target, options, draws, schema=encoded.schema)
+    return [(whole.add_round(number), parts.add_round(number)) for number in range(n_rounds)]
+
+
+def assert_same(rounds):
+    for number, (expected, found) in enumerate(rounds):
+        for a, b in zip(expected, found, strict=True):
+            ours, theirs = tree_to_arrays(a), tree_to_arrays(b)
+            for name, array in ours.items():
+                assert np.array_equal(array, theirs[name]), (number, name, array, theirs[name])
+
+
+def draws_of(encoded, *, share=1.0, n_features=0, key=7):
+    rows = plan_draws(encoded.all_rows(), encoded.n_rows, key=key, with_replacement=False, max_samples=share)
+    return RoundDraws(rows, MemberFeatures(n_features), encoded.n_features)
+
+
+def frame_of(rng, n_rows, kinds):
+    frame = {}
+    for j, kind in enumerate(kinds):
+        if kind == "category":
+            frame[f"c{j}"] = pd.Categorical(rng.integers(0, rng.integers(2, 9), n_rows).astype(str))
+        elif kind == "many":
+            frame[f"c{j}"] = pd.Categorical(np.char.add("k", rng.integers(0, 400, n_rows).astype(str)))
+        elif kind == "few":
+            frame[f"n{j}"] = rng.integers(0, 4, n_rows).astype(np.float64)
+        else:
+            frame[f"n{j}"] = rng.normal(size=n_rows)
+    frame = pd.DataFrame(frame)
+    for name in frame:
+        if rng.random() < 0.5:
+            frame.loc[rng.random(n_rows) < 0.15, name] = None
+    return frame
+
+
+def target_of(rng, loss, n_rows, weights=None, offset=None):
+    if loss in REGRESSION:
+        y = (
+            rng.gamma(2.0, size=n_rows) + 0.01
+            if loss in {"poisson", "gamma", "tweedie"}
+            else rng.normal(size=n_rows)
+        )
+        given_y = read_numbers(y, n_rows, rows=None, multi_output=False, estimator_name="it")
+        return BoostTarget.of(named_loss(loss, parameter=REGRESSION[loss]), given_y, weights, offset)
+    n_classes = 3 if loss == "softmax" else 2
+    y = rng.integers(0, n_classes, n_rows)
+    y[:n_classes] = np.arange(n_classes)
+    given_y = read_classes(y, n_rows, rows=None, multi_output=False, estimator_name="it")
+    return BoostTarget.of(
+        named_loss(loss, n_scores=n_classes if n_classes > 2 else 1), given_y, weights, offset
+    )
+
+
+@st.composite
+def problems(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows = draw(st.integers(6, 300))
+    kinds = draw(st.lists(st.sampled_from(["category", "many", "few", "number"]), min_size=1, max_size=5))
+    encoded = encode(
+        read_table(frame_of(rng, n_rows, kinds)), max_bins=draw(st.sampled_from([8, 255])), n_threads=1
+    )
+    weights = rng.random(n_rows) + 0.1 if draw(st.booleans()) else None
+    loss = draw(st.sampled_from([*REGRESSION, "log_loss", "exponential", "softmax"]))
+    target = target_of(rng, loss, n_rows, weights)
+    numeric = [kind != "categorical" for kind in encoded.schema.kinds]
+    monotonic = tuple(int(rng.integers(-1, 2)) if n else 0 for n in numeric) if draw(st.booleans()) else ()
+    options = replace(
+        PLAIN,
+        growth=draw(st.sampled_from(["best_first", "level"])),
+        max_leaf_nodes=draw(st.sampled_from([0, 2, 9, 31])),
+        max_depth=draw(st.sampled_from([0, 1, 3])),
+        min_samples_leaf=draw(st.sampled_from([1, 2, 5, 20])),
+        l1_regularization=draw(st.sampled_from([0.0, 0.2])),
+        max_features=draw(st.sampled_from([0, 1, 2])),
+        monotonic=monotonic,
+        interactions=((0,), tuple(range(1, len(kinds)))) if len(kinds) > 1 and draw(st.booleans()) else (),
+        categorical_split=draw(st.sampled_from(["subset", "one_vs_rest"])),
+    )
+    draws = draws_of(encoded, share=draw(st.sampled_from([1.0, 0.5])))
+    cuts = draw(st.lists(st.integers(1, n_rows - 1), max_size=6))
+    return encoded, target, options, draws, cuts
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_parts_grow_the_trees_of_all_rows(problem):
+    assert_same(grown_both_ways(*problem))
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(
+    ("loss", "weighted"), [("log_loss", False), ("squared_error", True), ("softmax", False)]
+)
+def test_blocks_and_pieces_lie_across_parts(n_parts, loss, weighted):
+    # Blocks of leaves have n / 8 rows, pieces of a spread 4,096: no part begins with either.
+    n_rows = 41_234
+    rng = np.random.default_rng(3)
+    encoded = encode(
+        read_table(frame_of(rng, n_rows, ["number", "few", "category"])), max_bins=255, n_threads=1
+    )
+    target = target_of(rng, loss, n_rows, rng.random(n_rows) + 0.1 if weighted else None)
+    cuts = [n_rows * k // n_parts + 17 * (k % 3) for k in range(1, n_parts)]
+    options = replace(PLAIN, max_leaf_nodes=31, min_samples_leaf=20)
+    assert_same(grown_both_ways(encoded, target, options, draws_of(encoded, share=0.7), cuts, n_rounds=2))
+    assert_same(grown_both_ways(encoded, target, options, draws_of(encoded), cuts, n_rounds=2))
+
+
+def test_many_small_parts_within_one_block():
+    rng = np.random.default_rng(5)
+    encoded = encode(read_table(frame_of(rng, 9_000, ["number", "number"])), max_bins=255, n_threads=1)
+    target = target_of(rng, "log_loss", 9_000)
+    cuts = np.unique(rng.integers(1, 9_000, 60)).tolist()
+    assert_same(grown_both_ways(encoded, target, PLAIN, draws_of(encoded), cuts))
+
+
+def test_more_rows_than_packed_cells_hold():
+    # Beyond 65,536 rows cells are wide; the children of such nodes are packed again.
+    n_rows = 70_001
+    rng = np.random.default_rng(8)
+    encoded = encode(read_table(frame_of(rng, n_rows, ["number", "few"])), max_bins=63, n_threads=1)
+    target = target_of(rng, "squared_error", n_rows)
+    assert_same(grown_both_ways(encoded, target, PLAIN, draws_of(encoded), [20_000, 68_000], n_rounds=2))
