@@ -14,6 +14,7 @@ __all__ = ["installed", "require"]
 _EXTRAS = {
     **{"matplotlib": "plot", "pandas": "frames", "polars": "frames", "pyarrow": "frames"},
     **{"onnx": "export", "onnxruntime": "export", "duckdb": "export"},
+    **{"dask": "dask", "distributed": "dask"},
     **{"starlette": "serve", "uvicorn": "serve", "anyio": "serve"},
 }
 

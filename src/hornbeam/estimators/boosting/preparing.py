@@ -48,7 +48,7 @@ class BoostingPreparation(BoostingJudge):
         rows, judged = self._rows_to_grow_on(data, plan, key)
         means = self._category_means(rows, key)
         table = rows.table if means is None else means.table
-        encoded = encode(table, max_bins=self.max_bins, n_threads=n_threads)
+        encoded = self._encoded(table, n_threads)
         settings = self._settings(plan, encoded, rows, means)
         target = BoostTarget.of(data.loss, rows.target, rows.weights, rows.offset, baseline)
         per_round = self.feature_sampling == "tree" and settings.max_features < encoded.n_features
@@ -65,7 +65,7 @@ class BoostingPreparation(BoostingJudge):
             )
         else:
             draws = _draws(plan, drawn, encoded, encoded.all_rows(), key)
-            boosting = Boosting(
+            boosting = self._boosting(
                 encoded,
                 target,
                 settings,
@@ -92,6 +92,32 @@ class BoostingPreparation(BoostingJudge):
             boosting=boosting,
         )
         return self._with_judges(fit, rows, judged, members, n_threads)
+
+    def _encoded(self, table: Table, n_threads: int) -> Encoded:
+        """Turn the columns into codes."""
+        return encode(table, max_bins=self.max_bins, n_threads=n_threads)
+
+    def _boosting(
+        self,
+        encoded: Encoded,
+        target: BoostTarget,
+        settings: BoostSettings,
+        draws: RoundDraws,
+        *,
+        n_threads: int,
+        former: Sequence[_core.Tree],
+        shares_tests: bool,
+    ) -> Boosting:
+        """Get rounds ready that grow all trees on the same rows."""
+        return Boosting(
+            encoded,
+            target,
+            settings,
+            draws,
+            n_threads=n_threads,
+            former=former,
+            shares_tests=shares_tests,
+        )
 
     def _with_judges(
         self,

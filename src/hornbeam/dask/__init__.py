@@ -1,0 +1,10 @@
+"""Gradient boosting on a Dask cluster: hornbeam's estimators on Dask frames, arrays or delayed parts.
+
+The model is the one that a single machine would fit from the same rows in the order of their partitions, bit
+for bit, however many workers there are and however the rows are divided, and also if workers are lost on the
+way. Everything that goes over the network goes through Dask.
+"""
+
+from hornbeam.dask.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+
+__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]

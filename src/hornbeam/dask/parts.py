@@ -1,0 +1,207 @@
+"""The parts of a fit on the workers of a cluster: calls go out as tasks; a part that is lost is made anew.
+
+A part lives in the process of a worker, beside the codes of its rows, which are a result that Dask holds and
+makes again if it gets lost. Each call is a task that needs these codes, so it runs where they are. What a
+part remembers follows from its rows, the trees so far and the calls of the round. If a task finds no part
+that has made all calls before it, because the worker is new, it says so, and is sent again with all that is
+needed.
+"""
+
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from hornbeam._optional import require
+from hornbeam.recipes.boost_part import Part, PartSpec
+
+__all__ = ["DaskParts", "Traffic"]
+
+_PURPOSE = "Fitting on a cluster"
+_MOST_ATTEMPTS = 20  # at one call, each of which has cost several workers
+
+
+@dataclass
+class Traffic:
+    """What has gone to the parts and come back: calls, and bytes of all parts together."""
+
+    n_calls: int = 0
+    sent: int = 0
+    received: int = 0
+    n_rebuilt: int = 0
+
+
+# --- On a worker -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Working:
+    part: Part
+    n_calls: int = 0
+    last_answer: Any = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_WORKING: dict[tuple[str, int], _Working] = {}
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """The answer of a worker that has not the part, or one that has not made all calls before this one."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A call to a part, the one after `n_before` others; with a spec, the part is made first."""
+
+    key: tuple[str, int]
+    n_before: int
+    call: str
+    arguments: tuple[Any, ...]
+    spec: PartSpec | None = None
+    trees: Sequence[Any] = ()
+    calls: Sequence[tuple[str, tuple[Any, ...]]] = ()
+
+
+def _call(codes: Any, request: _Request) -> tuple[str, Any]:
+    """Make a call to a part; return the address of the worker, and the answer."""
+    key, n_before = request.key, request.n_before
+    if request.spec is not None:
+        part = Part(replace(request.spec, codes=codes))
+        part.add_trees(0, request.trees)
+        for name, own in request.calls:
+            getattr(part, name)(*own)
+        _WORKING[key] = _Working(part, n_before)
+    here = require("distributed", purpose=_PURPOSE).get_worker().address
+    working = _WORKING.get(key)
+    if working is None:
+        return here, _Behind()
+    with working.lock:
+        if working.n_calls == n_before:
+            working.last_answer = getattr(working.part, request.call)(*request.arguments)
+            working.n_calls += 1
+        elif working.n_calls != n_before + 1:  # else the task is run a second time
+            return here, _Behind()
+        return here, working.last_answer
+
+
+def _forget(fit: str) -> None:
+    for key in [key for key in _WORKING if key[0] == fit]:
+        del _WORKING[key]
+
+
+# --- On the driver ---------------------------------------------------------------------------------------
+
+
+class DaskParts:
+    """Parts on the workers of a cluster."""
+
+    # Calls that begin with the trees that are new: what came before them need not be made again.
+    _TELLING = ("begin_round", "sizes", "scores")
+
+    def __init__(self, client: Any, specs: Sequence[PartSpec], codes: Sequence[Any]) -> None:
+        self.first_rows = [spec.first_row for spec in specs]
+        self.n_rows = specs[0].n_rows_of_all
+        self.traffic = Traffic()
+        self._client = client
+        self._specs = specs
+        self._codes = codes
+        self._fit = uuid.uuid4().hex
+        self._trees: list[Any] = []
+        self._calls: list[list[tuple[str, tuple[Any, ...]]]] = [[] for _ in specs]
+        self._n_calls = [0] * len(specs)
+        self._homes: list[str | None] = [None] * len(specs)  # the worker that has answered last
+
+    def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Make a call to every part; workers that are lost on the way are replaced."""
+        if call in self._TELLING:
+            first, trees = arguments[0][:2]
+            self._trees = [*self._trees[:first], *trees]
+            self._calls = [[] for _ in self._specs]
+        return self._ask(list(range(len(self._specs))), call, arguments)
+
+    def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
+        """Make a call to one part."""
+        return self._ask([part], call, [arguments])[0]
+
+    def _ask(self, parts: Sequence[int], call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        tasks = {
+            part: self._submit(part, call, own, anew=self._n_calls[part] == 0)
+            for part, own in zip(parts, arguments, strict=True)
+        }
+        answers = [
+            self._answer(part, call, own, tasks[part]) for part, own in zip(parts, arguments, strict=True)
+        ]
+        self.traffic.n_calls += 1
+        for part, own, answer in zip(parts, arguments, answers, strict=True):
+            self._calls[part].append((call, own))
+            self._n_calls[part] += 1
+            self.traffic.sent += _n_bytes(own)
+            self.traffic.received += _n_bytes(answer)
+        return answers
+
+    def _submit(self, part: int, call: str, arguments: tuple[Any, ...], *, anew: bool) -> Any:
+        request = _Request((self._fit, part), self._n_calls[part], call, arguments)
+        if anew:
+            request = replace(
+                request, spec=self._specs[part], trees=self._trees, calls=tuple(self._calls[part])
+            )
+            self.traffic.n_rebuilt += self._n_calls[part] > 0
+        home = self._homes[part]
+        return self._client.submit(
+            _call,
+            self._codes[part],
+            request,
+            pure=False,
+            priority=10,
+            workers=None if home is None else [home],
+            allow_other_workers=home is not None,
+        )
+
+    def _answer(self, part: int, call: str, arguments: tuple[Any, ...], task: Any) -> Any:
+        """Wait for the answer to a call; make it again where the part has been lost."""
+        scheduler = require("distributed.scheduler", purpose=_PURPOSE)
+        core = require("distributed.client", purpose=_PURPOSE)
+        for _ in range(_MOST_ATTEMPTS):
+            try:
+                self._homes[part], answer = self._client.gather(task)
+                if not isinstance(answer, _Behind):
+                    return answer
+            except scheduler.KilledWorker:  # workers die of other things than this task too
+                self._client.retry([future for future in self._codes if future.status == "error"])
+            except core.FutureCancelledError:
+                if self._client.status != "running":
+                    raise
+            self._homes[part] = self._new_home(part)
+            task = self._submit(part, call, arguments, anew=True)
+        first = self.first_rows[part]
+        raise MemoryError(
+            f"Part {part} (rows {first} to {first + self._specs[part].n_rows - 1}) has cost one worker after "
+            "another: most likely it needs more memory than a worker may take. Give workers more memory, or "
+            "more workers, so that each has fewer rows."
+        )
+
+    def _new_home(self, part: int) -> str | None:
+        """Choose the worker that has the fewest of the other parts; None if there is none at present."""
+        others = Counter(home for number, home in enumerate(self._homes) if number != part)
+        return min(sorted(self._client.nthreads()), key=lambda worker: others[worker], default=None)
+
+    def close(self) -> None:
+        """Let the workers forget the fit."""
+        if self._client.status == "running":
+            self._client.run(_forget, self._fit, on_error="ignore")
+
+
+def _n_bytes(given: Any) -> int:
+    """Tell the size of what goes over the network, all but the few bytes around arrays."""
+    if isinstance(given, np.ndarray):
+        return given.nbytes
+    if isinstance(given, dict):
+        return sum(map(_n_bytes, given.values()))
+    if isinstance(given, list | tuple):
+        return sum(map(_n_bytes, given))
+    return 8

@@ -1,0 +1,164 @@
+"""Boosting on a real cluster of processes: the model of one machine, whatever happens to workers."""
+
+import os
+import pickle
+import signal
+from itertools import pairwise
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask import delayed
+from distributed import Client, LocalCluster
+
+import hornbeam as hb
+from hornbeam.dask import GradientBoostingClassifier, GradientBoostingRegressor
+from hornbeam.model import tree_to_arrays
+
+# Dask and its parts leave sockets and files to the collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.timeout(280),
+]
+
+N_ROWS = 20_000  # four blocks of leaves and more, of which each part has one at least
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    )
+    client = Client(cluster)
+    yield client
+    client.close()
+    cluster.close(timeout=120)  # busy machines take their time
+
+
+def table(n_rows=N_ROWS, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=n_rows),
+            "few": rng.integers(0, 5, n_rows),
+            "kind": rng.choice(list("xyz"), n_rows),
+            "gaps": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows)),
+        }
+    )
+    frame.loc[0, "kind"] = "only in the first partition"
+    score = frame.number + (frame.kind == "x") + 0.3 * frame.few + rng.normal(size=n_rows)
+    return frame, score
+
+
+def assert_same(found, expected):
+    assert found._model.schema == expected._model.schema
+    assert np.array_equal(found._baseline, expected._baseline)
+    assert len(found._model.trees) == len(expected._model.trees)
+    for number, (a, b) in enumerate(zip(found._model.trees, expected._model.trees, strict=True)):
+        ours, theirs = tree_to_arrays(a), tree_to_arrays(b)
+        for name, array in ours.items():
+            assert np.array_equal(array, theirs[name]), (number, name)
+
+
+def test_frames_give_the_model_of_one_machine(client):
+    frame, score = table()
+    y = pd.Series(np.digitize(score, [0.0, 1.5]), name="y")
+    rows = dd.from_pandas(frame, npartitions=7)
+    model = GradientBoostingClassifier(n_estimators=4, max_leaf_nodes=15).fit(
+        rows, dd.from_pandas(y, npartitions=4)
+    )
+    expected = hb.GradientBoostingClassifier(n_estimators=4, max_leaf_nodes=15).fit(frame, y)
+    assert_same(model, expected)
+    assert np.array_equal(model.classes_, expected.classes_)
+    lazy = model.predict_proba(rows)
+    assert isinstance(lazy, dd.DataFrame)
+    assert np.array_equal(lazy.compute().to_numpy(), expected.predict_proba(frame))
+    assert np.array_equal(model.predict(rows).compute().to_numpy(), expected.predict(frame))
+    # In memory it is an estimator like any other.
+    assert np.array_equal(model.predict(frame), expected.predict(frame))
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(model.to_local())).predict(frame), expected.predict(frame)
+    )
+    assert type(model.to_local()) is hb.GradientBoostingClassifier
+
+
+def test_arrays_with_weights_samples_and_rows_that_do_not_count(client):
+    frame, score = table()
+    X = frame[["number", "few", "gaps"]].to_numpy()
+    weights = np.random.default_rng(1).random(N_ROWS)
+    weights[:3000] = 0.0  # which empties whole partitions
+    options = {"n_estimators": 3, "subsample": 0.6, "max_features": 2, "random_state": 4, "loss": "huber"}
+    rows = da.from_array(X, chunks=(2_777, 2))
+    model = GradientBoostingRegressor(**options).fit(
+        rows, da.from_array(score.to_numpy(), chunks=5_000), sample_weight=weights
+    )
+    expected = hb.GradientBoostingRegressor(**options).fit(X, score, weights)
+    assert_same(model, expected)
+    assert np.array_equal(model.predict(rows).compute(), expected.predict(X))
+
+
+def test_delayed_parts_some_of_them_empty_and_rows_to_judge_by(client):
+    frame, score = table()
+    X_val, y_val = table(500, seed=9)
+    cuts = [0, 0, 1, 9_000, 9_000, N_ROWS]
+    parts = [delayed(frame.iloc[a:b]) for a, b in pairwise(cuts)]
+    targets = [delayed(score.iloc[a:b]) for a, b in pairwise(cuts)]
+    options = {"n_estimators": 30, "early_stopping": True, "n_iter_no_change": 2, "learning_rate": 1.0}
+    model = GradientBoostingRegressor(**options).fit(parts, targets, X_val=X_val, y_val=y_val)
+    expected = hb.GradientBoostingRegressor(**options).fit(frame, score, X_val=X_val, y_val=y_val)
+    assert_same(model, expected)
+    assert model.n_iter_ == expected.n_iter_ < 30
+    assert np.array_equal(model.train_score_, expected.train_score_)
+    assert np.array_equal(
+        np.concatenate([p.compute() for p in model.predict(parts)]), expected.predict(frame)
+    )
+
+
+def test_a_killed_worker_changes_nothing(client, capsys):
+    frame, score = table()
+    y = (score > score.median()).astype(int)
+    killed = []
+
+    def kill(done):
+        """Between two rounds, one worker; within the round after that, another."""
+        if done.number in {2, 3}:
+            pid = sorted(client.run(os.getpid).values())[0]
+            killed.append(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    options = {"n_estimators": 6, "max_leaf_nodes": 8}
+    model = GradientBoostingClassifier(**options, verbose=1).fit(
+        dd.from_pandas(frame, npartitions=5), dd.from_pandas(y, npartitions=5), callbacks=[kill]
+    )
+    assert_same(model, hb.GradientBoostingClassifier(**options).fit(frame, y))
+    assert len(killed) == 2
+    said = capsys.readouterr().out
+    assert "6 trees from 3 parts" in said
+    assert "MB back" in said
+    assert "; 0 parts made anew" not in said
+
+
+def test_errors_name_the_partition(client):
+    frame, score = table(300)
+    y = (score > 0).astype(int)
+    model = GradientBoostingClassifier(n_estimators=2)
+    halves = [frame[:100], frame[100:]]
+
+    def refused(second, words, *, y=y, model=model):
+        with pytest.raises((ValueError, TypeError), match=words):
+            model.fit([delayed(halves[0]), delayed(second)], y)
+        assert not hasattr(model, "_model")
+
+    refused(halves[1].assign(more=1), "Partition 1 has a column 'more' that partition 0 has not")
+    refused(halves[1].drop(columns="few"), "Partition 1 lacks the column 'few'")
+    refused(halves[1].assign(number="a"), "'number' is categorical in partition 1 and numeric in partition 0")
+    refused(halves[1].assign(kind=1.5), "'kind' is numeric in partition 1 and categorical in partition 0")
+    refused(halves[1], "y: row 7|row 7", y=y.astype(float).where(y.index != 7))
+    refused(halves[1], "'gaps'", model=GradientBoostingClassifier(n_estimators=2, missing="error"))
+    refused(halves[1], "n_estimators='auto'", model=GradientBoostingClassifier())
+    many = halves[1].assign(kind=[f"k{i}" for i in range(200)])
+    refused(many, "categorical_split='subset'")
+    with pytest.raises(TypeError, match="hornbeam's own estimators make the same model"):
+        model.fit(frame, y)
