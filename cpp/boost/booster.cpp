@@ -255,8 +255,8 @@ std::vector<Tree> Booster::finish_trees(BoostGrower& grower, Scores scores, std:
         [&](std::size_t leaf, int) {
           const LeafRows& leaf_rows = grower.leaves()[leaf];
           const BoostGrower::Bounds bounds = grower.bounds_of(leaf_rows.node);
-          const double value =
-              refits ? refit_leaf(*loss, leaf_rows, bounds, score) : newton_value(params_, sums[leaf], bounds, loss);
+          const double value = refits ? refit_leaf(*loss, leaf_rows, bounds, score)
+                                      : newton_value(params_, sums[leaf], bounds, loss);
           const auto node = static_cast<std::size_t>(leaf_rows.node);
           work.values[node] = rounded(params_.learning_rate * value);
           work.nodes[node].weight = sums[leaf].weight;
