@@ -1,21 +1,26 @@
 """Boosting on a real cluster of processes: the model of one machine, whatever happens to workers."""
 
+import importlib
 import os
 import pickle
 import signal
+import sys
 from itertools import pairwise
 
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask import delayed
-from distributed import Client, LocalCluster
 
 import hornbeam as hb
-from hornbeam.dask import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.model import tree_to_arrays
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+from dask import delayed  # noqa: E402
+
+from hornbeam.dask import GradientBoostingClassifier, GradientBoostingRegressor  # noqa: E402
 
 # Dask and its parts leave sockets and files to the collector.
 pytestmark = [
@@ -28,10 +33,10 @@ N_ROWS = 20_000  # four blocks of leaves and more, of which each part has one at
 
 @pytest.fixture(scope="module")
 def client():
-    cluster = LocalCluster(
+    cluster = distributed.LocalCluster(
         n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     )
-    client = Client(cluster)
+    client = distributed.Client(cluster)
     yield client
     client.close()
     cluster.close(timeout=120)  # busy machines take their time
@@ -162,3 +167,11 @@ def test_errors_name_the_partition(client):
     refused(many, "categorical_split='subset'")
     with pytest.raises(TypeError, match="hornbeam's own estimators make the same model"):
         model.fit(frame, y)
+
+
+def test_without_dask_the_error_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("hornbeam.dask")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(ModuleNotFoundError, match=r"Fitting on a Dask cluster needs dask.*hornbeam\[dask\]"):
+        importlib.import_module("hornbeam.dask")

@@ -5,6 +5,11 @@ for bit, however many workers there are and however the rows are divided, and al
 way. Everything that goes over the network goes through Dask.
 """
 
-from hornbeam.dask.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from hornbeam._optional import require
+
+for _package in ("dask", "distributed", "pandas"):
+    require(_package, purpose="Fitting on a Dask cluster")
+
+from hornbeam.dask.boosting import GradientBoostingClassifier, GradientBoostingRegressor  # noqa: E402
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
