@@ -134,6 +134,24 @@ def test_more_rows_than_bins_are_made_from(tmp_path: Path) -> None:
     assert_same(hb.GradientBoostingRegressor(n_estimators=2).fit(little), wanted)
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [
+        hb.ExtraTreesRegressor(2, max_bins=1000, random_state=0, categorical_split="subset"),
+        hb.DecisionTreeRegressor(max_bins=256, missing="surrogate", max_depth=4),
+        hb.GradientBoostingRegressor(n_estimators=2, loss="absolute_error", categorical_split="subset"),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_codes_of_two_bytes(learner: Any) -> None:
+    rng = np.random.default_rng(0)
+    gaps = pa.array(rng.normal(size=3_000), mask=rng.random(3_000) < 0.1)
+    texts = [f"k{k}" for k in rng.integers(0, 700, 3_000)]
+    table = pa.table({"a": rng.normal(size=3_000), "gaps": gaps, "text": texts, "y": rng.normal(size=3_000)})
+    wanted = _clone(learner).fit(table.drop(["y"]), table["y"])
+    assert_same(_clone(learner).fit(table.to_reader(max_chunksize=999), target="y"), wanted)
+
+
 def _sources(table: pa.Table, folder: Path) -> dict[str, Any]:
     write(table, folder, [100], 50)
     frame = pl.from_arrow(table)
