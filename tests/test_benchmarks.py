@@ -26,6 +26,9 @@ from benchmarks.data import REPOSITORY, DataAbsentError, Dataset
 from benchmarks.growth import fit_growth
 from benchmarks.harness import AbsentError, Case, Contestant, Setting, job_names, load_case, load_job, require
 from benchmarks.measure import CaseResult, Outcome, race, run_job
+from benchmarks.quality import picture
+from benchmarks.quality.race import Turn
+from benchmarks.quality.verdict import as_markdown
 from benchmarks.scores import score_predictions, share_of_exact_neighbours
 from benchmarks.targets import (
     at_most_times_slower,
@@ -268,6 +271,25 @@ def test_the_picture_shows_what_the_tables_say(tmp_path):
     (tmp_path / "results.md").write_text(text)
     results_chart.draw(tmp_path / "results.md", tmp_path / "results.png")
     assert (tmp_path / "results.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_picture_of_losses_shows_what_the_tables_say(tmp_path):
+    turns = [
+        Turn(learner, table, 900, 0, fold, loss=loss, seconds=1.0)
+        for learner, losses in {"hornbeam boosting": (0.2, 0.5), "CatBoost": (0.4, 0.25)}.items()
+        for table, loss in zip(("ours", "theirs"), losses, strict=True)
+        for fold in range(2)
+    ]
+    section = as_markdown(turns, ["hornbeam boosting"], "Measured.")
+    text = f"<!-- job: quality -->\n{section}\n<!-- end: quality -->\n"
+    assert picture.losses_of(text) == {
+        "ours": {"hornbeam boosting": 0.2, "CatBoost": 0.4},
+        "theirs": {"hornbeam boosting": 0.5, "CatBoost": 0.25},
+    }
+    assert picture.losses_of(text, "another job") == {}
+    (tmp_path / "results.md").write_text(text)
+    picture.draw(tmp_path / "results.md", tmp_path / "quality.png")
+    assert (tmp_path / "quality.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_every_job_in_the_picture_has_a_table():
