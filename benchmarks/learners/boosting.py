@@ -17,7 +17,8 @@ from benchmarks.learners.estimators import Estimator, for_task, hornbeam
 class Plan:
     """The settings everybody gets; ``depth`` is for peers that grow by level: 2**depth is about ``leaves``.
 
-    ``lightgbm_layout`` is LightGBM's documented choice: row-wise for tall tables, column-wise for wide ones.
+    With ``to_depth`` those that grow best first stop at that depth, too. ``lightgbm_layout`` is LightGBM's
+    documented choice: row-wise for tall tables, column-wise for wide ones.
     """
 
     task: Task = "binary"
@@ -30,6 +31,7 @@ class Plan:
     l2: float = 1.0
     bins: int = 255
     lightgbm_layout: Literal["row", "col"] = "row"
+    to_depth: bool = False
 
     @property
     def least_hessian(self) -> float:
@@ -68,7 +70,7 @@ class LightGBM(Learner):
             "objective": objective,
             "num_class": plan.classes if plan.task == "multiclass" else 1,
             "num_leaves": plan.leaves,
-            "max_depth": -1,
+            "max_depth": plan.depth if plan.to_depth else -1,
             "learning_rate": plan.learning_rate,
             "min_data_in_leaf": plan.least_leaf,
             "lambda_l2": plan.l2,
@@ -260,6 +262,7 @@ def our_boosting(plan: Plan) -> Estimator:
         lambda setting: {
             "n_estimators": setting.tree_count(plan.trees),
             "max_leaf_nodes": plan.leaves,
+            "max_depth": plan.depth if plan.to_depth else None,
             "learning_rate": plan.learning_rate,
             "min_samples_leaf": plan.least_leaf,
             "l2_regularization": plan.l2,
