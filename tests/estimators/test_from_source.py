@@ -252,6 +252,15 @@ def test_offsets_groups_and_given_validation_rows(tmp_path: Path) -> None:
     wanted = hb.GradientBoostingRegressor(**options).fit(X, table["y"], offset=offset, groups=groups)
     found = hb.GradientBoostingRegressor(**options).fit(path, target="y", offset="offset", groups="group")
     assert_same(found, wanted)
+    encoded = hb.EncodedTable.make(
+        path, tmp_path / "codes", target="y", offset="offset", groups="group", drop=["flag"]
+    )
+    wanted = hb.GradientBoostingRegressor(**options).fit(
+        X.drop(["flag"]), table["y"], offset=offset, groups=groups
+    )
+    assert_same(hb.GradientBoostingRegressor(**options).fit(encoded), wanted)
+    with pytest.raises(ValueError, match="encoded with offset"):
+        hb.DecisionTreeRegressor(max_bins=255).fit(encoded)
     judged = {"X_val": X.slice(0, 90), "y_val": table["y"].slice(0, 90)}
     pq.write_table(table.drop(["label", "weight", "group", "offset"]), path)
     options = {"n_estimators": 30, "early_stopping": True, "random_state": 0}

@@ -29,11 +29,17 @@ _BYTES_PER_ROW = 64
 _BYTES_PER_CODE = 1.2
 
 
-def with_own_target(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """Return y and the weights, those of an encoded table where none are given."""
-    if isinstance(X, EncodedTable) and y is None:
-        return X.y, X.sample_weight if sample_weight is None else sample_weight
-    return y, sample_weight
+def with_own_target(X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:
+    """Return y and what else goes with the rows; an encoded table has its own, where y is not given."""
+    if not isinstance(X, EncodedTable) or y is not None:
+        return (y, *beside.values())
+    unused = [name for name in _NAMED if name not in beside and getattr(X, name) is not None]
+    if unused:
+        raise ValueError(
+            f"The table was encoded with {unused[0]}, which this estimator does not take. Make it again "
+            "without it, or give y to leave it out: fit(table, table.y)."
+        )
+    return (X.y, *(getattr(X, name) if given is None else given for name, given in beside.items()))
 
 
 def fit_from_source(

@@ -119,7 +119,9 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
                 offset_val=offset_val,
                 callbacks=callbacks,
             )
-        y, sample_weight = with_own_target(X, y, sample_weight)
+        y, sample_weight, offset, groups = with_own_target(
+            X, y, sample_weight=sample_weight, offset=offset, groups=groups
+        )
         training = self._begin_fit(X, sample_weight)
         labels = read_classes(
             y,
@@ -288,7 +290,9 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
                 offset_val=offset_val,
                 callbacks=callbacks,
             )
-        y, sample_weight = with_own_target(X, y, sample_weight)
+        y, sample_weight, offset, groups = with_own_target(
+            X, y, sample_weight=sample_weight, offset=offset, groups=groups
+        )
         training = self._begin_fit(X, sample_weight)
         numbers = read_numbers(
             y,

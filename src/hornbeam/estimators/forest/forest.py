@@ -281,7 +281,7 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
                 sample_weight=sample_weight,
                 groups=groups,
             )
-        y, sample_weight = with_own_target(X, y, sample_weight)
+        y, sample_weight, groups = with_own_target(X, y, sample_weight=sample_weight, groups=groups)
         training = self._begin_fit(X, sample_weight)
         class_weight = self.class_weight
         per_sample = class_weight == "balanced_subsample"
@@ -378,7 +378,7 @@ class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorFores
                 sample_weight=sample_weight,
                 groups=groups,
             )
-        y, sample_weight = with_own_target(X, y, sample_weight)
+        y, sample_weight, groups = with_own_target(X, y, sample_weight=sample_weight, groups=groups)
         training = self._begin_fit(X, sample_weight)
         numbers = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
         self._fit_forest(training, numbers, training.weights, criterion=self.criterion, groups=groups)

@@ -314,7 +314,7 @@ class DecisionTreeClassifier(ClassVotes, _DecisionTree, ClassifierTreeOptions):
                 y_val=y_val,
                 sample_weight_val=sample_weight_val,
             )
-        y, sample_weight = with_own_target(X, y, sample_weight)
+        y, sample_weight, groups = with_own_target(X, y, sample_weight=sample_weight, groups=groups)
         training = self._begin_fit(X, sample_weight)
         labels, weights = classes_to_fit(training, y, self.class_weight, estimator_name=type(self).__name__)
         validation = Validation(X_val, y_val, sample_weight_val)
@@ -378,7 +378,7 @@ class DecisionTreeRegressor(RegressorMixin, MultiOutputMixin, _DecisionTree, Reg
                 y_val=y_val,
                 sample_weight_val=sample_weight_val,
             )
-        y, sample_weight = with_own_target(X, y, sample_weight)
+        y, sample_weight, groups = with_own_target(X, y, sample_weight=sample_weight, groups=groups)
         training = self._begin_fit(X, sample_weight)
         numbers = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
         validation = Validation(X_val, y_val, sample_weight_val)
