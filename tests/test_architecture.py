@@ -41,7 +41,18 @@ ROOMS["bindings"] = set(ROOMS) - {"simd"}  # the loops are found through the roo
 
 # The parts of the package from the ground up; a part may import what stands on an earlier line, nothing else.
 LAYERS = (
-    ("_core", "_optional", "crowds", "errors", "impurity", "memory", "sklearn_bases", "sums", "warnings"),
+    (
+        "_core",
+        "_optional",
+        "crowds",
+        "errors",
+        "impurity",
+        "memory",
+        "pseudo_votes",
+        "sklearn_bases",
+        "sums",
+        "warnings",
+    ),
     ("tables",),
     ("data", "datasets", "declare", "threads"),
     ("model", "neighborhood", "params"),

@@ -16,6 +16,7 @@ from hornbeam import _core
 from hornbeam.data.encode import core_column
 from hornbeam.data.table import CodedColumn, Schema, SparseColumn, Table, Unseen, read_table_as
 from hornbeam.data.unseen import warn_of_unseen
+from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import NoAnswerWarning, VersionWarning, warn
 
@@ -256,18 +257,32 @@ class Ensemble:
         return onto
 
     def mean(
-        self, rows: RowsToPredict, *, n_threads: int, hard_votes: bool = False
+        self,
+        rows: RowsToPredict,
+        *,
+        n_threads: int,
+        hard_votes: bool = False,
+        pseudo_votes: PseudoVotes | None = None,
     ) -> npt.NDArray[np.float64]:
         """Average what the trees say of each row, over those that have an answer: rows x outputs x values.
 
         Where none has one, the answer is what they say before any test: the mean of their roots.
+        `pseudo_votes` are counted beside those of the trees.
         """
         total = self.total(rows, n_threads=n_threads, hard_votes=hard_votes)
         if total.shape[2] == 1 and len(self.trees) > 1 and not np.isfinite(total).all():
             return self._mean_of_parts(rows, n_threads=n_threads)
-        if self.trees[0].gaps != "available":
-            total /= len(self.trees)
-            return total
+        n_trees = len(self.trees)
+        if self.trees[0].gaps == "available":
+            self._divide_by_answers(total, rows, n_threads)
+            if pseudo_votes is not None:
+                total *= n_trees
+        elif pseudo_votes is None:
+            total /= n_trees
+        return total if pseudo_votes is None else pseudo_votes.with_trees(total, n_trees)
+
+    def _divide_by_answers(self, total: npt.NDArray[np.float64], rows: RowsToPredict, n_threads: int) -> None:
+        """Make a mean of sums over the trees that have an answer."""
         counts = self.n_answers(rows, n_threads=n_threads)
         total /= np.maximum(counts, 1)[:, np.newaxis, np.newaxis]
         unanswered = counts == 0
@@ -278,7 +293,6 @@ class Ensemble:
                 "the trees say before any test.",
                 NoAnswerWarning,
             )
-        return total
 
     def stages(
         self, rows: RowsToPredict, *, n_threads: int, step: int, onto: npt.NDArray[np.float64]

@@ -134,7 +134,7 @@ def test_one_encoding_gives_the_same_on_categories_and_gaps() -> None:
 def test_a_forest_of_all_features_is_bagging_draw_by_draw() -> None:
     X, y = problem()
     bagging = hb.BaggingClassifier(hb.DecisionTreeClassifier(), 8, random_state=4).fit(X, y)
-    forest = hb.RandomForestClassifier(8, max_features=None, random_state=4).fit(X, y)
+    forest = hb.RandomForestClassifier(8, max_features=None, smoothing=0, random_state=4).fit(X, y)
     assert same_trees(bagging, forest)
     assert np.array_equal(bagging.predict_proba(X), forest.predict_proba(X))
 

@@ -153,6 +153,9 @@ def naive_out_of_bag(forest: Any, X: np.ndarray, hard: bool = False) -> np.ndarr
                 said.append(member.predict_proba(X[[row]])[0])
         if said:
             answers[row] = np.mean(said, axis=0)
+        if said and is_classifier and not hard:
+            pseudo_votes = forest.smoothing / forest.n_classes_
+            answers[row] = (np.sum(said, axis=0) + pseudo_votes) / (len(said) + forest.smoothing)
     return answers
 
 
@@ -283,7 +286,7 @@ def test_voting() -> None:
     soft = hb.RandomForestClassifier(**options).fit(X, y)
     hard = hb.RandomForestClassifier(voting="hard", **options).fit(X, y)
     shares = np.mean([member.predict_proba(X) for member in soft.estimators_], axis=0)
-    np.testing.assert_allclose(soft.predict_proba(X), shares, rtol=1e-12)
+    np.testing.assert_allclose(soft.set_params(smoothing=0).predict_proba(X), shares, rtol=1e-12)
     votes = np.stack([member.predict(X) for member in hard.estimators_])
     expected = np.stack([(votes == label).mean(axis=0) for label in hard.classes_], axis=1)
     np.testing.assert_allclose(hard.predict_proba(X), expected, rtol=1e-12)

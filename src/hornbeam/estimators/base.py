@@ -23,6 +23,7 @@ from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble, RowsToPredict, refuse_missing
 from hornbeam.params import ColumnOptions, RunOptions, fitted, validate
+from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.threads import resolve_n_jobs
 from hornbeam.warnings import DataWarning, warn
 
@@ -86,6 +87,10 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         """Return what the model adds up: the mean of its trees, unless somebody knows better."""
         return mean_of_trees(self._model, self._class_labels())
 
+    def _pseudo_votes(self) -> PseudoVotes | None:
+        """Return the votes that are counted beside those of the trees; most models have none."""
+        return None
+
     def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:
         """Return the classes of each output; nothing if the trees predict numbers."""
         return ()
@@ -120,8 +125,14 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         """
         if getattr(self, "voting", "soft") == "hard":
             raise ValueError("Votes are no sums of contributions; path_contributions need voting='soft'.")
-        means = self._values(X)
-        found, start = path_contributions(self._model.trees, self._leaves(X), self._model.schema, means)
+        means, pseudo_votes = self._values(X), self._pseudo_votes()
+        found, start = path_contributions(
+            self._model.trees,
+            self._leaves(X),
+            self._model.schema,
+            means,
+            n_more_votes=0.0 if pseudo_votes is None else pseudo_votes.number,
+        )
         if means.shape[1] == 1:
             found, start = found[:, :, 0], start[:, 0]
         if not self._class_labels():

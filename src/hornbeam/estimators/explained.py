@@ -29,6 +29,7 @@ from hornbeam.inside.effects import (
 from hornbeam.inside.ensembles import EnsembleExplanation, Told, explain_answer
 from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
 from hornbeam.model import Ensemble
+from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = [
@@ -200,9 +201,16 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
 
 
 def mean_of_trees(
-    model: Ensemble, class_labels: tuple[npt.NDArray[Any], ...], *, votes: bool = False
+    model: Ensemble,
+    class_labels: tuple[npt.NDArray[Any], ...],
+    *,
+    votes: bool = False,
+    pseudo_votes: PseudoVotes | None = None,
 ) -> ScoreSum:
-    """Describe the mean of what trees say: numbers or class shares, or with `votes` the shares of votes."""
+    """Describe the mean of what trees say: numbers or class shares, or with `votes` the shares of votes.
+
+    `pseudo_votes` are counted beside those of the trees.
+    """
     if votes and model.trees[0].gaps == "fractional":
         raise ValueError(
             "Under missing='fractional' a vote is no sum over leaves; contributions need voting='soft'."
@@ -216,5 +224,9 @@ def mean_of_trees(
         outputs = () if n_outputs == 1 else tuple(range(n_outputs))
     elif n_outputs == 1:
         shape, outputs = (n_values,), tuple(class_labels[0].tolist())
-    weights = np.full(n_trees, 1 / n_trees)
-    return ScoreSum((TreeSum(model, weights, votes),), np.zeros(n_outputs * n_values), shape, outputs)
+    n_votes, start = float(n_trees), np.zeros((n_outputs, n_values))
+    if pseudo_votes is not None:
+        n_votes += pseudo_votes.number
+        start += pseudo_votes.per_class / n_votes
+    weights = np.full(n_trees, 1 / n_votes)
+    return ScoreSum((TreeSum(model, weights, votes),), start.ravel(), shape, outputs)

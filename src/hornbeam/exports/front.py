@@ -257,7 +257,7 @@ def _tested(
 def _description(plain: PortableModel, *, single: bool) -> list[str]:
     n_nodes = sum(tree.n_nodes for tree in plain.trees)
     lines = [
-        f"hornbeam {version}: {plain.estimator} of {count(len(plain.trees), 'tree')}, "
+        f"hornbeam {version}: {plain.estimator} of {count(plain.n_members, 'tree')}, "
         f"{count(n_nodes, 'node')}, {count(len(plain.columns), 'column')}."
     ]
     if single:

@@ -21,7 +21,9 @@ Trees of AdaBoost vote: `weights` has what the vote of each tree weighs, or its 
 `answer` says how leaves become an answer: `combine` is "mean" of the values, "votes" for the class with the
 largest share (the first of equals), "sum" on top of `start`, or "median", weighted; `link` is "identity",
 "exp", "logistic" or "softmax" of `scale` times the sum. The class with the largest score is the answer, the
-first of equals; with "logistic" there is one score, and above 0 it means the second class.
+first of equals; with "logistic" there is one score, and above 0 it means the second class. Where there are
+`pseudo_votes`, one for each class of each output, they are counted beside the trees: the share of a class is
+(sum + its pseudo-vote) / (trees + pseudo-votes of the output).
 """
 
 import json
@@ -146,8 +148,10 @@ def answer_of(model: PortableModel, *, hard_votes: bool) -> dict[str, Any]:
         combine = "votes"
     elif combine == "sum" and not model.estimator.startswith("GradientBoosting"):
         combine = "votes" if hard_votes else "mean"
+    pseudo_votes = {"pseudo_votes": model.trees[-1].values[0].tolist()} if model.has_pseudo_votes else {}
     return {
         "combine": combine,
+        **pseudo_votes,
         "link": model.link,
         "scale": model.scale,
         "refuses_missing": model.refuses_missing,
@@ -222,7 +226,12 @@ class JsonReader:
             ]
         divisor = 1.0 if "weights" in document else float(len(leaves))
         cut = [len(labels) for labels in self._label_lists] or [1] * len(sums)
-        return [[value / divisor for value in values[:n]] for values, n in zip(sums, cut, strict=True)]
+        sums = [values[:n] for values, n in zip(sums, cut, strict=True)]
+        if "pseudo_votes" in answer:
+            shared = iter(answer["pseudo_votes"])
+            sums = [[value + next(shared) for value in values] for values in sums]
+            divisor += math.fsum(answer["pseudo_votes"]) / len(sums)
+        return [[value / divisor for value in values] for values in sums]
 
     def _leaf(self, nodes: list[dict[str, Any]], codes: list[Any]) -> Any:
         node = nodes[0]

@@ -8,8 +8,10 @@ A model answers a row in four steps, and this is all of it:
     3. scores become numbers or class shares                                (`link`, `scale`)
     4. the class with the largest score is the answer, the first of equals  (`outputs`)
 
-Votes, weights of members and turns at scores are in the values of the leaves already. Features are positions
-in `columns`, categories positions in the list of their column, whatever table a member was fitted on.
+Votes, weights of members and turns at scores are in the values of the leaves already. Pseudo-votes are the
+last of the trees, a single leaf: sums are made in the order in which the model makes them. Features are
+positions in `columns`, categories positions in the list of their column, whatever table a member was fitted
+on.
 """
 
 from collections.abc import Iterator
@@ -127,6 +129,12 @@ class PortableModel:
     outputs: tuple[Output, ...]
     refuses_missing: bool
     refuses_unseen: bool
+    has_pseudo_votes: bool = False
+
+    @property
+    def n_members(self) -> int:
+        """Number of trees that the model itself has."""
+        return len(self.trees) - self.has_pseudo_votes
 
     @property
     def n_scores(self) -> int:

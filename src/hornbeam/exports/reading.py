@@ -31,6 +31,7 @@ from hornbeam.exports.columns import InputColumn, columns_of
 from hornbeam.exports.portable import Link, Output, PortableModel, PortableTree, StandIn
 from hornbeam.inside.nodes import way_to_members
 from hornbeam.model import Ensemble
+from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.recipes.adaboost import votes_of
 
 __all__ = ["portable"]
@@ -68,7 +69,8 @@ def portable(model: Any) -> PortableModel:
     kind = type(model)
     if kind in _TREES + _FORESTS:
         check_is_fitted(model)
-        return _mean_of_trees(model, _members_of(model._model), _labels(model), _is_hard(model))
+        pseudo_votes = model._pseudo_votes() if kind in _FORESTS else None
+        return _mean_of_trees(model, _members_of(model._model), _labels(model), _is_hard(model), pseudo_votes)
     if kind in (BaggingClassifier, BaggingRegressor):
         check_is_fitted(model)
         labels = (model.classes_,) if kind is BaggingClassifier else ()
@@ -98,7 +100,11 @@ def _is_hard(model: Any) -> bool:
 
 
 def _mean_of_trees(
-    model: Any, members: Sequence[_Member], labels: tuple[npt.NDArray[Any], ...], hard: bool
+    model: Any,
+    members: Sequence[_Member],
+    labels: tuple[npt.NDArray[Any], ...],
+    hard: bool,
+    pseudo_votes: PseudoVotes | None = None,
 ) -> PortableModel:
     """Read a single tree, a forest or a bag: the mean of what the trees say."""
     outputs = _outputs(labels, members[0].tree.n_outputs)
@@ -108,18 +114,23 @@ def _mean_of_trees(
         _tree(member, columns, _values(member.tree, outputs, own, hard))
         for member, own in zip(members, own_labels, strict=True)
     ]
+    divisor = float(len(trees))
+    if pseudo_votes is not None:
+        divisor += pseudo_votes.number
+        trees.append(_leaf_of(pseudo_votes, outputs))
     return PortableModel(
         estimator=type(model).__name__,
         columns=columns,
         trees=tuple(trees),
         start=(0.0,) * outputs[-1].end,
-        divisor=float(len(trees)),
+        divisor=divisor,
         median_weights=None,
         link="identity",
         scale=1.0,
         outputs=outputs,
         refuses_missing=not ensemble.missing_allowed,
         refuses_unseen=ensemble.unseen == "error",
+        has_pseudo_votes=pseudo_votes is not None,
     )
 
 
@@ -325,6 +336,25 @@ def _tree(
         stand_ins=_stand_ins(tree, own_columns, columns, places),
         values=np.ascontiguousarray(values, dtype=np.float64),
         first_score=first_score,
+    )
+
+
+def _leaf_of(pseudo_votes: PseudoVotes, outputs: Sequence[Output]) -> PortableTree:
+    """Make a tree without a test that says what votes are counted beside those of the trees."""
+    shape = (len(outputs), max(output.end - output.begin for output in outputs))
+    per_class = np.broadcast_to(pseudo_votes.per_class, shape)
+    parts = [per_class[k, : output.end - output.begin] for k, output in enumerate(outputs)]
+    return PortableTree(
+        first_child=[-1],
+        n_branches=[0],
+        column=[-1],
+        threshold=[0.0],
+        missing_branch=[0],
+        branch_of={},
+        unseen_branch={},
+        stand_ins={},
+        values=np.concatenate(parts)[np.newaxis],
+        first_score=0,
     )
 
 

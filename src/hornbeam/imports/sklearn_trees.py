@@ -47,6 +47,8 @@ def from_sklearn(model: Any) -> Any:
     kind = SKLEARN_TREES[type(model).__name__]
     members = [model] if hasattr(model, "tree_") else model.estimators_
     ours = kind() if hasattr(model, "tree_") else kind(n_estimators=len(members))
+    if isinstance(ours, RandomForestClassifier | ExtraTreesClassifier):
+        ours.set_params(smoothing=0.0)  # theirs are plain means
     if isinstance(ours, DecisionTreeClassifier | DecisionTreeRegressor):
         ours._pruning = None
     trees = [_tree(member.tree_) for member in members]

@@ -28,12 +28,18 @@ MOST_DOUBTS = 2
 
 
 def path_contributions(
-    trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], schema: Schema, total: FloatArray
+    trees: Sequence[_core.Tree],
+    leaves: npt.NDArray[np.int32],
+    schema: Schema,
+    total: FloatArray,
+    *,
+    n_more_votes: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return what each column of the user's contributes to each row's mean answer, and where that starts.
 
     Contributions are rows x columns x outputs x values; starts are rows x outputs x values, and take up the
-    rounding: both together sum to `total`, the mean answer.
+    rounding: both together sum to `total`, the mean answer of the trees and of `n_more_votes` that ask for no
+    column.
     """
     shape = trees[0].value.shape[1:]
     contributions = np.zeros((len(leaves), len(schema.given_names), *shape))
@@ -46,7 +52,7 @@ def path_contributions(
             rows, at, above = rows[above >= 0], at[above >= 0], above[above >= 0]
             contributions[rows, source[feature[above]]] += value[at] - value[above]
             at, above = above, parent[above]
-    contributions /= len(trees)
+    contributions /= len(trees) + n_more_votes
     return contributions, total - contributions.sum(axis=1)
 
 

@@ -22,6 +22,9 @@ __all__ = ["NamedCallable", "estimator_of", "parameters_as_json", "parameters_of
 # They change how a model is computed, never what it is, so they stay out: the same model, the same bytes.
 _NOT_STORED = frozenset({"n_jobs", "verbose"})
 
+# What a file means that is older than an option and so does not mention it: what models did then.
+_BEFORE_IT_WAS_THERE = {"smoothing": 0.0}
+
 Estimators = Mapping[str, type[Declared]]
 
 
@@ -129,6 +132,9 @@ def estimator_of(name: str, parameters: Mapping[str, Any], known: Estimators) ->
     values = {
         parameter: _from_json(value, known, f"{name}: {parameter}") for parameter, value in parameters.items()
     }
+    for parameter, value in _BEFORE_IT_WAS_THERE.items():
+        if parameter in options:
+            values.setdefault(parameter, value)
     for option in options.values():
         if option.required and option.name not in values:
             raise ModelFormatError(f"{name} lacks the parameter {option.name!r}")

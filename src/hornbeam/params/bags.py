@@ -111,6 +111,11 @@ class ClassifierForestOptions(ForestOptions, VoteOptions, SampleClassWeightOptio
     """What forests of classification trees take."""
 
     max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default="sqrt")
+    smoothing: Annotated[float, Bounds(low=0)] = option(
+        default=0.01,
+        help="Part of a vote that is shared out evenly among the classes, so that none has probability 0; 0 "
+        "is the plain mean of the trees. Votes under voting='hard' are counted as they are.",
+    )
 
 
 @option_group

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.units import square_of_unit, unit_of
+from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.warnings import OutOfBagWarning, warn
 
 __all__ = ["OutOfBag"]
@@ -61,10 +62,17 @@ class OutOfBag:
         """Which rows some member has answered for."""
         return self.counts > 0
 
-    def answers(self) -> FloatArray:
-        """Return the mean answer per row, NaN where there is none: rows x outputs x values."""
+    def answers(self, pseudo_votes: PseudoVotes | None = None) -> FloatArray:
+        """Return the mean answer per row, NaN where there is none: rows x outputs x values.
+
+        `pseudo_votes` are counted beside those of the members.
+        """
+        counts = self.counts[:, np.newaxis, np.newaxis]
+        if pseudo_votes is not None:
+            shares = (self.sums + pseudo_votes.per_class) / (counts + pseudo_votes.number)
+            return np.where(counts > 0, shares, np.nan)
         with np.errstate(invalid="ignore"):
-            return self.sums / self.counts[:, np.newaxis, np.newaxis] * self._unit
+            return self.sums / counts * self._unit
 
     def warn_of_unanswered_rows(self) -> None:
         """Warn, once, if rows were in the sample of every member."""

@@ -117,8 +117,9 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
     ) -> dict[str, Any]:
         facts = super()._out_of_bag_facts(target, out_of_bag, n_rows_given, rows)
         if out_of_bag is not None and self.oob_score is not False:
-            facts["oob_score_"] = score_of_classes(self.oob_score, target, out_of_bag)
-            answers = self._among_rows_given(out_of_bag.answers(), n_rows_given, rows)
+            shares = out_of_bag.answers()
+            facts["oob_score_"] = score_of_classes(self.oob_score, target, shares)
+            answers = self._among_rows_given(shares, n_rows_given, rows)
             facts["oob_decision_function_"] = answers[:, 0]
         return facts
 

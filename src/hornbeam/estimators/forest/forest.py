@@ -4,6 +4,7 @@ The two kinds differ in defaults and in one setting of growth: random forests lo
 each feature they try, extra trees draw one.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -38,6 +39,7 @@ from hornbeam.estimators.importances import Importance, WhichGroups
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.estimators.tree.scikit_tree import partial_dependence, take_for
 from hornbeam.inside.shapley import ScoreSum
+from hornbeam.model import RowsToPredict
 from hornbeam.params import (
     ClassifierForestOptions,
     ForestOptions,
@@ -46,6 +48,7 @@ from hornbeam.params import (
     option,
     options_of,
 )
+from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.recipes.bag import MemberFeatures, TreeBag
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.uncertainty import LeafRows
@@ -188,7 +191,15 @@ class _Forest(BagModel, GrownModel, ForestOptions):
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the mean of what the trees say about each row: rows x outputs x classes."""
         rows, n_threads = self._rows(X)
-        return self._model.mean(rows, n_threads=n_threads, hard_votes=self._votes_are_hard())
+        return self._mean(rows, n_threads)
+
+    def _mean(self, rows: RowsToPredict, n_threads: int) -> npt.NDArray[np.float64]:
+        return self._model.mean(
+            rows,
+            n_threads=n_threads,
+            hard_votes=self._votes_are_hard(),
+            pseudo_votes=self._pseudo_votes(),
+        )
 
     # --- A look inside -----------------------------------------------------------------------------------
 
@@ -207,11 +218,15 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         return paths_through(self._model.trees, self.apply(X), self.n_jobs)
 
     def _score_sum(self) -> ScoreSum:
-        return mean_of_trees(self._model, self._class_labels(), votes=self._votes_are_hard())
+        return mean_of_trees(
+            self._model,
+            self._class_labels(),
+            votes=self._votes_are_hard(),
+            pseudo_votes=self._pseudo_votes(),
+        )
 
     def _exact_score(self, table: Table) -> npt.NDArray[np.float64]:
-        mean = self._model.mean(table, n_threads=1, hard_votes=self._votes_are_hard())
-        return np.asarray(mean[0, 0])
+        return np.asarray(self._mean(table, 1)[0, 0])
 
     def importance(
         self,
@@ -324,13 +339,22 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
     def _votes_are_hard(self) -> bool:
         return self.voting == "hard"
 
+    def _pseudo_votes(self) -> PseudoVotes | None:
+        n_classes = (self.n_classes_,) if self.n_outputs_ == 1 else tuple(self.n_classes_)
+        return self._votes_shared_out(n_classes)
+
+    def _votes_shared_out(self, n_classes: Sequence[int]) -> PseudoVotes | None:
+        return PseudoVotes.shared_out(0.0 if self._votes_are_hard() else self.smoothing, n_classes)
+
     def _out_of_bag_facts(
         self, training: Training, target: ClassTarget, out_of_bag: OutOfBag
     ) -> dict[str, Any]:
         facts = super()._out_of_bag_facts(training, target, out_of_bag)
         if self.oob_score is not False:
-            facts["oob_score_"] = score_of_classes(self.oob_score, target, out_of_bag)
-            answers = self._among_rows_given(out_of_bag.answers(), training.n_rows_given, training.rows)
+            pseudo_votes = self._votes_shared_out([len(classes) for classes in target.classes])
+            shares = out_of_bag.answers(pseudo_votes)
+            facts["oob_score_"] = score_of_classes(self.oob_score, target, shares)
+            answers = self._among_rows_given(shares, training.n_rows_given, training.rows)
             by_output = [answers[:, k, : len(classes)] for k, classes in enumerate(target.classes)]
             facts["oob_decision_function_"] = by_output if target.is_multi_output else by_output[0]
         return facts

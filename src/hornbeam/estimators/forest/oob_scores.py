@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.units import unit_of
@@ -11,17 +12,18 @@ from hornbeam.recipes.out_of_bag import OutOfBag
 
 __all__ = ["score_of_classes", "score_of_numbers"]
 
+FloatArray = npt.NDArray[np.float64]
 Metric = bool | str | Callable[..., float]
 
 
-def score_of_classes(metric: Metric, target: ClassTarget, out_of_bag: OutOfBag) -> float:
-    """Score the out-of-bag answers of the rows that have one: accuracy, unless a metric is given."""
+def score_of_classes(metric: Metric, target: ClassTarget, shares: FloatArray) -> float:
+    """Score out-of-bag answers, NaN for rows that have none: accuracy, unless a metric is given."""
     from sklearn import metrics  # noqa: PLC0415 - slow to import, and seldom needed
 
-    rows = out_of_bag.answered
+    rows = ~np.isnan(shares[:, 0, 0])
     if not rows.any():
         return float("nan")
-    sums = out_of_bag.answers()[rows]
+    sums = shares[rows]
     labels = [target.labels(k)[rows] for k in range(target.n_outputs)]
     found = [target.classes[k][sums[:, k].argmax(axis=1)] for k in range(target.n_outputs)]
     if isinstance(metric, bool):
