@@ -23,14 +23,41 @@ def test_the_own_part_is_left_out():
     assert _of_others(codes, values, parts) == pytest.approx(expected)
 
 
-def test_an_id_gets_the_same_number_in_every_row():
+@pytest.mark.parametrize("weights", [None, np.linspace(0.1, 3, 100)])
+def test_an_id_is_no_column_to_grow_on(weights):
     X = pd.DataFrame({"id": [f"row {i}" for i in range(100)], "x": np.arange(100.0)})
     table = read_table(X)
     target = RegressionTarget(np.random.default_rng(0).normal(size=(100, 1)), is_multi_output=False)
-    means = CategoryMeans.of(table, target, None, columns_of_many(table), key=5)
-    mean, count = (column.values for column in means.table.columns[1:])
-    assert len(np.unique(mean)) == 1
-    assert np.array_equal(count, np.ones(100))
+    means = CategoryMeans.of(table, target, weights, columns_of_many(table), key=5)
+    assert [column.name for column in means.table.columns] == ["x"]
+    assert means.of_groups(((0,), (1,))) == ((0,),)
+    assert means.with_gaps(table, (True,)) == (False, True)
+    alone = read_table(X[["id"]])  # a table has a column, and this one has the same number in every row
+    (column,) = CategoryMeans.of(alone, target, weights, [0], key=5).table.columns
+    assert len(np.unique(column.values)) == 1
+
+
+def test_rows_are_counted_without_their_weights():
+    rng = np.random.default_rng(0)
+    names = pd.DataFrame({"name": [f"n{i}" for i in range(50)] * 2 + ["n0"] * 20})
+    target = RegressionTarget(rng.normal(size=(120, 1)), is_multi_output=False)
+    means = CategoryMeans.of(read_table(names), target, rng.random(120), [0], key=5)
+    assert sorted(set(means.table.columns[-1].values)) == [2, 22]
+
+
+@pytest.mark.parametrize("estimator", ["DecisionTree", "RandomForest", "ExtraTrees", "GradientBoosting"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.filterwarnings("ignore::hornbeam.warnings.UnseenCategoryWarning")
+def test_a_model_is_the_same_with_a_column_of_ids(estimator, class_weight):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    y = (X["a"] + rng.normal(size=300) > 0.8).astype(int)
+    options = {"random_state": 0, "class_weight": class_weight}
+    options |= {} if estimator == "DecisionTree" else {"n_estimators": 20}
+    model = getattr(hb, f"{estimator}Classifier")(**options)
+    ids = [f"row {i}" for i in range(300)]
+    with_ids = model.fit(X[:200].assign(id=ids[:200]), y[:200]).predict_proba(X[200:].assign(id=ids[200:]))
+    assert np.array_equal(with_ids, model.fit(X[:200], y[:200]).predict_proba(X[200:]))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -4,7 +4,9 @@ A set of categories that is chosen by the target finds something to say about ev
 column of many categories is grown on as numbers instead: the mean of the target over rows of the same
 category, and the number of these rows. The mean is cross-fitted: rows are dealt out to parts, and a row's
 number comes from the other parts, so its own target is not in it. A category that has one row only gets the
-mean of all: an id says nothing (docs/decisions/35-many-categories.md has what else was tried).
+mean of all: an id says nothing (docs/decisions/35-many-categories.md has what else was tried). Numbers that
+are the same in every row are left out, so that an id does not even take a turn where columns are drawn. Rows
+are counted without their weights, which may follow from the target: those of balanced classes do.
 
 Whoever uses the tree knows nothing of this. The mean of a category over all rows is a number per category, so
 a threshold on it is a set of categories: `restored` writes it as such, a test on the user's own column.
@@ -83,6 +85,8 @@ class CategoryMeans:
         parts = np.random.Generator(np.random.Philox(key=key)).permutation(table.n_rows) % _PARTS
         statistics = [s for j in many for s in _statistics(j, table.columns[j], outcomes, weights, parts)]
         kept = [j for j in range(len(table.columns)) if j not in many]
+        telling = [s for s in statistics if np.ptp(s.of_rows) > 0]
+        statistics = telling if telling or kept else statistics[:1]  # a table has a column
         names = _new_names(table, len(statistics))
         columns = [table.columns[j] for j in kept]
         columns += [Column(name, "numeric", s.of_rows) for name, s in zip(names, statistics, strict=True)]
@@ -102,18 +106,18 @@ class CategoryMeans:
 
     def of_groups(self, groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
         """Spell groups of the user's columns out as groups of the table's."""
-        return tuple(
+        of_table = (
             tuple(j for j, source in enumerate(self.sources.tolist()) if source in group) for group in groups
         )
+        return tuple(group for group in of_table if group)
 
     def with_gaps(self, table: Table, seen: tuple[bool, ...]) -> tuple[bool, ...]:
         """Tell of each of the user's columns whether rows lack it, given that of the grown table's."""
-        gaps = [False] * len(self.given.names)
-        for source, has_gaps in zip(self.sources[: self.n_plain].tolist(), seen, strict=False):
-            gaps[source] = has_gaps
-        for statistic in self.statistics:
-            gaps[statistic.source] = table.columns[statistic.source].first_missing_row() is not None
-        return tuple(gaps)
+        of_plain = dict(zip(self.sources[: self.n_plain].tolist(), seen, strict=False))
+        return tuple(
+            of_plain[j] if j in of_plain else column.first_missing_row() is not None
+            for j, column in enumerate(table.columns)
+        )
 
     def restored(self, tree: _core.Tree) -> _core.Tree:
         """Write a tree in the user's columns: thresholds on statistics become sets of categories."""
@@ -186,7 +190,7 @@ def _statistics(
     n_categories = len(column.categories or ())
     codes = np.where(values < 0, n_categories, values).astype(np.int64)
     mass = np.ones(len(codes)) if weights is None else weights / weights.mean()
-    counts: FloatArray = np.bincount(codes, weights=mass, minlength=n_categories + 1).astype(np.float64)
+    masses: FloatArray = np.bincount(codes, weights=mass, minlength=n_categories + 1).astype(np.float64)
     sizes = _of_others(codes, mass, parts)
     for outcome in outcomes.T:
         prior = float(np.average(outcome, weights=weights))
@@ -196,8 +200,9 @@ def _statistics(
         yield _Statistic(
             source,
             prior + _of_others(codes, rest, parts) / (sizes + _PRIOR_ROWS),
-            prior + totals / (counts + _PRIOR_ROWS),
+            prior + totals / (masses + _PRIOR_ROWS),
         )
+    counts = np.bincount(codes, minlength=n_categories + 1).astype(np.float64)
     yield _Statistic(source, counts[codes], counts)
 
 
