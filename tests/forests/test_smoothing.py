@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier as Peer
 
 import hornbeam as hb
+from hornbeam.pseudo_votes import PseudoVotes
 
 FORESTS = [hb.RandomForestClassifier, hb.ExtraTreesClassifier]
 
@@ -36,6 +37,17 @@ def test_shares_are_those_of_the_trees_and_of_some_pseudo_votes(forest: Any, smo
     np.testing.assert_allclose(shares, smoothed(model, X, smoothing), rtol=1e-12)
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-12)
     assert (shares.min() > 0) == (smoothing > 0)
+
+
+def test_votes_by_hand() -> None:
+    """Half a vote for two classes, a quarter each: 3 and 1 of 4 trees are 3.25 / 4.5 and 1.25 / 4.5."""
+    votes = PseudoVotes.shared_out(0.5, [2])
+    assert votes is not None
+    assert votes.with_trees(np.array([[[3.0, 1.0]]]), 4).tolist() == [[[3.25 / 4.5, 1.25 / 4.5]]]
+    several = PseudoVotes.shared_out(1.0, [2, 4])
+    assert several is not None
+    assert np.array_equal(several.per_class, [[0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
+    assert PseudoVotes.shared_out(0.0, [2]) is None
 
 
 def test_a_small_part_of_a_vote_is_the_default_and_the_trees_do_not_depend_on_it() -> None:
