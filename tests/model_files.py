@@ -380,7 +380,11 @@ def trees_of(model: Any) -> tuple[Any, ...]:
 def answers(model: Any, X: Any) -> list[np.ndarray]:
     """Return everything a model says about rows: leaves, predictions, probabilities."""
     methods = ("apply", "predict", "score_samples")
-    found = [np.asarray(getattr(model, method)(X)) for method in methods if hasattr(model, method)]
+    found = []
+    for method in methods:
+        has_answer = hasattr(model, method) and (method != "apply" or trees_of(model))
+        said = getattr(model, method)(X) if has_answer else {}
+        found += [np.asarray(one) for one in (said.values() if isinstance(said, dict) else [said])]
     if hasattr(model, "predict_proba"):
         shares = model.predict_proba(X)
         found += shares if isinstance(shares, list) else [shares]

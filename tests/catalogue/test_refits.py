@@ -55,7 +55,9 @@ def two_fits(model: Any) -> tuple[np.ndarray, list[Callable[[], Any]]]:
 
 
 def words(answer: Any) -> tuple[Any, ...]:
-    """Make answers comparable in all their bits."""
+    """Make answers comparable in all their bits; those of members are by name."""
+    if isinstance(answer, dict):
+        return tuple((name, words(one)) for name, one in answer.items())
     array = np.asarray(answer)
     return array.shape, array.tobytes() if array.dtype != object else tuple(array.ravel().tolist())
 

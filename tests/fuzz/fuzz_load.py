@@ -51,8 +51,9 @@ def judge(data: bytes) -> bool:
         warnings.simplefilter("ignore")
         ask = model.predict if hasattr(model, "predict") else model.score_samples
         answers = [ask(rows)]
-        if hasattr(model, "apply"):
-            answers.append(model.apply(rows))
+        if hasattr(model, "apply") and any(ensembles_of(model)):
+            leaves = model.apply(rows)
+            answers += leaves.values() if isinstance(leaves, dict) else [leaves]
     assert all(len(answer) == 4 for answer in answers)
     return True
 

@@ -61,6 +61,8 @@ def is_refusal(error: Exception) -> bool:
 
 def same(a: Any, b: Any) -> bool:
     """Compare answers bit for bit, NaN being NaN."""
+    if isinstance(a, dict):  # by member
+        return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
     a, b = np.asarray(a), np.asarray(b)
@@ -206,7 +208,7 @@ class Attack:
         rows = self.table.rows(self.table.n_rows)
         n = min(len(rows), 5)
         for name in ("predict", "apply"):
-            if name not in answers:
+            if name not in answers or isinstance(answers[name], dict):  # by member
                 continue
             single = [rows.iloc[i : i + 1] if hasattr(rows, "iloc") else rows[i : i + 1] for i in range(n)]
             alone = [np.asarray(getattr(model, name)(row)) for row in single]
