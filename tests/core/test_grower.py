@@ -114,9 +114,9 @@ def compare(tree, nodes, table: Table, rules: Rules) -> None:
         theirs = branches_of(node.split, column)
         if any(c.shadow for c in node.candidates) and (ours + theirs == 1)[node.origins].all():
             continue  # categories of equal mean in another order: the same partition, branches swapped
-        tied = _heaviest_are_tied(nodes, node)
         missing = is_missing(column)
-        seen = node.origins if rules.categorical_split == "subset" else np.arange(len(column))
+        tied = _heaviest_are_tied(table, node, theirs, missing)
+        seen = node.origins if tied or rules.categorical_split == "subset" else np.arange(len(column))
         seen = seen[~missing[seen]] if tied else seen
         assert ours[seen].tolist() == theirs[seen].tolist()
         if tied and missing[node.origins].any():
@@ -147,16 +147,18 @@ def compare_surrogates(tree, at, node, table: Table) -> None:
             assert branches.tolist() == expect
 
 
-def _heaviest_are_tied(nodes, node) -> bool:
+def _heaviest_are_tied(table: Table, node, branches, missing) -> bool:
     """Whether the two heaviest branches weigh the same but for rounding, which then says where gaps go.
 
     Weights of 1.3 on one side, 0.2 and 1.1 on the other: by the doubles' own values the second is heavier,
     and so says the engine; a sum that is rounded once, as here, makes them equal.
     """
-    children = range(node.first_child, node.first_child + node.split.n_branches)
-    *_, second, first = sorted(nodes[child].weight for child in children)
-    is_exact = float(first).is_integer() and float(second).is_integer()
-    return first - second <= 1e-12 * nodes[0].weight and not is_exact
+    if table.weights is None or np.all(table.weights == np.round(table.weights)):
+        return False  # sums of whole numbers are exact
+    rows = node.origins[~missing[node.origins]]
+    weights = np.bincount(branches[rows], table.weights[rows], minlength=node.split.n_branches)
+    *_, second, first = np.sort(weights)
+    return bool(first - second <= 1e-12 * table.weights.sum())
 
 
 def _near_the_limit(node, rules: Rules) -> bool:
