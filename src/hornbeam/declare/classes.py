@@ -241,11 +241,18 @@ def documentation(cls: type[Declared]) -> str:
 
 
 def estimators() -> list[type[Declared]]:
-    """List this library's estimators: the declared classes with a `fit` and a public name, by name."""
+    """List this library's estimators: the declared classes with a `fit` and a public name, by name.
+
+    One that derives from another of the same name is that estimator on other rows (those of a cluster), and
+    is not listed: names in model files mean the first.
+    """
     found = {
         cls
         for cls in _subclasses(Declared)
-        if hasattr(cls, "fit") and _is_ours(cls) and not cls.__name__.startswith("_")
+        if hasattr(cls, "fit")
+        and _is_ours(cls)
+        and not cls.__name__.startswith("_")
+        and cls.__name__ not in {base.__name__ for base in cls.__mro__[1:]}
     }
     return sorted(found, key=lambda cls: cls.__name__)
 
