@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "predict/predict_kernels.h"
+#include "predict/rough_answers.h"
 
 namespace hornbeam::predict {
 
@@ -34,9 +35,10 @@ class Answers {
   }
 
   // Computes those of some rows, at most rows_at_once.
-  void compute(std::size_t begin, std::size_t n_rows, CancelPoller& poller) {
+  void compute(std::span<const std::size_t> rows, CancelPoller& poller) {
+    const std::size_t n_rows = rows.size();
     for (std::size_t r = 0; r < n_rows; ++r) {
-      const double* from = said_.values.data() + (begin + r) * said_.n_members;
+      const double* from = said_.values.data() + rows[r] * said_.n_members;
       for (std::size_t m = 0; m < said_.n_members; ++m) turned_[m * kAnswersAtOnce + r] = from[m];
     }
     const PredictKernels& kernels = predict_kernels(InstructionSet::kAvx512);
@@ -65,25 +67,44 @@ class Answers {
   alignas(64) double block_[kTrainingRowsAtOnce * kAnswersAtOnce];  // [training row, row]
 };
 
-// Calls use(row, answers, worker) for every row.
-template <class Use>
-void for_each_row(const Said& said, const LeftOut& left_out, int n_threads, Cancel& cancel, Use&& use) {
+// Every row is asked about roughly first, `rough(rows, number, row, worker)`; where that does not decide, or is not
+// worthwhile, use(row, answers, worker) has all answers to it.
+template <class Rough, class Use>
+void for_each_row(const Said& said, const LeftOut& left_out, int n_threads, Cancel& cancel, Rough&& rough,
+                  Use&& use) {
+  struct Worker {
+    std::unique_ptr<Answers> answers;
+    std::unique_ptr<RoughRows> rough_rows;
+    std::vector<std::size_t> undecided;
+  };
+  std::unique_ptr<const RoughTable> table;
+  if (RoughTable::is_worthwhile(said, left_out)) table = std::make_unique<RoughTable>(said, left_out);
   const std::size_t at_once = Answers::rows_at_once(left_out);
   const std::size_t n_blocks = (said.n_rows + at_once - 1) / at_once;
   const int useful = static_cast<int>(
       std::min<std::size_t>(std::max<std::size_t>(n_blocks, 1), static_cast<std::size_t>(n_threads)));
-  std::vector<std::unique_ptr<Answers>> answers(static_cast<std::size_t>(useful));
+  std::vector<Worker> workers(static_cast<std::size_t>(useful));
   parallel_for(
       n_blocks, useful,
-      [&](std::size_t block, int worker) {
-        std::unique_ptr<Answers>& own = answers[static_cast<std::size_t>(worker)];
-        if (!own) own = std::make_unique<Answers>(said, left_out);
-        CancelPoller poller(cancel, worker == 0);
-        const std::size_t begin = block * at_once;
-        const std::size_t n_rows = std::min(at_once, said.n_rows - begin);
-        own->compute(begin, n_rows, poller);
-        for (std::size_t r = 0; r < n_rows; ++r) {
-          use(begin + r, own->of(r), worker);
+      [&](std::size_t block, int number) {
+        Worker& worker = workers[static_cast<std::size_t>(number)];
+        CancelPoller poller(cancel, number == 0);
+        const std::size_t begin = block * at_once, end = std::min(begin + at_once, said.n_rows);
+        worker.undecided.clear();
+        if (table && !worker.rough_rows)
+          worker.rough_rows = std::make_unique<RoughRows>(said, left_out, *table);
+        for (std::size_t row = begin; row < end; row += kRoughRows) {
+          const std::size_t n = std::min(kRoughRows, end - row);
+          if (table) worker.rough_rows->ask(row, n);
+          for (std::size_t r = 0; r < n; ++r)
+            if (!table || !rough(*worker.rough_rows, r, row + r)) worker.undecided.push_back(row + r);
+          if (table) poller.poll(n * left_out.errors.size() * 3);
+        }
+        if (worker.undecided.empty()) return;
+        if (!worker.answers) worker.answers = std::make_unique<Answers>(said, left_out);
+        worker.answers->compute(worker.undecided, poller);
+        for (std::size_t r = 0; r < worker.undecided.size(); ++r) {
+          use(worker.undecided[r], worker.answers->of(r), number);
           poller.poll(left_out.errors.size());
         }
       },
@@ -147,7 +168,15 @@ std::vector<double> ranked_bounds(const Said& said, const LeftOut& left_out, std
     for (std::size_t i = 0; i < n; ++i) own.values[i] = answers[i] + sign * left_out.errors[i];
     return value_of_rank(own.values, wanted - 1, own.more);
   };
-  for_each_row(said, left_out, n_threads, cancel,
+  const auto rough = [&](RoughRows& rows, std::size_t number, std::size_t row) {
+    const std::optional<double> low = rows.value_of_rank(number, -1.0, low_rank - 1);
+    const std::optional<double> high = low ? rows.value_of_rank(number, 1.0, high_rank - 1) : std::nullopt;
+    if (!high) return false;
+    bounds[row * 2] = *low;
+    bounds[row * 2 + 1] = *high;
+    return true;
+  };
+  for_each_row(said, left_out, n_threads, cancel, rough,
                [&](std::size_t row, std::span<const double> answers, int worker) {
                  Scratch& own = scratch[static_cast<std::size_t>(worker)];
                  bounds[row * 2] = rank(answers, -1.0, low_rank, own);
@@ -159,12 +188,18 @@ std::vector<double> ranked_bounds(const Said& said, const LeftOut& left_out, std
 std::vector<std::int64_t> count_smaller_errors(const Said& said, const LeftOut& left_out, double tolerance,
                                                int n_threads, Cancel& cancel) {
   std::vector<std::int64_t> counts(said.n_rows);
-  for_each_row(said, left_out, n_threads, cancel, [&](std::size_t row, std::span<const double> answers, int) {
-    std::int64_t count = 0;
-    for (std::size_t i = 0; i < answers.size(); ++i)
-      count += left_out.errors[i] < (1 - answers[i]) - tolerance ? 1 : 0;
-    counts[row] = count;
-  });
+  const auto rough = [&](RoughRows& rows, std::size_t number, std::size_t row) {
+    const std::optional<std::int64_t> count = rows.count_smaller_errors(number, tolerance);
+    if (count) counts[row] = *count;
+    return count.has_value();
+  };
+  for_each_row(said, left_out, n_threads, cancel, rough,
+               [&](std::size_t row, std::span<const double> answers, int) {
+                 std::int64_t count = 0;
+                 for (std::size_t i = 0; i < answers.size(); ++i)
+                   count += left_out.errors[i] < (1 - answers[i]) - tolerance ? 1 : 0;
+                 counts[row] = count;
+               });
   return counts;
 }
 

@@ -1,6 +1,6 @@
 // The loops of sliced prediction (sliced.h), of that of single rows (one_row.h) and of members that have not
-// seen a row (left_out.h) that profit from wide registers, compiled once per instruction set. Leaf numbers are integers and values are added one tree after
-// the other: all forms give the same bits.
+// seen a row (left_out.h, rough_answers.h) that profit from wide registers, compiled once per instruction set.
+// Leaf numbers are integers and values are added one tree after the other: all forms give the same bits.
 #pragma once
 
 #include <array>
@@ -67,6 +67,38 @@ struct ThresholdTable {
 
 inline constexpr std::size_t kAnswersAtOnce = 32;  // rows of left_out.h that are asked about side by side
 
+// Training rows for rough_answers.h, in lines of kLine: for every eight members a byte per row, whose bits say
+// which of them have not seen the row. Row i of a line is in byte 2i, row i + 32 in byte 2i + 1.
+struct RoughPatterns {
+  const std::uint8_t* bytes;  // [line, eight members, byte]
+  std::size_t n_lines;
+  std::size_t n_pairs;  // of groups of four members
+};
+
+inline constexpr std::size_t kRoughRows = 4;  // asked about at once
+inline constexpr std::size_t kRoughTable =
+    32;  // entries: what each choice among four members adds up to, twice
+
+struct RoughSums {
+  std::uint16_t* sums;   // [row asked about, training row]
+  std::uint16_t* least;  // of all training rows
+  std::uint16_t* most;
+};
+
+// What rough values of one row asked about are made of.
+struct RoughLine {
+  const std::uint16_t* sums;
+  const float* inverse_counts;
+  const float* errors;
+  float centre;
+  float error_scale;
+};
+
+inline float rough_value(const RoughLine& line, std::size_t i) {
+  return (static_cast<float>(line.sums[i]) + line.centre) * line.inverse_counts[i] +
+         line.error_scale * line.errors[i];
+}
+
 inline constexpr std::size_t kMostRowSlots = 64;   // of the codes of a single row
 inline constexpr std::size_t kMostRowLeaves = 32;  // of a tree for single rows
 
@@ -116,6 +148,12 @@ struct PredictKernels {
   // the number of those below to n_below. Returns how many it has written.
   std::size_t (*keep_between)(const double* values, std::size_t n, double low, double high, double* kept,
                               std::size_t& n_below);
+  // Adds up what the tables, [pair of groups, row asked about, entry], have for each training row.
+  void (*add_groups)(const RoughPatterns& patterns, const std::uint8_t* tables, const RoughSums& found);
+  // Writes which training rows from `begin` to `end` have a rough value from low to high, and the values: to
+  // room for 16 more than there are. Adds the number of those below to n_below. Returns how many it has written.
+  std::size_t (*keep_rough)(const RoughLine& line, std::size_t begin, std::size_t end, float low, float high,
+                            std::uint32_t* places, float* kept, std::size_t& n_below);
 };
 
 // The fastest form that this machine can run, up to a given set of instructions.

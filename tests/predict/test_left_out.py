@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hornbeam import _core
 
 # Rows are asked about 32 at a time, training rows are taken 64 at a time, and up to 600 values are ranked as
-# they are; of more, every 64th shows where the rank lies if there are 64 times 128 of them.
-SIZES = [1, 2, 63, 64, 65, 600, 601, 1300, 8191, 8192, 8193, 20_000]
+# they are; of more, every 64th shows where the rank lies if there are 64 times 128 of them. From 512 training
+# rows and 4 rows asked about, rough answers come first.
+SIZES = [1, 2, 63, 64, 65, 511, 512, 600, 601, 1300, 8191, 8192, 8193, 20_000]
 
 
 def drawn(
@@ -46,8 +47,8 @@ def answers_of(said: np.ndarray, without: list[np.ndarray]) -> np.ndarray:
 
 
 @given(
-    st.sampled_from([1, 31, 32, 33]),
-    st.integers(1, 12),
+    st.sampled_from([1, 3, 4, 31, 32, 33]),
+    st.integers(1, 12) | st.sampled_from([31, 32, 33, 100]),
     st.sampled_from(SIZES[:-1]) | st.integers(1, 700),
     st.integers(0, 2**32 - 1),
     st.booleans(),
@@ -69,8 +70,9 @@ def test_ranks_equal_those_of_a_sorted_list(
     assert np.array_equal(found[:, 1], np.sort(answers + errors, axis=1)[:, high - 1])
 
 
+@pytest.mark.parametrize("n_rows", [1, 4])
 @pytest.mark.parametrize("order", ["ascending", "descending", "two values", "late"])
-def test_values_whose_sample_misleads(order: str) -> None:
+def test_values_whose_sample_misleads(order: str, n_rows: int) -> None:
     """One member: the answer is 0 and the bounds are the errors, in an order that no sample stands for."""
     n = 20_000
     errors = {
@@ -82,15 +84,35 @@ def test_values_whose_sample_misleads(order: str) -> None:
     sizes = {"begin": np.arange(n + 1, dtype=np.int64), "members": np.zeros(n, dtype=np.uint32)}
     for rank in (1, 2, n // 64 + 1, n // 10, n // 2, n - 1, n):
         found = _core.bounds_without(
-            np.zeros((1, 1)), **sizes, errors=errors, low_rank=rank, high_rank=rank, n_threads=1
+            np.zeros((n_rows, 1)), **sizes, errors=errors, low_rank=rank, high_rank=rank, n_threads=1
         )
-        assert found[0].tolist() == [np.sort(-errors)[rank - 1], np.sort(errors)[rank - 1]]
+        assert found.tolist() == [[np.sort(-errors)[rank - 1], np.sort(errors)[rank - 1]]] * n_rows
+
+
+@pytest.mark.parametrize("said_by", [1e-300, 1e-9, 1.0, 1e9, 1e200])
+@pytest.mark.parametrize("wrong_by", [0.0, 1e-200, 1.0, 1e150])
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_answers_and_errors_of_any_size(said_by: float, wrong_by: float, shift: float) -> None:
+    """Rough answers are floats in units of their own: what does not fit there is found without them."""
+    said, without, errors = drawn(8, 10, 700, 3, coarse=False)
+    said, errors = (said + shift) * said_by, errors * wrong_by
+    answers = answers_of(said, without)
+    for rank in (1, 70, 350, 699):
+        found = _core.bounds_without(
+            said, **in_core(without), errors=errors, low_rank=rank, high_rank=rank, n_threads=1
+        )
+        assert np.array_equal(found[:, 0], np.sort(answers - errors, axis=1)[:, rank - 1])
+        assert np.array_equal(found[:, 1], np.sort(answers + errors, axis=1)[:, rank - 1])
+    counted = _core.smaller_errors_without(
+        said, **in_core(without), errors=errors, tolerance=1e-9, n_threads=1
+    )
+    assert counted.tolist() == np.count_nonzero(errors < (1 - answers) - 1e-9, axis=1).tolist()
 
 
 @given(
-    st.sampled_from([1, 32, 40]),
-    st.integers(1, 9),
-    st.integers(1, 200),
+    st.sampled_from([1, 4, 32, 40]),
+    st.integers(1, 9) | st.just(50),
+    st.integers(1, 200) | st.sampled_from([511, 512, 3000]),
     st.integers(0, 2**32 - 1),
     st.booleans(),
 )
@@ -104,7 +126,7 @@ def test_counts_equal_the_loop(n_rows: int, n_members: int, n_training: int, see
 
 def sums_of_bounds() -> str:
     """Rows 0 to 32 and 1,301 training rows: some of each loop, and what is left after its whole steps."""
-    said, without, errors = drawn(33, 9, 1301, 5, coarse=False)
+    said, without, errors = drawn(33, 29, 1301, 5, coarse=False)
     found = _core.bounds_without(
         said, **in_core(without), errors=errors, low_rank=130, high_rank=1171, n_threads=1
     )

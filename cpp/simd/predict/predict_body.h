@@ -2,6 +2,7 @@
 // HORNBEAM_KERNELS names. Plain loops over lines of 64 bytes become wide by themselves; what has no plain
 // form wide enough is written out for AVX-512.
 #include "predict/predict_kernels.h"
+#include "simd/predict/left_out_body.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -393,66 +394,11 @@ constexpr bool kIsQuickWithRows = false;
 
 #endif
 
-// Sums stay in registers from member to member.
-void mean_of_members(const double* said, const std::uint32_t* members, std::size_t n_members, double* means) {
-#if defined(__AVX512F__)
-  constexpr std::size_t kWidth = 8;
-#elif defined(__AVX2__)
-  constexpr std::size_t kWidth = 4;
-#else
-  constexpr std::size_t kWidth = 2;
-#endif
-  using Vector [[gnu::vector_size(kWidth * sizeof(double))]] = double;
-  constexpr std::size_t kSums = 8 < kAnswersAtOnce / kWidth ? 8 : kAnswersAtOnce / kWidth;
-  for (std::size_t first = 0; first < kAnswersAtOnce; first += kSums * kWidth) {
-    Vector sums[kSums] = {};
-    for (std::size_t m = 0; m < n_members; ++m) {
-      const double* from = said + members[m] * kAnswersAtOnce + first;
-#pragma GCC unroll 8
-      for (std::size_t s = 0; s < kSums; ++s) {
-        Vector part;
-        __builtin_memcpy(&part, from + s * kWidth, sizeof part);
-        sums[s] += part;
-      }
-    }
-    const Vector count = Vector{} + static_cast<double>(n_members);
-#pragma GCC unroll 8
-    for (std::size_t s = 0; s < kSums; ++s) {
-      const Vector mean = sums[s] / count;
-      __builtin_memcpy(means + first + s * kWidth, &mean, sizeof mean);
-    }
-  }
-}
-
-std::size_t keep_between(const double* values, std::size_t n, double low, double high, double* kept,
-                         std::size_t& n_below) {
-  std::size_t n_kept = 0, i = 0;
-#if defined(__AVX512F__)
-  const __m512d lows = _mm512_set1_pd(low), highs = _mm512_set1_pd(high);
-  for (; i + 8 <= n; i += 8) {
-    const __m512d value = _mm512_loadu_pd(values + i);
-    const __mmask8 below = _mm512_cmp_pd_mask(value, lows, _CMP_LT_OQ);
-    const __mmask8 inside = _kandn_mask8(below, _mm512_cmp_pd_mask(value, highs, _CMP_LE_OQ));
-    // Compressed in a register: straight to memory it takes some processors a hundred cycles.
-    _mm512_storeu_pd(kept + n_kept, _mm512_maskz_compress_pd(inside, value));
-    n_kept += static_cast<std::size_t>(__builtin_popcount(inside));
-    n_below += static_cast<std::size_t>(__builtin_popcount(below));
-  }
-#endif
-  for (; i < n; ++i) {
-    const double value = values[i];
-    kept[n_kept] = value;
-    n_kept += static_cast<std::size_t>(value >= low) & static_cast<std::size_t>(value <= high);
-    n_below += static_cast<std::size_t>(value < low);
-  }
-  return n_kept;
-}
-
 }  // namespace
 
 extern const PredictKernels predict_table;
-const PredictKernels predict_table = {kSumOrder.data(), find_leaves, add_values,         code_numbers,
-                                      code_singles,     look_up,     find_leaves_of_row, kIsQuickWithRows,
-                                      mean_of_members,  keep_between};
+const PredictKernels predict_table = {kSumOrder.data(), find_leaves,  add_values,         code_numbers,
+                                      code_singles,     look_up,      find_leaves_of_row, kIsQuickWithRows,
+                                      mean_of_members,  keep_between, add_groups,         keep_rough};
 
 }  // namespace hornbeam::predict::HORNBEAM_KERNELS
