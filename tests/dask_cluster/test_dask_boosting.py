@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import hornbeam as hb
-from hornbeam.model import tree_to_arrays
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -20,6 +19,7 @@ dd = pytest.importorskip("dask.dataframe")
 
 from dask import delayed  # noqa: E402
 
+from dask_cluster.rows import N_ROWS, assert_same, table  # noqa: E402
 from hornbeam.dask import GradientBoostingClassifier, GradientBoostingRegressor  # noqa: E402
 
 # Dask and its parts leave sockets and files to the collector.
@@ -27,44 +27,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.timeout(280),
 ]
-
-N_ROWS = 20_000  # four blocks of leaves and more, of which each part has one at least
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster = distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    )
-    client = distributed.Client(cluster)
-    yield client
-    client.close()
-    cluster.close(timeout=120)  # busy machines take their time
-
-
-def table(n_rows=N_ROWS, seed=0):
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "number": rng.normal(size=n_rows),
-            "few": rng.integers(0, 5, n_rows),
-            "kind": rng.choice(list("xyz"), n_rows),
-            "gaps": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows)),
-        }
-    )
-    frame.loc[0, "kind"] = "only in the first partition"
-    score = frame.number + (frame.kind == "x") + 0.3 * frame.few + rng.normal(size=n_rows)
-    return frame, score
-
-
-def assert_same(found, expected):
-    assert found._model.schema == expected._model.schema
-    assert np.array_equal(found._baseline, expected._baseline)
-    assert len(found._model.trees) == len(expected._model.trees)
-    for number, (a, b) in enumerate(zip(found._model.trees, expected._model.trees, strict=True)):
-        ours, theirs = tree_to_arrays(a), tree_to_arrays(b)
-        for name, array in ours.items():
-            assert np.array_equal(array, theirs[name]), (number, name)
 
 
 def test_frames_give_the_model_of_one_machine(client):
@@ -121,6 +83,19 @@ def test_delayed_parts_some_of_them_empty_and_rows_to_judge_by(client):
     )
 
 
+def test_many_categories_become_means_of_the_target(client):
+    frame, score = table()
+    frame["city"] = np.char.add("c", np.random.default_rng(5).integers(0, 60, N_ROWS).astype(str))
+    frame.loc[9_000:9_100, "city"] = None
+    weights = np.ones(N_ROWS)
+    weights[:3000] = 0.0
+    options = {"n_estimators": 3, "random_state": 4}
+    model = GradientBoostingRegressor(**options).fit(
+        dd.from_pandas(frame, npartitions=4), score, sample_weight=weights
+    )
+    assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score, weights))
+
+
 def test_a_killed_worker_changes_nothing(client, capsys):
     frame, score = table()
     y = (score > score.median()).astype(int)
@@ -163,8 +138,6 @@ def test_errors_name_the_partition(client):
     refused(halves[1], "y: row 7|row 7", y=y.astype(float).where(y.index != 7))
     refused(halves[1], "'gaps'", model=GradientBoostingClassifier(n_estimators=2, missing="error"))
     refused(halves[1], "n_estimators='auto'", model=GradientBoostingClassifier())
-    many = halves[1].assign(kind=[f"k{i}" for i in range(200)])
-    refused(many, "categorical_split='subset'")
     with pytest.raises(TypeError, match="hornbeam's own estimators make the same model"):
         model.fit(frame, y)
 

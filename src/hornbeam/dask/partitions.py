@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from hornbeam._optional import require
+from hornbeam.dask.connection import PURPOSE
 
-__all__ = ["brought", "futures_of", "is_lazy", "lazily_answered", "partitions_of"]
-
-_PURPOSE = "Fitting on a cluster"
+__all__ = ["Answer", "brought", "futures_of", "is_lazy", "lazily_answered", "partitions_of"]
 
 
 def is_lazy(given: Any) -> bool:
     """Tell whether something is a Dask collection, or a list of delayed parts or futures."""
-    dask = require("dask", purpose=_PURPOSE)
+    dask = require("dask", purpose=PURPOSE)
     if isinstance(given, list | tuple):
         return bool(given) and all(_is_part(part) for part in given)
     return bool(dask.is_dask_collection(given))
 
 
 def _is_part(part: Any) -> bool:
-    delayed = require("dask.delayed", purpose=_PURPOSE)
-    distributed = require("distributed", purpose=_PURPOSE)
+    delayed = require("dask.delayed", purpose=PURPOSE)
+    distributed = require("distributed", purpose=PURPOSE)
     return isinstance(part, delayed.Delayed | distributed.Future)
 
 
@@ -48,7 +48,7 @@ def partitions_of(X: Any) -> list[Any]:
 
 def futures_of(partitions: Sequence[Any], client: Any) -> list[Any]:
     """Have delayed partitions computed; futures stay as they are."""
-    distributed = require("distributed", purpose=_PURPOSE)
+    distributed = require("distributed", purpose=PURPOSE)
     return [part if isinstance(part, distributed.Future) else client.compute(part) for part in partitions]
 
 
@@ -64,6 +64,21 @@ def brought(given: Any, client: Any) -> Any:
     return np.concatenate([np.asarray(part) for part in parts])
 
 
+class Answer:
+    """A method of a fitted model, for tables of a partition."""
+
+    def __init__(self, model: Any, method: str, example: npt.NDArray[Any]) -> None:
+        self._model, self._method = model, method
+        self.example = example
+
+    def __call__(self, table: Any) -> npt.NDArray[Any]:
+        """Answer the rows of a table."""
+        if not len(table):
+            return self.example
+        answers: npt.NDArray[Any] = getattr(self._model, self._method)(table)
+        return answers
+
+
 def lazily_answered(X: Any, answer: Any, *, columns: Any = None) -> Any:
     """Answer the rows of a Dask collection partition by partition, when somebody asks for it.
 
@@ -74,7 +89,7 @@ def lazily_answered(X: Any, answer: Any, *, columns: Any = None) -> Any:
         meta = pd.Series(example, name="prediction") if columns is None else _empty_frame(columns)
         return X.map_partitions(_AsFrame(answer, columns), meta=meta)
     if isinstance(X, list | tuple):
-        dask = require("dask", purpose=_PURPOSE)
+        dask = require("dask", purpose=PURPOSE)
         return [dask.delayed(answer)(part) for part in X]
     X = X.rechunk({1: -1})
     if columns is None:

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from hornbeam._optional import require
+from hornbeam.dask.connection import PURPOSE, is_lost, submitted
 from hornbeam.recipes.boost_part import Part, PartSpec
 
 __all__ = ["DaskParts", "Traffic"]
 
-_PURPOSE = "Fitting on a cluster"
 _MOST_ATTEMPTS = 20  # at one call, each of which has cost several workers
 
 
@@ -76,7 +76,7 @@ def _call(codes: Any, request: _Request) -> tuple[str, Any]:
         for name, own in request.calls:
             getattr(part, name)(*own)
         _WORKING[key] = _Working(part, n_before)
-    here = require("distributed", purpose=_PURPOSE).get_worker().address
+    here = require("distributed", purpose=PURPOSE).get_worker().address
     working = _WORKING.get(key)
     if working is None:
         return here, _Behind()
@@ -152,11 +152,11 @@ class DaskParts:
             )
             self.traffic.n_rebuilt += self._n_calls[part] > 0
         home = self._homes[part]
-        return self._client.submit(
+        return submitted(
+            self._client,
             _call,
             self._codes[part],
             request,
-            pure=False,
             priority=10,
             workers=None if home is None else [home],
             allow_other_workers=home is not None,
@@ -164,8 +164,8 @@ class DaskParts:
 
     def _answer(self, part: int, call: str, arguments: tuple[Any, ...], task: Any) -> Any:
         """Wait for the answer to a call; make it again where the part has been lost."""
-        scheduler = require("distributed.scheduler", purpose=_PURPOSE)
-        core = require("distributed.client", purpose=_PURPOSE)
+        scheduler = require("distributed.scheduler", purpose=PURPOSE)
+        core = require("distributed.client", purpose=PURPOSE)
         for _ in range(_MOST_ATTEMPTS):
             try:
                 self._homes[part], answer = self._client.gather(task)
@@ -174,7 +174,7 @@ class DaskParts:
             except scheduler.KilledWorker:  # workers die of other things than this task too
                 self._client.retry([future for future in self._codes if future.status == "error"])
             except core.FutureCancelledError:
-                if self._client.status != "running":
+                if is_lost(self._client, self._codes[part]):
                     raise
             self._homes[part] = self._new_home(part)
             task = self._submit(part, call, arguments, anew=True)

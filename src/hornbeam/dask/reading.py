@@ -28,6 +28,7 @@ __all__ = [
     "Look",
     "TableElsewhere",
     "Way",
+    "categories_of",
     "core_columns",
     "encode",
     "header_of",
@@ -73,12 +74,13 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """How all partitions are read."""
+    """How all partitions are read; `wanted` numbers the columns that are asked for."""
 
     schema: Schema
     max_bins: int
     missing_allowed: bool
     estimator_name: str
+    wanted: tuple[int, ...] = ()
 
 
 class _Known(NamedTuple):
@@ -87,14 +89,17 @@ class _Known(NamedTuple):
     all_missing: tuple[bool, ...]
 
 
-def look(partition: Any, number: int, categorical_features: Any, estimator_name: str) -> Look:
-    """Look at a partition; an empty one says nothing of its columns."""
-    if not len(partition):
-        return Look(0, None)
+def look(
+    partition: Any, number: int, kept: Rows | None, categorical_features: Any, estimator_name: str
+) -> Look:
+    """Look at a partition; one without rows, or without rows that count, says nothing of its columns."""
+    n_rows = len(partition)
+    if not n_rows or (kept is not None and not len(kept)):
+        return Look(n_rows, None)
     with _named(number):
         source = open_source(partition, estimator_name)
-        table = read_columns(source, categorical_features=categorical_features)
-    return Look(table.n_rows, table.schema, tuple(column.is_all_missing() for column in table.columns))
+        table = read_columns(source, categorical_features=categorical_features, rows=kept)
+    return Look(n_rows, table.schema, tuple(column.is_all_missing() for column in table.columns))
 
 
 def header_of(looks: Sequence[Look]) -> TableElsewhere:
@@ -215,13 +220,21 @@ def _dense(column: Column) -> npt.NDArray[Any]:
     return core_column(column.kind, values)
 
 
+def categories_of(partition: Any, number: int, way: Way, kept: Rows | None) -> list[npt.NDArray[np.int32]]:
+    """Return the numbers of the categories of some columns, as the schema of all has them."""
+    if not len(partition):
+        return [np.empty(0, dtype=np.int32) for _ in way.wanted]
+    table = _read(partition, number, way, kept)
+    return [np.asarray(_dense(table.columns[j]), dtype=np.int32) for j in way.wanted]
+
+
 def sample(partition: Any, number: int, way: Way, kept: Rows | None, sampled: Rows) -> list[tuple[Any, ...]]:
-    """Say of each column what bins are made of: distinct values if few, those of sampled rows, gaps."""
+    """Say of some columns what bins are made of: distinct values if few, those of sampled rows, gaps."""
     if not len(partition):
         return []
     table = _read(partition, number, way, kept)
     found: list[tuple[Any, ...]] = []
-    for column in table.columns:
+    for column in (table.columns[j] for j in way.wanted):
         values = _dense(column)
         if column.kind == "categorical":
             present = np.unique(values[values >= 0]).astype(np.uint32)
@@ -234,19 +247,21 @@ def sample(partition: Any, number: int, way: Way, kept: Rows | None, sampled: Ro
     return found
 
 
-def core_columns(schema: Schema, samples: Sequence[list[tuple[Any, ...]]], max_bins: int) -> list[CoreColumn]:
-    """Make the bins of each column from what all partitions say."""
+def core_columns(way: Way, samples: Sequence[list[tuple[Any, ...]]]) -> list[CoreColumn]:
+    """Make the bins of some columns from what all partitions say of them."""
     saying = [own for own in samples if own]
     return [
-        _categories(j, schema, saying) if kind == "categorical" else _bins(j, saying, max_bins)
-        for j, kind in enumerate(schema.kinds)
+        _categories(place, len(way.schema.categories[j] or ()), saying)
+        if way.schema.kinds[j] == "categorical"
+        else _bins(place, saying, way.max_bins)
+        for place, j in enumerate(way.wanted)
     ]
 
 
-def _categories(j: int, schema: Schema, samples: Sequence[list[tuple[Any, ...]]]) -> CoreColumn:
+def _categories(j: int, n_categories: int, samples: Sequence[list[tuple[Any, ...]]]) -> CoreColumn:
     return CoreColumn(
         has_missing=any(own[j][2] for own in samples),
-        n_categories=len(schema.categories[j] or ()),
+        n_categories=n_categories,
         present=np.unique(np.concatenate([own[j][0] for own in samples])).astype(np.uint32),
     )
 
@@ -270,7 +285,7 @@ def encode(
         return None
     table = _read(partition, number, way, kept)
     codes: list[npt.NDArray[Any]] = []
-    for column, coding in zip(table.columns, columns, strict=True):
+    for column, coding in zip((table.columns[j] for j in way.wanted), columns, strict=True):
         values = _dense(column)
         if coding.values is not None:
             codes.append(np.asarray(_core.codes_in_bins(values, coding.values, coding.binned)))
@@ -282,10 +297,15 @@ def encode(
     return tuple(codes)
 
 
-def put_together(stretches: Sequence[tuple[int, int]], pieces: Sequence[Codes]) -> Codes:
-    """Make the codes of a part: rows [begin, end) of each of some partitions, one after the other."""
+def put_together(
+    stretches: Sequence[tuple[int, int]], pieces: Sequence[Codes], made_elsewhere: Sequence[npt.NDArray[Any]]
+) -> Codes:
+    """Make the codes of a part: rows [begin, end) of each of some partitions, one after the other.
+
+    Columns that the driver has made come last.
+    """
     cut = [
         tuple(codes[begin:end] for codes in piece)
         for (begin, end), piece in zip(stretches, pieces, strict=True)
     ]
-    return tuple(np.concatenate(columns) for columns in zip(*cut, strict=True))
+    return (*(np.concatenate(columns) for columns in zip(*cut, strict=True)), *made_elsewhere)

@@ -15,7 +15,7 @@ from hornbeam.data.coded import CodedColumn, code_type
 from hornbeam.data.column import warn_of_near_unique
 from hornbeam.data.table import Column, Schema, SparseColumn, Table
 
-__all__ = ["Encoded", "core_column", "encode"]
+__all__ = ["Encoded", "core_column", "encode", "own_codes"]
 
 _QUANTILE_SAMPLE_ROWS = 200_000  # as in data/binning.cpp; another number costs time, and changes nothing else
 
@@ -95,11 +95,12 @@ def _encode_beside_codes(table: Table, max_bins: int | None, n_threads: int) -> 
                 )
             columns.append(column.values.for_core())
         else:
-            columns.append(_own_codes(column, table.n_rows, max_bins, n_threads))
+            columns.append(own_codes(column, table.n_rows, max_bins, n_threads))
     return Encoded(_core.dataset_of_codes(table.n_rows, columns), table.schema)
 
 
-def _own_codes(column: Column, n_rows: int, max_bins: int | None, n_threads: int) -> tuple[Any, ...]:
+def own_codes(column: Column, n_rows: int, max_bins: int | None, n_threads: int) -> tuple[Any, ...]:
+    """Encode a column by itself: what `dataset_of_codes` takes."""
     alone = _core.encode_table(n_rows, [_as_it_is(column)], max_bins or 0, n_threads)
     codes = alone.codes(0).astype(code_type(alone.n_codes(0)))
     if column.kind == "categorical":

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
+from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.base import Training, TreeModel
 from hornbeam.model import Ensemble
@@ -134,10 +135,18 @@ class GrownModel(GrowthOptions, TreeModel):
         Rows that lack such a column have a mean of their own, so other ways to treat gaps do not go with it;
         nor do several outputs, which have no one mean, and trees on top of others, which were grown on sets.
         """
+        many = self._columns_of_many(training.table, target)
+        return CategoryMeans.of(training.table, target, weights, many, key=key) if many else None
+
+    def _columns_of_many(self, table: Table, target: ClassTarget | RegressionTarget) -> list[int]:
+        """Find the columns that are grown on as means."""
         goes_on = bool(getattr(self, "warm_start", False))
         by_name = self.categorical_split != "auto" or self.missing not in ("learn", "error")
-        many = [] if by_name or goes_on or target.n_outputs > 1 else columns_of_many(training.table)
-        return CategoryMeans.of(training.table, target, weights, many, key=key) if many else None
+        return [] if by_name or goes_on or target.n_outputs > 1 else columns_of_many(table)
+
+    def _columns_with_gaps(self, table: Table) -> tuple[bool, ...]:
+        """Tell of each column whether some row has no value in it."""
+        return tuple(column.first_missing_row() is not None for column in table.columns)
 
     def _split_of_categories(self, target: ClassTarget | RegressionTarget) -> str:
         """Name the way to split categories; sets have no order that is best for several outputs."""
@@ -216,10 +225,7 @@ class GrownModel(GrowthOptions, TreeModel):
         means: CategoryMeans | None = None,
     ) -> None:
         """Store what a fit has made; called when nothing can fail any more."""
-        columns = training.table.columns
-        self._remember_columns(
-            training.table, tuple(column.first_missing_row() is not None for column in columns)
-        )
+        self._remember_columns(training.table, self._columns_with_gaps(training.table))
         self.n_outputs_ = target.n_outputs
         # Columns that were made of those of X do not count as features of the user's.
         self.max_features_ = min(settings.max_features, self.n_features_in_)

@@ -286,27 +286,30 @@ class TreeBag:
 
     def grow(self, members: range, listener: Listener) -> list[_core.Tree]:
         """Grow the trees of some members, one per core."""
-        settings = self.settings
-        # Limits of which only growing can tell what they leave.
-        if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
-            most_leaves = self.settings.most_leaves(self.plan.n_drawable)
-            refuse_hopeless_tree(self.encoded, self.target, most_leaves=most_leaves)
+        self.refuse_hopeless()
         trees: list[_core.Tree] = []
         n_weightless = 0
         for batch in _batches(members, self.n_threads, listener):
-            grown, weightless = self._grow_batch(batch)
+            grown, weightless = self.grow_batch(batch)
             trees += grown
             n_weightless = max(n_weightless, weightless)
             listener.done(batch.stop)
         warn_of_weightless_rows(n_weightless)
         warn_of_refused_thread("the trees were grown")
-        if self.ccp_alpha > 0:
-            trees = [_core.prune_cost_complexity(tree, self.ccp_alpha) for tree in trees]
         return trees
 
-    def _grow_batch(self, members: range) -> tuple[list[_core.Tree], int]:
+    def refuse_hopeless(self) -> None:
+        """Refuse trees that cannot fit into memory."""
+        settings = self.settings
+        # Limits of which only growing can tell what they leave.
+        if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
+            most_leaves = self.settings.most_leaves(self.plan.n_drawable)
+            refuse_hopeless_tree(self.encoded, self.target, most_leaves=most_leaves)
+
+    def grow_batch(self, members: range) -> tuple[list[_core.Tree], int]:
+        """Grow the trees of some members; return them, and how many rows weigh too little to count."""
         target = self.target
-        grown: tuple[list[_core.Tree], int] = _core.grow_forest(
+        trees, n_weightless = _core.grow_forest(
             self.encoded.codes,
             n_classes=[len(classes) for classes in target.classes] if isinstance(target, ClassTarget) else [],
             n_outputs=target.n_outputs,
@@ -323,10 +326,19 @@ class TreeBag:
             n_threads=self.n_threads,
             **vars(self.settings),
         )
-        return grown
+        if self.ccp_alpha > 0:
+            trees = [_core.prune_cost_complexity(tree, self.ccp_alpha) for tree in trees]
+        return trees, n_weightless
 
     def answer(self, members: range, trees: Sequence[_core.Tree], out_of_bag: OutOfBag) -> None:
         """Ask members about the rows their samples lack."""
+        for rows, values in self.answers(members, trees):
+            out_of_bag.add(rows, values)
+
+    def answers(
+        self, members: range, trees: Sequence[_core.Tree]
+    ) -> Iterator[tuple[UIntArray, npt.NDArray[np.float64]]]:
+        """Yield, member by member, the rows that its sample lacks and what it says about them."""
         model = Ensemble(tuple(trees), self.encoded.schema)
         for position, member in enumerate(members):
             rows = self.plan.rows_left_out(member)
@@ -341,7 +353,7 @@ class TreeBag:
                 end=position + 1,
                 hard_votes=self.hard_votes,
             )
-            out_of_bag.add(rows, values)
+            yield rows, values
 
 
 class Bag(Protocol[Member]):

@@ -132,6 +132,14 @@ class PartsBoosting:
             if watch.after_round(number, self.trees):
                 break
 
+    def go_on_after(self, trees: Sequence[_core.Tree]) -> None:
+        """Take up the trees of rounds that another process has run: rows get the scores they had then."""
+        self.trees = list(trees)
+        self._core_trees = [tree_to_arrays(tree) for tree in trees]
+        for arrays in self._core_trees:
+            arrays["value"] = arrays["value"] / self.target.unit
+        self._n_told = 0
+
     def add_round(self, number: int) -> list[_core.Tree]:
         """Grow the trees of a round, one per score."""
         delta = self._huber_delta()

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
-from hornbeam.data.encode import encode
+from hornbeam.data.encode import Encoded, encode
 from hornbeam.data.table import Schema, Table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.estimators.answers import ClassVotes, classes_to_fit, numbers_of, numbers_to_fit, shares_of
@@ -49,7 +49,7 @@ from hornbeam.params import (
     options_of,
 )
 from hornbeam.pseudo_votes import PseudoVotes
-from hornbeam.recipes.bag import MemberFeatures, TreeBag
+from hornbeam.recipes.bag import Bag, MemberFeatures, TreeBag
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.uncertainty import LeafRows
 from hornbeam.sklearn_bases import MultiOutputMixin, RegressorMixin
@@ -91,7 +91,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         key = self._key_of_fit()
         means = self._category_means(training, target, weights, key=key)
         table = training.table if means is None else means.table
-        encoded = encode(table, max_bins=self.max_bins, n_threads=n_threads)
+        encoded = self._encoded(table, n_threads)
         settings = self._settings(
             encoded, target, weights, criterion=criterion, random_splits=self._random_splits, means=means
         )
@@ -119,13 +119,21 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         )
         out_of_bag = OutOfBag(target) if self._wants_out_of_bag() else None
         former = self._former_trees(training.table.schema, target)
-        trees = tuple(self._fill(bag, members, former, out_of_bag))
+        trees = tuple(self._fill(self._at_work(bag), members, former, out_of_bag))
         warn_of_a_lone_leaf(trees[0], encoded)
         facts = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
         n_given, rows = training.n_rows_given, training.rows
         facts |= kept(self.keep, bag, trees, out_of_bag, n_given=n_given, rows=rows)
         self._remember_growth(training, target, settings, trees, means)
         self._remember_draws(plan, n_given, rows, facts)
+
+    def _encoded(self, table: Table, n_threads: int) -> Encoded:
+        """Turn the columns into codes."""
+        return encode(table, max_bins=self.max_bins, n_threads=n_threads)
+
+    def _at_work(self, bag: TreeBag) -> Bag[_core.Tree]:
+        """Return what grows the members: the bag itself, if the rows are here."""
+        return bag
 
     def _wants_out_of_bag(self) -> bool:
         return super()._wants_out_of_bag() or is_kept("oob", self.keep)
