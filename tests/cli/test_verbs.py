@@ -193,7 +193,8 @@ def test_show_of_a_forest_ranks_features_and_opens_its_trees(waiting, capsys):
     assert "->" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("form", ["json", "dot", "text"])
+@pytest.mark.parametrize("form", ["json", "pmml", "dot", "text"])
+@pytest.mark.filterwarnings("ignore:The export was not run")  # where there is no Java
 def test_export_writes_what_the_api_returns(form, waiting_model, tmp_path, capsys):
     out = tmp_path / "exported"
     assert run(["export", str(waiting_model), "--format", form, "--out", str(out)]) == 0

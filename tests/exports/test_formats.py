@@ -14,6 +14,8 @@ from hornbeam.exports.databases import DuckDb, Postgres, Sqlite
 from hornbeam.exports.json_document import JsonReader
 from hornbeam.exports.onnx_graph import onnx_of
 from hornbeam.exports.onnx_runtime import OnnxRuntime
+from hornbeam.exports.pmml import header_of, pmml_of
+from hornbeam.exports.pmml_engine import Jpmml
 from hornbeam.exports.programs import BarePython, Compiler
 from hornbeam.exports.python_code import python_of
 from hornbeam.exports.reading import portable
@@ -58,6 +60,7 @@ ENGINES = {
         True,
         SINGLE_TOLERANCE,
     ),
+    "pmml": (Jpmml, lambda model: Jpmml(header_of([]) + pmml_of(model)), False, DOUBLE_TOLERANCE),
     "python": (BarePython, lambda model: BarePython(python_of(model)), False, DOUBLE_TOLERANCE),
 }
 

@@ -20,6 +20,7 @@ from hornbeam.exports.c_code import largest_single
 from hornbeam.exports.check import DOUBLE_TOLERANCE, Answers, compare, expected_answers
 from hornbeam.exports.columns import columns_of
 from hornbeam.exports.databases import DuckDb, Sqlite
+from hornbeam.exports.pmml_engine import Jpmml
 from hornbeam.exports.reading import portable
 from hornbeam.exports.sql import sql_of
 from hornbeam.exports.test_rows import rows_for
@@ -184,6 +185,9 @@ def test_a_failing_engine_is_quoted(monkeypatch):
         ("c", {"precision": "float", "name": "credit"}),
         ("python", {}),
         ("json", {}),
+        pytest.param(
+            "pmml", {}, marks=pytest.mark.skipif(Jpmml.absent() is not None, reason=str(Jpmml.absent()))
+        ),
     ],
 )
 def test_every_format_passes_its_whole_trial(form, options, models):

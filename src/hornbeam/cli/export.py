@@ -1,4 +1,4 @@
-"""`hornbeam export`: a model file comes in; it goes out as ONNX, SQL, C, Python, JSON, DOT or text."""
+"""`hornbeam export`: a model file comes in; it goes out as ONNX, SQL, C, Python, JSON, PMML, DOT or text."""
 
 from typing import Annotated, Any, get_args
 
@@ -20,7 +20,7 @@ def export(
     *,
     form: Annotated[
         str,
-        typer.Option("--format", metavar="FORMAT", help="onnx, sql, c, python, json, dot or text."),
+        typer.Option("--format", metavar="FORMAT", help="onnx, sql, c, python, json, pmml, dot or text."),
     ] = "text",
     dialect: Annotated[
         str | None,

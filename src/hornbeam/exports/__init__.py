@@ -1,10 +1,10 @@
-"""Models written for other programs: ONNX, SQL, C, Python, JSON, DOT and text.
+"""Models written for other programs: ONNX, SQL, C, Python, JSON, PMML, DOT and text.
 
     columns.py       which columns a model reads, and the refusal of those that cannot be written
     portable.py      one plain reading of any tree model, which all formats share
     test_rows.py     rows that can tell a right export from a wrong one
     check.py         the answers of an export beside those of the model
-    engines.py       where an export is run: databases, a compiler, a bare Python, onnxruntime
+    engines.py       where an export is run: databases, a compiler, a bare Python, onnxruntime, Java
     <format>.py      one file per format
     front.py         `hornbeam.export`
 

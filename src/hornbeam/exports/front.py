@@ -26,6 +26,9 @@ from hornbeam.exports.dot import dot_of
 from hornbeam.exports.json_document import JsonReader, answer_of, json_of
 from hornbeam.exports.onnx_graph import Operator, missing_text, onnx_of
 from hornbeam.exports.onnx_runtime import OnnxRuntime
+from hornbeam.exports.pmml import header_of as pmml_header_of
+from hornbeam.exports.pmml import notes_on, pmml_of
+from hornbeam.exports.pmml_engine import Jpmml
 from hornbeam.exports.portable import PortableModel
 from hornbeam.exports.programs import BarePython, Compiler
 from hornbeam.exports.reading import portable
@@ -40,7 +43,7 @@ from hornbeam.warnings import UntestedExportWarning, warn
 
 __all__ = ["OPTIONS", "ExportFormat", "Verify", "export"]
 
-ExportFormat = Literal["onnx", "sql", "c", "python", "json", "dot", "text"]
+ExportFormat = Literal["onnx", "sql", "c", "python", "json", "pmml", "dot", "text"]
 Verify = Literal["present", "required"]
 
 # Which options a format has, with their defaults and what they may be.
@@ -65,9 +68,10 @@ _MANY_TREES = 100  # sums of more terms in single precision may be further off
 def export(
     model: Any, form: ExportFormat, path: Path | None = None, *, verify: Verify = "present", **options: Any
 ) -> str | bytes:
-    """Write a fitted model for programs, "onnx", "sql", "c", "python", "json", or people, "dot", "text".
+    """Write a fitted model for programs or for people.
 
-    Returns the text, bytes for ONNX, and puts it into a file if there is a path, whole or not at all.
+    The formats are "onnx", "sql", "c", "python", "json" and "pmml", and for people "dot" and "text". Returns
+    the text, bytes for ONNX, and puts it into a file if there is a path, whole or not at all.
     Options:
 
     * sql: `dialect` ("standard", "duckdb", "sqlite" or "postgres"), `table` to read from, `keys`, columns of
@@ -125,7 +129,7 @@ def _checked_options(form: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _program(model: Any, form: str, verify: Verify, options: dict[str, Any]) -> str:
-    """Write SQL, C or Python: a text with a comment before it."""
+    """Write SQL, C, PMML or Python: a text with what is said of it before it."""
     plain = portable(model)
     if form == "sql":
         body = sql_of(plain, **options)
@@ -137,6 +141,10 @@ def _program(model: Any, form: str, verify: Verify, options: dict[str, Any]) -> 
         engines = [(Compiler, lambda: Compiler(body, options["name"]))]
         lines = _tested(model, plain, engines, verify, single=options["precision"] == "float")
         return c_code.header_of(lines) + body
+    if form == "pmml":
+        body = pmml_of(plain)
+        lines = _tested(model, plain, [(Jpmml, lambda: Jpmml(pmml_header_of([]) + body))], verify)
+        return pmml_header_of([*lines, *notes_on(plain)]) + body
     body = python_code.python_of(plain)
     return (
         python_code.header_of(_tested(model, plain, [(BarePython, lambda: BarePython(body))], verify)) + body
