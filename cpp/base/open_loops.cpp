@@ -2,7 +2,9 @@
 
 #include <mutex>
 #include <optional>
-#include <thread>
+
+#include "base/counters.h"
+#include "base/patience.h"
 
 namespace hornbeam {
 
@@ -29,10 +31,18 @@ void OpenLoops::run(std::size_t n_tasks, int worker, const Task& task) {
     const std::lock_guard lock(lock_);
     std::erase(open_, &loop);
   }
-  const auto is_left_alone = [&] { return loop.n_joined.load(std::memory_order_acquire) == 0; };
-  wait_a_little(is_left_alone);  // the others are about to finish their last task
-  while (!is_left_alone()) std::this_thread::yield();
+  wait_for_joined(loop);
   if (loop.error) std::rethrow_exception(loop.error);
+}
+
+// They are about to finish their last task, unless they have lost their processor.
+void OpenLoops::wait_for_joined(const Loop& loop) {
+  const Timed timed("wait for who joined");
+  const auto is_left_alone = [&] { return loop.n_joined.load(std::memory_order_acquire) == 0; };
+  Patience::of_this_thread().wait(is_left_alone, [&] {
+    const int seen = n_departures_;
+    if (!is_left_alone()) n_departures_.wait(seen);
+  });
 }
 
 // The lock must be held.
@@ -56,8 +66,11 @@ void OpenLoops::join(int worker) {
     if (loop == nullptr) return;
     loop->n_joined.fetch_add(1, std::memory_order_relaxed);
   }
+  const Timed timed("help");
   loop->work(worker, false);
-  loop->n_joined.fetch_sub(1, std::memory_order_release);  // from here on it may be gone
+  loop->n_joined.fetch_sub(1);  // from here on it may be gone
+  ++n_departures_;
+  n_departures_.notify_all();
 }
 
 }  // namespace hornbeam

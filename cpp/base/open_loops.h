@@ -43,10 +43,12 @@ class OpenLoops {
   };
 
   Loop* find();
+  void wait_for_joined(const Loop& loop);
 
   std::function<void()> opened_;
   SpinLock lock_;  // of the list
   std::vector<Loop*> open_;
+  std::atomic<int> n_departures_{0};  // of those who had joined one
 };
 
 }  // namespace hornbeam

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/counters.h"
+#include "base/patience.h"
 #include "base/platform.h"
 #include "base/work_stealing.h"
 
@@ -32,6 +34,7 @@ struct Batch {
   std::mutex error_mutex{};
 
   void run(int worker) {
+    const Timed timed("in a loop");
     const DefaultFloatingPoint floating_point;
     inside_task = true;
     try {
@@ -62,8 +65,7 @@ class Pool {
     publish(batch, std::min(n_threads - 1, static_cast<int>(threads_.size())));
     batch.run(0);
     close();
-    wait_a_little([&] { return running_ == 0; });
-    if (running_ > 0) wait_for_helpers(cancel);
+    wait_for_helpers(cancel);
     busy_.store(false);
     return true;
   }
@@ -89,13 +91,14 @@ class Pool {
   }
 
   void wait_for_helpers(Cancel* cancel) {
-    std::unique_lock lock(done_mutex_);
-    while (!done_.wait_for(lock, std::chrono::milliseconds(50), [&] { return running_ == 0; })) {
-      if (cancel == nullptr) continue;
+    const Timed timed("wait for the others of a loop");
+    const auto all_done = [&] { return running_.load(std::memory_order_acquire) == 0; };
+    Patience::of_this_thread().wait(all_done, [&] {
+      std::unique_lock lock(done_mutex_);
+      if (done_.wait_for(lock, std::chrono::milliseconds(50), all_done) || cancel == nullptr) return;
       lock.unlock();  // asking the host may take a while, and tasks end meanwhile
       if (!cancel->requested() && cancel->ask_host()) cancel->request();
-      lock.lock();
-    }
+    });
   }
 
   void ensure_threads(int n) {
@@ -113,8 +116,7 @@ class Pool {
   void serve(int number) {
     int seen = 0;
     for (;;) {
-      wait_a_little([&] { return generation_.load(std::memory_order_relaxed) != seen; });
-      generation_.wait(seen);
+      wait_for_batch_after(seen);
       seen = generation_;
       Batch* batch = join(number);
       if (batch == nullptr) continue;  // too late for this one; the next may follow at once
@@ -128,6 +130,12 @@ class Pool {
     }
   }
 
+  void wait_for_batch_after(int seen) {
+    const Timed timed("wait for a loop");
+    Patience::of_this_thread().wait(
+        [&] { return generation_.load(std::memory_order_relaxed) != seen; }, [&] { generation_.wait(seen); });
+  }
+
   Batch* join(int number) {
     const std::lock_guard lock(state_);
     if (number >= asked_ || started_ >= wanted_) return nullptr;
@@ -135,14 +143,15 @@ class Pool {
     return batch_;
   }
 
-  std::atomic<bool> busy_{false};
-  std::atomic<int> generation_{0};
+  // What many threads look at lies in a line of its own: it must not move whenever its neighbours change.
+  alignas(64) std::atomic<int> generation_{0};
+  alignas(64) std::atomic<bool> busy_{false};
   SpinLock state_;  // of the next four
   Batch* batch_ = nullptr;
   int asked_ = 0;   // threads that the batch was published for, the first of the pool
   int wanted_ = 0;  // those of them that it still has work for
   int started_ = 0;
-  std::atomic<int> running_{0};
+  alignas(64) std::atomic<int> running_{0};
   std::mutex done_mutex_;
   std::condition_variable done_;
   std::vector<std::thread> threads_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <thread>
@@ -20,15 +21,6 @@ namespace hornbeam {
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
                   Cancel* cancel = nullptr);
 
-// Looks for something to happen for a while before the caller goes to sleep: waking a thread takes long,
-// passes over a node's rows follow one another quickly, and rounds of boosting with some Python between them
-// do.
-template <class Happened>
-void wait_a_little(Happened happened) {
-  constexpr int kSpins = 10'000;  // of some 40 ns each
-  for (int i = 0; i < kSpins && !happened(); ++i) relax_processor();
-}
-
 // A lock for a few instructions. Who finds it taken looks again instead of going to sleep, which a mutex does
 // at once and which takes a thread longer than the work it waited for.
 class SpinLock {
@@ -38,8 +30,10 @@ class SpinLock {
       for (int i = 0; taken_.test(std::memory_order_relaxed); ++i) {
         if (i < kSpins) {
           relax_processor();
-        } else {
+        } else if (i < kSpins + kYields) {
           std::this_thread::yield();  // its owner may be waiting for this very processor
+        } else {
+          std::this_thread::sleep_for(std::chrono::microseconds(50));  // or for another, which is busy
         }
       }
     }
@@ -48,6 +42,7 @@ class SpinLock {
 
  private:
   static constexpr int kSpins = 200;
+  static constexpr int kYields = 16;
   std::atomic_flag taken_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counters.h"
 #include "base/parallel.h"
 #include "base/sampler.h"
 #include "boost/row_marker.h"
@@ -77,8 +78,18 @@ void BoostGrower::describe(NodeId id) {
 // may be split. What that yields does not depend on when it is done.
 void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bool is_last) {
   parent.prepared = std::make_unique<Prepared>();
+  Division division = divide(parent, node.split, parent.prepared->children);
+  partition({&division, 1}, team);
+  if (name_children(node, parent, team, is_last)) {
+    find_tests(node, parent, team, *parent.prepared);
+  } else {
+    pool_.give_back(parent.histogram);
+  }
+}
+
+// What the children of a node are besides their rows; whether they may have tests.
+bool BoostGrower::name_children(const OpenNode& node, NodeState& parent, Team team, bool is_last) {
   Prepared& out = *parent.prepared;
-  partition(parent, node.split, out.children, team);
   for (int b = 0; b < 2; ++b) {
     NodeState& child = out.children[b];
     child.home = team.size > 1 ? b : team.first;  // a team has written both: one for each of two
@@ -90,17 +101,12 @@ void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bo
   out.children[1].total = parent.total;
   out.children[1].total -= out.children[0].total;
   if (!params_.monotonic.empty()) bound_children(node.split.feature, out.children);
-  const int smaller = out.children[0].n_rows() <= out.children[1].n_rows() ? 0 : 1;
-  if (!is_last && may_split(out.children[1 - smaller], node.depth + 1)) {
-    find_tests(node, parent, smaller, team, out);
-  } else {
-    pool_.give_back(parent.histogram);
-  }
+  return !is_last && may_split(out.children[1 - out.smaller()], node.depth + 1);
 }
 
 // The smaller child is counted; the larger is what remains of the parent, whose histogram is used up.
-void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team,
-                             Prepared& out) {
+void BoostGrower::find_tests(const OpenNode& node, const NodeState& parent, Team team, Prepared& out) {
+  const int smaller = out.smaller();
   NodeState& small = out.children[smaller];
   NodeState& large = out.children[1 - smaller];
   Search searches[2] = {start_search(out.children[0], node.depth + 1, child_path(node.path, 0)),
@@ -231,20 +237,26 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
   scale_ = root.scale;
   load_root(derivatives, rows);
   Frontier frontier(params_.growth);
+  const Timed timed("grow");
   open_root(frontier, root.histogram);
   CancelPoller poller(cancel, on_calling_thread_);
   while (n_splits_left() > 0 && frontier.size() > 0) {
-    if (!takes_everyone(frontier)) {
-      grow_side_by_side(frontier);
+    if (state_of(frontier.peek().id).stage == Stage::kPrepared) {
+      OpenNode node = *frontier.next();
+      carry_out(frontier, node);
+    } else if (takes_everyone(frontier)) {
+      const std::vector<const OpenNode*> nodes = next_in_step(frontier);
+      for (const OpenNode* node : nodes) poller.poll(state_of(node->id).n_rows() * feature_groups_.size());
+      prepare_in_step(nodes);
     } else {
-      std::optional<OpenNode> node = frontier.next();
-      poller.poll(state_of(node->id).n_rows() * feature_groups_.size());
-      prepare(*node, state_of(node->id), everyone(), n_splits_left() == 1);
-      carry_out(frontier, *node);
+      grow_side_by_side(frontier);
     }
   }
+  tally("trees", 1);
+  tally("nodes carried out", static_cast<double>(work_.splits.size()));
   for (NodeState& node : states_) {
-    if (node.prepared) {  // its turn never came; the children have what it had
+    if (node.prepared) {
+      tally("nodes prepared in vain", 1);  // its turn never came; the children have what it had
       for (NodeState& child : node.prepared->children) release(child);
       node.prepared.reset();
     } else {

@@ -20,6 +20,7 @@
 #include "boost/histogram.h"
 #include "boost/many_categories.h"
 #include "boost/reuse_pool.h"
+#include "boost/row_marker.h"
 #include "boost/row_sets.h"
 #include "boost/shared_pass.h"
 #include "boost/spread.h"
@@ -163,6 +164,7 @@ class BoostGrower {
   // The outcome of a node's test, before the node's turn has come: its children, and their tests if they have
   // any.
   struct Prepared {
+    int smaller() const { return children[0].n_rows() <= children[1].n_rows() ? 0 : 1; }
     NodeState children[2];
     std::optional<OpenNode> open[2];
   };
@@ -180,20 +182,36 @@ class BoostGrower {
   void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
   void open_root(Frontier& frontier, Histogram* counted);
   void grow_side_by_side(Frontier& frontier);
+  std::vector<const OpenNode*> next_in_step(const Frontier& frontier) const;
+  void prepare_in_step(std::span<const OpenNode* const> nodes);
+  void find_tests_in_step(std::span<const OpenNode* const> nodes);
   void prepare(const OpenNode& node, NodeState& state, Team team, bool is_last);
-  void find_tests(const OpenNode& node, const NodeState& parent, int smaller, Team team, Prepared& out);
+  bool name_children(const OpenNode& node, NodeState& parent, Team team, bool is_last);
+  void find_tests(const OpenNode& node, const NodeState& parent, Team team, Prepared& out);
   void carry_out(Frontier& frontier, OpenNode& node);
   // Some of a node's rows: a bit for each, set for branch 0.
   struct Piece {
     const std::uint64_t* left_bits;
     SetCounts counts;
   };
-  std::vector<Piece> mark_listed(const NodeState& node, const Split& split, Team team);
-  std::vector<Piece> mark_members(const Split& split, RowSet& members, RowSet& left, Team team);
-  void send(const NodeState& node, std::span<const Piece> pieces, std::size_t n_left, Team team);
-  void partition(NodeState& node, const Split& split, NodeState* children, Team team);
-  static Team team_for(const NodeState& node, Team team);
-  std::uint64_t* left_bits_of(Team team, std::size_t n_rows);
+  // A node whose rows are being divided between its children.
+  struct Division {
+    NodeState& node;
+    NodeState* children;
+    RowMarker marker;
+    std::size_t n_places = 0;        // marked: rows of its list, or of the table if the node is a set
+    std::size_t places_per_piece = 0;
+    std::uint64_t* left_bits = nullptr;
+    std::vector<Piece> pieces{};
+    std::vector<SetCounts> before{};  // each piece
+    std::size_t n_left = 0;
+    bool is_set() const { return children[0].members != nullptr; }
+  };
+  Division divide(NodeState& node, const Split& split, NodeState* children);
+  void mark(Division& division, std::size_t piece);
+  void add_up(Division& division);
+  void send(const Division& division, std::size_t piece);
+  void partition(std::span<Division> divisions, Team team);
   // Whether a set of rows has so few of the table's that a list is the better way to go through them.
   bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
   void release(NodeState& node);
@@ -206,7 +224,7 @@ class BoostGrower {
   void describe(NodeId id);
   Team everyone() const { return {0, static_cast<int>(workers_.size()), nullptr}; }
   bool is_large(const OpenNode& node) const;
-  // Whether all threads should work on the next node together.
+  // Whether all threads should work on the next nodes together.
   bool takes_everyone(const Frontier& frontier) const;
   Worker& first_of(Team team) { return workers_[static_cast<std::size_t>(team.first)]; }
   NodeState& state_of(NodeId id) { return states_[static_cast<std::size_t>(id)]; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counters.h"
 #include "base/parallel.h"
 #include "boost/leaf_values.h"
 
@@ -52,6 +53,7 @@ Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, s
 }
 
 void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
+  const Timed timed("derivatives, all");
   const std::size_t n = data_.n_rows();
   if (loss.kind == LossKind::kHuber) {
     std::vector<double> sizes(n);
@@ -61,6 +63,7 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
   }
   parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
                [&](std::size_t task, int) {
+                 const Timed timed("derivatives");
                  const LossRows rows{scores_.data(),
                                      y_.data(),
                                      weights_.empty() ? nullptr : weights_.data(),
@@ -86,6 +89,7 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
   parallel_for(
       blocks.size(), grower.n_threads(),
       [&](std::size_t block, int) {
+        const Timed timed("sums of leaves");
         if (!recorded) row_leaves.record(block);
         blocks[block].derivatives = row_leaves.sum(block, gradients(score).data(), hessians);
         if (!weights_.empty()) blocks[block].weights = row_leaves.sum(block, weights_.data(), nullptr);
@@ -144,7 +148,11 @@ void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, in
   for (const LeafRows& leaf : grower.leaves()) by_leaf.push_back(values[static_cast<std::size_t>(leaf.node)]);
   parallel_for(
       row_leaves.n_blocks(), grower.n_threads(),
-      [&](std::size_t block, int) { row_leaves.add(block, by_leaf, scores); }, &cancel);
+      [&](std::size_t block, int) {
+        const Timed timed("add to scores");
+        row_leaves.add(block, by_leaf, scores);
+      },
+      &cancel);
   if (rows.empty()) return;
   const std::size_t n = data_.n_rows();
   parallel_for((n + kRowsPerTask - 1) / kRowsPerTask, grower.n_threads(),
@@ -159,6 +167,7 @@ void Booster::add_to_scores(BoostGrower& grower, const RowLeaves& row_leaves, in
 std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const char> features,
                                 std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
                                 Cancel& cancel) {
+  const Timed timed("a round's trees");
   const bool constant = loss && loss->hessian_is_one() && weights_.empty();
   std::vector<Derivatives> derivatives;
   for (int score = 0; score < n_scores_; ++score) {
@@ -239,6 +248,7 @@ std::size_t Booster::n_with_own_grower(std::size_t n_trees) {
 std::vector<Tree> Booster::finish_trees(BoostGrower& grower, Scores scores, std::span<const RowId> rows,
                                         bool hessian_is_one, const std::optional<Loss>& loss,
                                         Cancel& cancel) {
+  const Timed timed("finish trees");
   const bool refits = loss && loss->refits_leaves();
   Buffer<std::uint8_t>* room = rooms_.take();
   RowLeaves row_leaves(grower.leaves(), data_.n_rows(), rows.empty(), *room);

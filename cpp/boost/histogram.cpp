@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/counters.h"
 #include "boost/boost_kernels.h"
 #include "boost/histogram.h"
 
@@ -62,6 +63,8 @@ void HistogramBuilder::widen_sums(PartialSums& sums) const {
 }
 
 PartialSums* HistogramBuilder::empty_sums(bool packed) {
+  const Timed timed("clear sums");
+  tally("sums of a thread", 1);
   PartialSums* sums = pool_.take();
   if (packed) {
     sums->packed.grow_to(n_cells());
@@ -78,6 +81,7 @@ PartialSums* HistogramBuilder::empty_sums(bool packed) {
 // Rows [begin, end) of all slots.
 void HistogramBuilder::add_chunk(const NodeRows& rows, std::size_t begin, std::size_t end,
                                  PartialSums& sums) const {
+  const Timed timed("count rows");
   const std::size_t n = end - begin;
   const bool packed = rows.pairs == nullptr;
   if (packed && sums.packed_rows + n > kMostPackedRows) {
@@ -92,6 +96,7 @@ void HistogramBuilder::add_chunk(const NodeRows& rows, std::size_t begin, std::s
 
 // All rows for the slots of one slab, straight into the histogram where it can hold the sums.
 void HistogramBuilder::add_slab_alone(const Slab& slab, const NodeRows& rows, Histogram& out) {
+  const Timed timed("count rows");
   const int first = slab.tiles.front().first_slot;
   const int n_slots = slab.tiles.back().first_slot + slab.tiles.back().n_slots - first;
   const std::size_t n = rows.entries.size();
@@ -143,6 +148,27 @@ HistogramBuilder::Parts HistogramBuilder::add_rows(const NodeRows& rows, Histogr
            cancel);
   std::erase(parts, nullptr);
   return parts;
+}
+
+void HistogramBuilder::add_rows(std::span<Count> nodes, Team team, Cancel& cancel) {
+  std::size_t n_rows = 0;
+  for (const Count& node : nodes) n_rows += node.rows.entries.size();
+  const std::size_t share = std::clamp(n_rows / (4 * n_threads_), std::size_t{512}, kRowsPerTask);
+  Pieces pieces;
+  for (Count& node : nodes) {
+    pieces.add((node.rows.entries.size() + share - 1) / share);
+    node.parts.assign(n_threads_, nullptr);
+  }
+  team.run(
+      pieces,
+      [&](std::size_t i, std::size_t piece, int worker) {
+        const NodeRows& rows = nodes[i].rows;
+        PartialSums*& own = nodes[i].parts[static_cast<std::size_t>(worker)];
+        if (own == nullptr) own = empty_sums(rows.pairs == nullptr);
+        add_chunk(rows, piece * share, std::min((piece + 1) * share, rows.entries.size()), *own);
+      },
+      cancel);
+  for (Count& node : nodes) std::erase(node.parts, nullptr);
 }
 
 void HistogramBuilder::give_back(const Parts& parts) {

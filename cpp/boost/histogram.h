@@ -102,6 +102,12 @@ class HistogramBuilder {
   // something is done with them, and then given back.
   using Parts = std::vector<PartialSums*>;  // none if `out` is filled
   Parts add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
+  // The same for several nodes at once, their rows shared out as one list.
+  struct Count {
+    NodeRows rows;
+    Parts parts{};
+  };
+  void add_rows(std::span<Count> nodes, Team team, Cancel& cancel);
   void finish_slot(int slot, Histogram& out, const Parts& parts) const;
   void give_back(const Parts& parts);
 

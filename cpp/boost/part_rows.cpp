@@ -136,7 +136,8 @@ PartSums PartRows::divide(int score, std::size_t node, const Split& split, Wante
   grower.cancel_ = &cancel;
   NodeState& parent = grower.states_[node];
   NodeState children[2];
-  grower.partition(parent, split, children, grower.everyone());
+  BoostGrower::Division division = grower.divide(parent, split, children);
+  grower.partition({&division, 1}, grower.everyone());
   PartSums sums;
   sums.n_left = children[0].n_rows();
   if (wanted.total) grower.sum_child(parent, split, children[0]);  // which has no histogram here

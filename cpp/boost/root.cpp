@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/counters.h"
 #include "base/parallel.h"
 #include "boost/boost_grower.h"
 #include "boost/boost_kernels.h"
@@ -34,6 +35,7 @@ Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows,
   const std::size_t n = rows.empty() ? values.size() : rows.size();
   std::vector<Spread> pieces((n + rows_per_task - 1) / rows_per_task);
   parallel_for(pieces.size(), n_threads, [&](std::size_t task, int) {
+    const Timed timed("spread");
     const std::size_t begin = task * rows_per_task;
     const std::size_t n_here = std::min(rows_per_task, n - begin);
     pieces[task] = rows.empty()
@@ -132,6 +134,7 @@ void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowI
   const auto one = [](RowId) { return 1; };
   const auto given = [&](RowId row) { return fixed_hessian(hessians[row], scale_.hessian); };
   parallel_for(sums.size(), params_.n_threads, [&](std::size_t task, int) {
+    const Timed timed("load rows");
     if (rows.empty() && scale_.packed) {
       const std::size_t begin = task * kRowsPerTask;
       sums[task] =

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counters.h"
 #include "base/sampler.h"
 #include "boost/boost_grower.h"
 #include "boost/row_marker.h"
@@ -63,6 +64,7 @@ void BoostGrower::for_feature_groups(Team team,
       alone ? n_groups : std::max<std::size_t>(1, n_groups / (4 * static_cast<std::size_t>(team.size)));
   team.run((n_groups + step - 1) / step,
            [&](std::size_t index, int w) {
+             const Timed timed("search");
              Worker& worker = workers_[static_cast<std::size_t>(w)];
              const std::size_t end = std::min((index + 1) * step, n_groups);
              for (std::size_t group = index * step; group < end; ++group)
@@ -262,6 +264,7 @@ Split BoostGrower::split_of(const NodeState& node, int feature, const Cut& cut, 
 
 // Chooses among the features; a node without a test that gains stays a leaf.
 std::optional<OpenNode> BoostGrower::settle(Search& search, Worker& worker) {
+  const Timed timed("settle");
   NodeState& node = *search.node;
   const auto drop_histogram = [&] {
     pool_.give_back(node.histogram);

@@ -6,17 +6,16 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/counters.h"
 #include "base/parallel.h"
+#include "base/patience.h"
 #include "boost/boost_grower.h"
 
 namespace hornbeam::boost {
 
 namespace {
 
-// Updates of a histogram above which all threads work on one node, if there are columns enough for each to
-// have its own: fewer sums must be kept in the caches than with a node for each.
-constexpr std::size_t kTeamUpdates = 500'000;
-// How far ahead to look for a node that nobody has taken.
+// How far ahead to look for a node that nobody has taken, if there are not more threads.
 constexpr std::size_t kNodesAhead = 8;
 // Rows from which on it matters whose cache they are in; smaller nodes are taken in the order of their turns.
 constexpr std::size_t kHomeRows = 8192;
@@ -31,11 +30,11 @@ class SideBySide {
   // What one thread does until the tree is finished or its next node takes everyone.
   void work(int worker) {
     CancelPoller poller(*grower_.cancel_, worker == 0);
+    const Timed timed("side by side");
     std::unique_lock lock(lock_);
     while (!is_over()) {
       if (next_is_prepared()) {
-        OpenNode next = *frontier_.next();
-        grower_.carry_out(frontier_, next);
+        carry_out_prepared();
       } else if (const OpenNode* sure = node_to_take((grower_.n_splits_left() + 1) / 2, worker)) {
         prepare(*sure, worker, poller, lock);
       } else if (loops_.has_tasks()) {
@@ -43,9 +42,10 @@ class SideBySide {
       } else if (const OpenNode* likely = node_to_take(grower_.n_splits_left(), worker)) {
         prepare(*likely, worker, poller, lock);
       } else {
-        wait_for_others(lock);
+        wait_for_others(worker, lock);
       }
     }
+    ++n_tree_changes_;
     tell_others();
   }
 
@@ -57,10 +57,19 @@ class SideBySide {
 
   bool next_is_prepared() const { return stage_of(frontier_.peek()) == Stage::kPrepared; }
 
+  void carry_out_prepared() {
+    while (grower_.n_splits_left() > 0 && frontier_.size() > 0 && next_is_prepared()) {
+      OpenNode next = *frontier_.next();
+      grower_.carry_out(frontier_, next);
+    }
+    ++n_tree_changes_;
+    tell_others();
+  }
+
   // One of the next `n_turns`, if possible one that is at home with this worker. The children of those before
   // it may come first, and if too many do, it is prepared in vain.
   const OpenNode* node_to_take(std::size_t n_turns, int worker) {
-    frontier_.foresee(std::min(kNodesAhead, n_turns), soon_);
+    frontier_.foresee(std::min(std::max(kNodesAhead, grower_.workers_.size()), n_turns), soon_);
     const OpenNode* first = nullptr;
     for (const OpenNode* node : soon_) {
       if (stage_of(*node) != Stage::kWaiting || grower_.is_large(*node)) continue;
@@ -88,12 +97,12 @@ class SideBySide {
     } catch (...) {
       lock.lock();
       failed_ = true;
+      ++n_tree_changes_;
       tell_others();
       throw;
     }
     lock.lock();
-    state.stage = Stage::kPrepared;
-    tell_others();
+    state.stage = Stage::kPrepared;  // if its turn has come, this thread sees to that next
   }
 
   void tell_others() {
@@ -107,11 +116,18 @@ class SideBySide {
     lock.lock();
   }
 
-  void wait_for_others(std::unique_lock<SpinLock>& lock) {
-    const int seen = n_changes_;
+  // Until the tree has changed, which is when there may be a node to take. Loops that open meanwhile are joined
+  // without a look at the tree: all who wait want one at the same time, and its lock would be in everyone's way.
+  void wait_for_others(int worker, std::unique_lock<SpinLock>& lock) {
+    const Timed timed("wait for a node");
+    const int tree = n_tree_changes_;
+    int seen = n_changes_;
     lock.unlock();
-    wait_a_little([&] { return n_changes_ != seen; });
-    n_changes_.wait(seen);
+    do {
+      Patience::of_this_thread().wait([&] { return n_changes_ != seen; }, [&] { n_changes_.wait(seen); });
+      seen = n_changes_;
+      loops_.join(worker);
+    } while (n_tree_changes_ == tree);
     lock.lock();
   }
 
@@ -121,7 +137,8 @@ class SideBySide {
   BoostGrower& grower_;
   Frontier& frontier_;
   SpinLock lock_;  // of the tree, its frontier, the stages of its nodes, and of what follows
-  std::atomic<int> n_changes_{0};
+  std::atomic<int> n_tree_changes_{0};  // also that it is over
+  std::atomic<int> n_changes_{0};       // those and loops that were opened
   OpenLoops loops_;
   std::vector<const OpenNode*> soon_;
   bool failed_ = false;
@@ -131,17 +148,6 @@ void BoostGrower::grow_side_by_side(Frontier& frontier) {
   SideBySide side_by_side(*this, frontier);
   parallel_for(
       workers_.size(), everyone().size, [&](std::size_t, int worker) { side_by_side.work(worker); }, cancel_);
-}
-
-bool BoostGrower::is_large(const OpenNode& node) const {
-  return builder_.parts_columns(everyone()) &&
-         state_of(node.id).n_rows() * feature_groups_.size() > kTeamUpdates;
-}
-
-bool BoostGrower::takes_everyone(const Frontier& frontier) const {
-  const OpenNode& next = frontier.peek();
-  if (state_of(next.id).stage != Stage::kWaiting) return false;
-  return workers_.size() == 1 || frontier.size() == 1 || is_large(next);
 }
 
 }  // namespace hornbeam::boost

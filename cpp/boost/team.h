@@ -1,14 +1,32 @@
 // Who works on a node of a boosted tree.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "base/cancel.h"
 #include "base/open_loops.h"
 
 namespace hornbeam::boost {
 
-// The threads that work on one node together: workers [first, first + size). Nodes worked on side by side
+// The pieces of several things one after the other, for a loop over all of them.
+class Pieces {
+ public:
+  void add(std::size_t n_pieces) { ends_.push_back(size() + n_pieces); }
+  std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
+  // Which thing a piece belongs to, and which of its pieces it is.
+  std::pair<std::size_t, std::size_t> at(std::size_t index) const {
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
+    return {static_cast<std::size_t>(end - ends_.begin()), index - (end == ends_.begin() ? 0 : end[-1])};
+  }
+
+ private:
+  std::vector<std::size_t> ends_;
+};
+
+// The threads that work on nodes together: workers [first, first + size). Nodes worked on side by side
 // have teams of one, whose loops are open to those who find no node.
 struct Team {
   int first = 0;
@@ -29,6 +47,16 @@ struct Team {
       for (std::size_t index = 0; index < n_tasks; ++index) task(index, first);
     }
     if (cancel.requested()) throw Cancelled();
+  }
+  // Calls task(thing, piece, worker) for every piece.
+  template <class Task>
+  void run(const Pieces& pieces, const Task& task, Cancel& cancel) const {
+    run(pieces.size(),
+        [&](std::size_t index, int worker) {
+          const auto [thing, piece] = pieces.at(index);
+          task(thing, piece, worker);
+        },
+        cancel);
   }
 };
 
