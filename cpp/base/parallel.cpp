@@ -132,8 +132,8 @@ class Pool {
 
   void wait_for_batch_after(int seen) {
     const Timed timed("wait for a loop");
-    Patience::of_this_thread().wait(
-        [&] { return generation_.load(std::memory_order_relaxed) != seen; }, [&] { generation_.wait(seen); });
+    Patience::of_this_thread().wait([&] { return generation_.load(std::memory_order_relaxed) != seen; },
+                                    [&] { generation_.wait(seen); });
   }
 
   Batch* join(int number) {

@@ -199,7 +199,7 @@ class BoostGrower {
     NodeState& node;
     NodeState* children;
     RowMarker marker;
-    std::size_t n_places = 0;        // marked: rows of its list, or of the table if the node is a set
+    std::size_t n_places = 0;  // marked: rows of its list, or of the table if the node is a set
     std::size_t places_per_piece = 0;
     std::uint64_t* left_bits = nullptr;
     std::vector<Piece> pieces{};

@@ -27,8 +27,8 @@ bool BoostGrower::is_large(const OpenNode& node) const {
   const std::size_t n_updates = state_of(node.id).n_rows() * feature_groups_.size();
   if (builder_.parts_columns(everyone())) return n_updates > kTeamUpdates;
   static const std::size_t updates_per_thread = tuned("HORNBEAM_TOGETHER", kUpdatesPerThread);
-  return workers_.size() > kFewThreads && updates_per_thread > 0 &&
-         state_of(node.id).histogram != nullptr && n_updates > updates_per_thread * workers_.size();
+  return workers_.size() > kFewThreads && updates_per_thread > 0 && state_of(node.id).histogram != nullptr &&
+         n_updates > updates_per_thread * workers_.size();
 }
 
 bool BoostGrower::takes_everyone(const Frontier& frontier) const {

@@ -11,7 +11,7 @@ namespace hornbeam::boost {
 
 namespace {
 
-constexpr std::size_t kMostWords = 256;        // of a set of rows that a thread takes at once
+constexpr std::size_t kMostWords = 256;  // of a set of rows that a thread takes at once
 constexpr std::size_t kFewestWords = 64;
 constexpr std::size_t kFewestRows = 1024;      // of a list, where many threads share few
 constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over them is not shared out

@@ -51,7 +51,8 @@ struct Team {
   // Calls task(thing, piece, worker) for every piece.
   template <class Task>
   void run(const Pieces& pieces, const Task& task, Cancel& cancel) const {
-    run(pieces.size(),
+    run(
+        pieces.size(),
         [&](std::size_t index, int worker) {
           const auto [thing, piece] = pieces.at(index);
           task(thing, piece, worker);

@@ -1,5 +1,6 @@
 """The booster keeps its promises: scores are what its trees say, and threads do not matter."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ def boost(
     rows: np.ndarray | None = None,
     n_rounds: int = 8,
     interactions: list[list[int]] | None = None,
+    **others: Any,
 ) -> tuple[_core.Booster, list[_core.Tree]]:
     """Run some rounds with small leaves, so that odd cases come up."""
     options: dict[str, Any] = {
@@ -54,6 +56,7 @@ def boost(
         "monotonic": [],
         "categorical_smoothing": 1.0,
         "interactions": interactions or [],
+        **others,
     }
     booster = _core.Booster(codes, y=y, weights=weights, n_threads=n_threads, **options)
     booster.scores()[:] = 0.0
@@ -107,6 +110,48 @@ def test_threads_do_not_change_a_bit(loss: str, weighted: bool) -> None:
     for n_threads in (2, 4):
         together, _ = boost(codes, y, weights, loss=loss, n_threads=n_threads, n_rounds=3)
         np.testing.assert_array_equal(alone.scores(), together.scores())
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_leaf_nodes": 31},
+        {"max_leaf_nodes": 0, "max_depth": 5},
+        {"max_leaf_nodes": 31, "growth": "level", "max_features": 2, "monotonic": [1, 0, -1, 0, 0]},
+    ],
+)
+def test_nodes_grown_in_step_are_those_of_one_thread(limits: dict[str, Any], sampled: bool) -> None:
+    """Five threads are enough for that: up to four, each takes a node of its own.
+
+    A node is large if there are 25,000 updates for each thread: of these four groups of columns, 31,250 rows
+    for five threads, 43,750 for seven, and nothing but the root of the whole table for eleven.
+    """
+    n_rows = 70_000
+    columns, codes = make_table(0, n_rows)
+    rng = np.random.default_rng(2)
+    y = (np.sin(2 * columns[0]) + columns[2] + rng.normal(size=n_rows)).astype(np.float32)
+    rows = np.flatnonzero(rng.random(n_rows) < 0.95).astype(np.uint32) if sampled else None
+    one, trees = boost(codes, y, None, loss="squared_error", n_threads=1, n_rounds=3, rows=rows, **limits)
+    for n_threads in (4, 5, 7, 11):
+        many, same = boost(
+            codes, y, None, loss="squared_error", n_threads=n_threads, n_rounds=3, rows=rows, **limits
+        )
+        np.testing.assert_array_equal(one.scores(), many.scores())
+        for tree, other in zip(trees, same, strict=True):
+            np.testing.assert_array_equal(tree.feature, other.feature)
+            np.testing.assert_array_equal(tree.value, other.value)
+            np.testing.assert_array_equal(tree.gain, other.gain)
+
+
+def test_threads_without_work_sleep() -> None:
+    """They look for the next round for a moment only: the processors are somebody else's meanwhile."""
+    _, codes = make_table(0, 20_000)
+    y = np.random.default_rng(1).normal(size=20_000).astype(np.float32)
+    boost(codes, y, None, loss="squared_error", n_threads=4, n_rounds=2)
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.05
 
 
 def test_a_column_of_many_categories_alone_is_learned() -> None:

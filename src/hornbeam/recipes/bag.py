@@ -206,7 +206,7 @@ def plan_draws(
         sizes = np.bincount(stratum_of_unit)
         rows, unit_begin = _reordered(rows, unit_begin, np.argsort(stratum_of_unit, kind="stable"))
     sizes = sizes[sizes > 0]
-    in_order = np.array_equal(rows, np.arange(n_rows))
+    in_order = np.array_equal(rows, np.arange(n_rows, dtype=rows.dtype))
     unit_weights = None if weights is None else np.add.reduceat(weights[rows], unit_begin)
     return BagPlan(
         key=key,

@@ -46,14 +46,14 @@ class BoostingData:
 class BoostingFit:
     """A fit that has begun: what is remembered of it besides its trees, and how its rounds are run.
 
-    `rows_given` are the rows of X that trees grow on or are judged by: those that count.
+    `rows_given` are the rows of X that trees grow on or are judged by, those that count; None for all.
     """
 
     table: Table
     given: Target
     target: BoostTarget
     settings: BoostSettings
-    rows_given: RowArray
+    rows_given: RowArray | None
     n_rows_given: int
     missing_seen: tuple[bool, ...]
     key: int
@@ -98,7 +98,7 @@ class BoostingFit:
         judged = self.boosting.judged_rows
         answers = self.target.loss.answers(scores[judged])
         among_all = np.full((self.n_rows_given, *answers.shape[1:]), np.nan)
-        among_all[self.rows_given[judged]] = answers
+        among_all[judged if self.rows_given is None else self.rows_given[judged]] = answers
         return among_all
 
     def _rounds_kept(self, watch: Watch) -> int:

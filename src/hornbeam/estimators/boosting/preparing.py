@@ -80,7 +80,7 @@ class BoostingPreparation(BoostingJudge):
             given=data.rows.target,
             target=target,
             settings=settings,
-            rows_given=_numbers_in_x(rows.table),
+            rows_given=rows.table.row_numbers,
             n_rows_given=data.n_rows_given,
             missing_seen=seen if means is None else means.with_gaps(rows.table, seen),
             key=key,
@@ -127,7 +127,7 @@ class BoostingPreparation(BoostingJudge):
         members: Sequence[Member],
         n_threads: int,
     ) -> BoostingFit:
-        """Add the functions that judge a round."""
+        """Add the functions that judge a round, if anybody wants to know."""
         if isinstance(fit.boosting, MemberBoosting):
             return replace(
                 fit,
@@ -137,6 +137,8 @@ class BoostingPreparation(BoostingJudge):
         judge = None
         if judged is not None:
             judge = self._judge_validation(judged, fit.target, fit.restored, n_threads)
+        elif not self.verbose:
+            return fit
         return replace(fit, score_training=self._judge_training(fit.boosting, rows), score_validation=judge)
 
     # --- Rows --------------------------------------------------------------------------------------------
@@ -219,10 +221,6 @@ def _of_all_parts(groups: tuple[tuple[int, ...], ...], schema: Schema) -> tuple[
     """Spell groups of the user's columns out for all that are made of them."""
     sources = schema.sources
     return tuple(tuple(j for j, source in enumerate(sources) if source in group) for group in groups)
-
-
-def _numbers_in_x(table: Table) -> npt.NDArray[np.intp]:
-    return np.arange(table.n_rows) if table.row_numbers is None else table.row_numbers
 
 
 def _members(

@@ -73,7 +73,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
                 listener=listener,
                 model=lambda trees: copy.copy(self)._remember_rounds(begun, begun.averaged(trees), None),
                 callbacks=callbacks,
-                score_training=begun.score_training if begun.score_validation or self.verbose else None,
+                score_training=begun.score_training,
                 score_validation=begun.score_validation,
                 stopping=plan.stopping(self.tol),
                 clock=clock,
