@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@
 #include "grow/fast/subtree.h"
 #include "grow/grower.h"
 #include "measure.h"
+#include "split/find_cuts.h"
 #include "split/partition.h"
-#include "split/test_finder.h"
 
 namespace {
 
@@ -103,6 +104,8 @@ void measure_scores() {
          repeated([&] { sink = k.largest(scores.data(), kCandidates); }), n * kRepeats, "candidate");
 }
 
+using GiniScorer = TwoClassScorer<GiniTerm>;
+
 // A node of a table of 100,000 rows with one feature and two classes.
 struct OneFeatureNode {
   static constexpr std::size_t kTableRows = 100'000;
@@ -118,14 +121,12 @@ struct OneFeatureNode {
     target = {1, {2}, classes, {}, {}};
     for (const RowId row : rows) entries.push_back({row, CountStats::payload_of(target, row, 1)});
   }
-  TestFinder<TwoClassScorer<GiniTerm>> finder() const {
-    TestFinder<TwoClassScorer<GiniTerm>> result(
-        TwoClassScorer<GiniTerm>(CountStats(target, {rows, {}}), static_cast<std::int64_t>(entries.size())),
-        CategoryPlan::subsets(), false);
-    std::vector<CountStats::Element> cell;
-    result.add_up(entries, cell);
-    result.load(entries, cell);
-    return result;
+  // As finders are told about it.
+  Node<GiniScorer> at_hand() {
+    scorer.emplace(CountStats(target, {rows, {}}), static_cast<std::int64_t>(entries.size()));
+    add_up(*scorer, std::span<const Entry>(entries), cell);
+    room.load(*scorer, entries);
+    return {*scorer, room, entries, cell, CategoryPlan::subsets()};
   }
   int repeats() const { return static_cast<int>(std::max<std::size_t>(1, 200'000 / entries.size())); }
 
@@ -134,21 +135,23 @@ struct OneFeatureNode {
   std::vector<std::int32_t> classes;
   Target target;
   std::vector<Entry> entries;
+  std::optional<GiniScorer> scorer;
+  std::vector<CountStats::Element> cell;
+  SearchRoom<GiniScorer> room;
 };
 
 // One feature of one node, from gathering its codes to its best test.
 void measure_find_split(std::mt19937_64& generator, double step, std::size_t n_node,
                         const std::string& what) {
-  const OneFeatureNode node(generator, step, n_node);
-  auto finder = node.finder();
+  OneFeatureNode node(generator, step, n_node);
+  const auto at_hand = node.at_hand();
   const Column& column = node.data.column(0);
   report("best test of a feature, " + what,
          fastest([] {},
                  [&] {
                    for (int r = 0; r < node.repeats(); ++r) {
                      FirstBest<Split> best(0.0);
-                     finder.gather(column);
-                     finder.find_best(column, {}, best, 0);
+                     find_cut(at_hand, 0, gather(at_hand, column), best);
                    }
                  }),
          static_cast<double>(n_node) * node.repeats(), "row");
@@ -157,7 +160,7 @@ void measure_find_split(std::mt19937_64& generator, double step, std::size_t n_n
 // The same within a subtree, where the rows lie in order, and what keeping them in order costs.
 void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::string& what) {
   OneFeatureNode node(generator, 0.0, n_node);
-  auto finder = node.finder();
+  const auto at_hand = node.at_hand();
   const Column& column = node.data.column(0);
   const FeatureId features[] = {0};
   Subtree subtree;
@@ -174,7 +177,7 @@ void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::
                  [&] {
                    for (int r = 0; r < node.repeats(); ++r) {
                      FirstBest<Split> best(0.0);
-                     finder.find_best(column, subtree.ordered_rows(0, 0, n_node), {}, best, 0);
+                     find_cut(at_hand, 0, column, subtree.ordered_rows(0, 0, n_node), best);
                    }
                  }),
          count, "row");

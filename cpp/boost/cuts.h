@@ -8,7 +8,7 @@
 #include "boost/boost_kernels.h"
 #include "boost/histogram.h"
 #include "data/dataset.h"
-#include "split/test_finder.h"
+#include "split/split.h"
 
 namespace hornbeam::boost {
 

@@ -86,7 +86,7 @@ inline constexpr bool kCountsByGini = requires { requires S::kCountsByGini; };
 template <class S>
 inline constexpr bool kWeighsByGini = requires { requires S::kWeighsByGini; };
 
-// What no cell adds up to (medians) is found from the rows themselves: split/median_finder.h.
+// What no cell adds up to (medians) is found from the rows themselves: split/find_medians.h.
 template <class S>
 inline constexpr bool kNeedsRows = requires { requires S::kNeedsRows; };
 

@@ -4,7 +4,7 @@
 //   absolute_error  weight * impurity = sum w |y - median of y|
 //
 // No cell of fixed size adds up to a median, so nothing here is added up but weights: whoever looks for a test
-// needs the rows themselves (split/median_finder.h). Numbers are rounded to 62 bits and weights to 52; sums
+// needs the rows themselves (split/find_medians.h). Numbers are rounded to 62 bits and weights to 52; sums
 // of their products are whole numbers, the same in any order of the rows.
 #pragma once
 

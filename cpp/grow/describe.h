@@ -18,6 +18,7 @@ using criterion::class_facts;
 using criterion::NodeFacts;
 using criterion::real_facts;
 using data::codes_at_or_below;
+using split::add_up;
 using split::partition_rows;
 
 // What some rows say together; for classes, `cell` is theirs.
@@ -62,7 +63,7 @@ void describe(TreeFit<S>& fit, TreeBuilder& part, OpenNode& node, Worker<S>& wor
               std::vector<typename S::Element>& cell) {
   const std::span<const Entry> rows = fit.rows_of(node);
   worker.poller.poll(rows.size());
-  if (fit.target.is_classification()) worker.finder.add_up(rows, cell);
+  if (fit.target.is_classification()) add_up(worker.scorer, rows, cell);
   node.pure = write_facts(fit, part, node.id, rows, cell, worker);
   node.n_counted = static_cast<std::int64_t>(rows.size());
   if (fit.in_portions()) {
@@ -115,7 +116,7 @@ double shown_gain(TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker) {
   worker.value.resize(fit.value_size());
   const auto spread = [&](std::span<const Entry> some) {
     if (some.empty()) return 0.0;
-    if (fit.target.is_classification()) worker.finder.add_up(some, worker.branch_cell);
+    if (fit.target.is_classification()) add_up(worker.scorer, some, worker.branch_cell);
     const NodeFacts facts = facts_of(fit, some, worker.branch_cell, worker, worker.value.data());
     return facts.weight * facts.impurity;
   };

@@ -1,5 +1,5 @@
 // Where to split: the best test of a node among the features that are drawn for it, by whichever method the
-// plan has for them (split/test_finder.h finds a feature's best test; here is who asks it, and how).
+// plan has for them (split/finders.h has those who find a feature's best test; here is who asks them, and how).
 #pragma once
 
 #include <algorithm>
@@ -20,16 +20,20 @@ namespace hornbeam::grow {
 
 using criterion::ChoiceNode;
 using criterion::RowFacts;
+using split::finish_cut;
+using split::gather;
+using split::GatheredCodes;
+using split::known_cell;
 using split::Limits;
+using split::Node;
 using split::ValuesByRow;
 
 // Row visits below which handing features to other threads costs more than it saves.
 inline constexpr std::size_t kParallelWork = 100'000;
 
 template <Scorer S>
-Limits limits_of(const TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker,
-                 const typename S::Element* cell) {
-  const auto& stats = worker.finder.scorer().stats();
+Limits limits_of(const TreeFit<S>& fit, const OpenNode& open, const typename S::Element* cell) {
+  const auto& stats = fit.prototype.stats();
   const GrowParams& params = fit.params;
   Limits limits;
   limits.min_rows = fit.in_row_units(params.min_samples_leaf);
@@ -38,9 +42,25 @@ Limits limits_of(const TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker,
   limits.node_weight = stats.weight(cell);
   limits.bind = params.min_samples_leaf > 1 || fit.in_portions() || fit.plan.min_weight > 0 ||
                 !params.monotonic.empty();
-  limits.lower = node.lower;
-  limits.upper = node.upper;
+  limits.lower = open.lower;
+  limits.upper = open.upper;
   return limits;
+}
+
+// What finders are told about the node with this cell; its rows are made ready in the worker's room.
+template <Scorer S>
+Node<S> node_at_hand(TreeFit<S>& fit, const OpenNode& open, Worker<S>& worker,
+                     std::span<const typename S::Element> cell) {
+  const std::span<const Entry> rows = fit.rows_of(open);
+  worker.room.load(worker.scorer, rows);
+  return {worker.scorer,
+          worker.room,
+          rows,
+          cell,
+          fit.categories,
+          fit.params.missing != Missing::kLearn,
+          limits_of(fit, open, cell.data()),
+          fit.params.monotonic};
 }
 
 template <class Element>
@@ -56,7 +76,7 @@ ChoiceNode choice_node(const TreeFit<S>& fit, const NodeRecord& record, const ty
                        double node_score, Worker<S>& worker) {
   ChoiceNode facts;
   facts.score = node_score;
-  facts.tie_scale = worker.finder.scorer().tie_scale(cell);
+  facts.tie_scale = worker.scorer.tie_scale(cell);
   facts.score_unit = fit.prototype.score_unit();
   facts.is_chi2_gini = fit.params.criterion == Criterion::kChi2 && !kShowsAnother<S>;
   facts.weight_unit = fit.prototype.stats().weight_unit();
@@ -64,11 +84,13 @@ ChoiceNode choice_node(const TreeFit<S>& fit, const NodeRecord& record, const ty
   return facts;
 }
 
-// The same about the rows that have the feature just looked at.
+// The same about the rows that have a feature.
 template <Scorer S>
-RowFacts known_facts(TreeFit<S>& fit, const OpenNode& node, FeatureId feature, Worker<S>& worker) {
-  const std::vector<typename S::Element>& cell = worker.finder.known_cell();
-  const std::span<const Entry> rows = known_rows(fit, node, fit.data.column(feature), worker);
+RowFacts known_facts(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, FeatureId feature,
+                     Worker<S>& worker) {
+  const Column& column = fit.data.column(feature);
+  const std::vector<typename S::Element> cell = known_cell(node, column);
+  const std::span<const Entry> rows = known_rows(fit, open, column, worker);
   worker.value.resize(fit.value_size());
   const NodeFacts facts = facts_of(fit, rows, cell, worker, worker.value.data());
   return {facts.weight, facts.impurity, classes_in(fit.target, cell.data())};
@@ -85,76 +107,74 @@ inline bool is_spent(const OpenNode& node, FeatureId feature) {
 
 // Offers a random test of values.
 template <Scorer S>
-bool try_random_value(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+bool try_random_value(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                       FeatureId feature, FirstBest<Split>& best) {
-  const auto find_random = [&](const auto& values) {
-    return worker.finder.find_random(values, fit.data.column(feature), limits,
-                                     threshold_stream(fit, feature, node.path), best, feature);
+  const auto find = [&](const auto& values) {
+    return worker.finders.random.find(node, feature, fit.data.column(feature), values,
+                                      threshold_stream(fit, feature, open.path), best);
   };
   const Subtree& subtree = worker.subtree;
-  if (subtree.started()) return find_random(subtree.kept_values(feature, node.begin));
-  return fit.plan.values->visit(feature, [&](const auto* by_row) {
-    return find_random(ValuesByRow{by_row, fit.rows_of(node).data()});
-  });
+  if (subtree.started()) return find(subtree.kept_values(feature, open.begin));
+  return fit.plan.values->visit(
+      feature, [&](const auto* by_row) { return find(ValuesByRow{by_row, node.entries.data()}); });
 }
 
 // Offers the best test, or a random one, of the feature's codes.
 template <Scorer S>
-bool try_codes(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+bool try_codes(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                FeatureId feature, FirstBest<Split>& best) {
   const Column& column = fit.data.column(feature);
   const Subtree& subtree = worker.subtree;
-  TestFinder<S>& finder = worker.finder;
-  if (subtree.started() && subtree.is_ordered(feature)) {
-    return finder.find_best(column, subtree.ordered_rows(feature, node.begin, node.end), limits, best,
-                            feature);
+  const bool of_categories = column.kind == ColumnKind::kCategorical;
+  if (subtree.started() && subtree.is_ordered(feature))
+    return find_cut(node, feature, column, subtree.ordered_rows(feature, open.begin, open.end), best);
+  const auto gathered = [&] {
+    return subtree.started() ? gather(node, column, subtree.kept_codes(feature, open.begin))
+                             : gather(node, column);
+  };
+  if (fit.params.random_splits && !(of_categories && fit.categories.has_many_branches())) {
+    Stream stream = threshold_stream(fit, feature, open.path);
+    return worker.finders.random.find(node, feature, column, gathered(), stream, best);
   }
-  bool informative = false;
-  if (subtree.started()) {
-    informative = finder.gather(column, subtree.kept_codes(feature, node.begin));
-  } else if (!fit.params.random_splits && finder.counts_right_away(column)) {
-    informative = finder.count(column);
-  } else {
-    informative = finder.gather(column);
-  }
-  if (!informative) return false;
-  if (fit.params.random_splits) {
-    Stream stream = threshold_stream(fit, feature, node.path);
-    finder.find_random(column, limits, stream, best, feature);
-  } else {
-    finder.find_best(column, limits, best, feature);
-  }
-  return true;
+  if (of_categories) return worker.finders.categories.find(node, feature, gathered(), best);
+  return subtree.started() ? find_cut(node, feature, gathered(), best)
+                           : find_cut(node, feature, column, best);
+}
+
+// The same by what needs the rows themselves.
+template <Scorer S>
+bool try_rows(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
+              FeatureId feature, FirstBest<Split>& best) {
+  const Column& column = fit.data.column(feature);
+  if (!fit.params.random_splits) return worker.finders.medians.find(node, feature, column, best);
+  Stream stream = threshold_stream(fit, feature, open.path);
+  return worker.finders.medians.find_random(node, feature, column, stream, best);
 }
 
 // Offers the feature's best test; false if the feature is constant in the node.
 template <Scorer S>
-bool try_feature(TreeFit<S>& fit, const OpenNode& node, Limits limits, Worker<S>& worker, FeatureId feature,
-                 FirstBest<Split>& best) {
-  if (is_spent(node, feature)) return false;
-  worker.poller.poll(4 * node.n_rows());
-  if (!fit.params.monotonic.empty())
-    limits.direction = fit.params.monotonic[static_cast<std::size_t>(feature)];
-  if (fit.plan.values != nullptr) return try_random_value(fit, node, limits, worker, feature, best);
-  if constexpr (BoundsGroups<S>) {
-    if (fit.plan.records != nullptr) {
-      const RowRecords::Place place = fit.plan.records->place(feature);
-      return with_records(fit, node, worker, [&](const auto& records) {
-        worker.finder.count_groups(records, {&place, 1});
-        return worker.finder.find_best(fit.data.column(feature), records, place, 0, limits, best, feature);
-      });
+bool try_feature(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
+                 FeatureId feature, FirstBest<Split>& best) {
+  if (is_spent(open, feature)) return false;
+  worker.poller.poll(4 * open.n_rows());
+  if constexpr (kNeedsRows<S>) {
+    return try_rows(fit, open, node, worker, feature, best);
+  } else {
+    if (fit.plan.values != nullptr) return try_random_value(fit, open, node, worker, feature, best);
+    if constexpr (BoundsGroups<S>) {
+      if (fit.plan.records != nullptr) return try_groups(fit, open, node, worker, {&feature, 1}, best);
     }
+    return try_codes(fit, open, node, worker, feature, best);
   }
-  return try_codes(fit, node, limits, worker, feature, best);
 }
 
 // The same for a feature that is looked at apart from the others.
 template <Scorer S>
-bool try_contender(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+bool try_contender(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                    FeatureId feature, FirstBest<Split>& own) {
-  const bool informative = try_feature(fit, node, limits, worker, feature, own);
+  const bool informative = try_feature(fit, open, node, worker, feature, own);
   if (worker.choice.compares_p_values() && own.found() && fit.leaves_out_rows(own.winner()))
-    own.winner().known = known_facts(fit, node, feature, worker);
+    own.winner().known = known_facts(fit, open, node, feature, worker);
   return informative;
 }
 
@@ -173,24 +193,21 @@ void settle(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& best
 
 // The drawn features one after the other.
 template <Scorer S>
-bool try_features_alone(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+bool try_features_alone(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                         FirstBest<Split>& best) {
   if constexpr (BoundsGroups<S>) {
-    if (fit.plan.records != nullptr) {
-      return with_records(fit, node, worker, [&](const auto& records) {
-        return try_groups(fit, node, limits, records, worker, best);
-      });
-    }
+    if (fit.plan.records != nullptr)
+      return try_groups(fit, open, node, worker, worker.features.drawn(), best);
   }
   Choice& choice = worker.choice;
   bool informative = false;
   for (const FeatureId feature : worker.features.drawn()) {
     if (!choice.is_needed()) {
-      informative |= try_feature(fit, node, limits, worker, feature, best);
+      informative |= try_feature(fit, open, node, worker, feature, best);
       continue;
     }
-    FirstBest<Split> own(worker.finder.tie_scale());
-    informative |= try_contender(fit, node, limits, worker, feature, own);
+    FirstBest<Split> own(node.tie_scale());
+    informative |= try_contender(fit, open, node, worker, feature, own);
     contend(choice, worker.contenders, own);
   }
   return informative;
@@ -198,21 +215,20 @@ bool try_features_alone(TreeFit<S>& fit, const OpenNode& node, const Limits& lim
 
 // The drawn features shared out to all threads; what they find is compared in the features' order.
 template <Scorer S>
-bool try_features_together(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+bool try_features_together(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                            FirstBest<Split>& best) {
   const std::span<const FeatureId> drawn = worker.features.drawn();
-  std::vector<FirstBest<Split>> found(drawn.size(), FirstBest<Split>(worker.finder.tie_scale()));
+  std::vector<FirstBest<Split>> found(drawn.size(), FirstBest<Split>(node.tie_scale()));
   std::vector<char> informative(drawn.size(), 0);
-  std::vector<char> loaded(fit.workers.size(), 0);
-  loaded[0] = 1;
+  std::vector<std::optional<Node<S>>> nodes(fit.workers.size());  // the same one, as each thread has it
+  nodes[0].emplace(node);
   parallel_for(
       drawn.size(), fit.params.n_threads,
       [&](std::size_t i, int w) {
         Worker<S>& helper = *fit.workers[static_cast<std::size_t>(w)];
-        if (!std::exchange(loaded[static_cast<std::size_t>(w)], 1)) {
-          helper.finder.load(fit.rows_of(node), worker.finder.node_cell());
-        }
-        informative[i] = try_contender(fit, node, limits, helper, drawn[i], found[i]);
+        std::optional<Node<S>>& own = nodes[static_cast<std::size_t>(w)];
+        if (!own.has_value()) own.emplace(node_at_hand(fit, open, helper, node.cell));
+        informative[i] = try_contender(fit, open, *own, helper, drawn[i], found[i]);
       },
       &fit.cancel);
   for (FirstBest<Split>& one : found) {
@@ -228,52 +244,51 @@ bool try_features_together(TreeFit<S>& fit, const OpenNode& node, const Limits& 
 // Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
 // Where the criterion has a second step, nothing is offered to `best` yet.
 template <Scorer S>
-bool try_features(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, Worker<S>& worker,
+bool try_features(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                   FirstBest<Split>& best) {
   const std::size_t n_drawn = worker.features.drawn().size();
   // A subtree is one thread's: only that thread has its features in order.
   const bool alone = fit.params.n_threads <= 1 || &worker != fit.workers[0].get() || fit.in_pieces ||
-                     worker.subtree.started() || n_drawn < 2 || node.n_rows() * n_drawn < kParallelWork;
-  return alone ? try_features_alone(fit, node, limits, worker, best)
-               : try_features_together(fit, node, limits, worker, best);
+                     worker.subtree.started() || n_drawn < 2 || open.n_rows() * n_drawn < kParallelWork;
+  return alone ? try_features_alone(fit, open, node, worker, best)
+               : try_features_together(fit, open, node, worker, best);
 }
 
 // Looks up what is needed of the winner only: its threshold, and how the rows will be divided.
 template <Scorer S>
-void finish_split(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
-  const FeatureId feature = node.split.feature;
+void finish_split(TreeFit<S>& fit, OpenNode& open, Worker<S>& worker) {
+  const FeatureId feature = open.split.feature;
   const Column& column = fit.data.column(feature);
   const Subtree& subtree = worker.subtree;
   if (fit.plan.records != nullptr) {
-    with_records(fit, node, worker, [&](const auto& records) {
-      worker.finder.finish(column, *fit.plan.records, records, node.split);
+    with_records(fit, open, worker, [&](const auto& records) {
+      finish_cut(column, *fit.plan.records, records, open.n_rows(), open.split);
       return true;
     });
   } else if (subtree.started() && subtree.is_ordered(feature)) {
-    worker.finder.finish(column, subtree.ordered_rows(feature, node.begin, node.end), node.split);
+    finish_cut(column, subtree.ordered_rows(feature, open.begin, open.end), fit.rows_of(open), open.split);
   } else {
-    worker.finder.finish(column, node.split);
+    finish_cut(column, open.split);
   }
 }
 
-// Finds the best test of the node with this cell and leaves it in node.split; returns its score less that of
+// Finds the best test of the node with this cell and leaves it in open.split; returns its score less that of
 // the node without a test, or nothing if there is no test.
 template <Scorer S>
-std::optional<double> find_test(TreeFit<S>& fit, const NodeRecord& record, OpenNode& node, Worker<S>& worker,
+std::optional<double> find_test(TreeFit<S>& fit, const NodeRecord& record, OpenNode& open, Worker<S>& worker,
                                 const std::vector<typename S::Element>& cell) {
-  worker.finder.load(fit.rows_of(node), cell);
-  const Limits limits = limits_of(fit, node, worker, cell.data());
-  if (limits.node_weight < 2 * fit.plan.min_weight) return std::nullopt;
-  const double node_score = worker.finder.scorer().score_of_node(cell.data());
+  const Node<S> node = node_at_hand(fit, open, worker, cell);
+  if (node.limits.node_weight < 2 * fit.plan.min_weight) return std::nullopt;
+  const double node_score = worker.scorer.score_of_node(cell.data());
   Choice& choice = worker.choice;
   if (choice.is_needed()) choice.start(choice_node(fit, record, cell.data(), node_score, worker));
   worker.contenders.clear();
-  FirstBest<Split> best(worker.finder.tie_scale());
-  worker.features.until_informative(node.path, [&] { return try_features(fit, node, limits, worker, best); });
+  FirstBest<Split> best(node.tie_scale());
+  worker.features.until_informative(open.path, [&] { return try_features(fit, open, node, worker, best); });
   if (choice.is_needed()) settle(choice, worker.contenders, best);
   if (!best.found()) return std::nullopt;
-  node.split = std::move(best.winner());
-  finish_split(fit, node, worker);
+  open.split = std::move(best.winner());
+  finish_split(fit, open, worker);
   return best.score() - node_score;
 }
 

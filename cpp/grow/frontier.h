@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/types.h"
-#include "split/test_finder.h"
+#include "split/split.h"
 
 namespace hornbeam::grow {
 

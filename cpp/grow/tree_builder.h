@@ -8,7 +8,7 @@
 
 #include "base/platform.h"
 #include "data/dataset.h"
-#include "split/test_finder.h"
+#include "split/split.h"
 #include "tree/tree.h"
 
 namespace hornbeam::grow {

@@ -36,8 +36,7 @@ struct TreeFit {
                                  entries, prototype, poller);
     for (Region& region : params.regions) {
       const bool on_calling_thread = workers.empty() && params.on_calling_thread;
-      workers.push_back(
-          std::make_unique<Worker<S>>(prototype, categories, params, cancel, region, on_calling_thread));
+      workers.push_back(std::make_unique<Worker<S>>(prototype, params, cancel, region, on_calling_thread));
     }
   }
   TreeFit(const TreeFit&) = delete;

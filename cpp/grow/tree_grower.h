@@ -162,7 +162,7 @@ class TreeGrower {
   // Finds the node's test; a node without one stays a leaf.
   void open(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
             std::vector<Element>& cell) {
-    if (!fit_.target.is_classification()) worker.finder.add_up(fit_.rows_of(node), cell);
+    if (!fit_.target.is_classification()) add_up(worker.scorer, fit_.rows_of(node), cell);
     const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     const std::optional<double> score_gained = find_test(fit_, record, node, worker, cell);
     if (!score_gained) return;
@@ -181,14 +181,14 @@ class TreeGrower {
   }
 
   void reopen(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker) {
-    worker.finder.add_up(fit_.rows_of(node), worker.child_cells[0]);
+    add_up(worker.scorer, fit_.rows_of(node), worker.child_cells[0]);
     open(part, frontier, node, worker, worker.child_cells[0]);
   }
 
   // Grows all that is below a described node.
   void grow_from(TreeBuilder& part, OpenNode& root, Worker<S>& worker) {
     Frontier frontier(fit_.plan.growth);
-    worker.finder.add_up(fit_.rows_of(root), worker.child_cells[0]);
+    add_up(worker.scorer, fit_.rows_of(root), worker.child_cells[0]);
     admit(part, frontier, root, worker, worker.child_cells[0]);
     grow_all(part, frontier, worker);
   }

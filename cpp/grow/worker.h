@@ -16,14 +16,16 @@
 #include "grow/feature_draw.h"
 #include "grow/frontier.h"
 #include "grow/plan.h"
+#include "split/finders.h"
+#include "split/node.h"
 #include "split/surrogates.h"
-#include "split/test_finder.h"
 
 namespace hornbeam::grow {
 
 using criterion::Choice;
+using split::Finders;
+using split::SearchRoom;
 using split::SurrogateFinder;
-using split::TestFinder;
 
 // A node of a small subtree that waits for its test.
 struct SmallNode {
@@ -35,10 +37,11 @@ struct SmallNode {
 
 template <Scorer S>
 struct Worker {
-  Worker(const S& scorer, const CategoryPlan& categories, const GrowParams& params, Cancel& cancel,
-         Region& region, bool on_calling_thread)
+  Worker(const S& prototype, const GrowParams& params, Cancel& cancel, Region& region, bool on_calling_thread)
       : region(&region),
-        finder(scorer, categories, params.missing != Missing::kLearn, &region),
+        scorer(prototype),
+        room(&region),
+        finders(&region),
         choice(second_step_of(params.criterion), params.min_significance),
         features(params.features, params.max_features, params.key),
         scratch(&region),
@@ -50,7 +53,9 @@ struct Worker {
         random_room(&region),
         poller(cancel, on_calling_thread) {}
   Region* region;
-  TestFinder<S> finder;
+  S scorer;
+  SearchRoom<S> room;
+  Finders<S> finders;
   Choice choice;
   std::vector<Split> contenders;  // what it has been offered,
   std::vector<Cut> cuts;          // or in a small subtree

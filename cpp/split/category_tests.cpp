@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "split/test_finder.h"
+#include "split/split.h"
 
 namespace hornbeam::split {
 

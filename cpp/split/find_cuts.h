@@ -1,210 +1,214 @@
-// The best test of one feature by counting or by sorting its rows; bodies of TestFinder, see
-// split/test_finder.h.
+// The best test of one feature of numbers. Within a subtree that keeps the feature in order
+// (grow/fast/subtree.h), the rows are walked as they lie. Elsewhere
+//   few codes for the rows:  rows are counted into one cell per code, and the cells are walked;
+//   many codes:              (code, payload) keys are sorted, and the rows are walked.
+// All present the same candidates in the same order to the same criterion, so they find the same test. Tests
+// are offered by the codes they part; the winner of all features gets its threshold by `finish_cut`.
 #pragma once
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
+#include <cstddef>
 
-#include "base/radix.h"
-#include "split/test_finder.h"
+#include "data/dataset.h"
+#include "split/feature_search.h"
+#include "split/gather.h"
+#include "split/row_views.h"
 
 namespace hornbeam::split {
 
-using criterion::Scorer;
-using criterion::Walk;
+using data::codes_at_or_below;
+using data::halfway;
 
-// ---- counting
-
-template <Scorer S>
-bool TestFinder<S>::count_pays() const {
-  // Cells must be cleared and walked, whether they hold rows or not, so there should not be many for the
-  // rows.
-  const std::size_t range = std::size_t{highest_} - lowest_ + 1;
-  const std::size_t elements = range * static_cast<std::size_t>(scorer_.cell_size());
-  return elements <= (entries_.size() > 24 ? 8 : 4) * entries_.size();
-}
+// ---- counted: places are the code of the first cell on the right
 
 template <Scorer S>
-void TestFinder<S>::make_cells(Code first, Code last) {
-  const std::size_t n = (std::size_t{last} - first + 1) * static_cast<std::size_t>(scorer_.cell_size());
-  if (cells_.size() < n) {
-    cells_.grow_to(n);
-    std::ranges::fill(cells_.span(), Element{0});
-  }
-  first_cell_ = first;
-}
-
-template <Scorer S>
-bool TestFinder<S>::count(const Column& column) {
-  lowest_ = 0;
-  highest_ = column.n_codes - 1;
-  missing_code_ = column.missing_code();
-  n_missing_ = 0;
-  make_cells(lowest_, highest_);
-  const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  Element* cells = cells_.data();
-  std::visit(
-      [&](const auto& codes) {
-        for (std::size_t i = 0; i < entries_.size(); ++i)
-          scorer_.stats().add(cells + std::size_t{codes[entries_[i].row]} * size, payload(i));
-      },
-      column.codes);
-  while (scorer_.is_empty(cell_of(lowest_))) ++lowest_;
-  while (scorer_.is_empty(cell_of(highest_))) --highest_;
-  counted_ = lowest_ != highest_;
-  if (!counted_) clear_cells();
-  return counted_;
-}
-
-template <Scorer S>
-void TestFinder<S>::count_into_cells() {
-  if (std::exchange(counted_, false)) return;
-  make_cells(lowest_, highest_);
-  const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  Element* cells = cells_.data();
-  const auto& stats = scorer_.stats();
-  if (n_missing_ == 0) {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      stats.add(cells + std::size_t{codes_[i] - lowest_} * size, payload(i));
-    }
-  } else {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (codes_[i] == missing_code_) continue;
-      stats.add(cells + std::size_t{codes_[i] - lowest_} * size, payload(i));
-    }
-  }
-}
-
-template <Scorer S>
-void TestFinder<S>::clear_cells() {
-  const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  std::fill_n(cell_of(lowest_), (std::size_t{highest_} - lowest_ + 1) * size, Element{0});
-}
-
-// Places are the code of the first cell on the right.
-template <Scorer S>
-typename TestFinder<S>::Found TestFinder<S>::walk_cells(const Limits& limits, bool missing_left) {
-  const std::size_t size = static_cast<std::size_t>(scorer_.stats().cell_size());
-  Walk walk = start_walk(missing_left, std::size_t{highest_} - lowest_ + 2);
+Found walk_cells(const FeatureSearch<S>& search, const CountedCodes<S>& counted, bool missing_left) {
+  const S& scorer = search.node.scorer;
+  const std::size_t size = counted.size();
+  auto walk = start_walk(search, missing_left, std::size_t{counted.highest()} - counted.lowest() + 2);
+  const Limits& limits = search.limits;
   const bool bound = limits.bind;
-  const Code lowest = lowest_;
-  const Code highest = highest_;
-  Code* places = places_.data();
-  const Element* cell = cell_of(lowest);
+  const Code lowest = counted.lowest();
+  const Code highest = counted.highest();
+  Code* places = search.node.room.places.data();
+  const auto* cell = counted.of(lowest);
   walk.move_cell(cell);  // the lowest code is present
   for (Code code = lowest + 1; code <= highest; ++code) {
     cell += size;
-    bool wanted = !scorer_.is_empty(cell);
+    bool wanted = !scorer.is_empty(cell);
     if (bound) wanted = wanted && admissible(walk, limits);
     places[walk.n_candidates()] = code;
     walk.add_candidate(wanted);
     walk.move_cell(cell);
   }
-  if (sends_missing() && !missing_left) {
+  if (search.sends_missing() && !missing_left) {
     places[walk.n_candidates()] = kAfterLast;
     walk.add_candidate(!bound || admissible(walk, limits));
   }
-  return best_place(walk, missing_left);
+  return best_place(search, walk, missing_left);
 }
 
-// ---- sorting
-
+// Offers the best cut between cells.
 template <Scorer S>
-void TestFinder<S>::sort_keys() {
-  keys_.grow_to(entries_.size());
-  key_scratch_.grow_to(entries_.size());
-  std::size_t n_known = 0;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (n_missing_ > 0 && codes_[i] == missing_code_) continue;
-    keys_[n_known++] = std::uint64_t{codes_[i]} << 32 | payload(i);
+void offer_cut(const FeatureSearch<S>& search, const CountedCodes<S>& counted, FirstBest<Split>& best) {
+  const Found found =
+      walk_both_ways(search, [&](bool missing_left) { return walk_cells(search, counted, missing_left); });
+  if (!search.may_win(found, best)) return;
+  Split split = split_of(search, found);
+  split.first_right = found.place;
+  if (found.place != kAfterLast) {
+    split.last_left = found.place - 1;
+    while (search.node.scorer.is_empty(counted.of(split.last_left))) --split.last_left;
   }
-  n_sorted_ = n_known;
-  sorted_ = sort_by_code(keys_.data(), key_scratch_.data(), n_known, lowest_, highest_);
+  best.offer(found.score + search.left_out, split);
 }
 
-// Rows with known values in ascending order: sorted for this node,
+// ---- in order: places are the number of rows on the left
+
+// Rows in ascending order: sorted for this node,
 template <class Walk>
-struct SortedKeys {
-  const std::uint64_t* keys;
-  std::size_t n;
-  Code value(std::size_t i) const { return static_cast<Code>(keys[i] >> 32); }
-  auto step(std::size_t i) const { return Walk::step_of(static_cast<std::uint32_t>(keys[i])); }
+struct SortedSteps {
+  SortedRows rows;
+  std::size_t size() const { return rows.n; }
+  Code value(std::size_t i) const { return rows.value(i); }
+  auto step(std::size_t i) const { return Walk::step_of(rows.payload(i)); }
 };
 // or kept in order by the subtree.
 template <class Walk>
-struct PlacedKeys {
-  const PlacedRank* keys;
-  std::size_t n;
+struct OrderedSteps {
+  OrderedRows rows;
   const typename Walk::Step* step_at_place;
-  Code value(std::size_t i) const { return rank_of(keys[i]); }
-  auto step(std::size_t i) const { return step_at_place[place_of(keys[i])]; }
+  std::size_t size() const { return rows.n; }
+  Code value(std::size_t i) const { return rank_of(rows.keys[i]); }
+  auto step(std::size_t i) const { return step_at_place[place_of(rows.keys[i])]; }
 };
 
-// Places are the number of keys on the left.
-template <Scorer S>
-template <class Keys>
-typename TestFinder<S>::Found TestFinder<S>::walk_keys(const Keys& keys, const Limits& limits,
-                                                       bool missing_left) {
-  const std::size_t n = keys.n;
-  Walk walk = start_walk(missing_left, n + 1);
+template <Scorer S, class Steps>
+Found walk_steps(const FeatureSearch<S>& search, const Steps& steps, bool missing_left) {
+  const std::size_t n = steps.size();
+  auto walk = start_walk(search, missing_left, n + 1);
+  const Limits& limits = search.limits;
   const bool bound = limits.bind;
-  Code* places = places_.data();
-  Code low = keys.value(0);
+  Code* places = search.node.room.places.data();
+  Code low = steps.value(0);
   for (std::size_t i = 1; i < n; ++i) {
-    walk.move(keys.step(i - 1));
-    const Code high = keys.value(i);
+    walk.move(steps.step(i - 1));
+    const Code high = steps.value(i);
     bool wanted = low != high;
     if (bound) wanted = wanted && admissible(walk, limits);
     places[walk.n_candidates()] = static_cast<Code>(i);
     walk.add_candidate(wanted);
     low = high;
   }
-  if (sends_missing() && !missing_left) {
-    walk.move(keys.step(n - 1));
+  if (search.sends_missing() && !missing_left) {
+    walk.move(steps.step(n - 1));
     places[walk.n_candidates()] = static_cast<Code>(n);
     walk.add_candidate(!bound || admissible(walk, limits));
   }
-  return best_place(walk, missing_left);
+  return best_place(search, walk, missing_left);
 }
 
-// Missing values are tried on either side.
+// Offers the best cut between sorted rows.
 template <Scorer S>
-template <class WalkOnce>
-typename TestFinder<S>::Found TestFinder<S>::walk_both_ways(const WalkOnce& walk) {
-  if (!sends_missing()) return walk(false);
-  const Found left = walk(true);
-  return merge_directions(left, walk(false));
+void offer_cut(const FeatureSearch<S>& search, const SortedRows& rows, FirstBest<Split>& best) {
+  const SortedSteps<typename S::Walk> steps{rows};
+  const Found found =
+      walk_both_ways(search, [&](bool missing_left) { return walk_steps(search, steps, missing_left); });
+  if (!search.may_win(found, best)) return;
+  Split split = split_of(search, found);
+  split.last_left = rows.value(found.place - 1);
+  split.first_right = found.place == rows.n ? kAfterLast : rows.value(found.place);
+  best.offer(found.score + search.left_out, split);
 }
 
+// ---- a feature's best cut; false if the feature is constant in the node
+
 template <Scorer S>
-typename TestFinder<S>::Found TestFinder<S>::find_cut(const Limits& limits) {
-  const bool counting = counted_ || count_pays();
-  if (counting) {
-    count_into_cells();
+bool find_cut(const Node<S>& node, FeatureId feature, const GatheredCodes& codes, FirstBest<Split>& best) {
+  if (is_constant(node, codes)) return false;
+  FeatureSearch<S> search = search_of(node, feature, codes);
+  // Tests that are compared with others of the feature, by direction, must all be told apart.
+  if (codes.n_missing == 0) search.to_beat = best.score();
+  if (counting_pays(node, codes)) {
+    offer_cut(search, CountedCodes<S>(node, codes), best);
   } else {
-    sort_keys();
+    offer_cut(search, sort(node, codes), best);
   }
-  Found found = walk_both_ways([&](bool missing_left) {
-    return counting ? walk_cells(limits, missing_left)
-                    : walk_keys(SortedKeys<Walk>{sorted_, n_sorted_}, limits, missing_left);
-  });
-  if (found.any) name_codes(found, counting);
-  if (counting) clear_cells();
-  return found;
+  return true;
 }
 
-// From a place to the two neighbouring codes that it parts.
+// Without gathering, where the codes are few.
 template <Scorer S>
-void TestFinder<S>::name_codes(Found& found, bool counted) {
-  if (counted) {
-    found.first_right = found.place;
-    if (found.place == kAfterLast) return;
-    found.last_left = found.place - 1;
-    while (scorer_.is_empty(cell_of(found.last_left))) --found.last_left;
+bool find_cut(const Node<S>& node, FeatureId feature, const Column& column, FirstBest<Split>& best) {
+  if (!counts_right_away(node, column)) return find_cut(node, feature, gather(node, column), best);
+  const CountedCodes<S> counted(node, column);
+  if (counted.lowest() == counted.highest()) return false;
+  FeatureSearch<S> search(node, feature);
+  search.to_beat = best.score();
+  offer_cut(search, counted, best);
+  return true;
+}
+
+inline Code code_of(const OrderedRows& rows, std::size_t i, std::span<const Entry> entries,
+                    const Column& column) {
+  return column.code(entries[place_of(rows.keys[i]) - rows.first].row);
+}
+
+// Without gathering, where the subtree keeps the rows in order.
+template <Scorer S>
+bool find_cut(const Node<S>& node, FeatureId feature, const Column& column, OrderedRows rows,
+              FirstBest<Split>& best) {
+  const auto rank = [&](std::size_t i) { return rank_of(rows.keys[i]); };
+  if (rank(0) == rank(rows.n - 1)) return false;
+  const auto* step_at_place = node.room.steps.data() - rows.first;
+  std::size_t n_missing = 0;
+  auto& missing_cell = node.room.missing_cell;
+  if (column.has_missing && code_of(rows, rows.n - 1, node.entries, column) == column.missing_code()) {
+    const std::uint32_t missing = rank(rows.n - 1);
+    missing_cell.assign(node.cell.size(), 0);
+    for (; rank(rows.n - 1) == missing; --rows.n, ++n_missing) {
+      node.scorer.stats().add(missing_cell.data(),
+                              node.payload(place_of(rows.keys[rows.n - 1]) - rows.first));
+    }
+    if (node.known_only && rank(0) == rank(rows.n - 1)) return false;
+  }
+  FeatureSearch<S> search(node, feature, n_missing, missing_cell.data());
+  if (n_missing == 0) search.to_beat = best.score();
+  const OrderedSteps<typename S::Walk> steps{rows, step_at_place};
+  const Found found =
+      walk_both_ways(search, [&](bool missing_left) { return walk_steps(search, steps, missing_left); });
+  if (!search.may_win(found, best)) return true;
+  Split split = split_of(search, found);
+  split.n_known_left = found.place;
+  best.offer(found.score + search.left_out, split);
+  return true;
+}
+
+// ---- the threshold: halfway between the neighbouring values that the test parts
+
+inline void finish_cut(const Column& column, Split& split) {
+  if (column.kind == ColumnKind::kCategorical || !std::isnan(split.threshold)) return;
+  if (split.first_right == kAfterLast) {
+    split.threshold = kInfinity;
+    split.first_right = column.n_codes;
+  } else if (column.binned) {
+    split.threshold = column.values[split.last_left];
+    split.first_right = split.last_left + 1;
   } else {
-    const SortedKeys<Walk> keys{sorted_, n_sorted_};
-    found.last_left = keys.value(found.place - 1);
-    found.first_right = found.place == keys.n ? kAfterLast : keys.value(found.place);
+    split.threshold = halfway(column.values[split.last_left], column.values[split.first_right]);
+    split.first_right = codes_at_or_below(column, split.threshold);
+  }
+}
+
+inline void finish_cut(const Column& column, const OrderedRows& rows, std::span<const Entry> entries,
+                       Split& split) {
+  if (split.n_known_left + split.n_missing == rows.n) {
+    split.threshold = kInfinity;
+  } else {
+    const Code low = code_of(rows, split.n_known_left - 1, entries, column);
+    const Code high = code_of(rows, split.n_known_left, entries, column);
+    split.threshold = column.binned ? column.values[low] : halfway(column.values[low], column.values[high]);
   }
 }
 

@@ -1,5 +1,4 @@
-// The best test of a numeric feature by its coarse codes; bodies of TestFinder, see split/test_finder.h and
-// data/row_records.h.
+// The best test of a feature of numbers by its coarse codes (data/row_records.h), where no value is missing.
 //
 // The score of a test is convex in what lies left of it, for every criterion that counts two classes. Walking
 // through a group of values, the counts on the left stay within a box: between those before the group and
@@ -9,235 +8,267 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <utility>
 
-#include "split/test_finder.h"
+#include "base/radix.h"
+#include "data/dataset.h"
+#include "split/feature_search.h"
+#include "split/gather.h"
+#include "split/row_views.h"
 
 namespace hornbeam::split {
 
 using criterion::BoundsGroups;
 using criterion::GroupBounds;
-using criterion::Scorer;
-using criterion::Walk;
+using data::Dataset;
 using data::grouped_code;
-using data::GroupedCode;
 using data::halfway;
 using data::kFineBits;
 using data::kGroups;
-using data::RowRecords;
 
-// A place between two groups, not between two rows.
-inline constexpr Code kEdge = Code{1} << 31;
+template <class S>
+class GroupFinder;  // of criteria that can bound groups
 
 template <Scorer S>
-template <class Records>
-void TestFinder<S>::count_groups(const Records& records, std::span<const RowRecords::Place> places)
   requires BoundsGroups<S>
-{
-  const std::size_t n = entries_.size();
-  const Step* steps = steps_.data();
-  const auto count = [&](auto n_places) {  // known to the compiler
-    const auto group = [&]<std::size_t... k>(std::index_sequence<k...>) {
-      return std::array{records.groups(places[k])...};
-    }(std::make_index_sequence<decltype(n_places)::value>{});
-    for (std::size_t i = 0; i < n; ++i) {
-      const Step step = steps[i];
-      for (std::size_t k = 0; k < n_places; ++k) group_sums_[k][group[k](i)] += step;
+class GroupFinder<S> {
+ public:
+  // Rows are counted by the groups of a few features at once.
+  static constexpr std::size_t kCountedAtOnce = 4;
+
+  // Offers the best test of each of at most so many features; false if all are constant in the node.
+  template <class Records>
+  bool find(const Node<S>& node, const Dataset& data, const RowRecords& all, const Records& records,
+            std::span<const FeatureId> features, FirstBest<Split>& best) {
+    std::array<RowRecords::Place, kCountedAtOnce> places;
+    for (std::size_t i = 0; i < features.size(); ++i) places[i] = all.place(features[i]);
+    count(node, records, {places.data(), features.size()});
+    bool informative = false;
+    for (std::size_t i = 0; i < features.size(); ++i) {
+      list_groups(node, i);
+      informative |= find(node, features[i], data.column(features[i]), records, places[i], best);
     }
-    if (!scorer_.stats().counts_rows()) return;
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t k = 0; k < n_places; ++k) ++group_rows_[k][group[k](i)];
-    }
-  };
-  static_assert(kCountedAtOnce == 4);
-  switch (places.size()) {
-    case 1:
-      return count(std::integral_constant<std::size_t, 1>{});
-    case 2:
-      return count(std::integral_constant<std::size_t, 2>{});
-    case 3:
-      return count(std::integral_constant<std::size_t, 3>{});
-    default:
-      return count(std::integral_constant<std::size_t, 4>{});
+    return informative;
   }
-}
 
-// Lists the groups that have rows, and forgets their sums.
-template <Scorer S>
-void TestFinder<S>::list_groups(std::size_t counted) {
-  std::array<Step, kGroups>& sums = group_sums_[counted];
-  Step* before = before_group_.start(kGroups + 1);
-  std::uint8_t* groups = groups_.data();
-  std::size_t n_groups = 0;
-  Step left{};
-  for (std::size_t group = 0; group < kGroups; ++group) {
-    groups[n_groups] = static_cast<std::uint8_t>(group);
-    before[n_groups] = left;
-    n_groups += sums[group] != Step{};
-    left += sums[group];
-    sums[group] = Step{};
-  }
-  before[n_groups] = left;
-  n_groups_ = n_groups;
-  if (!scorer_.stats().counts_rows()) {
-    for (std::size_t g = 0; g <= n_groups; ++g) rows_before_[g] = Walk::count_of(before[g]);
-    return;
-  }
-  rows_before_[0] = 0;
-  for (std::size_t g = 0; g < n_groups; ++g)
-    rows_before_[g + 1] = rows_before_[g] + std::exchange(group_rows_[counted][groups[g]], 0);
-}
+ private:
+  using Walk = typename S::Walk;
+  using Step = typename Walk::Step;
 
-// Which groups must be looked at value by value: those that may hold a test that is the best, and large enough
-// on either side.
-template <Scorer S>
-bool TestFinder<S>::mark_hopeful(const GroupBounds& bounds, const Limits& limits) {
-  const auto all_rows = static_cast<std::int64_t>(rows_before_[n_groups_]);
-  bool some_hopeful = false;
-  for (std::size_t g = 0; g < n_groups_; ++g) {
-    const std::int64_t most_left = std::int64_t{rows_before_[g + 1]} - 1;
-    const std::int64_t most_right = all_rows - rows_before_[g] - 1;
-    const bool hopeful = rows_before_[g + 1] - rows_before_[g] > 1 && bounds.of_group[g] >= bounds.floor &&
-                         most_left >= limits.min_rows && most_right >= limits.min_rows;
-    is_hopeful_[groups_[g]] = hopeful;
-    some_hopeful |= hopeful;
-  }
-  return some_hopeful;
-}
+  // A place between two groups, not between two rows.
+  static constexpr Code kEdge = Code{1} << 31;
 
-// The edges between groups, from the first to before the end, that leave either side as large as it must be.
-// Edge g is before group g.
-template <Scorer S>
-std::pair<std::size_t, std::size_t> TestFinder<S>::admissible_edges(const Limits& limits) {
-  const Step* before = before_group_.data();
-  std::size_t first = 1;
-  std::size_t end = n_groups_;
-  if (!limits.bind) return {first, end};
-  const auto is_enough = [&](std::int64_t rows, std::int64_t weight) {
-    return rows >= limits.min_rows && weight >= limits.min_weight;
-  };
-  while (first < end && !is_enough(rows_before_[first], Walk::count_of(before[first]))) ++first;
-  while (end > first && !is_enough(limits.node_rows - rows_before_[end - 1],
-                                   limits.node_weight - Walk::count_of(before[end - 1])))
-    --end;
-  return {first, end};
-}
-
-// Sorts the rows of the hopeful groups by their codes.
-template <Scorer S>
-template <class Records>
-void TestFinder<S>::sort_hopeful_rows(const Records& records, RowRecords::Place place) {
-  const std::size_t n = entries_.size();
-  codes_.grow_to(n);
-  keys_.grow_to(n);
-  key_scratch_.grow_to(n);
-  Code* rows = codes_.data();
-  std::size_t n_rows = 0;
-  const auto group = records.groups(place);
-  for (std::size_t i = 0; i < n; ++i) {
-    rows[n_rows] = static_cast<Code>(i);
-    n_rows += is_hopeful_[group(i)];
-  }
-  GroupedCode lowest = ~GroupedCode{0};
-  GroupedCode highest = 0;
-  for (std::size_t k = 0; k < n_rows; ++k) {
-    const GroupedCode code = place.grouped(records[rows[k]]);
-    keys_[k] = std::uint64_t{code} << 32 | rows[k];
-    lowest = std::min(lowest, code);
-    highest = std::max(highest, code);
-  }
-  n_sorted_ = n_rows;
-  sorted_ = sort_by_code(keys_.data(), key_scratch_.data(), n_rows, lowest, highest);
-}
-
-// Candidates are the hopeful edges between groups and, within hopeful groups, all places between different
-// values. Places are edges, or the number of the first sorted row on the right.
-template <Scorer S>
-typename TestFinder<S>::Found TestFinder<S>::walk_groups_and_rows(const GroupBounds& bounds,
-                                                                  const Limits& limits) {
-  Walk walk = start_walk(false, n_sorted_ + n_groups_);
-  const auto admits = [&](const Walk& here) { return !limits.bind || admissible(here, limits); };
-  const Step* before = before_group_.data();
-  Code* places = places_.data();
-  std::size_t next = 0;
-  for (std::size_t g = 0; g < n_groups_; ++g) {
-    const std::uint8_t group = groups_[g];
-    if (!is_hopeful_[group]) {
-      walk.move(before[g + 1] - before[g], rows_before_[g + 1] - rows_before_[g]);
-    } else {
-      const auto group_of = [&](std::size_t i) { return sorted_[i] >> (32 + kFineBits); };
-      const auto row_of = [&](std::size_t i) { return static_cast<std::uint32_t>(sorted_[i]); };
-      walk.move(steps_[row_of(next)]);
-      for (++next; next < n_sorted_ && group_of(next) == group; ++next) {
-        places[walk.n_candidates()] = static_cast<Code>(next);
-        walk.add_candidate(sorted_[next] >> 32 != sorted_[next - 1] >> 32 && admits(walk));
-        walk.move(steps_[row_of(next)]);
+  template <class Records>
+  void count(const Node<S>& node, const Records& records, std::span<const RowRecords::Place> places) {
+    const std::size_t n = node.entries.size();
+    const Step* steps = node.room.steps.data();
+    const auto count_some = [&](auto n_places) {  // known to the compiler
+      const auto group = [&]<std::size_t... k>(std::index_sequence<k...>) {
+        return std::array{records.groups(places[k])...};
+      }(std::make_index_sequence<decltype(n_places)::value>{});
+      for (std::size_t i = 0; i < n; ++i) {
+        const Step step = steps[i];
+        for (std::size_t k = 0; k < n_places; ++k) sums_[k][group[k](i)] += step;
       }
+      if (!node.scorer.stats().counts_rows()) return;
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < n_places; ++k) ++rows_[k][group[k](i)];
+      }
+    };
+    static_assert(kCountedAtOnce == 4);
+    switch (places.size()) {
+      case 1:
+        return count_some(std::integral_constant<std::size_t, 1>{});
+      case 2:
+        return count_some(std::integral_constant<std::size_t, 2>{});
+      case 3:
+        return count_some(std::integral_constant<std::size_t, 3>{});
+      default:
+        return count_some(std::integral_constant<std::size_t, 4>{});
     }
-    places[walk.n_candidates()] = kEdge | static_cast<Code>(g);
-    walk.add_candidate(g + 1 < n_groups_ && bounds.of_edge[g + 1] >= bounds.floor && admits(walk));
   }
-  return best_place(walk, false);
-}
 
-template <Scorer S>
+  // Lists the groups that have rows, and forgets their sums.
+  void list_groups(const Node<S>& node, std::size_t counted) {
+    std::array<Step, kGroups>& sums = sums_[counted];
+    Step* before = before_group_.start(kGroups + 1);
+    std::uint8_t* groups = groups_.data();
+    std::size_t n_groups = 0;
+    Step left{};
+    for (std::size_t group = 0; group < kGroups; ++group) {
+      groups[n_groups] = static_cast<std::uint8_t>(group);
+      before[n_groups] = left;
+      n_groups += sums[group] != Step{};
+      left += sums[group];
+      sums[group] = Step{};
+    }
+    before[n_groups] = left;
+    n_groups_ = n_groups;
+    if (!node.scorer.stats().counts_rows()) {
+      for (std::size_t g = 0; g <= n_groups; ++g) rows_before_[g] = Walk::count_of(before[g]);
+      return;
+    }
+    rows_before_[0] = 0;
+    for (std::size_t g = 0; g < n_groups; ++g)
+      rows_before_[g + 1] = rows_before_[g] + std::exchange(rows_[counted][groups[g]], 0);
+  }
+
+  // Of the listed groups of one feature.
+  template <class Records>
+  bool find(const Node<S>& node, FeatureId feature, const Column& column, const Records& records,
+            RowRecords::Place place, FirstBest<Split>& best) {
+    const bool groups_are_values = column.n_codes <= kGroups;
+    if (groups_are_values && n_groups_ == 1) return false;
+    FeatureSearch<S> search(node, feature);
+    search.to_beat = best.score();
+    const auto [first_edge, end_edge] = admissible_edges(search.limits);
+    const GroupBounds bounds =
+        node.scorer.bound_groups(before_group_, n_groups_, first_edge, end_edge, best.score());
+    if (!bounds.any && n_groups_ > 1) return true;
+
+    SortedRows rows{nullptr, 0};
+    if (groups_are_values) {
+      for (std::size_t g = 0; g < n_groups_; ++g) is_hopeful_[groups_[g]] = false;
+    } else if (n_groups_ == 1) {  // to see whether it has more than one value
+      is_hopeful_[groups_[0]] = true;
+      rows = sort_hopeful_rows(node, records, place);
+      if (rows.value(0) == rows.value(rows.n - 1)) return false;
+    } else if (mark_hopeful(bounds, search.limits)) {
+      rows = sort_hopeful_rows(node, records, place);
+    }
+
+    const Found found = walk_groups_and_rows(search, bounds, rows);
+    if (!search.may_win(found, best)) return true;
+    Split split = split_of(search, found);
+    if ((found.place & kEdge) != 0) {
+      constexpr auto kLastFine = std::numeric_limits<std::uint16_t>::max();
+      split.last_left_grouped = grouped_code(groups_[found.place ^ kEdge], kLastFine);
+      split.group_right = groups_[(found.place ^ kEdge) + 1];
+    } else {
+      split.last_left_grouped = static_cast<GroupedCode>(rows.value(found.place - 1));
+      split.group_right = static_cast<std::uint8_t>(split.last_left_grouped >> kFineBits);
+    }
+    best.offer(found.score, split);
+    return true;
+  }
+
+  // Which groups must be looked at value by value: those that may hold a test that is the best, and large
+  // enough on either side.
+  bool mark_hopeful(const GroupBounds& bounds, const Limits& limits) {
+    const auto all_rows = static_cast<std::int64_t>(rows_before_[n_groups_]);
+    bool some_hopeful = false;
+    for (std::size_t g = 0; g < n_groups_; ++g) {
+      const std::int64_t most_left = std::int64_t{rows_before_[g + 1]} - 1;
+      const std::int64_t most_right = all_rows - rows_before_[g] - 1;
+      const bool hopeful = rows_before_[g + 1] - rows_before_[g] > 1 && bounds.of_group[g] >= bounds.floor &&
+                           most_left >= limits.min_rows && most_right >= limits.min_rows;
+      is_hopeful_[groups_[g]] = hopeful;
+      some_hopeful |= hopeful;
+    }
+    return some_hopeful;
+  }
+
+  // The edges between groups, from the first to before the end, that leave either side as large as it must
+  // be. Edge g is before group g.
+  std::pair<std::size_t, std::size_t> admissible_edges(const Limits& limits) {
+    const Step* before = before_group_.data();
+    std::size_t first = 1;
+    std::size_t end = n_groups_;
+    if (!limits.bind) return {first, end};
+    const auto is_enough = [&](std::int64_t rows, std::int64_t weight) {
+      return rows >= limits.min_rows && weight >= limits.min_weight;
+    };
+    while (first < end && !is_enough(rows_before_[first], Walk::count_of(before[first]))) ++first;
+    while (end > first && !is_enough(limits.node_rows - rows_before_[end - 1],
+                                     limits.node_weight - Walk::count_of(before[end - 1])))
+      --end;
+    return {first, end};
+  }
+
+  // Sorts the rows of the hopeful groups by their codes; a row's payload is its place in the node.
+  template <class Records>
+  SortedRows sort_hopeful_rows(const Node<S>& node, const Records& records, RowRecords::Place place) {
+    const std::size_t n = node.entries.size();
+    SearchRoom<S>& room = node.room;
+    room.codes.grow_to(n);
+    room.keys.grow_to(n);
+    room.key_scratch.grow_to(n);
+    Code* rows = room.codes.data();
+    std::uint64_t* keys = room.keys.data();
+    std::size_t n_rows = 0;
+    const auto group = records.groups(place);
+    for (std::size_t i = 0; i < n; ++i) {
+      rows[n_rows] = static_cast<Code>(i);
+      n_rows += is_hopeful_[group(i)];
+    }
+    GroupedCode lowest = ~GroupedCode{0};
+    GroupedCode highest = 0;
+    for (std::size_t k = 0; k < n_rows; ++k) {
+      const GroupedCode code = place.grouped(records[rows[k]]);
+      keys[k] = std::uint64_t{code} << 32 | rows[k];
+      lowest = std::min(lowest, code);
+      highest = std::max(highest, code);
+    }
+    return {sort_by_code(keys, room.key_scratch.data(), n_rows, lowest, highest), n_rows};
+  }
+
+  // Candidates are the hopeful edges between groups and, within hopeful groups, all places between different
+  // values. Places are edges, or the number of the first sorted row on the right.
+  Found walk_groups_and_rows(const FeatureSearch<S>& search, const GroupBounds& bounds,
+                             const SortedRows& rows) {
+    const Limits& limits = search.limits;
+    Walk walk = start_walk(search, false, rows.n + n_groups_);
+    const auto admits = [&](const Walk& here) { return !limits.bind || admissible(here, limits); };
+    const Step* steps = search.node.room.steps.data();
+    const Step* before = before_group_.data();
+    Code* places = search.node.room.places.data();
+    std::size_t next = 0;
+    for (std::size_t g = 0; g < n_groups_; ++g) {
+      const std::uint8_t group = groups_[g];
+      if (!is_hopeful_[group]) {
+        walk.move(before[g + 1] - before[g], rows_before_[g + 1] - rows_before_[g]);
+      } else {
+        const auto group_of = [&](std::size_t i) { return rows.value(i) >> kFineBits; };
+        walk.move(steps[rows.payload(next)]);
+        for (++next; next < rows.n && group_of(next) == group; ++next) {
+          places[walk.n_candidates()] = static_cast<Code>(next);
+          walk.add_candidate(rows.value(next) != rows.value(next - 1) && admits(walk));
+          walk.move(steps[rows.payload(next)]);
+        }
+      }
+      places[walk.n_candidates()] = kEdge | static_cast<Code>(g);
+      walk.add_candidate(g + 1 < n_groups_ && bounds.of_edge[g + 1] >= bounds.floor && admits(walk));
+    }
+    return best_place(search, walk, false);
+  }
+
+  // Of each feature that is counted; all zero between uses. Rows, each once, where the limits ask for them and
+  // the steps do not tell.
+  std::array<std::array<Step, kGroups>, kCountedAtOnce> sums_{};
+  std::array<std::array<std::uint32_t, kGroups>, kCountedAtOnce> rows_{};
+  // Of the feature that is listed: the groups that have rows, and what comes before each, at last the node.
+  std::array<std::uint8_t, kGroups + 1> groups_;
+  std::size_t n_groups_ = 0;
+  criterion::CandidateList<Step> before_group_;
+  std::array<std::uint32_t, kGroups + 1> rows_before_;
+  std::array<bool, kGroups> is_hopeful_;  // by group: may hold the best test
+};
+
+// The threshold: looks up the neighbouring values that the test parts.
 template <class Records>
-bool TestFinder<S>::find_best(const Column& column, const Records& records, RowRecords::Place place,
-                              std::size_t counted, const Limits& limits, FirstBest<Split>& best,
-                              FeatureId feature)
-  requires BoundsGroups<S>
-{
-  list_groups(counted);
-  const bool groups_are_values = column.n_codes <= kGroups;
-  if (groups_are_values && n_groups_ == 1) return false;
-  const auto [first_edge, end_edge] = admissible_edges(limits);
-  const GroupBounds bounds =
-      scorer_.bound_groups(before_group_, n_groups_, first_edge, end_edge, best.score());
-  if (!bounds.any && n_groups_ > 1) return true;
-
-  n_sorted_ = 0;
-  if (groups_are_values) {
-    for (std::size_t g = 0; g < n_groups_; ++g) is_hopeful_[groups_[g]] = false;
-  } else if (n_groups_ == 1) {  // to see whether it has more than one value
-    is_hopeful_[groups_[0]] = true;
-    sort_hopeful_rows(records, place);
-    if (sorted_[0] >> 32 == sorted_[n_sorted_ - 1] >> 32) return false;
-  } else if (mark_hopeful(bounds, limits)) {
-    sort_hopeful_rows(records, place);
-  }
-
-  tested_cell_ = node_.data();
-  n_missing_ = 0;
-  left_out_weight_ = 0;
-  n_tests_ = 0.0;
-  to_beat_ = best.score();
-  const Found found = walk_groups_and_rows(bounds, limits);
-  if (!found.any || (best.found() && !(found.score > best.score()))) return true;
-  Split split = split_of(found, feature);
-  if ((found.place & kEdge) != 0) {
-    constexpr auto kLastFine = std::numeric_limits<std::uint16_t>::max();
-    split.last_left_grouped = grouped_code(groups_[found.place ^ kEdge], kLastFine);
-    split.group_right = groups_[(found.place ^ kEdge) + 1];
-  } else {
-    split.last_left_grouped = static_cast<GroupedCode>(sorted_[found.place - 1] >> 32);
-    split.group_right = static_cast<std::uint8_t>(split.last_left_grouped >> kFineBits);
-  }
-  best.offer(found.score, split);
-  return true;
-}
-
-// Looks up the neighbouring values that the test parts.
-template <Scorer S>
-template <class Records>
-void TestFinder<S>::finish(const Column& column, const RowRecords& all, const Records& records,
-                           Split& split) const {
+void finish_cut(const Column& column, const RowRecords& all, const Records& records, std::size_t n_rows,
+                Split& split) {
   const RowRecords::Place place = all.place(split.feature);
   const auto group_left = static_cast<std::uint8_t>(split.last_left_grouped >> kFineBits);
   const std::uint8_t group_right = split.group_right;
   GroupedCode low = 0;
   GroupedCode high = ~GroupedCode{0};
   const auto group_of = records.groups(place);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
     const std::uint8_t group = group_of(i);
     if (group != group_left && group != group_right) continue;
     const GroupedCode code = place.grouped(records[i]);

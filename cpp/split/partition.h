@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "criterion/stats.h"
 #include "data/dataset.h"
-#include "split/test_finder.h"
+#include "split/split.h"
 
 namespace hornbeam::split {
 

@@ -10,6 +10,8 @@ namespace hornbeam::split {
 
 namespace {
 
+using data::halfway;
+
 using BranchWeights = std::array<std::int64_t, 2>;
 
 BranchWeights weigh(const TestedRows& rows) {

@@ -33,9 +33,13 @@ using data::halfway;
 using grow::assemble;
 using grow::NodeRecord;
 using grow::TreeBuilder;
+using split::add_up;
+using split::CategoryFinder;
 using split::CategoryPlan;
+using split::gather;
 using split::Limits;
-using split::TestFinder;
+using split::Node;
+using split::SearchRoom;
 
 namespace {
 
@@ -127,25 +131,27 @@ struct StumpSearch::Workspace {
 // Categories are divided as everywhere else. One per thread and round.
 class StumpSearch::CategorySearch {
  public:
-  using Finder = TestFinder<VectorScorer<VectorAccuracy>>;
+  using AccuracyScorer = VectorScorer<VectorAccuracy>;
 
   CategorySearch(const VectorStats& stats, std::span<const Entry> entries, double unit)
-      : finder_(VectorScorer<VectorAccuracy>(stats), CategoryPlan::subsets(), false), unit_(unit) {
-    std::vector<std::int64_t> cell;
-    finder_.add_up(entries, cell);
-    finder_.load(entries, cell);
+      : scorer_(stats), entries_(entries), unit_(unit) {
+    add_up(scorer_, entries, cell_);
+    room_.load(scorer_, entries);
   }
 
   void find(const Column& column, FeatureId feature, FirstBest<Split>& best) {
-    if (!finder_.gather(column)) return;
-    Limits limits;
+    const Node<AccuracyScorer> node{scorer_, room_, entries_, cell_, CategoryPlan::subsets()};
     FirstBest<Split> found(0.0);
-    finder_.find_best(column, limits, found, feature);
+    finder_.find(node, feature, gather(node, column), found);
     if (found.found()) best.offer(found.score() * unit_, found.winner());
   }
 
  private:
-  Finder finder_;
+  AccuracyScorer scorer_;
+  SearchRoom<AccuracyScorer> room_;
+  std::span<const Entry> entries_;
+  std::vector<AccuracyScorer::Element> cell_;
+  CategoryFinder<AccuracyScorer> finder_;
   double unit_;  // of the finder's weights, in those of the search
 };
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include "grow/lane_task.h"
@@ -12,7 +11,8 @@
 namespace hornbeam::grow {
 
 using split::FirstBest;
-using split::Limits;
+using split::GroupFinder;
+using split::Node;
 using split::RecordsByRow;
 
 bool takes_groups(const LaneTask& lane);
@@ -24,25 +24,21 @@ bool with_records(TreeFit<S>& fit, const OpenNode& node, const Worker<S>& worker
   return call(RecordsByRow{*fit.plan.records, fit.rows_of(node).data()});
 }
 
-// All drawn features by groups of values, a few at once.
-template <Scorer S, class Records>
-bool try_groups(TreeFit<S>& fit, const OpenNode& node, const Limits& limits, const Records& records,
-                Worker<S>& worker, FirstBest<Split>& best) {
-  TestFinder<S>& finder = worker.finder;
-  const std::span<const FeatureId> drawn = worker.features.drawn();
-  std::array<RowRecords::Place, TestFinder<S>::kCountedAtOnce> places;
-  bool informative = false;
-  for (std::size_t first = 0; first < drawn.size(); first += places.size()) {
-    const std::size_t n = std::min(places.size(), drawn.size() - first);
-    const std::span<const FeatureId> features = drawn.subspan(first, n);
-    worker.poller.poll(2 * node.n_rows() * n);
-    for (std::size_t i = 0; i < n; ++i) places[i] = fit.plan.records->place(features[i]);
-    finder.count_groups(records, {places.data(), n});
-    for (std::size_t i = 0; i < n; ++i)
-      informative |=
-          finder.find_best(fit.data.column(features[i]), records, places[i], i, limits, best, features[i]);
-  }
-  return informative;
+// Offers the best tests of some features by groups of values, a few at once; false if all are constant in the
+// node.
+template <Scorer S>
+bool try_groups(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
+                std::span<const FeatureId> features, FirstBest<Split>& best) {
+  return with_records(fit, open, worker, [&](const auto& records) {
+    constexpr std::size_t kAtOnce = GroupFinder<S>::kCountedAtOnce;
+    bool informative = false;
+    for (std::size_t first = 0; first < features.size(); first += kAtOnce) {
+      const auto some = features.subspan(first, std::min(kAtOnce, features.size() - first));
+      worker.poller.poll(2 * open.n_rows() * some.size());
+      informative |= worker.finders.groups.find(node, fit.data, *fit.plan.records, records, some, best);
+    }
+    return informative;
+  });
 }
 
 }  // namespace hornbeam::grow

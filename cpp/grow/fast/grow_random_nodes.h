@@ -1,6 +1,6 @@
 // Grows a node of random tests and all below it (grow/fast/random_nodes.h): any criterion whose tests are
 // scored by their branches, any weights, all limits but monotonic constraints. A node costs its rows and little
-// else; the finder of split/test_finder.h finds the same tests, node by node.
+// else; the finders of split/ find the same tests, node by node.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ template <Scorer S>
 class RandomGrower {
  public:
   RandomGrower(TreeFit<S>& fit, TreeBuilder& part, Worker<S>& worker)
-      : fit_(fit), part_(part), worker_(worker), room_(worker.random_room), scorer_(worker.finder.scorer()) {}
+      : fit_(fit), part_(part), worker_(worker), room_(worker.random_room), scorer_(worker.scorer) {}
 
   void grow(const OpenNode& root) {
     room_.start(*fit_.plan.values, fit_.params.key, root.n_rows(),
@@ -49,7 +49,7 @@ class RandomGrower {
 
   void grow_node(const RandomNode& node) {
     const std::span<Entry> entries = rows_of(node);
-    worker_.finder.add_up(entries, node_cell_);
+    add_up(scorer_, std::span<const Entry>(entries), node_cell_);
     if (scorer_.stats().weight(node_cell_.data()) < 2 * fit_.plan.min_weight) return;
     room_.load(node, entries, scorer_.stats());
     const double node_score = scorer_.score_of_node(node_cell_.data());

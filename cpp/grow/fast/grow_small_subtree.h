@@ -18,7 +18,7 @@ template <Scorer S>
 FirstBest<Cut> find_cut(const TreeFit<S>& fit, const SmallNode& node,
                         const std::vector<typename S::Element>& cell, Worker<S>& worker) {
   SmallSubtree<S>& small_subtree = worker.small_subtree;
-  const double tie_scale = worker.finder.scorer().tie_scale(cell.data());
+  const double tie_scale = worker.scorer.tie_scale(cell.data());
   FirstBest<Cut> best(tie_scale);
   const auto try_feature = [&](FeatureId feature) {
     if (worker.choice.is_needed()) {
@@ -52,8 +52,8 @@ void grow_small_node(const TreeFit<S>& fit, TreeBuilder& part, const SmallNode& 
   std::vector<typename S::Element>& cell = worker.child_cells[0];
   worker.poller.poll(static_cast<std::size_t>(std::popcount(node.rows)));
   small_subtree.add_up(node.rows, cell);
-  if (worker.finder.scorer().stats().weight(cell.data()) < 2 * fit.plan.min_weight) return;
-  const double node_score = worker.finder.scorer().score_of_node(cell.data());
+  if (worker.scorer.stats().weight(cell.data()) < 2 * fit.plan.min_weight) return;
+  const double node_score = worker.scorer.score_of_node(cell.data());
   if (worker.choice.is_needed()) {
     const NodeRecord& record = part.nodes[static_cast<std::size_t>(node.id)];
     worker.choice.start(choice_node(fit, record, cell.data(), node_score, worker));
@@ -93,8 +93,7 @@ bool grow_small_subtree(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
   worker.poller.poll(root.n_rows() * fit.params.features.size());
   SmallSubtree<S>& small_subtree = worker.small_subtree;
   if (!small_subtree.start(fit.data, fit.plan.records, fit.params.features, worker.subtree, fit.rows_of(root),
-                           root.begin, worker.finder.scorer(), fit.params.min_samples_leaf,
-                           fit.plan.min_weight)) {
+                           root.begin, worker.scorer, fit.params.min_samples_leaf, fit.plan.min_weight)) {
     return false;
   }
   worker.small_nodes.push_back({root.id, root.depth, root.path, small_subtree.all_rows()});

@@ -5,7 +5,7 @@
 // rows are put in order or, for random tests, their values side by side. No node moves anything after that:
 // its rows in the feature's order are the bits of another word.
 //
-// Every feature here is numeric and has no missing value among the rows; the finder of split/test_finder.h
+// Every feature here is numeric and has no missing value among the rows; the finders of split/
 // does the rest, and finds the same test wherever both can look.
 #pragma once
 
@@ -23,7 +23,7 @@
 #include "data/dataset.h"
 #include "grow/fast/subtree.h"
 #include "grow/lane_task.h"
-#include "split/test_finder.h"
+#include "split/find_cuts.h"
 
 namespace hornbeam::grow {
 

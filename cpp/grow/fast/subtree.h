@@ -26,7 +26,8 @@
 #include "data/row_records.h"
 #include "data/row_values.h"
 #include "grow/lane_task.h"
-#include "split/test_finder.h"
+#include "split/row_views.h"
+#include "split/split.h"
 
 namespace hornbeam::grow {
 

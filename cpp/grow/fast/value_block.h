@@ -11,7 +11,7 @@
 // The list has two sides: a node's rows lie on one of them, and dividing the node writes those of its
 // children to the other, at the same places.
 //
-// The loops are those of simd/grow/value_block_body.h. The finder of split/test_finder.h finds the same tests
+// The loops are those of simd/grow/value_block_body.h. The finders of split/ find the same tests
 // wherever both can look.
 #pragma once
 

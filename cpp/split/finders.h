@@ -1,0 +1,35 @@
+// What one thread finds tests with: a finder for each kind of feature. They share a description of the node
+// (split/node.h) and what is the same for all features (split/feature_search.h); none knows of the others, and
+// none keeps anything from call to call but memory. Cuts between numbers take no more than functions
+// (split/find_cuts.h).
+#pragma once
+
+#include <type_traits>
+
+#include "split/find_categories.h"
+#include "split/find_cuts.h"
+#include "split/find_groups.h"
+#include "split/find_medians.h"
+#include "split/find_random.h"
+
+namespace hornbeam::split {
+
+template <Scorer S>
+struct Finders {
+  explicit Finders(Region* region = nullptr) : random(region) {}
+
+  struct None {};
+  std::conditional_t<BoundsGroups<S>, GroupFinder<S>, None> groups;
+  CategoryFinder<S> categories;
+  RandomFinder<S> random;
+};
+
+// Medians need the rows themselves.
+template <>
+struct Finders<MedianScorer> {
+  explicit Finders(Region* = nullptr) {}
+
+  MedianFinder medians;
+};
+
+}  // namespace hornbeam::split

@@ -1,0 +1,97 @@
+// The node at hand, as whoever looks for its test sees it; and the room that the work on one node after
+// another is done in.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "base/platform.h"
+#include "criterion/concepts.h"
+#include "criterion/stats.h"
+#include "split/category_tests.h"
+#include "split/split.h"
+
+namespace hornbeam::split {
+
+using criterion::CandidateList;
+using criterion::Entry;
+using criterion::kNeedsRows;
+using criterion::Scorer;
+
+// Kept for its memory only: a node's steps stay until the next node comes, all else until the next feature.
+template <Scorer S>
+struct SearchRoom {
+  using Element = typename S::Element;
+
+  explicit SearchRoom(Region* region = nullptr)
+      : steps(region), codes(region), cells(region), keys(region), key_scratch(region) {}
+
+  Buffer<typename S::Walk::Step> steps;  // of the node's rows
+  Buffer<Code> codes;                    // of a feature
+  Buffer<Element> cells;                 // all zero between uses (split/gather.h)
+  Buffer<std::uint64_t> keys;
+  Buffer<std::uint64_t> key_scratch;
+  CandidateList<Code> places;  // where the candidates lie
+  std::vector<Element> missing_cell;
+  std::vector<Element> known_cell;
+
+  // Makes ready what the searches of all features ask about the rows.
+  void load(S& scorer, std::span<const Entry> entries) {
+    scorer.stats().load(entries);
+    steps.grow_to(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      steps[i] = S::Walk::step_of(scorer.stats().sort_payload(entries[i], i));
+  }
+};
+
+template <Scorer S>
+struct Node {
+  using Element = typename S::Element;
+
+  S& scorer;  // has these rows loaded
+  SearchRoom<S>& room;
+  std::span<const Entry> entries;
+  std::span<const Element> cell;  // what they add up to
+  const CategoryPlan& categories;
+  bool known_only =
+      false;  // a test is scored on the rows that have its feature, and says nothing of the others
+  Limits limits = {};
+  std::span<const std::int8_t> directions = {};  // monotonic constraints by feature; empty for none
+
+  double tie_scale() const { return scorer.tie_scale(cell.data()); }
+  std::uint32_t payload(std::size_t i) const { return scorer.stats().sort_payload(entries[i], i); }
+  std::size_t cell_size() const { return static_cast<std::size_t>(scorer.stats().cell_size()); }
+  Limits limits_of(FeatureId feature) const {
+    Limits result = limits;
+    if (!directions.empty()) result.direction = directions[static_cast<std::size_t>(feature)];
+    return result;
+  }
+};
+
+// Adds up the cell of some rows.
+template <Scorer S>
+void add_up(S& scorer, std::span<const Entry> entries, std::vector<typename S::Element>& cell) {
+  auto& stats = scorer.stats();
+  stats.load(entries);
+  cell.assign(static_cast<std::size_t>(stats.cell_size()), typename S::Element{0});
+  stats.add_all(cell.data(), entries);
+}
+
+// What the rows of the node that have a feature add up to.
+template <Scorer S>
+std::vector<typename S::Element> known_cell(const Node<S>& node, const data::Column& column) {
+  std::vector<typename S::Element> missing(node.cell.size(), 0);
+  for (std::size_t i = 0; i < node.entries.size(); ++i) {
+    if (column.code(node.entries[i].row) == column.missing_code())
+      node.scorer.stats().add(missing.data(), node.payload(i));
+  }
+  std::vector<typename S::Element> known(node.cell.begin(), node.cell.end());
+  for (std::size_t k = 0; k < known.size(); ++k) known[k] -= missing[k];
+  return known;
+}
+
+}  // namespace hornbeam::split
