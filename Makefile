@@ -20,7 +20,8 @@ SANITIZE_VENV := .venv-sanitize
 CLANG_VENV := .venv-clang
 OLDEST_VENV := .venv-oldest
 PLAIN_VENV := .venv-plain
-VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV) $(CLANG_VENV) $(OLDEST_VENV) $(PLAIN_VENV))
+COUNTERS_VENV := .venv-counters
+VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV) $(CLANG_VENV) $(OLDEST_VENV) $(PLAIN_VENV) $(COUNTERS_VENV))
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
@@ -33,7 +34,7 @@ COMPILERS := $(if $(filter default undefined,$(origin CXX)),c++ g++ clang++,$(fi
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-python lint-types lint-cpp lint-odr lint-spelling lint-stub format stub bench docs sanitize \
-        test-clang test-oldest test-plain test-sklearn fuzz wheel setup clean clean-all
+        test-clang test-oldest test-plain test-sklearn counters fuzz wheel setup clean clean-all
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +81,8 @@ test-oldest: $(OLDEST_VENV)/.stamps/dev $(OLDEST_VENV)/.stamps/core ## run the t
 
 test-plain: $(PLAIN_VENV)/.stamps/dev $(PLAIN_VENV)/.stamps/core ## run the tests on a core that grows trees by the slow and obvious way only
 	$(PLAIN_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+counters: $(COUNTERS_VENV)/.stamps/core ## build a core that counts where boosting's threads spend their time, and prints it when Python ends
 
 fuzz: $(STAMPS)/dev $(STAMPS)/core ## feed damaged model files to the loader for a minute (ARGS="--seed 1")
 	$(BIN)/python tests/fuzz/fuzz_load.py --seconds 60 $(ARGS)
@@ -207,6 +210,7 @@ $(VENVS:%=%/.stamps/core): %/.stamps/core: %/.stamps/run $(CORE_SOURCES)
 
 $(SANITIZE_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_SANITIZE=ON
 $(PLAIN_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_PLAIN=ON
+$(COUNTERS_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_COUNTERS=ON
 $(CLANG_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.CMAKE_CXX_COMPILER=clang++ \
   --config-settings=cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON
 $(CLANG_VENV)/.stamps/core: COMPILERS := clang++

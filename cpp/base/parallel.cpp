@@ -61,6 +61,7 @@ class Pool {
  public:
   bool try_run(Batch& batch, int n_threads, Cancel* cancel) {
     if (busy_.exchange(true)) return false;
+    tally("loops shared out", 1);
     ensure_threads(n_threads - 1);
     publish(batch, std::min(n_threads - 1, static_cast<int>(threads_.size())));
     batch.run(0);

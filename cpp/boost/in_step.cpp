@@ -53,6 +53,8 @@ std::vector<const OpenNode*> BoostGrower::next_in_step(const Frontier& frontier)
 }
 
 void BoostGrower::prepare_in_step(std::span<const OpenNode* const> nodes) {
+  tally("steps", 1);
+  tally("nodes in step", static_cast<double>(nodes.size()));
   const bool is_last = n_splits_left() == 1;
   if (nodes.size() == 1) {
     prepare(*nodes[0], state_of(nodes[0]->id), everyone(), is_last);

@@ -145,6 +145,7 @@ class SideBySide {
 };
 
 void BoostGrower::grow_side_by_side(Frontier& frontier) {
+  tally("times side by side", 1);
   SideBySide side_by_side(*this, frontier);
   parallel_for(
       workers_.size(), everyone().size, [&](std::size_t, int worker) { side_by_side.work(worker); }, cancel_);
