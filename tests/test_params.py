@@ -116,7 +116,7 @@ GOOD_AND_BAD: dict[str, tuple[list[Any], list[Any]]] = {
     "max_bins": ([None, 2, 255, 65535], [1, 0, 65536, 255.0, True, "255"]),
     "random_state": (
         [None, 0, 42, 2**32 - 1, np.random.RandomState(0)],
-        [-1, 2**32, 1.0, "0", True, np.random.default_rng(0)],
+        [-1, 2**64, 1.0, "0", True, np.random.default_rng(0)],
     ),
     "n_jobs": ([None, 1, -1, -2, 131072, np.int32(2)], [0, "auto", 1.0, True]),
     "class_weight": (

@@ -58,7 +58,8 @@ def test_row_51_unknown_parameter(tree: type[Tree]) -> None:
         ("max_bins", 10**12, r"\[2, 65535\]"),
         ("max_depth", 10**30, "64-bit"),
         ("criterion", "gin", "criterion"),
-        ("random_state", -1, r"\[0, 4294967295\]"),
+        ("random_state", -1, r"\[0, 18446744073709551615\]"),
+        ("random_state", 2**64, r"\[0, 18446744073709551615\]"),
     ],
 )
 def test_row_52_values_out_of_range_are_refused_at_fit(

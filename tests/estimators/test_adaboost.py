@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from core.growing import same_bits
-from sklearn.base import clone
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import AdaBoostClassifier as Peer
@@ -306,6 +307,55 @@ def test_resampling_takes_any_estimator(estimator: Any) -> None:
     assert model.score(X, y) > 0.6
 
 
+def test_regressors_without_weights_are_fitted_to_drawn_rows() -> None:
+    """As scikit-learn's AdaBoostRegressor does with all of them; of unknown kind, too."""
+
+    class Mean(BaseEstimator):
+        def fit(self, X: Any, y: Any) -> Any:
+            self.mean_ = np.mean(y)
+
+        def predict(self, X: Any) -> Any:
+            return np.full(len(X), self.mean_)
+
+    X, y = load_diabetes(return_X_y=True)
+    for estimator in (KNeighborsRegressor(), Mean()):
+        given_ = {"estimator": estimator, "n_estimators": 3, "random_state": 0}
+        model = hb.AdaBoostRegressor(**given_).fit(X, y)
+        said = hb.AdaBoostRegressor(**given_, resample=True).fit(X, y)
+        assert np.array_equal(model.predict(X), said.predict(X))
+        assert len(model.estimator_weights_) == len(model.estimator_errors_) >= 1
+
+
+def test_members_know_the_seeds_of_their_draws() -> None:
+    """A member that drew columns is the same tree again, on the same weights."""
+    X, y = noisy_problem()
+    options = {"n_estimators": 4, "keep_weights": True, "random_state": 0}
+    model = hb.AdaBoostClassifier(hb.DecisionTreeClassifier(max_depth=3, max_features=1), **options).fit(X, y)
+    seeds = [member.random_state for member in model.estimators_]
+    assert len(set(seeds)) == 4
+    assert [member.random_state for member in model.first(2).estimators_] == seeds[:2]
+    for member, weights in zip(model.estimators_, model.sample_weights_, strict=True):
+        again = clone(member).fit(X, y, sample_weight=weights)
+        assert np.array_equal(again.tree_.threshold, member.tree_.threshold)
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"), [("csr", "csr"), ("csc", "csc"), ("coo", "csr"), ("lil", "csr")]
+)
+def test_members_see_sparse_tables_as_they_are(layout: str, expected: str) -> None:
+    X, y = noisy_problem()
+    seen = []
+
+    class Notes(LogisticRegression):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            seen.append(X.format)
+            return super().fit(X, y, sample_weight)
+
+    model = hb.AdaBoostClassifier(Notes(), n_estimators=2, random_state=0)
+    model.fit(sparse.csr_array(np.maximum(X, 0)).asformat(layout), y)
+    assert set(seen) == {expected}
+
+
 def test_rows_are_drawn_by_their_weights() -> None:
     from hornbeam.recipes.adaboost import Rounds, _drawn_by
 
@@ -505,8 +555,6 @@ def test_a_regressor_takes_regressors() -> None:
         hb.AdaBoostRegressor(LogisticRegression()).fit(X, y)
     with pytest.raises(ValueError, match="loss must be 'linear', 'square' or 'exponential'"):
         hb.AdaBoostRegressor(loss="quadratic").fit(X, y)
-    with pytest.raises(ValueError, match="resample=True"):
-        hb.AdaBoostRegressor(KNeighborsRegressor()).fit(X, y)
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:

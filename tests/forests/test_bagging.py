@@ -218,14 +218,64 @@ def test_a_member_that_fails_is_named() -> None:
     assert not hasattr(bag, "n_features_in_")
 
 
-def test_soft_votes_need_shares() -> None:
+def test_members_without_shares_vote_by_their_classes() -> None:
     X, y = problem()
-    with pytest.raises(ValueError, match=r"Perceptron has no predict_proba. Use voting='hard'"):
-        hb.BaggingClassifier(Perceptron()).fit(X, y)
+    soft = hb.BaggingClassifier(Perceptron(), random_state=0, oob_score=True).fit(X, y)
     hard = hb.BaggingClassifier(Perceptron(), voting="hard", random_state=0).fit(X, y)
     votes = np.stack([member.predict(X) for member in hard.estimators_])
     expected = np.stack([(votes == label).mean(axis=0) for label in hard.classes_], axis=1)
     np.testing.assert_allclose(hard.predict_proba(X), expected)
+    assert np.array_equal(soft.predict_proba(X), hard.predict_proba(X))
+    answered = np.isfinite(soft.oob_decision_function_).all(axis=1)
+    np.testing.assert_allclose(soft.oob_decision_function_[answered].sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("max_features", [1.0, 0.5])
+def test_decision_functions_are_averaged(max_features: float) -> None:
+    X, y = problem()
+    options = {"max_features": max_features, "random_state": 0}
+    bag = hb.BaggingClassifier(LogisticRegression(), 5, **options).fit(X, y)
+    expected = np.mean(
+        [
+            member.decision_function(X[:, columns])
+            for member, columns in zip(bag.estimators_, bag.estimators_features_, strict=True)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(bag.decision_function(X), expected)
+    two = hb.BaggingClassifier(SVC(), 5, **options).fit(X, y == "low")
+    assert two.decision_function(X).shape == (len(X),)
+    assert np.mean((two.decision_function(X) > 0) == (y == "low")) > 0.9
+
+
+def test_decision_functions_there_are_none_of() -> None:
+    X, y = problem()
+    bag = hb.BaggingClassifier(n_estimators=3)
+    assert not hasattr(bag, "decision_function")
+    assert not hasattr(bag.fit(X, y), "decision_function")
+    assert hasattr(hb.BaggingClassifier(LogisticRegression()), "decision_function")
+    rare = np.where(np.arange(len(y)) < 2, "rare", y)
+    bag = hb.BaggingClassifier(LogisticRegression(), 10, max_samples=30, random_state=0).fit(X, rare)
+    with pytest.raises(ValueError, match=r"sample of member \d+ lacks the class 'rare'.*stratify=True"):
+        bag.decision_function(X)
+
+
+class ForgetsItself(RegressorMixin, BaseEstimator):
+    """An estimator whose fit returns nothing."""
+
+    def fit(self, X: Any, y: Any) -> None:
+        self.mean_ = float(np.mean(y))
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.full(len(X), self.mean_)
+
+
+def test_members_are_what_was_fitted_whatever_fit_returns() -> None:
+    X, y = make_friedman1(50, random_state=0)
+    bag = hb.BaggingRegressor(ForgetsItself(), 3, random_state=0).fit(X, y)
+    assert bag.predict(X)[0] == pytest.approx(
+        np.mean([y[sample].mean() for sample in bag.estimators_samples_])
+    )
 
 
 def test_classes_that_a_sample_lacks() -> None:
@@ -244,7 +294,7 @@ def test_classes_that_a_sample_lacks() -> None:
         ({"estimator": SVC}, "That is a class; make an object of it"),
         ({"estimator": 3}, "estimator must be"),
         ({"max_features": 7}, "max_features is 7, but X has only 6"),
-        ({"max_samples": 121}, "max_samples is 121"),
+        ({"max_samples": 121, "bootstrap": False}, "max_samples is 121"),
         ({"oob_score": True, "bootstrap": False}, "only available if bootstrap=True"),
     ],
 )

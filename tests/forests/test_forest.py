@@ -10,6 +10,7 @@ import pytest
 from core.growing import same_bits
 from model_files import same_trees, trees_of
 from scipy import stats
+from sklearn.base import clone
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.metrics import log_loss
 
@@ -364,12 +365,33 @@ def test_a_fit_that_asks_for_less_leaves_nothing_of_the_one_before() -> None:
     assert not [name for name in vars(forest) if name.startswith("oob_") and name.endswith("_")]
 
 
+@pytest.mark.parametrize("bootstrap", [True, False])
+@pytest.mark.parametrize(
+    "make",
+    [hb.RandomForestClassifier, hb.RandomForestRegressor, hb.ExtraTreesClassifier, hb.ExtraTreesRegressor],
+)
+def test_a_member_fitted_again_on_its_sample_is_the_same_tree(make: Any, bootstrap: bool) -> None:
+    """With how often each row was drawn as its weight; repeated rows are the same to leaves of one row."""
+    X, y = make_classification(150, 6, n_informative=4, random_state=0)
+    limits = {"max_features": 2, "min_samples_leaf": 3, "bootstrap": bootstrap, "random_state": 0}
+    forest = make(4, **limits).fit(X, y)
+    for member, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        again = clone(member).fit(X, y, sample_weight=np.bincount(sample, minlength=len(X)))
+        assert np.array_equal(again.tree_.threshold, member.tree_.threshold)
+        np.testing.assert_allclose(again.tree_.value, member.tree_.value)
+    forest = make(4, **limits | {"min_samples_leaf": 1}).fit(X, y)
+    for member, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        again = clone(member).fit(X[sample], y[sample])
+        assert np.array_equal(again.tree_.threshold, member.tree_.threshold)
+        assert np.array_equal(again.tree_.value, member.tree_.value)
+
+
 @pytest.mark.parametrize(
     ("options", "fit_options", "message"),
     [
         ({"max_samples": 0}, {}, "max_samples must be"),
         ({"max_samples": 1.5}, {}, "max_samples must be"),
-        ({"max_samples": 151}, {}, "max_samples is 151, but there are only 150 rows"),
+        ({"max_samples": 151, "bootstrap": False}, {}, "max_samples is 151, but there are only 150 rows"),
         ({"max_features": 7}, {}, "max_features is 7, but X has only 6"),
         ({"max_features": 0.0}, {}, "max_features must be"),
         ({"bootstrap": False, "oob_score": True}, {}, "only available if bootstrap=True"),

@@ -143,7 +143,7 @@ class WholeNumber:
     def fault(self, value: Any, /) -> str | None:
         """Compare with the bounds, and with what the engine can count."""
         number = int(value)
-        if abs(number) > LARGEST_WHOLE_NUMBER:
+        if abs(number) > LARGEST_WHOLE_NUMBER and (self.bounds.high is None or self.bounds.high < number):
             return "That does not fit into a 64-bit integer."
         return None if self.bounds.contain(number) else ""
 

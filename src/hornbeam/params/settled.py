@@ -36,16 +36,16 @@ def resolve_max_features(value: float | Literal["sqrt", "log2"] | None, n_featur
     return int(value)
 
 
-def resolve_max_samples(value: float | None, n_units: int, *, units: str) -> int:
+def resolve_max_samples(value: float | None, n_units: int, *, units: str, with_replacement: bool) -> int:
     """Turn `max_samples` into a number of draws, at least 1; a share is rounded."""
     if value is None:
         return n_units
     if not isinstance(value, numbers.Integral):
         return max(1, round(value * n_units))
-    if value > n_units:
+    if value > n_units and not with_replacement:
         raise ValueError(
-            f"max_samples is {value}, but there are only {n_units} {units} to draw from. Give a smaller "
-            "number, a fraction, or None for as many as there are."
+            f"max_samples is {value}, but there are only {n_units} {units} to draw from without replacement. "
+            "Give a smaller number, a fraction, or None for as many as there are, or set bootstrap=True."
         )
     return int(value)
 
@@ -53,8 +53,10 @@ def resolve_max_samples(value: float | None, n_units: int, *, units: str) -> int
 def resolve_random_key(random_state: int | np.random.RandomState | None) -> int:
     """Draw the one 64-bit key from which all random numbers of a fit follow.
 
-    A whole number gives the same key every time; a RandomState moves on, so the next fit differs; None draws
-    from numpy's global state, as scikit-learn does.
+    A whole number gives the same key every time, and from 2^32 on, where numpy's seeds end, it is the key; a
+    RandomState moves on, so the next fit differs; None draws from numpy's global state, as scikit-learn does.
     """
+    if isinstance(random_state, numbers.Integral) and random_state >= 2**32:
+        return int(random_state)
     generator: np.random.RandomState = check_random_state(random_state)
     return int.from_bytes(generator.bytes(8), "little")

@@ -2,9 +2,20 @@
 
 from typing import Annotated, Literal
 
+import numpy as np
+
 from hornbeam.declare import Bounds, Declared, option, option_group
 from hornbeam.params.fitting import ClassWeightOptions, ColumnOptions, RunOptions, ValidationOptions
-from hornbeam.params.values import Count, CountFromTwo, NonNegative, OwnCriterion, ProperShare, Share, Splits
+from hornbeam.params.values import (
+    Count,
+    CountFromTwo,
+    NonNegative,
+    OwnCriterion,
+    ProperShare,
+    SeedOrKey,
+    Share,
+    Splits,
+)
 
 
 @option_group
@@ -163,6 +174,11 @@ class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
     splitter: Literal["best", "random"] = option(
         default="best",
         help="'best' examines every threshold of a feature, 'random' one drawn from its range.",
+    )
+    random_state: SeedOrKey | np.random.RandomState | None = option(
+        default=None,
+        help="Seed of every random draw; the same whole number gives the same model again. Members of "
+        "forests have numbers from 2^32 on, which repeat their draws.",
     )
 
 

@@ -15,6 +15,7 @@ NonNegative = Annotated[float, Bounds(low=0)]
 Share = Annotated[float, Bounds(low=0, high=1, low_open=True)]
 ProperShare = Annotated[float, Bounds(low=0, high=1, low_open=True, high_open=True)]
 Seed = Annotated[int, Bounds(low=0, high=2**32 - 1)]  # what numpy's RandomState takes
+SeedOrKey = Annotated[int, Bounds(low=0, high=2**64 - 1)]  # beyond: the key of all draws
 
 
 def is_list(value: object) -> bool:

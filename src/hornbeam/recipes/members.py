@@ -96,9 +96,10 @@ class AnyBag:
         features = self.features_of(member)
         X = X if features is None else _safe_indexing(X, features, axis=1)
         try:
-            return model.fit(X, self.y[rows], **options)
+            model.fit(X, self.y[rows], **options)
         except Exception as error:
             self._raise_naming_the_member(member, model, rows, error)
+        return model
 
     def _raise_naming_the_member(
         self, member: int, model: Any, rows: npt.NDArray[np.int64], error: Exception

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -87,7 +87,7 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
         rounds = Rounds(
             n_rounds=self.n_estimators,
             learning_rate=self.learning_rate,
-            resample=self.resample,
+            resample=given.resample,
             keep_weights=self.keep_weights,
             key=given.key,
             clock=Clock(self.time_budget),
@@ -426,7 +426,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
         return DecisionTreeRegressor(max_depth=3)
 
     def _check_kind(self, estimator: Any) -> None:
-        if not is_regressor(estimator):
+        if is_classifier(estimator):
             raise ValueError(
                 f"{type(self).__name__}: estimator must be a regressor; {type(estimator).__name__} is not."
             )

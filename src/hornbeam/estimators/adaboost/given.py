@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from hornbeam import _core
 from hornbeam.data.content import Rows
@@ -51,6 +52,7 @@ class Given:
     feature_names: list[str] | None
     n_features: int
     key: int
+    resample: bool
 
     @property
     def n_rows(self) -> int:
@@ -112,16 +114,23 @@ def _read_for_trees(model: Boosting, tree: Any, X: Any, y: Any, sample_weight: A
         feature_names=training.table.feature_names,
         n_features=len(training.table.schema.given_names),
         key=key,
+        resample=model.resample,
     )
 
 
 def _read_for_others(model: Boosting, X: Any, y: Any, sample_weight: Any) -> Given:
     name = type(model).__name__
-    if not model.resample:
+    # Regressors without weights are boosted on rows drawn by them, as scikit-learn's always are.
+    resample = model.resample or (
+        not is_classifier(model.estimator) and not has_fit_parameter(model.estimator, "sample_weight")
+    )
+    if not resample:
         refuse_without_weights(model.estimator, name)
     source = open_source(X, name)
     rows, weights = rows_that_count(sample_weight, source.n_rows)
-    container = source.container.tocsr() if sparse.issparse(source.container) else source.container
+    container = source.container
+    if sparse.issparse(container) and container.format not in ("csr", "csc"):
+        container = container.tocsr()  # whose rows can be taken
     if rows is not None:
         container = _safe_indexing(container, rows)
     target = model._read_target(y, source.n_rows, rows)
@@ -134,7 +143,7 @@ def _read_for_others(model: Boosting, X: Any, y: Any, sample_weight: Any) -> Giv
         feature_names=tuple(feature_names or (f"x{j}" for j in range(source.n_columns))),
         names_given=feature_names is not None,
         predicts_numbers=isinstance(target, RegressionTarget),
-        resample=model.resample,
+        resample=resample,
         key=key,
     )
     return Given(
@@ -146,4 +155,5 @@ def _read_for_others(model: Boosting, X: Any, y: Any, sample_weight: Any) -> Giv
         feature_names=feature_names,
         n_features=source.n_columns,
         key=key,
+        resample=resample,
     )

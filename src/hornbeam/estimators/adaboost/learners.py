@@ -69,8 +69,8 @@ class TreeGround:
         rows = EncodedRows(self.encoded.codes, self.encoded.all_rows())
         return Ensemble((tree,), self.encoded.schema).leaves(rows, n_threads=n_threads)[:, 0]
 
-    def members(self, trees: list[_core.Tree]) -> TreeMembers:
-        """Put trees together that were grown here, in the user's columns."""
+    def members(self, trees: list[_core.Tree], key: int) -> TreeMembers:
+        """Put trees together that were grown here, in the user's columns; draws came from `key`."""
         means = self.means
         model = Ensemble(
             trees=tuple(trees) if means is None else tuple(means.restored(tree) for tree in trees),
@@ -79,7 +79,8 @@ class TreeGround:
             missing_allowed=self.tree.missing != "error",
         )
         classes = self.target.classes[0] if isinstance(self.target, ClassTarget) else None
-        return TreeMembers(model, self.tree, classes, self.missing_seen)
+        seeds = tuple(seeds_of(key, range(len(trees))).tolist())
+        return TreeMembers(model, self.tree, classes, self.missing_seen, seeds)
 
 
 # What the stump of least weighted error is asked for by. The search takes these options with any of the
@@ -132,9 +133,9 @@ class StumpLearner:
         return tree, wrong.view(np.bool_)
 
     def gather(self, members: list[_core.Tree]) -> Members:
-        """Put stumps together."""
+        """Put stumps together; nothing is drawn for them."""
         warn_of_a_lone_leaf(members[0], self.ground.encoded)
-        return self.ground.members(members)
+        return self.ground.members(members, key=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +188,7 @@ class TreeLearner:
     def gather(self, members: list[_core.Tree]) -> Members:
         """Put trees together."""
         warn_of_a_lone_leaf(members[0], self.ground.encoded)
-        return self.ground.members(members)
+        return self.ground.members(members, self.key)
 
 
 # ------------------------------------------------------------------------------------------------------------

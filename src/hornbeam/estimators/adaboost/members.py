@@ -53,12 +53,16 @@ class Members(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TreeMembers:
-    """Trees of ours. `tree` has the parameters they were grown with, `classes` are empty for numbers."""
+    """Trees of ours. `tree` has the parameters they were grown with, `classes` are empty for numbers.
+
+    `seeds` are what the draws of each follow from; none where they are not known any more, after loading.
+    """
 
     model: Ensemble
     tree: Any
     classes: AnyArray | None
     missing_seen: tuple[bool, ...]
+    seeds: tuple[int, ...] = ()
 
     def read(self, X: Any, *, estimator_name: str) -> Table:
         """Read a table as the trees do."""
@@ -86,7 +90,10 @@ class TreeMembers:
 
     def estimators(self) -> list[Any]:
         """Return the members as fitted decision trees, made anew each time."""
-        return [self._estimator(tree) for tree in self.model.trees]
+        members = [self._estimator(tree) for tree in self.model.trees]
+        for member, seed in zip(members, self.seeds, strict=False):
+            member.random_state = seed
+        return members
 
     def reading(self, tree: _core.Tree) -> TreeReading:
         """Give a tree the names that make it readable."""
@@ -115,7 +122,7 @@ class TreeMembers:
 
     def first(self, m: int) -> "TreeMembers":
         """Return the first trees."""
-        return replace(self, model=replace(self.model, trees=self.model.trees[:m]))
+        return replace(self, model=replace(self.model, trees=self.model.trees[:m]), seeds=self.seeds[:m])
 
     def importances(self) -> list[FloatArray]:
         """Return the shares of the columns in the impurity decrease of each tree."""

@@ -87,7 +87,6 @@ class Bagging(LookInside, BagModel, BaggingOptions):
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, samples: Any = None) -> Target:
         validate(self)
         template = self._tree() if self.estimator is None else self.estimator
-        self._check_votes(template)
         if samples is not None and (groups is not None or self.warm_start):
             raise ValueError("samples are given as they are: without groups, and with warm_start=False.")
         if self._continues() and isinstance(self._plan, GivenPlan):
@@ -104,9 +103,6 @@ class Bagging(LookInside, BagModel, BaggingOptions):
         if shared:
             return self._fit_trees(clone(template), X, y, sample_weight, groups)
         return self._fit_any(template, X, y, sample_weight, groups=groups, samples=samples)
-
-    def _check_votes(self, template: Any) -> None:
-        """Refuse members that cannot answer as they are asked."""
 
     def _shares_encoding(self, tree: Any) -> bool:
         """Whether trees that share one encoding of all rows equal trees that encode their own sample.
@@ -255,7 +251,7 @@ class Bagging(LookInside, BagModel, BaggingOptions):
             plan=plan,
             features=features,
             n_features=X.shape[1],
-            hard_votes=self._votes_are_hard(),
+            hard_votes=self._votes_are_hard(template),
             n_threads=resolve_n_jobs(self.n_jobs),
         )
         out_of_bag = OutOfBag(target) if self._wants_out_of_bag() else None
@@ -295,7 +291,8 @@ class Bagging(LookInside, BagModel, BaggingOptions):
     ) -> tuple[FloatArray | None, bool]:
         return weights, False
 
-    def _votes_are_hard(self) -> bool:
+    def _votes_are_hard(self, member: Any = None) -> bool:
+        """Whether predicted classes are counted: as asked for, or because a member says nothing else."""
         return False
 
     def _out_of_bag_facts(
@@ -482,7 +479,9 @@ class Bagging(LookInside, BagModel, BaggingOptions):
         with said_once():
             for number, member in enumerate(self._fitted_members):
                 features = self._features_of(number) if self._features.n_wanted else None
-                total = total + answers_of(member, X, features, classes, hard_votes=self._votes_are_hard())
+                total = total + answers_of(
+                    member, X, features, classes, hard_votes=self._votes_are_hard(member)
+                )
         mean: FloatArray = total / len(self._fitted_members)
         return mean
 

@@ -1,11 +1,15 @@
 """Bagging of any estimator: `BaggingClassifier` and `BaggingRegressor`."""
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from hornbeam.data.pass_on import table_to_pass_on
 from hornbeam.data.target import (
     ClassTarget,
     RegressionTarget,
@@ -13,6 +17,7 @@ from hornbeam.data.target import (
     read_classes,
     read_numbers,
 )
+from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import multiplied
 from hornbeam.estimators.answers import check_counts
 from hornbeam.estimators.forest.bagged_members import Bagging, Tree
@@ -28,10 +33,19 @@ from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 FloatArray = npt.NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _where_members_have_it(method: F) -> F:
+    """Offer a method only where the members have one of its name, as far as is known before a fit."""
+    offered: Callable[[F], F] = available_if(lambda bag: bag._members_have(method.__name__))
+    return offered(method)
 
 
 class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
     """Copies of a classifier, each fitted on a sample of the rows; they vote.
+
+    Members without `predict_proba` vote by the classes they predict, whatever `voting` says.
 
     {parameters}
 
@@ -82,18 +96,41 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @_where_members_have_it
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the mean of the members' decision functions, where they have one."""
+        check_is_fitted(self)
+        X = table_to_pass_on(self, X, reset=False)
+        total: Any = 0.0
+        with said_once():
+            for number, member in enumerate(self._fitted_members):
+                self._check_classes_of(number, member)
+                features = self._features_of(number) if self._features.n_wanted else None
+                rows = X if features is None else _safe_indexing(X, features, axis=1)
+                total = total + np.asarray(member.decision_function(rows), dtype=np.float64)
+        return np.asarray(total / len(self._fitted_members))
+
+    def _check_classes_of(self, number: int, member: Any) -> None:
+        """Raise if a member does not know all classes."""
+        lacking = np.setdiff1d(self.classes_, member.classes_).tolist()
+        if lacking:
+            raise ValueError(
+                "decision_function averages the members' numbers class by class, but the sample of member "
+                f"{number} lacks the class {lacking[0]!r}. Set stratify=True, which draws from every class, "
+                "or use predict_proba."
+            )
+
+    def _members_have(self, method: str) -> bool:
+        """Whether members have a method, as far as is known before a fit."""
+        if hasattr(self, "_fitted_members"):
+            return self._grown is None and hasattr(self._fitted_members[0], method)
+        return hasattr(self._tree() if self.estimator is None else self.estimator, method)
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the largest share; the first of equals."""
         shares = self.predict_proba(X)
         labels: npt.NDArray[Any] = self.classes_[np.argmax(shares, axis=1)]
         return labels
-
-    def _check_votes(self, template: Any) -> None:
-        if self.voting == "soft" and not hasattr(template, "predict_proba"):
-            raise ValueError(
-                f"voting='soft' averages class shares, but {type(template).__name__} has no predict_proba. "
-                "Use voting='hard', which counts predicted classes."
-            )
 
     def _read_target(self, y: Any, n_rows: int, rows: Any) -> ClassTarget:
         name = type(self).__name__
@@ -109,8 +146,9 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
             return weights, True
         return multiplied(weights, class_weights(tree.class_weight, target)), False
 
-    def _votes_are_hard(self) -> bool:
-        return self.voting == "hard"
+    def _votes_are_hard(self, member: Any = None) -> bool:
+        has_no_shares = member is not None and not hasattr(member, "predict_proba")
+        return self.voting == "hard" or has_no_shares
 
     def _out_of_bag_facts(
         self, target: ClassTarget, out_of_bag: OutOfBag | None, n_rows_given: int, rows: Any

@@ -166,9 +166,17 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The members, each a fitted decision tree; made anew each time."""
+        """The members, each a fitted decision tree; made anew each time.
+
+        Fitted again on its sample, a member is the same tree: its `random_state` repeats what it has drawn.
+        """
         check_is_fitted(self)
-        return [self._member(tree) for tree in self._model.trees]
+        members = [self._member(tree) for tree in self._model.trees]
+        if hasattr(self, "_plan"):  # which a model saved with predict_only=True has lost
+            keys = _core.member_keys(self._plan.key, 0, len(members)).tolist()
+            for member, key in zip(members, keys, strict=True):
+                member.random_state = key
+        return members
 
     def first(self, m: int) -> Self:
         """Return the forest of the first `m` trees, as a fit with n_estimators=m would have made it."""
