@@ -123,16 +123,9 @@ def test_max_samples(given: float | None, expected: int) -> None:
 
 def test_max_samples_beyond_the_rows() -> None:
     with pytest.raises(ValueError, match="max_samples is 11, but there are only 10 rows"):
-        plan(10, max_samples=11, with_replacement=False)
+        plan(10, max_samples=11)
     with pytest.raises(ValueError, match="max_samples is 3, but there are only 2 groups"):
-        plan(4, max_samples=3, groups=np.array([0, 0, 1, 1], dtype=np.int32), with_replacement=False)
-
-
-def test_more_draws_than_rows() -> None:
-    """With replacement there can be more draws than rows; every one of them is made."""
-    counts = np.array([plan(3, max_samples=30).times(member) for member in range(200)])
-    assert np.all(counts.sum(axis=1) == 30)
-    assert np.all(np.abs(counts.mean(axis=0) - 10) < 0.6)  # four standard errors
+        plan(4, max_samples=3, groups=np.array([0, 0, 1, 1], dtype=np.int32))
 
 
 def test_features_of_members_are_uniform() -> None:

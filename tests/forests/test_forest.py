@@ -391,7 +391,7 @@ def test_a_member_fitted_again_on_its_sample_is_the_same_tree(make: Any, bootstr
     [
         ({"max_samples": 0}, {}, "max_samples must be"),
         ({"max_samples": 1.5}, {}, "max_samples must be"),
-        ({"max_samples": 151, "bootstrap": False}, {}, "max_samples is 151, but there are only 150 rows"),
+        ({"max_samples": 151}, {}, "max_samples is 151, but there are only 150 rows"),
         ({"max_features": 7}, {}, "max_features is 7, but X has only 6"),
         ({"max_features": 0.0}, {}, "max_features must be"),
         ({"bootstrap": False, "oob_score": True}, {}, "only available if bootstrap=True"),

@@ -36,16 +36,16 @@ def resolve_max_features(value: float | Literal["sqrt", "log2"] | None, n_featur
     return int(value)
 
 
-def resolve_max_samples(value: float | None, n_units: int, *, units: str, with_replacement: bool) -> int:
+def resolve_max_samples(value: float | None, n_units: int, *, units: str) -> int:
     """Turn `max_samples` into a number of draws, at least 1; a share is rounded."""
     if value is None:
         return n_units
     if not isinstance(value, numbers.Integral):
         return max(1, round(value * n_units))
-    if value > n_units and not with_replacement:
+    if value > n_units:
         raise ValueError(
-            f"max_samples is {value}, but there are only {n_units} {units} to draw from without replacement. "
-            "Give a smaller number, a fraction, or None for as many as there are, or set bootstrap=True."
+            f"max_samples is {value}, but there are only {n_units} {units} to draw from. Give a smaller "
+            "number, a fraction, or None for as many as there are."
         )
     return int(value)
 

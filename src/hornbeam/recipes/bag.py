@@ -197,12 +197,7 @@ def plan_draws(
     else:
         rows = rows[np.argsort(groups[rows], kind="stable")]
         unit_begin = np.flatnonzero(np.diff(groups[rows], prepend=-1))
-    n_draws = resolve_max_samples(
-        max_samples,
-        len(unit_begin),
-        units="rows" if groups is None else "groups",
-        with_replacement=with_replacement,
-    )
+    n_draws = resolve_max_samples(max_samples, len(unit_begin), units="rows" if groups is None else "groups")
     sizes = np.array([len(unit_begin)])
     if strata is not None:
         if groups is not None:

@@ -68,7 +68,8 @@ def round_by_round(
     if is_last_certain:
         answers[-1] = votes[-1]
     training_error = (answers != y).mean(axis=1)
-    loss = np.exp(others - right).mean(axis=1)
+    with np.errstate(over="ignore"):  # infinite, by learning rates beyond reason
+        loss = np.exp(others - right).mean(axis=1)
     bound = np.cumprod(2 * np.sqrt(np.clip(errors * (1 - errors), 0.0, None)))
     margins = (right - others) / said
     if is_last_certain:
@@ -94,6 +95,7 @@ def _weights(model: Any, wrong: npt.NDArray[np.bool_], beta: FloatArray, *, norm
     # Times e^beta for mistakes and e^-beta for hits is times e^(2 beta) for mistakes, up to a factor.
     logarithms = np.concatenate([np.zeros((1, len(start))), np.cumsum(2 * beta[:, None] * wrong, axis=0)])
     if not normalised:
-        return np.asarray(start * np.exp(logarithms))
+        with np.errstate(over="ignore"):
+            return np.asarray(start * np.exp(logarithms))
     weights = start * np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
