@@ -7,6 +7,7 @@
 
 #include "base/counters.h"
 #include "base/parallel.h"
+#include "base/sampler.h"
 #include "boost/boost_grower.h"
 
 namespace hornbeam::boost {
