@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.data.wording import shown
 from hornbeam.errors import ExportError
-from hornbeam.exports.columns import InputColumn
+from hornbeam.exports.columns import InputColumn, refuse_dates
 from hornbeam.exports.flat import flatten
 from hornbeam.exports.portable import PortableModel
 
@@ -53,6 +53,7 @@ def c_of(model: PortableModel, *, name: str, precision: Precision) -> str:
             "name must be a name that C allows, of up to 41 letters, digits and underscores; got "
             f"{shown(name)}."
         )
+    refuse_dates(model.columns, "C")
     for column in model.columns:
         _refuse_unwritable(column)
     text = _TEMPLATE.replace("NAME", name.upper()).replace("name", name)

@@ -110,7 +110,7 @@ def _refuse(
 ) -> NoReturn:
     values = {
         column.name: values[row : row + 1].tolist()[0]
-        for column, values in zip(model.columns, rows.columns, strict=True)
+        for column, values in zip(model.given, rows.columns, strict=True)
     }
     told = ", ".join(f"{shown(name)}: {shown(value)}" for name, value in list(values.items())[:40])
     more = f" and {len(values) - 40} more columns" if len(values) > 40 else ""

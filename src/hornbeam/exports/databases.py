@@ -24,8 +24,8 @@ import numpy as np
 from hornbeam._optional import installed, require
 from hornbeam.exports.check import Answers
 from hornbeam.exports.portable import PortableModel
-from hornbeam.exports.sql import Dialect, answer_names, column_type, quoted, sql_of
-from hornbeam.exports.test_rows import TestRows
+from hornbeam.exports.sql import Dialect, answer_names, given_type, quoted, sql_of
+from hornbeam.exports.test_rows import TestRows, texts_of_dates
 
 __all__ = ["DuckDb", "Postgres", "Sqlite", "postgres_folder"]
 
@@ -45,7 +45,7 @@ class _Database:
     def run(self, model: PortableModel, rows: TestRows) -> Answers:
         """Make the table, run the SELECT and read its answers, in the order of the rows."""
         key = _ROW_KEY
-        while key.lower() in {column.name.lower() for column in model.columns}:
+        while key.lower() in {column.name.lower() for column in model.given}:
             key += "_"
         statement = sql_of(model, dialect=self.dialect, table=self.table, keys=[key])
         found = self._query(model, rows, key, statement)
@@ -59,7 +59,7 @@ class _Database:
 
     def _create(self, model: PortableModel, key: str) -> str:
         columns = [f"{quoted(key)} INTEGER"]
-        columns += [f"{quoted(column.name)} {column_type(column)}" for column in model.columns]
+        columns += [f"{quoted(column.name)} {given_type(column, self.dialect)}" for column in model.given]
         return f"CREATE TABLE {quoted(self.table)} ({', '.join(columns)})"
 
 
@@ -93,7 +93,9 @@ def _label(value: Any, labels: Sequence[Any]) -> Any:
 def _plain_rows(rows: TestRows, dialect: Dialect) -> Iterator[list[Any]]:
     """Visit the rows; a missing number is NULL and, every other time, NaN where the dialect knows it."""
     has_nan = dialect in ("duckdb", "postgres")
-    columns = [column.tolist() for column in rows.columns]
+    columns = [
+        texts_of_dates(column) if column.dtype.kind == "M" else column.tolist() for column in rows.columns
+    ]
     for number, row in enumerate(zip(*columns, strict=True)):
         nothing = math.nan if has_nan and number % 2 else None
         yield [
@@ -122,7 +124,7 @@ class Sqlite(_Database):
             if sqlite3.sqlite_version_info < (3, 35) or not _knows_exp(connection):
                 connection.create_function("EXP", 1, math.exp, deterministic=True)
             connection.execute(self._create(model, key))
-            marks = ", ".join("?" for _ in range(len(model.columns) + 1))
+            marks = ", ".join("?" for _ in range(len(model.given) + 1))
             connection.executemany(
                 f"INSERT INTO {quoted(self.table)} VALUES ({marks})", _plain_rows(rows, self.dialect)
             )

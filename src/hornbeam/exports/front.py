@@ -22,6 +22,7 @@ from hornbeam.exports import c_code, python_code
 from hornbeam.exports.c_code import Precision
 from hornbeam.exports.check import DOUBLE_TOLERANCE, SINGLE_TOLERANCE, compare, expected_answers
 from hornbeam.exports.databases import DuckDb, Postgres, Sqlite
+from hornbeam.exports.date_rows import Resolution
 from hornbeam.exports.dot import dot_of
 from hornbeam.exports.json_document import JsonReader, answer_of, json_of
 from hornbeam.exports.onnx_graph import Operator, missing_text, onnx_of
@@ -61,6 +62,10 @@ _DATABASES: dict[str, tuple[Any, ...]] = {
     "duckdb": (DuckDb,),
     "postgres": (Postgres,),
     "standard": (Sqlite, DuckDb, Postgres),
+}
+_OF_DATES: dict[Resolution, str] = {
+    "us": "Dates and times are those of the clock as it is written; a time zone moves nothing.",
+    "s": "Dates and times are those of the clock as it is written, in whole seconds.",
 }
 _MANY_TREES = 100  # sums of more terms in single precision may be further off
 
@@ -143,7 +148,9 @@ def _program(model: Any, form: str, verify: Verify, options: dict[str, Any]) -> 
         return c_code.header_of(lines) + body
     if form == "pmml":
         body = pmml_of(plain)
-        lines = _tested(model, plain, [(Jpmml, lambda: Jpmml(pmml_header_of([]) + body))], verify)
+        lines = _tested(
+            model, plain, [(Jpmml, lambda: Jpmml(pmml_header_of([]) + body))], verify, resolution="s"
+        )
         return pmml_header_of([*lines, *notes_on(plain)]) + body
     body = python_code.python_of(plain)
     return (
@@ -224,6 +231,7 @@ def _tested(
     *,
     single: bool = False,
     rough: bool = False,
+    resolution: Resolution = "us",
 ) -> list[str]:
     """Run an export in every engine that is here; return what is to be said at the top of the file."""
     lacking = [reason for kind, _ in engines if (reason := kind.absent()) is not None]
@@ -231,11 +239,13 @@ def _tested(
         raise ExportError(
             f"verify='required', but the export cannot be run here: there is no {joined(lacking, 'and no')}."
         )
-    rows = rows_for(plain, single=single)
+    rows = rows_for(plain, single=single, resolution=resolution)
     expected = expected_answers(model, plain, rows)
     tolerance = SINGLE_TOLERANCE if single or rough else DOUBLE_TOLERANCE
     tolerance *= max(1.0, len(plain.trees) / _MANY_TREES) ** 0.5
     lines = _description(plain, single=single)
+    if plain.has_dates:
+        lines.append(_OF_DATES[resolution])
     for kind, make in engines:
         if kind.absent() is not None:
             continue
@@ -266,7 +276,7 @@ def _description(plain: PortableModel, *, single: bool) -> list[str]:
     n_nodes = sum(tree.n_nodes for tree in plain.trees)
     lines = [
         f"hornbeam {version}: {plain.estimator} of {count(plain.n_members, 'tree')}, "
-        f"{count(n_nodes, 'node')}, {count(len(plain.columns), 'column')}."
+        f"{count(n_nodes, 'node')}, {count(len(plain.given), 'column')}."
     ]
     if single:
         lines.append(

@@ -14,6 +14,10 @@ says whose
 feature it has, before `missing_child`. Each has `feature`, `agreement` and either `categories`, or
 `threshold` and `low`, the number of the child for values up to it.
 
+A feature that is made of a date has `made_of`, the name of the given column, and `part`: "date", the days
+since 1970-01-01, "time", the same with the share of the day that has passed, "month", "day", "day_of_year",
+"weekday" (Monday is 0), or "hour", in whole milliseconds. The clock as it is written counts.
+
 Trees of gradient boosting add up: `start` has the numbers that the scores begin with, `adds_to` the score
 that each tree adds to, `loss` what the scores mean (hornbeam.recipes.losses), `labels` the classes, if any.
 Trees of AdaBoost vote: `weights` has what the vote of each tree weighs, or its number in a weighted median.
@@ -26,6 +30,7 @@ first of equals; with "logistic" there is one score, and above 0 it means the se
 (sum + its pseudo-vote) / (trees + pseudo-votes of the output).
 """
 
+import datetime
 import json
 import math
 from collections.abc import Mapping
@@ -37,7 +42,7 @@ from hornbeam._core import version
 from hornbeam.data.table import Schema
 from hornbeam.exports.check import Answers
 from hornbeam.exports.portable import PortableModel
-from hornbeam.exports.test_rows import TestRows
+from hornbeam.exports.test_rows import TestRows, texts_of_dates
 from hornbeam.inside.nodes import TreeReading
 
 __all__ = ["JsonReader", "answer_of", "json_of"]
@@ -175,8 +180,13 @@ class JsonReader:
     def run(self, model: PortableModel, rows: TestRows) -> Answers:
         """Answer the rows."""
         numbers, labels = [], []
-        for row in zip(*(column.tolist() for column in rows.columns), strict=True):
-            scores = self._scores([None if _is_nan(value) else value for value in row])
+        columns = [
+            texts_of_dates(column) if column.dtype.kind == "M" else column.tolist() for column in rows.columns
+        ]
+        names = [given.name for given in model.given]
+        for row in zip(*columns, strict=True):
+            given = {name: None if _is_nan(value) else value for name, value in zip(names, row, strict=True)}
+            scores = self._scores([_asked(feature, given) for feature in self.document["features"]])
             numbers.append(self._linked(scores))
             labels.append(self._labels(scores))
         width = max(len(row) for row in numbers)
@@ -279,6 +289,25 @@ class JsonReader:
         if self.document["answer"]["link"] == "logistic":
             return [labels[0][int(scores[0][0] > 0)]]
         return [own[one.index(max(one))] for own, one in zip(labels, scores, strict=bool(labels))]
+
+
+def _asked(feature: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
+    """Return what a feature holds: a value of the row, or a part of a date in it."""
+    if "part" not in feature:
+        return row[feature["name"]]
+    given = row[feature["made_of"]]
+    if given is None:
+        return None
+    date = datetime.datetime.fromisoformat(given)
+    days = date.toordinal() - datetime.date(1970, 1, 1).toordinal()
+    passed = date - datetime.datetime.combine(date.date(), datetime.time())
+    time = days + passed / datetime.timedelta(days=1)
+    parts: dict[str, float] = {
+        **{"date": days, "time": time, "month": date.month, "day": date.day},
+        **{"day_of_year": date.timetuple().tm_yday, "weekday": date.weekday()},
+        "hour": round((time - days) * 86_400_000) / 3_600_000,
+    }
+    return float(parts[feature["part"]])
 
 
 def _is_nan(value: Any) -> bool:

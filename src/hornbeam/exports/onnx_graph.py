@@ -21,7 +21,7 @@ from hornbeam._optional import require
 from hornbeam.data.wording import shown
 from hornbeam.errors import ExportError
 from hornbeam.exports.c_code import Precision, check_single
-from hornbeam.exports.columns import InputColumn
+from hornbeam.exports.columns import InputColumn, refuse_dates
 from hornbeam.exports.onnx_trees import classic_trees, modern_trees
 from hornbeam.exports.portable import Output, PortableModel, PortableTree
 
@@ -48,6 +48,7 @@ def onnx_of(model: PortableModel, *, operator: Operator, precision: Precision) -
             "missing='surrogate' asks other columns where a value is missing, which ONNX has no form for. "
             "Fit the model with missing='learn', or export it to SQL, C or Python."
         )
+    refuse_dates(model.columns, "ONNX")
     return _Graph(model, operator, precision).build()
 
 

@@ -12,6 +12,7 @@ missing value, or as it is where the trees send it elsewhere (pmml_tests.py).
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,8 @@ import numpy as np
 from hornbeam._core import version
 from hornbeam.data.wording import shown
 from hornbeam.errors import ExportError
-from hornbeam.exports.columns import InputColumn
+from hornbeam.exports.columns import GivenColumn, InputColumn
+from hornbeam.exports.pmml_dates import date_fields
 from hornbeam.exports.pmml_tests import NOTHING, Tests, attribute, escaped, text_of_category
 from hornbeam.exports.portable import Output, PortableModel, PortableTree
 
@@ -59,7 +61,7 @@ class PmmlNames:
             [f"probability{end}_{_label_text(label)}" for label in output.labels or ()]
             for end, output in zip(ends, model.outputs, strict=True)
         ]
-        self.columns = [column.name for column in model.columns]
+        self.columns = [given.name for given in model.given]
         self._taken = {*self.columns, *self.answers}
 
     @property
@@ -107,7 +109,11 @@ class _Document:
         self.model = model
         self.names = PmmlNames(model)
         self.names.check()
-        self.tests = Tests(model, self.names.unlike(NOTHING))
+        self.fields = tuple(
+            column if column.part is None else replace(column, name=self.names.unlike(_field_name(column)))
+            for column in model.columns
+        )
+        self.tests = Tests(replace(model, columns=self.fields), self.names.unlike(NOTHING))
         self._roots_left = [self.tests.of_root]
         for column in model.columns:
             _check_categories(column)
@@ -126,30 +132,35 @@ class _Document:
 
     def lines(self) -> Lines:
         yield " <DataDictionary>"
-        for column in self.model.columns:
-            yield from self._column_field(column)
+        for given in self.model.given:
+            yield from self._column_field(given)
         if len(self.model.outputs) == 1:
             yield from self._answer_field(self.names.predictions[0], self.model.outputs[0])
         yield " </DataDictionary>"
-        if self.tests.needs_nothing:
-            yield from (
-                " <TransformationDictionary>",
-                f'  <DerivedField name={attribute(self.tests.nothing)} optype="continuous" '
-                'dataType="double">',
-                '   <Constant dataType="double" missing="true"/>',
-                "  </DerivedField>",
-                " </TransformationDictionary>",
-            )
+        derived = [*date_fields(self.fields), *self._nothing()]
+        if derived:
+            yield from (" <TransformationDictionary>", *derived, " </TransformationDictionary>")
         if len(self.model.outputs) > 1:
             yield from self._several_outputs()
         else:
             yield from self._model(0, self.names.predictions[0])
         yield "</PMML>"
 
+    def _nothing(self) -> Lines:
+        if self.tests.needs_nothing:
+            name = attribute(self.tests.nothing)
+            yield f'  <DerivedField name={name} optype="continuous" dataType="double">'
+            yield '   <Constant dataType="double" missing="true"/>'
+            yield "  </DerivedField>"
+
     # --- Fields ------------------------------------------------------------------------------------------
 
-    def _column_field(self, column: InputColumn) -> Lines:
-        name = attribute(column.name)
+    @staticmethod
+    def _column_field(given: GivenColumn) -> Lines:
+        name, column = attribute(given.name), given.column
+        if given.is_date:
+            yield f'  <DataField name={name} optype="continuous" dataType="dateTime"/>'
+            return
         if column.categories is None:
             yield f'  <DataField name={name} optype="continuous" dataType="double"/>'
             return
@@ -176,14 +187,16 @@ class _Document:
         yield "<MiningSchema>"
         if target is not None:
             yield f' <MiningField name={attribute(target)} usageType="target"/>'
-        for number in columns:
-            column = self.model.columns[number]
+        for given_column in self.model.given:
+            if not set(given_column.places) & set(columns):
+                continue
+            column = given_column.column
             more = ""
             if column.categories is not None:
                 more += f' invalidValueTreatment="{self.tests.unseen_treatment(column)}"'
             if given and self.model.refuses_missing:
                 more += ' missingValueTreatment="returnInvalid"'
-            yield f" <MiningField name={attribute(column.name)}{more}/>"
+            yield f" <MiningField name={attribute(given_column.name)}{more}/>"
         yield "</MiningSchema>"
 
     def _answers(self, k: int) -> Lines:
@@ -414,6 +427,11 @@ def _value_field(name: str, output: Output, of: str = "") -> list[str]:
     return ["<Output>", f' <OutputField {field} feature="predictedValue"{of}/>', "</Output>"]
 
 
+def _field_name(column: InputColumn) -> str:
+    """Name what is made of a date; the name of its column is that of the date itself."""
+    return f"{column.name} in days" if column.part in ("date", "time") else column.name
+
+
 def _columns_of(tree: PortableTree) -> list[int]:
     found = {tree.column[node] for node in tree.inner_nodes()}
     found |= {one.column for several in tree.stand_ins.values() for one in several}
@@ -424,22 +442,7 @@ def _part_of(tree: PortableTree, begin: int, end: int) -> PortableTree:
     """Keep some of the values of a tree."""
     if (begin, end) == (0, tree.values.shape[1]):
         return tree
-    return _with_values(tree, tree.values[:, begin:end])
-
-
-def _with_values(tree: PortableTree, values: Any) -> PortableTree:
-    return PortableTree(
-        tree.first_child,
-        tree.n_branches,
-        tree.column,
-        tree.threshold,
-        tree.missing_branch,
-        tree.branch_of,
-        tree.unseen_branch,
-        tree.stand_ins,
-        values,
-        0,
-    )
+    return replace(tree, values=tree.values[:, begin:end], first_score=0)
 
 
 def _constant(value: float) -> PortableTree:

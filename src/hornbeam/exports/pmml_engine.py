@@ -25,7 +25,7 @@ from hornbeam.errors import ExportError
 from hornbeam.exports.check import Answers
 from hornbeam.exports.pmml import PmmlNames
 from hornbeam.exports.portable import PortableModel
-from hornbeam.exports.test_rows import TestRows, missing_and_unseen
+from hornbeam.exports.test_rows import TestRows, missing_and_unseen, texts_of_dates
 
 __all__ = ["Jpmml"]
 
@@ -55,7 +55,10 @@ class Jpmml:
         request = {
             "document": self._document,
             "columns": names.columns,
-            "data": [_plain(column.tolist()) for column in rows.columns],
+            "data": [
+                texts_of_dates(column) if column.dtype.kind == "M" else _plain(column.tolist())
+                for column in rows.columns
+            ],
             "answers": names.answers,
         }
         found = _server().ask(request)

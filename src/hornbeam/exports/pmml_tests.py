@@ -38,7 +38,10 @@ def text_of_category(category: Any) -> str:
 
 
 class Tests:
-    """Writes the tests of a model; `nothing` is the name of a field that is always missing."""
+    """Writes the tests of a model; `nothing` is the name of a field that is always missing.
+
+    The columns of the model are to be called as the fields of the document are.
+    """
 
     def __init__(self, model: PortableModel, nothing: str) -> None:
         self.model = model

@@ -11,7 +11,7 @@ A model answers a row in four steps, and this is all of it:
 Votes, weights of members and turns at scores are in the values of the leaves already. Pseudo-votes are the
 last of the trees, a single leaf: sums are made in the order in which the model makes them. Features are
 positions in `columns`, categories positions in the list of their column, whatever table a member was fitted
-on.
+on. What is made of a date is a column of numbers; which columns are given is in `given`.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.exports.columns import InputColumn
+from hornbeam.exports.columns import GivenColumn, InputColumn, given_columns
 
 __all__ = ["Link", "Output", "PortableModel", "PortableTree", "StandIn"]
 
@@ -130,6 +130,16 @@ class PortableModel:
     refuses_missing: bool
     refuses_unseen: bool
     has_pseudo_votes: bool = False
+
+    @cached_property
+    def given(self) -> tuple[GivenColumn, ...]:
+        """The columns that a table has to have: those of the model, but for what is made of dates."""
+        return given_columns(self.columns)
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether dates are given."""
+        return any(column.is_date for column in self.given)
 
     @property
     def n_members(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from hornbeam.exports.c_code import n_numbers
 from hornbeam.exports.check import Answers
 from hornbeam.exports.portable import PortableModel
-from hornbeam.exports.test_rows import TestRows
+from hornbeam.exports.test_rows import TestRows, texts_of_dates
 
 __all__ = ["BarePython", "Compiler", "find_compiler"]
 
@@ -73,7 +73,9 @@ class Compiler:
 
 
 def _plain(rows: TestRows) -> list[list[Any]]:
-    return [column.tolist() for column in rows.columns]
+    return [
+        texts_of_dates(column) if column.dtype.kind == "M" else column.tolist() for column in rows.columns
+    ]
 
 
 def _c_row(model: PortableModel, row: tuple[Any, ...]) -> str:
@@ -151,7 +153,8 @@ class BarePython:
                 with open(os.path.join(folder, file), "w", encoding="utf-8") as target:
                     target.write(text)
             table = {
-                "columns": [column.name for column in model.columns],
+                "columns": [column.name for column in model.given],
+                "dates": [column.name for column in model.given if column.is_date],
                 "rows": [list(row) for row in zip(*_plain(rows), strict=True)],
             }
             command = [sys.executable, "-I", "-S", os.path.join(folder, "main.py")]
@@ -159,7 +162,7 @@ class BarePython:
         several = len(model.outputs) > 1
         width = n_numbers(model)
         if not model.has_classes:
-            told = [[math.nan] * width if one is None else one[0] for one in answers]
+            told = [np.full(width, math.nan) if one is None else np.atleast_1d(one[0]) for one in answers]
             return Answers(np.array(told, dtype=np.float64).reshape(-1, width))
         shares, labels = [], []
         for one in answers:
@@ -174,13 +177,18 @@ class BarePython:
 
 
 _ASK = """
-import json, os, sys
+import datetime, json, os, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import model
 
 given = json.loads(sys.stdin.buffer.read())
 answers = []
 for number, row in enumerate(given["rows"]):
+    if number % 3 == 0:  # dates as objects, and as texts
+        row = [
+            datetime.datetime.fromisoformat(value) if name in given["dates"] and value is not None else value
+            for name, value in zip(given["columns"], row)
+        ]
     row = dict(zip(given["columns"], row)) if number % 2 else row
     try:
         answers.append([model.predict(row)])

@@ -14,15 +14,17 @@ _PER_LINE = 8
 def python_of(model: PortableModel) -> str:
     """Write a model as a module with `predict` and, for classes, `predict_proba`."""
     flat = flatten(model)
-    names = [column.name for column in model.columns]
-    categories = [None if c.categories is None else list(c.categories) for c in model.columns]
-    ordered = [column.kind == "ordinal" for column in model.columns]
+    names = [given.name for given in model.given]
+    columns = [given.column for given in model.given]
+    categories = [None if c.categories is None else list(c.categories) for c in columns]
+    ordered = [column.kind == "ordinal" for column in columns]
     outputs = [(o.begin, o.end, None if o.labels is None else list(o.labels)) for o in model.outputs]
     facts = [
         "inf = float('inf')",
         f"COLUMNS = {names!r}",
         f"CATEGORIES = {categories!r}  # None for columns of numbers",
         f"ORDERED = {ordered!r}  # categories that are compared by their position",
+        *_facts_of_dates(model),
         f"OUTPUTS = {outputs!r}  # scores from, to; labels",
         f"START = {list(model.start)!r}",
         f"DIVISOR = {model.divisor!r}",
@@ -43,8 +45,24 @@ def python_of(model: PortableModel) -> str:
         _listed("STAND_INS", flat.stand_ins),
         _listed("VALUES", flat.values),
     ]
-    code = _WALK + (_PROBA if model.has_classes else "")
+    walk = _WALK
+    if model.has_dates:  # else a file has nothing of them
+        walk = _DATES + walk.replace(*_READ_DATES, 1).replace(*_MISSING_DATES, 1)
+    code = walk + (_PROBA if model.has_classes else "")
     return "\n".join(facts) + "\n" + code
+
+
+def _facts_of_dates(model: PortableModel) -> list[str]:
+    if not model.has_dates:
+        return []
+    order = [place for given in model.given for place in given.places]
+    if order != sorted(order):
+        raise AssertionError("what is made of a date stands together")
+    parts = [
+        [model.columns[place].part for place in given.places] if given.is_date else None
+        for given in model.given
+    ]
+    return [f"PARTS = {parts!r}  # what is made of dates, None for other columns"]
 
 
 def _listed(name: str, items: Iterable[Any]) -> str:
@@ -57,6 +75,51 @@ def header_of(lines: Sequence[str]) -> str:
     """Write what is said of the file as its docstring's comments; nothing of it can become code."""
     return "".join(f"# {line}\n" for line in lines) + "\n"
 
+
+_DATES = '''
+import datetime
+
+
+def _parts(name, value, parts):
+    """Turn a date, or a text such as 2024-03-31 or 2024-03-31 10:30, into what the trees ask of it."""
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("column %r: %r is not a date such as 2024-03-31 10:30" % (name, value)) from None
+    day = value.toordinal() - 719163
+    passed = 0
+    if isinstance(value, datetime.datetime):
+        passed = ((value.hour * 60 + value.minute) * 60 + value.second) * 1000000 + value.microsecond
+    time = day + passed / 86400000000.0
+    found = {
+        "date": day,
+        "time": time,
+        "month": value.month,
+        "day": value.day,
+        "day_of_year": value.timetuple().tm_yday,
+        "weekday": value.weekday(),
+        "hour": round((time - day) * 86400000) / 3600000,
+    }
+    return [float(found[part]) for part in parts]
+
+'''
+_READ_DATES = (
+    """        elif categories is None:
+            numbers.append(float(value))
+""",
+    """        elif PARTS[COLUMNS.index(name)]:
+            numbers += _parts(name, value, PARTS[COLUMNS.index(name)])
+        elif categories is None:
+            numbers.append(float(value))
+""",
+)
+_MISSING_DATES = (
+    """            numbers.append(None)
+""",
+    """            numbers += [None] * len(PARTS[COLUMNS.index(name)] or [name])
+""",
+)
 
 _WALK = '''
 import math

@@ -5,7 +5,7 @@ here they are put into those of the whole model.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
+from hornbeam.data.dates import PART_NAMES, PartName
 from hornbeam.data.wording import shown
 from hornbeam.errors import ExportError
 from hornbeam.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
@@ -108,7 +109,8 @@ def _mean_of_trees(
 ) -> PortableModel:
     """Read a single tree, a forest or a bag: the mean of what the trees say."""
     outputs = _outputs(labels, members[0].tree.n_outputs)
-    columns, ensemble = _columns_of_all(model, members), members[0].ensemble
+    columns, members = _columns_of_all(model, members)
+    ensemble = members[0].ensemble
     own_labels = _labels_of_members(model, members, labels)
     trees = [
         _tree(member, columns, _values(member.tree, outputs, own, hard))
@@ -164,14 +166,15 @@ def _values(tree: _core.Tree, outputs: Sequence[Output], own: Sequence[Any], har
 
 def _adaboost(model: Any) -> PortableModel:
     members = _members_of_adaboost(model)
-    columns, ensemble = _columns_of_all(model, members), members[0].ensemble
+    columns, placed = _columns_of_all(model, members)
+    ensemble = members[0].ensemble
     weights = votes_of(model.estimator_weights_)
     of_classes = isinstance(model, AdaBoostClassifier)
     labels = (model.classes_,) if of_classes else ()
     outputs = _outputs(labels, 1)
     own_labels = _labels_of_members(model, members, labels)
     trees = []
-    for member, own, weight in zip(members, own_labels, weights.tolist(), strict=True):
+    for member, own, weight in zip(placed, own_labels, weights.tolist(), strict=True):
         values = _values(member.tree, outputs, own, of_classes)
         trees.append(_tree(member, columns, weight * values if of_classes else values))
     is_certain = bool(np.isinf(model.estimator_weights_[-1]))
@@ -276,20 +279,56 @@ def _labels_of_members(
     return [[np.searchsorted(labels[0], one.classes_)] for one in fitted]
 
 
-def _columns_of_all(model: Any, members: Sequence[_Member]) -> tuple[InputColumn, ...]:
+def _columns_of_all(
+    model: Any, members: Sequence[_Member]
+) -> tuple[tuple[InputColumn, ...], Sequence[_Member]]:
     """Put the columns of all members together; categories that any of them knows are known."""
     if all(member.ensemble is members[0].ensemble for member in members):
-        return columns_of(members[0].ensemble.schema)
+        return columns_of(members[0].ensemble.schema), members
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
-    found: list[InputColumn | None] = [None] * len(names)
+    # By the column that is given and, of a date, the part of it: members may differ in what a date is worth.
+    found: dict[tuple[int, PartName | None], InputColumn] = {}
+    keys = []
     for member in members:
-        for column, place in zip(columns_of(member.ensemble.schema), member.features, strict=True):
-            former = found[place]
-            found[place] = _merged(former, InputColumn(str(names[place]), column.kind, column.categories))
-    return tuple(
-        InputColumn(str(name), "numeric") if column is None else column
-        for name, column in zip(names, found, strict=True)
-    )
+        schema, own = member.ensemble.schema, columns_of(member.ensemble.schema)
+        keys.append([(member.features[g], one.part) for g, one in zip(schema.sources, own, strict=True)])
+        for key, column in zip(keys[-1], own, strict=True):
+            name = str(names[key[0]])
+            made_of = None if column.made_of is None else name
+            given = replace(column, name=name, made_of=made_of)
+            found[key] = _merged(found.get(key), given)
+    dates = {place for place, part in found if part is not None}
+    if any((place, None) in found for place in dates):
+        raise ExportError(
+            f"The members take column {shown(str(names[min(dates)]))} for different things: one "
+            "for a date and one not."
+        )
+    for place, name in enumerate(names):
+        if place not in dates:
+            found.setdefault((place, None), InputColumn(str(name), "numeric"))
+    order = sorted(found, key=lambda key: (key[0], -1 if key[1] is None else PART_NAMES.index(key[1])))
+    taken = {str(name) for name in names}
+    columns: list[InputColumn] = []
+    for key in order:
+        column = found[key]
+        is_date_itself = column.part in ("date", "time") and column.name not in {one.name for one in columns}
+        if column.part is not None and not is_date_itself:
+            column = replace(column, name=_unlike(f"{column.name}.{column.part}", taken))
+        columns.append(column)
+    places = {key: place for place, key in enumerate(order)}
+    placed = [
+        replace(member, features=[places[key] for key in own])
+        for member, own in zip(members, keys, strict=True)
+    ]
+    return tuple(columns), placed
+
+
+def _unlike(name: str, taken: set[str]) -> str:
+    """Make a name that no other column has."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 def _merged(one: InputColumn | None, other: InputColumn) -> InputColumn:

@@ -17,10 +17,11 @@ from typing import Any, Literal
 
 from hornbeam.data.wording import shown
 from hornbeam.errors import ExportError
-from hornbeam.exports.columns import InputColumn
+from hornbeam.exports.columns import GivenColumn, InputColumn
 from hornbeam.exports.portable import Output, PortableModel, PortableTree, StandIn
+from hornbeam.exports.sql_dates import date_part, date_type, refuse_dates_of_standard
 
-__all__ = ["Dialect", "answer_names", "column_type", "quoted", "sql_of"]
+__all__ = ["Dialect", "answer_names", "given_type", "quoted", "sql_of"]
 
 Dialect = Literal["standard", "duckdb", "sqlite", "postgres"]
 
@@ -69,6 +70,11 @@ def column_type(column: InputColumn) -> str:
     return kinds[column.category_type]
 
 
+def given_type(given: GivenColumn, dialect: Dialect) -> str:
+    """Say as what a column of the table is read."""
+    return date_type(dialect) if given.is_date else column_type(given.column)
+
+
 def answer_names(model: PortableModel) -> list[str]:
     """Name the columns that the SELECT returns beside the keys: labels first, then numbers."""
     several = len(model.outputs) > 1
@@ -86,7 +92,7 @@ def sql_of(model: PortableModel, *, dialect: Dialect, table: str, keys: Sequence
 
 
 def _check_names(model: PortableModel, dialect: Dialect, table: str, keys: Sequence[str]) -> None:
-    names = [column.name for column in model.columns]
+    names = [column.name for column in model.given]
     seen: dict[str, str] = {}
     for name in [*names, *keys, table, *answer_names(model)]:
         if "\0" in name or not name:
@@ -112,6 +118,8 @@ def _check_names(model: PortableModel, dialect: Dialect, table: str, keys: Seque
             )
         seen[folded] = name
     for column in model.columns:
+        if column.made_of is not None and dialect == "standard":
+            refuse_dates_of_standard(column.made_of)
         for category in column.categories or ():
             if isinstance(category, str) and "\0" in category:
                 raise ExportError(
@@ -167,6 +175,10 @@ class _Select:
 
     def _read(self, column: InputColumn) -> str:
         # With its table's name, SQLite does not take a name that is not there for a text.
+        if column.part is not None and self.dialect != "standard":
+            return date_part(
+                f"{quoted(self.table)}.{quoted(column.made_of or '')}", column.part, self.dialect
+            )
         cast = f"CAST({quoted(self.table)}.{quoted(column.name)} AS {column_type(column)})"
         has_nan = self.dialect in ("duckdb", "postgres") and column_type(column) == "DOUBLE PRECISION"
         return f"NULLIF({cast}, CAST('NaN' AS DOUBLE PRECISION))" if has_nan else cast

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.dates import PartName
 from hornbeam.exports.columns import InputColumn
+from hornbeam.exports.date_rows import DatePool, Interval, Resolution
 from hornbeam.exports.portable import PortableModel, PortableTree
 
-__all__ = ["TestRows", "missing_and_unseen", "rows_for"]
+__all__ = ["TestRows", "missing_and_unseen", "rows_for", "texts_of_dates"]
 
 AnyArray = npt.NDArray[Any]
 
@@ -33,7 +35,7 @@ _MOST_CATEGORIES = 64
 
 @dataclass(frozen=True, eq=False)
 class TestRows:
-    """Columns of equal length: numbers, NaN being missing; or categories, None being missing.
+    """Columns of equal length: numbers, NaN being missing; categories, None being missing; or dates.
 
     `words` says what the rows are, for people.
     """
@@ -54,12 +56,17 @@ class TestRows:
             return np.stack(self.columns, axis=1)
         together = np.empty((self.n_rows, len(self.columns)), dtype=object)
         for j, column in enumerate(self.columns):
-            together[:, j] = column
+            together[:, j] = list(column) if column.dtype.kind == "M" else column
         return together
 
     def take(self, rows: AnyArray) -> "TestRows":
         """Keep some rows."""
         return TestRows(tuple(column[rows] for column in self.columns), self.words)
+
+
+def texts_of_dates(dates: AnyArray) -> list[str | None]:
+    """Write dates as 2024-03-31T10:30:00.000000; None for NaT."""
+    return [None if text == "NaT" else text for text in np.datetime_as_string(dates).tolist()]
 
 
 def unseen_category(column: InputColumn) -> Any:
@@ -79,9 +86,10 @@ def unseen_category(column: InputColumn) -> Any:
 def missing_and_unseen(model: PortableModel, rows: TestRows) -> tuple[AnyArray, AnyArray]:
     """Mark the rows that lack a value, and those with a category that the model does not know."""
     missing, unseen = np.zeros(rows.n_rows, dtype=np.bool_), np.zeros(rows.n_rows, dtype=np.bool_)
-    for column, values in zip(model.columns, rows.columns, strict=True):
+    for given, values in zip(model.given, rows.columns, strict=True):
+        column = given.column
         if column.categories is None:
-            missing |= np.isnan(values.astype(np.float64))
+            missing |= np.isnat(values) if given.is_date else np.isnan(values.astype(np.float64))
             continue
         known = set(column.categories)
         missing |= np.array([value is None for value in values], dtype=np.bool_)
@@ -89,9 +97,15 @@ def missing_and_unseen(model: PortableModel, rows: TestRows) -> tuple[AnyArray, 
     return missing, unseen
 
 
-def rows_for(model: PortableModel, *, single: bool = False, n_random: int = N_RANDOM) -> TestRows:
+def rows_for(
+    model: PortableModel,
+    *,
+    single: bool = False,
+    n_random: int = N_RANDOM,
+    resolution: Resolution = "us",
+) -> TestRows:
     """Make rows to test an export of a model; with `single`, all numbers are float32."""
-    maker = _Maker(model, single=single)
+    maker = _Maker(model, single=single, resolution=resolution)
     n_tests = sum(int(np.count_nonzero(tree.n_branches)) for tree in model.trees)
     edges = list(maker.edges(n_tests))
     packed = maker.every_value_once()
@@ -125,7 +139,7 @@ def _at_even_steps(values: Sequence[Any], most: int) -> Sequence[Any]:
 class _Maker:
     """Draws values for the columns of a model."""
 
-    def __init__(self, model: PortableModel, *, single: bool) -> None:
+    def __init__(self, model: PortableModel, *, single: bool, resolution: Resolution) -> None:
         self.model = model
         self.single = single
         self.generator = np.random.default_rng(20_231)
@@ -136,6 +150,17 @@ class _Maker:
         self.unseen = [
             None if column.categories is None else unseen_category(column) for column in model.columns
         ]
+
+        self.given_by = {place: j for j, given in enumerate(model.given) for place in given.places}
+        self.dates = {
+            j: DatePool(
+                {model.columns[place].part or "date": self.thresholds[place] for place in given.places},
+                self.generator,
+                resolution,
+            )
+            for j, given in enumerate(model.given)
+            if given.is_date
+        }
 
     # --- Numbers -----------------------------------------------------------------------------------------
 
@@ -179,7 +204,16 @@ class _Maker:
 
     def base(self, n_rows: int) -> list[AnyArray]:
         """Draw rows: numbers around the thresholds, some exactly there, some infinite or missing."""
-        return [self._random_column(j, n_rows) for j in range(len(self.model.columns))]
+        return [
+            self._random_dates(j, n_rows) if given.is_date else self._random_column(given.places[0], n_rows)
+            for j, given in enumerate(self.model.given)
+        ]
+
+    def _random_dates(self, j: int, n_rows: int) -> AnyArray:
+        dates = self.dates[j].draw(self.generator, n_rows)
+        if not self.model.refuses_missing:
+            dates[self.generator.random(n_rows) < 0.1] = np.datetime64("NaT")
+        return dates
 
     def _random_column(self, j: int, n_rows: int) -> AnyArray:
         draw, column = self.generator, self.model.columns[j]
@@ -208,7 +242,12 @@ class _Maker:
 
     def every_value_once(self) -> list[AnyArray]:
         """Make rows that together have every threshold, its neighbours and every category of each column."""
-        candidates = [self._candidates(j) for j in range(len(self.model.columns))]
+        candidates = [
+            [*self.dates[j].near_every_threshold(MOST_VALUES // 3), np.datetime64("NaT")]
+            if given.is_date
+            else self._candidates(given.places[0])
+            for j, given in enumerate(self.model.given)
+        ]
         n_rows = max(len(one) for one in candidates)
         rows = self.base(n_rows)
         for column, one in zip(rows, candidates, strict=True):
@@ -260,9 +299,32 @@ class _Maker:
             for test, branch in reversed(way):
                 path[tree.column[test]] = self._narrowed(path, tree, test, branch)
             column = tree.column[node]
-            reached = {c: self._value_on(path[c], c) for c in path if c != column}
-            for value in self._edge_values(tree, node):
-                yield {**reached, column: value}
+            asked = self.given_by[column]
+            ways: dict[int, dict[int, Any]] = {}
+            for c, passing in path.items():
+                ways.setdefault(self.given_by[c], {})[c] = passing
+            reached = {j: self._value_of(j, way) for j, way in ways.items() if j != asked}
+            values = (
+                self._edge_dates(asked, ways.get(asked, {}), column, tree.threshold[node])
+                if asked in self.dates
+                else self._edge_values(tree, node)
+            )
+            for value in values:
+                yield {**reached, asked: value}
+
+    def _value_of(self, j: int, way: dict[int, Any]) -> Any:
+        if j not in self.dates:
+            ((c, passing),) = way.items()
+            return self._value_on(passing, c)
+        return self.dates[j].one(self._by_part(way))
+
+    def _by_part(self, way: dict[int, Any]) -> dict[PartName, Interval]:
+        return {self.model.columns[c].part or "date": passing for c, passing in way.items()}
+
+    def _edge_dates(self, j: int, way: dict[int, Any], column: int, threshold: float) -> list[Any]:
+        part = self.model.columns[column].part or "date"
+        found = self.dates[j].around(self._by_part(way), part, threshold)
+        return found if self.model.refuses_missing else [*found, np.datetime64("NaT")]
 
     def _edge_values(self, tree: PortableTree, node: int) -> list[Any]:
         column = tree.column[node]
