@@ -78,13 +78,22 @@ concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S:
   } -> std::same_as<GroupBounds>;
 };
 
-// Two classes, counted and scored by gini, which grow/fast/value_block.h knows how to do by itself.
+// Cells that the kernels of blocks (grow/fast/value_block.h, grow/fast/rank_block.h) know how to score by
+// themselves.
+enum class BlockCells : std::uint8_t {
+  kNone,
+  kTwoCounts,   // gini of two classes that are counted
+  kCounts,      // of more classes
+  kTwoWeights,  // of two classes of weighted rows
+  kSums,        // squared error
+};
 template <class S>
-inline constexpr bool kCountsByGini = requires { requires S::kCountsByGini; };
-
-// The same for two classes of weighted rows: criterion/two_weights.h.
+constexpr BlockCells block_cells_of() {
+  if constexpr (requires { S::kBlockCells; }) return S::kBlockCells;
+  return BlockCells::kNone;
+}
 template <class S>
-inline constexpr bool kWeighsByGini = requires { requires S::kWeighsByGini; };
+inline constexpr BlockCells kBlockCells = block_cells_of<S>();
 
 // What no cell adds up to (medians) is found from the rows themselves: split/find_medians.h.
 template <class S>

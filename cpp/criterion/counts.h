@@ -12,6 +12,7 @@
 
 #include "base/math.h"
 #include "criterion/candidates.h"
+#include "criterion/concepts.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -142,6 +143,8 @@ template <class Term>
 class CountScorer : public CountCriterion<Term> {
  public:
   using typename CountCriterion<Term>::Element;
+  static constexpr BlockCells kBlockCells =
+      std::is_same_v<Term, GiniTerm> ? BlockCells::kCounts : BlockCells::kNone;
 
   CountScorer(CountStats stats, std::int64_t total_count)
       : CountCriterion<Term>(std::move(stats), total_count),
@@ -226,7 +229,8 @@ class TwoClassScorer : public CountCriterion<Term> {
  public:
   using typename CountCriterion<Term>::Element;
   using CountCriterion<Term>::CountCriterion;
-  static constexpr bool kCountsByGini = std::is_same_v<Term, GiniTerm>;
+  static constexpr BlockCells kBlockCells =
+      std::is_same_v<Term, GiniTerm> ? BlockCells::kTwoCounts : BlockCells::kNone;
 
   class Walk {
    public:

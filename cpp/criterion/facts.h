@@ -3,6 +3,8 @@
 // that they carry no fixed-point rounding.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "criterion/stats.h"
@@ -41,6 +43,20 @@ inline NodeFacts gini_facts(double zeros, double ones, double* value) {
   value[1] = ones / facts.weight;
   facts.pure = zeros == 0 || ones == 0;
   facts.impurity = facts.pure ? 0.0 : value[0] * (1 - value[0]) + value[1] * (1 - value[1]);
+  return facts;
+}
+// The same for any number of classes, by how many rows there are of each, which weigh so much; as class_facts.
+inline NodeFacts gini_facts(std::span<const std::uint32_t> counts, double row_weight, double* value) {
+  NodeFacts facts;
+  std::size_t present = 0;
+  for (const std::uint32_t count : counts) {
+    facts.weight += count * row_weight;
+    present += count > 0;
+  }
+  for (std::size_t k = 0; k < counts.size(); ++k) value[k] = counts[k] * row_weight / facts.weight;
+  facts.pure = present <= 1;
+  if (facts.pure) return facts;
+  for (std::size_t k = 0; k < counts.size(); ++k) facts.impurity += value[k] * (1 - value[k]);
   return facts;
 }
 NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "base/math.h"
 #include "base/types.h"
 #include "criterion/candidates.h"
+#include "criterion/concepts.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -61,6 +63,8 @@ class SumScorer {
  public:
   using Stats = SumStats;
   using Element = SumStats::Element;
+  static constexpr BlockCells kBlockCells =
+      std::is_same_v<Branch, SquaredErrorBranch> ? BlockCells::kSums : BlockCells::kNone;
 
   explicit SumScorer(SumStats stats) : stats_(std::move(stats)), branch_(stats_) {}
 

@@ -12,6 +12,7 @@
 
 #include "base/platform.h"
 #include "criterion/candidates.h"
+#include "criterion/concepts.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -102,7 +103,7 @@ class TwoWeightScorer {
  public:
   using Stats = TwoWeightStats;
   using Element = TwoWeightStats::Element;
-  static constexpr bool kWeighsByGini = true;
+  static constexpr BlockCells kBlockCells = BlockCells::kTwoWeights;
 
   explicit TwoWeightScorer(TwoWeightStats stats) : stats_(std::move(stats)) {}
 

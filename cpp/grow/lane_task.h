@@ -12,12 +12,12 @@
 
 namespace hornbeam::grow {
 
+using criterion::BlockCells;
 using criterion::BoundsGroups;
 using criterion::Entry;
-using criterion::kCountsByGini;
+using criterion::kBlockCells;
 using criterion::kNeedsRows;
 using criterion::kShowsAnother;
-using criterion::kWeighsByGini;
 using criterion::Scorer;
 
 // With several threads, nodes of at most this many rows are grown as pieces, one thread each.
@@ -27,22 +27,28 @@ inline constexpr std::size_t kPieceRows = 8192;
 struct CriterionTraits {
   bool shows_another;
   bool bounds_groups;
-  bool counts_by_gini;
-  bool weighs_by_gini;
+  BlockCells block_cells;
   bool needs_rows;
   int cell_size;
+  int n_classes;        // of counted rows, else 0
   std::size_t n_words;  // that a row is: criterion/stats.h
   double weight_unit;
 };
 
 template <Scorer S>
+int counted_classes(const S& scorer) {
+  if constexpr (kBlockCells<S> == BlockCells::kCounts) return scorer.stats().n_classes();
+  return 0;
+}
+
+template <Scorer S>
 CriterionTraits traits_of(const S& scorer) {
   return {kShowsAnother<S>,
           BoundsGroups<S>,
-          kCountsByGini<S>,
-          kWeighsByGini<S>,
+          kBlockCells<S>,
           kNeedsRows<S>,
           scorer.cell_size(),
+          counted_classes(scorer),
           static_cast<std::size_t>(scorer.stats().n_words()),
           scorer.stats().weight_unit()};
 }

@@ -666,20 +666,22 @@ def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features
     assert same_bits(grown(n_threads=2), row_by_row)
 
 
-@settings(max_examples=200)
+@settings(max_examples=300)
 @given(
     narrow_tables(),
-    st.sampled_from([2, 3, 4, 5, 9, 33, None]),
-    st.booleans(),
+    st.sampled_from([2, 3, 4, 8, 9, 33, 40, 64, 65, None]),
+    st.sampled_from([False, False, True]),
     st.sampled_from(["each row once", "rows drawn again", "weights"]),
     st.integers(0, 2**64 - 1),
+    st.sampled_from([20, 65536]),
+    st.sampled_from([0, 2, 4]),
     st.sampled_from([0.0, 0.01]),
     least_branches,
 )
-def test_random_tests_of_rows_as_words_change_nothing(
-    table, n_classes, other_criterion, how_often, key, min_impurity_decrease, limits
+def test_random_tests_of_all_kinds_of_rows_change_nothing(
+    table, n_classes, other_criterion, how_often, key, subtree_rows, max_depth, min_impurity_decrease, limits
 ):
-    """Classes that fit one word, two, or none; numbers; values of 32 and 64 bits; constants."""
+    """Classes that fit one word, several, or none; numbers; values of 32 and 64 bits; constants; zero weights."""
     columns, _, _, max_features = table
     n = len(columns[0])
     rng = np.random.default_rng(key)
@@ -690,21 +692,26 @@ def test_random_tests_of_rows_as_words_change_nothing(
         "criterion": criteria[other_criterion],
         "random_splits": True,
         "max_features": max_features,
+        "max_depth": max_depth,
         "min_impurity_decrease": min_impurity_decrease,
         "key": key,
         **limits,
     }
     if how_often == "rows drawn again":
         options["multiplicity"] = 1 + rng.poisson(0.6, size=n)
-    weights = rng.choice([0.5, 1.0, 3.25], n) if how_often == "weights" else None
-    wide = [columns[0] * np.float64(1.1), *columns[1:]] if key % 3 == 0 else columns
+    weights = rng.choice([0.0, 0.5, 1.0, 3.25], n) if how_often == "weights" else None
+    if weights is not None:
+        weights[0] = 1.0
+    wide = [columns[0] * np.float64(1.1), *columns[1:]] if key % 4 == 0 else columns
     data = encode(wide)
     node_by_node = grow(data, y, weights, subtree_rows=0, **options)
-    assert same_bits(grow(data, y, weights, **options), node_by_node)
+    assert same_bits(grow(data, y, weights, subtree_rows=subtree_rows, **options), node_by_node)
+    assert same_bits(grow(data, y, weights, grows_blocks=False, **options), node_by_node)
 
 
-@pytest.mark.parametrize("n_classes", [2, 7, None])
-def test_random_tests_of_many_rows_as_words_change_nothing(n_classes):
+@pytest.mark.parametrize("how_often", ["each row once", "rows drawn again", "weights"])
+@pytest.mark.parametrize(("n_classes", "max_features"), [(2, 4), (7, 4), (40, 12), (None, 4), (None, 12)])
+def test_random_tests_of_many_rows_change_nothing(n_classes, max_features, how_often):
     """More rows than a block holds and than one sum of counts has room for; rows drawn 255 times."""
     rng = np.random.default_rng(21)
     n = 30_000
@@ -712,13 +719,21 @@ def test_random_tests_of_many_rows_as_words_change_nothing(n_classes):
     numbers[:, 1] = np.round(numbers[:, 1])
     numbers[:, 2] = 0
     signal = numbers[:, 0] * numbers[:, 1] + rng.normal(size=n)
-    y = np.digitize(signal, np.linspace(-1, 1, n_classes - 1)) if n_classes else signal
-    times = np.where(rng.random(n) < 0.5, 255, 1)
-    options = {"n_classes": n_classes, "random_splits": True, "max_features": 4, "max_depth": 9, "key": 7}
+    y = np.digitize(signal, np.linspace(-1, 1, n_classes - 1)) if n_classes else np.round(signal, 2)
+    options = {
+        "n_classes": n_classes,
+        "random_splits": True,
+        "max_features": max_features,
+        "max_depth": 12,
+        "key": 7,
+    }
+    if how_often == "rows drawn again":
+        options["multiplicity"] = np.where(rng.random(n) < 0.5, 255, 1)
+    weights = rng.gamma(2.0, size=n) if how_often == "weights" else None
     data = encode(list(numbers.T))
-    node_by_node = grow(data, y, multiplicity=times, subtree_rows=0, **options)
-    assert same_bits(grow(data, y, multiplicity=times, **options), node_by_node)
-    assert same_bits(grow(data, y, multiplicity=times, n_threads=2, **options), node_by_node)
+    node_by_node = grow(data, y, weights, subtree_rows=0, **options)
+    assert same_bits(grow(data, y, weights, **options), node_by_node)
+    assert same_bits(grow(data, y, weights, n_threads=2, **options), node_by_node)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -22,21 +22,24 @@ struct TreeRules {
   std::int64_t min_samples_leaf = 1;
   std::int64_t min_weight = 0;  // of a branch, in rows as often as they were drawn, or in fixed point
   LeastGain least_gain;
-  double weight_unit = 1.0;  // what a row weighs, or a unit of fixed point
+  double score_unit = 1.0;  // what one of a score is in the user's weight * impurity
 
-  // Whether a grown node of so many rows, of this weight and of which this is class 1, may have a test.
-  bool opens(std::int64_t samples, std::int64_t weight, std::int64_t ones, std::int32_t depth) const {
-    const bool pure = ones == 0 || ones == weight;
+  // Whether a grown node of so many rows and of this weight may have a test.
+  bool opens(std::int64_t samples, std::int64_t weight, bool pure, std::int32_t depth) const {
     const bool ends = samples < std::max(min_samples_split, 2 * min_samples_leaf) ||
                       weight < 2 * min_weight || (max_depth > 0 && depth >= max_depth);
     return !pure & !ends;
+  }
+  // The same of two classes, of which this much is class 1.
+  bool opens_two(std::int64_t samples, std::int64_t weight, std::int64_t ones, std::int32_t depth) const {
+    return opens(samples, weight, ones == 0 || ones == weight, depth);
   }
   // Writes down a node's test, which raises the score by so much, and makes two children behind the nodes there
   // are; returns the first of them, or -1 if the test gains too little.
   template <class Node>
   std::int32_t split(Node* nodes, std::size_t& n_nodes, std::int32_t id, FeatureId feature,
                      double raised) const {
-    const double gain = std::max(0.0, raised * weight_unit);
+    const double gain = std::max(0.0, raised * score_unit);
     if (least_gain.is_more_than(gain)) return -1;
     const auto first = static_cast<std::int32_t>(n_nodes);
     n_nodes += 2;

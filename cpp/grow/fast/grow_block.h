@@ -2,6 +2,14 @@
 // (grow/fast/rank_block.h).
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
 #include "grow/describe.h"
 #include "grow/fast/groups.h"
 #include "grow/fast/grow_subtree.h"
@@ -11,6 +19,8 @@
 #include "grow/tree_fit.h"
 
 namespace hornbeam::grow {
+
+using criterion::gini_facts;
 
 template <Scorer S>
 TreeRules rules_of(const TreeFit<S>& fit) {
@@ -22,7 +32,7 @@ TreeRules rules_of(const TreeFit<S>& fit) {
           params.min_samples_leaf,
           fit.plan.min_weight,
           fit.least_gain(),
-          fit.prototype.stats().weight_unit()};
+          fit.prototype.score_unit()};
 }
 
 template <Scorer S>
@@ -46,6 +56,28 @@ void grow_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   });
 }
 
+// Makes records of a block's nodes below its root, which is there already. `describe` writes down what one says.
+template <Scorer S, class Node, class Describe>
+void write_nodes(const TreeFit<S>& fit, TreeBuilder& part, NodeId root, std::span<const Node> grown,
+                 const Describe& describe) {
+  const std::size_t before = part.nodes.size();
+  part.nodes.resize(before + grown.size() - 1);
+  part.values.resize(part.nodes.size() * fit.value_size());
+  const auto id_of = [&](std::size_t i) { return i == 0 ? root : static_cast<NodeId>(before + i - 1); };
+  for (std::size_t i = 1; i < grown.size(); ++i) describe(i, id_of(i));
+  for (std::size_t i = 0; i < grown.size(); ++i) {
+    const Node& node = grown[i];
+    if (node.first_child == kNoChild) continue;
+    NodeRecord& record = part.nodes[static_cast<std::size_t>(id_of(i))];
+    record.first_child = id_of(static_cast<std::size_t>(node.first_child));
+    const NodeRecord* children = &part.nodes[static_cast<std::size_t>(record.first_child)];
+    record.gain = node.gain;
+    record.missing_branch = children[1].weight > children[0].weight ? 1 : 0;
+    record.value_test = static_cast<std::int32_t>(part.value_tests.size());
+    part.value_tests.push_back({node.feature, node.threshold});
+  }
+}
+
 // The same for weighted rows, whose nodes are written down like those of any other method.
 template <Scorer S>
 void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
@@ -54,26 +86,84 @@ void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
   const auto weight_of = [&](const Entry& entry) { return fit.prototype.stats().signed_weight(entry); };
   const std::span<const WeighedNode> grown =
       block.grow_weights(fit.rows_of(root), weight_of, root.path, root.depth, worker.poller);
-  const auto first_new = static_cast<NodeId>(part.nodes.size());
-  for (std::size_t i = 1; i < grown.size(); ++i) part.add(fit.value_size());
-  const auto id_of = [&](std::size_t i) { return i == 0 ? root.id : first_new + static_cast<NodeId>(i) - 1; };
   std::vector<typename S::Element>& cell = worker.child_cells[0];
-  for (std::size_t i = 0; i < grown.size(); ++i) {
-    const WeighedNode& node = grown[i];
-    if (i > 0) {
-      const auto ones = static_cast<std::int64_t>(node.ones);
-      cell = {static_cast<std::int64_t>(node.weight) - ones, ones, node.samples};
-      write_class_facts(fit, part, id_of(i), node.samples, cell, worker);
+  write_nodes(fit, part, root.id, grown, [&](std::size_t i, NodeId id) {
+    const auto ones = static_cast<std::int64_t>(grown[i].ones);
+    cell = {static_cast<std::int64_t>(grown[i].weight) - ones, ones, grown[i].samples};
+    write_class_facts(fit, part, id, grown[i].samples, cell, worker);
+  });
+}
+
+// The words of a block's rows (grow/fast/value_block.h), and what all of them add up to.
+template <Scorer S>
+BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, ValueBlock& block, S& scorer) {
+  if constexpr (kBlockCells<S> == BlockCells::kCounts) {
+    constexpr std::size_t kPerWord = BlockWords::kClassesPerWord;
+    const auto n_classes = static_cast<std::size_t>(scorer.stats().n_classes());
+    const std::size_t n_words = (n_classes + kPerWord - 1) / kPerWord;
+    BlockWords& words = block.start_words(entries.size(), n_words, 0, n_classes);
+    std::fill_n(words.counts, n_classes, 0u);
+    for (std::size_t w = 0; w < n_words; ++w)
+      std::fill_n(words.word(0, w, 0), entries.size(), std::int64_t{0});
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::size_t k = entries[i].payload >> 8;
+      *words.word(0, k / kPerWord, i) = static_cast<std::int64_t>(std::uint64_t{1} << (8 * (k % kPerWord)));
+      ++words.counts[k];
     }
-    if (node.first_child == kNoChild) continue;
-    const auto child = static_cast<std::size_t>(node.first_child);
-    NodeRecord& record = part.nodes[static_cast<std::size_t>(id_of(i))];
-    record.first_child = id_of(child);
-    record.gain = node.gain;
-    record.missing_branch = grown[child + 1].weight > grown[child].weight ? 1 : 0;
-    record.value_test = static_cast<std::int32_t>(part.value_tests.size());
-    part.value_tests.push_back({node.feature, node.threshold});
+    return words;
+  } else {
+    constexpr bool kSums = kBlockCells<S> == BlockCells::kSums;
+    BlockWords& words = block.start_words(entries.size(), 2, kSums ? 2 : 0, 0);
+    scorer.stats().load(entries);
+    scorer.stats().write_words(entries, words.word(0, 0, 0), words.stride);
+    for (std::size_t w = 0; w < 2; ++w)
+      words.sums[w] = std::accumulate(words.word(0, w, 0), words.word(0, w, entries.size()), std::int64_t{0});
+    if constexpr (kSums) {
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        const RowId row = entries[i].row;
+        *words.word(0, 2, i) = std::bit_cast<std::int64_t>(fit.target.real(row));
+        *words.word(0, 3, i) = std::bit_cast<std::int64_t>(fit.target.weight(row) * entries[i].payload);
+      }
+    }
+    return words;
   }
+}
+
+// What nodes of sums say has been found with them; what those of classes say follows from their cells.
+template <Scorer S>
+void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
+  constexpr BlockCells kCells = kBlockCells<S>;
+  const BlockKernels& kernels = block_kernels();
+  ValueBlock& block = worker.block;
+  if (!block.started()) block.start(fit.data, *fit.plan.values, fit.params.features, rules_of(fit));
+  const std::span<const Entry> entries = fit.rows_of(root);
+  const BlockWords& words = write_words(fit, entries, block, worker.finder.scorer());
+  const auto kernel = kCells == BlockCells::kCounts       ? kernels.grow_counts
+                      : kCells == BlockCells::kTwoWeights ? kernels.grow_two_weights
+                                                          : kernels.grow_sums;
+  const std::span<const BlockNode> grown =
+      block.grow_words(kernel, entries, root.path, root.depth, worker.poller);
+  [[maybe_unused]] const double unit = fit.prototype.stats().weight_unit();
+  write_nodes(fit, part, root.id, grown, [&](std::size_t i, NodeId id) {
+    NodeRecord& record = part.nodes[static_cast<std::size_t>(id)];
+    double* value = &part.values[static_cast<std::size_t>(id) * fit.value_size()];
+    if constexpr (kCells == BlockCells::kSums) {
+      record.weight = words.weight[i];
+      record.impurity = words.impurity[i];
+      *value = words.value[i];
+    } else {
+      NodeFacts facts;
+      if constexpr (kCells == BlockCells::kCounts) {
+        facts = gini_facts({words.counts + i * words.n_classes, words.n_classes}, unit, value);
+      } else {
+        facts = gini_facts(static_cast<double>(words.sums[2 * i]) * unit,
+                           static_cast<double>(words.sums[2 * i + 1]) * unit, value);
+      }
+      record.weight = facts.weight;
+      record.impurity = facts.impurity;
+    }
+    record.n_samples = grown[i].samples;
+  });
 }
 
 template <Scorer S>
@@ -84,8 +174,12 @@ struct ValueLane {
   }
   template <class GrowBelow>
   static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
-    if constexpr (kCountsByGini<S>) grow_block(fit, part, root, worker);
-    return kCountsByGini<S>;
+    if constexpr (kBlockCells<S> == BlockCells::kTwoCounts) {
+      grow_block(fit, part, root, worker);
+    } else if constexpr (kBlockCells<S> != BlockCells::kNone) {
+      grow_words(fit, part, root, worker);
+    }
+    return kBlockCells<S> != BlockCells::kNone;
   }
 };
 
@@ -96,15 +190,15 @@ struct RankLane {
     if (!fit.plan.grows_ranks || node.n_rows() > fit.params.subtree_rows ||
         !RankBlock::is_worth(node.n_rows(), fit.plan.most_codes))
       return false;
-    if constexpr (kWeighsByGini<S>) return levels_below(fit, node) >= 2;
+    if constexpr (kBlockCells<S> == BlockCells::kTwoWeights) return levels_below(fit, node) >= 2;
     return part.nodes[static_cast<std::size_t>(node.id)].weight <=
            RankGrowth::kMostWeight * fit.prototype.stats().weight_unit();
   }
   template <class GrowBelow>
   static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
-    if constexpr (kCountsByGini<S>) grow_ranks(fit, part, root, worker);
-    if constexpr (kWeighsByGini<S>) grow_weighed_ranks(fit, part, root, worker);
-    return kCountsByGini<S> || kWeighsByGini<S>;
+    if constexpr (kBlockCells<S> == BlockCells::kTwoCounts) grow_ranks(fit, part, root, worker);
+    if constexpr (kBlockCells<S> == BlockCells::kTwoWeights) grow_weighed_ranks(fit, part, root, worker);
+    return kBlockCells<S> == BlockCells::kTwoCounts || kBlockCells<S> == BlockCells::kTwoWeights;
   }
 };
 

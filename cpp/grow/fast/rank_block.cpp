@@ -26,10 +26,10 @@ bool RankBlock::takes(const LaneTask& lane) {
   const GrowParams& params = lane.params();
   if (!params.grows_blocks || rank_kernels() == nullptr || !lane.is_depth_first() || lane.subtree_rows == 0)
     return false;
-  if (lane.criterion.weighs_by_gini)
+  if (lane.criterion.block_cells == BlockCells::kTwoWeights)
     return !params.random_splits && lane.is_plain() && lane.is_unconstrained() &&
            params.missing == Missing::kLearn && RowRecords::can_hold(lane.task.data);
-  return lane.criterion.counts_by_gini && lane.records != nullptr &&
+  return lane.criterion.block_cells == BlockCells::kTwoCounts && lane.records != nullptr &&
          std::ranges::all_of(lane.entries, [](const Entry& entry) {
            return (entry.payload & 0xff) <= RankGrowth::kMostTimes;
          });

@@ -1,6 +1,7 @@
 #include "grow/fast/value_block.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/sampler.h"
 
@@ -25,10 +26,25 @@ std::size_t room_for_list(std::size_t n_rows) {
 }  // namespace
 
 bool ValueBlock::takes(const LaneTask& lane) {
-  const auto is_drawn_once = [](const Entry& entry) { return (entry.payload & 0xff) == 1; };
-  return lane.criterion.counts_by_gini && lane.params().grows_blocks && lane.values != nullptr &&
-         lane.values->records() != nullptr && lane.is_depth_first() && lane.is_unconstrained() &&
-         std::ranges::all_of(lane.entries, is_drawn_once);
+  if (!lane.params().grows_blocks || lane.values == nullptr || lane.values->records() == nullptr ||
+      !lane.is_depth_first() || !lane.is_unconstrained())
+    return false;
+  const auto are_drawn_once = [&] {
+    return std::ranges::all_of(lane.entries, [](const Entry& entry) { return (entry.payload & 0xff) == 1; });
+  };
+  switch (lane.criterion.block_cells) {
+    case BlockCells::kTwoCounts:
+      return are_drawn_once();
+    case BlockCells::kCounts:
+      return block_kernels().grow_counts != nullptr &&
+             lane.criterion.n_classes <= static_cast<int>(BlockWords::kMostClasses) && are_drawn_once();
+    case BlockCells::kTwoWeights:
+      return block_kernels().grow_two_weights != nullptr;
+    case BlockCells::kSums:
+      return block_kernels().grow_sums != nullptr && lane.params().leaf_value == LeafValue::kMean;
+    default:
+      return false;
+  }
 }
 
 void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
@@ -61,7 +77,7 @@ std::int32_t ValueBlock::grow(std::span<const Entry> entries, std::uint64_t path
                               CountedNodes& grown, CancelPoller& poller) {
   const std::size_t n_rows = entries.size();
   make_room(n_rows);
-  list_rows(entries);
+  list_rows(entries, [](const Entry& entry) { return entry.payload >> 8; });
   const auto root = static_cast<std::int32_t>(grown.size());
   CountedNode& copy = *grown.room_for(2 * n_rows);
   copy.samples = copy.rows = static_cast<std::uint32_t>(n_rows);
@@ -72,7 +88,7 @@ std::int32_t ValueBlock::grow(std::span<const Entry> entries, std::uint64_t path
   growth_.nodes = grown.data();
   growth_.n_nodes = grown.size() + 1;
   growth_.poller = &poller;
-  block_kernels().grow(growth_);
+  block_kernels().grow_two_counts(growth_);
   grown.set_size(growth_.n_nodes);
   return root;
 }
@@ -89,13 +105,57 @@ void ValueBlock::make_room(std::size_t n_rows) {
   for (std::size_t side = 0; side < 2; ++side) growth_.list[side] = lists_.data() + side * list;
 }
 
-void ValueBlock::list_rows(std::span<const Entry> entries) {
+template <class ClassOf>
+void ValueBlock::list_rows(std::span<const Entry> entries, const ClassOf& class_of) {
   bool in_order = entries.size() == growth_.table_rows;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    growth_.list[0][i] = entries[i].row << 1 | entries[i].payload >> 8;
+    growth_.list[0][i] = entries[i].row << 1 | class_of(entries[i]);
     in_order &= entries[i].row == i;
   }
   growth_.whole_table = in_order;
+}
+
+BlockWords& ValueBlock::start_words(std::size_t n_rows, std::size_t n_words, std::size_t n_carried,
+                                    std::size_t n_classes) {
+  make_room(n_rows);
+  BlockWords& words = growth_.words;
+  words.stride = room_for_list(n_rows);
+  words.n_words = n_words;
+  words.n_carried = n_carried;
+  words.n_classes = n_classes;
+  const std::size_t side = (n_words + n_carried) * words.stride;
+  words_.grow_to(2 * side);
+  words.of_side[0] = words_.data();
+  words.of_side[1] = words_.data() + side;
+  const std::size_t most_nodes = 2 * n_rows + BlockGrowth::kLanes;
+  constexpr std::size_t kNode = sizeof(BlockNode) / sizeof(double);
+  constexpr std::size_t kFacts = 3;
+  const std::size_t per_node =
+      kNode + (n_classes > 0 ? (n_classes + 1) / 2 : 2) + (n_carried > 0 ? kFacts : 0);
+  cells_.grow_to(most_nodes * per_node);
+  double* room = cells_.data();
+  words.nodes = reinterpret_cast<BlockNode*>(std::exchange(room, room + most_nodes * kNode));
+  words.sums = reinterpret_cast<std::int64_t*>(room);
+  words.counts = reinterpret_cast<std::uint32_t*>(room);
+  room = cells_.data() + most_nodes * (per_node - kFacts);
+  words.weight = room;
+  words.impurity = room + most_nodes;
+  words.value = room + 2 * most_nodes;
+  return words;
+}
+
+std::span<const BlockNode> ValueBlock::grow_words(void (*kernel)(BlockGrowth& growth),
+                                                  std::span<const Entry> entries, std::uint64_t path,
+                                                  std::int32_t depth, CancelPoller& poller) {
+  list_rows(entries, [](const Entry&) { return 0u; });
+  BlockNode& root = growth_.words.nodes[0];
+  root.first_child = kNoChild;
+  root.samples = static_cast<std::uint32_t>(entries.size());
+  growth_.root = {0, entries.size(), path, 0, depth, 0};
+  growth_.n_nodes = 1;
+  growth_.poller = &poller;
+  kernel(growth_);
+  return {growth_.words.nodes, growth_.n_nodes};
 }
 
 }  // namespace hornbeam::grow

@@ -1,4 +1,5 @@
-// Random tests of two classes (extra trees): a node and all that grows below it, grown as one piece of work.
+// Random tests (extra trees): a node and all that grows below it, grown as one piece of work. What the rows add
+// up to is one of several kinds of cells: counts of two classes or of more, weights of two classes, sums.
 //
 // The rows of a node are a stretch of a list. A node is looked at in one of three ways.
 //   listed   More rows than a core's own cache has room for: the values of the features that the node tries
@@ -9,9 +10,11 @@
 //   lanes    At most sixteen rows: one register holds a column of all of them. Not even the list changes any
 //            more; the nodes below are sets of its lanes.
 // The list has two sides: a node's rows lie on one of them, and dividing the node writes those of its
-// children to the other, at the same places.
+// children to the other, at the same places. The class of two travels with a row's place; anything else a row
+// counts is a few words beside the list.
 //
-// The loops are those of simd/grow/value_block_body.h. The finders of split/ find the same tests
+// The loops are those of simd/grow/value_block_body.h; cells are in simd/grow/value_two_counts.h and
+// simd/grow/value_words.h. The finders of split/ find the same tests
 // wherever both can look.
 #pragma once
 
@@ -36,6 +39,40 @@ struct LaneTask;  // grow/lane_task.h
 using criterion::Entry;
 using data::Column;
 using data::RowValues;
+
+// A grown node, besides what its rows add up to.
+struct BlockNode {
+  double threshold;
+  double gain;
+  NodeId first_child;  // of two, among the nodes of the block; kNoChild at leaves, which have no test
+  FeatureId feature;
+  std::uint32_t samples;
+};
+
+// What a kernel gets to grow where rows are more than one of two classes.
+struct BlockWords {
+  static constexpr std::size_t kMostClasses = 64;
+  static constexpr std::size_t kClassesPerWord = 8;  // a byte each
+
+  std::int64_t* of_side[2];  // of the rows in the list, word by word
+  std::size_t stride;
+  std::size_t
+      n_words;  // counts: the classes, a byte each; weights: of either class; sums: the sum, the weight
+  std::size_t n_carried;  // more that move with the rows: for sums, the number and its weight, both float64
+  std::size_t n_classes;
+
+  // By grown node: what its rows add up to. Where those are sums, what the node says, too.
+  BlockNode* nodes;
+  std::uint32_t* counts;  // n_classes
+  std::int64_t* sums;     // two
+  double* weight;
+  double* impurity;
+  double* value;
+
+  std::int64_t* word(std::int32_t side, std::size_t word, std::size_t row) const {
+    return of_side[side] + word * stride + row;
+  }
+};
 
 // What a kernel gets to grow.
 struct BlockGrowth {
@@ -72,7 +109,9 @@ struct BlockGrowth {
   ColumnDraw draw;
   const std::uint64_t* threshold_keys;  // by feature: of the stream of its thresholds
   Waiting root;
-  CountedNode* nodes;   // those that are grown: first the root, whose counts are known; children in pairs
+  // Those that are grown: first the root, whose cell is known; children in pairs. Two classes are counted,
+  CountedNode* nodes;
+  BlockWords words;     // or else nodes are here
   std::size_t n_nodes;  // so far
 
   // Room for the kernel.
@@ -88,7 +127,11 @@ struct ValueRange {
 };
 
 struct BlockKernels {
-  void (*grow)(BlockGrowth& growth);
+  void (*grow_two_counts)(BlockGrowth& growth);
+  // Null where registers are narrow: such rows grow by the words of grow/fast/random_nodes.h.
+  void (*grow_counts)(BlockGrowth& growth);
+  void (*grow_two_weights)(BlockGrowth& growth);
+  void (*grow_sums)(BlockGrowth& growth);
 
   // For random tests of any criterion (grow/fast/random_nodes.h).
   // Copies values from so many places on, and finds the least and the largest.
@@ -102,9 +145,9 @@ const BlockKernels& block_kernels();
 
 class ValueBlock {
  public:
-  explicit ValueBlock(Region* region) : values_(region), lists_(region) {}
+  explicit ValueBlock(Region* region) : values_(region), lists_(region), words_(region), cells_(region) {}
 
-  // Two classes, rows that weigh the same and are drawn once, and values that float32 holds.
+  // Cells that it knows, values that float32 holds, and counted rows that are drawn once.
   static bool takes(const LaneTask& lane);
 
   bool started() const { return !features_.empty(); }
@@ -116,9 +159,18 @@ class ValueBlock {
   std::int32_t grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
                     CountedNodes& grown, CancelPoller& poller);
 
+  // The same for other cells. Makes room for so many rows, which are so many words each, and for what their nodes
+  // add up to; returns where to write the words, and what the root adds up to.
+  BlockWords& start_words(std::size_t n_rows, std::size_t n_words, std::size_t n_carried,
+                          std::size_t n_classes);
+  // Then grows; returns the nodes, of which the first is the root.
+  std::span<const BlockNode> grow_words(void (*kernel)(BlockGrowth& growth), std::span<const Entry> entries,
+                                        std::uint64_t path, std::int32_t depth, CancelPoller& poller);
+
  private:
   void make_room(std::size_t n_rows);
-  void list_rows(std::span<const Entry> entries);
+  template <class ClassOf>
+  void list_rows(std::span<const Entry> entries, const ClassOf& class_of);
 
   std::vector<FeatureId> features_;
   std::vector<const Column*> columns_;
@@ -127,6 +179,8 @@ class ValueBlock {
   BlockGrowth growth_{};
   Buffer<float> values_;
   Buffer<BlockGrowth::ListedRow> lists_;
+  Buffer<std::int64_t> words_;
+  Buffer<double> cells_;  // BlockWords' nodes and all there is by node
   ColumnDrawRoom draw_room_;
 };
 

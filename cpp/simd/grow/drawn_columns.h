@@ -15,12 +15,20 @@ namespace {
 
 class DrawnColumns {
  public:
-  explicit DrawnColumns(const ColumnDraw& draw) : draw_(draw) {}
+  explicit DrawnColumns(const ColumnDraw& draw) : draw_(draw) {
+    if (!tries_all()) return;
+    for (std::size_t c = 0; c < draw_.n_columns; ++c) draw_.drawn[c] = static_cast<std::uint32_t>(c);
+    repeat_last(draw_.n_columns);
+  }
 
   // Calls `try_drawn` with a list of columns in ascending order, and again with one more as long as all were
   // constant. Behind the list, the last column is repeated until there are four times some.
   template <class TryDrawn>
   void until_informative(std::uint64_t path, const TryDrawn& try_drawn) {
+    if (tries_all()) {
+      try_drawn(draw_.drawn, draw_.n_columns);
+      return;
+    }
     std::size_t n_tried = 0;
     if (draw_.max_features == kFour && draw_.n_columns > kFour && draw_.n_columns <= kMostAtOnce) {
       draw_four(path);
@@ -70,7 +78,7 @@ class DrawnColumns {
     std::uint32_t* order = draw_.order;
     for (std::size_t i = n_drawn; i < end; ++i) {
       std::size_t other = i;
-      if (wanted < n_columns) other += stream.below(static_cast<std::uint32_t>(n_columns - i));
+      other += stream.below(static_cast<std::uint32_t>(n_columns - i));
       draw_.swapped[i] = static_cast<std::uint32_t>(other);
       const std::uint32_t column = order[other];
       order[other] = order[i];
@@ -96,8 +104,13 @@ class DrawnColumns {
           static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits));
       bits &= bits - 1;
     }
+    repeat_last(n);
+  }
+  void repeat_last(std::size_t n) {
     for (std::size_t i = n; i % kFour != 0; ++i) draw_.drawn[i] = draw_.drawn[n - 1];
   }
+
+  bool tries_all() const { return draw_.max_features >= draw_.n_columns; }
 
   ColumnDraw draw_;
 };

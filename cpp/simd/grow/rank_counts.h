@@ -33,7 +33,7 @@ class CountCells {
 
   static Node* nodes(const RankGrowth& growth) { return growth.counted; }
   static bool opens(const TreeRules& rules, const Node& node, std::int32_t depth) {
-    return rules.opens(node.samples, node.rows, node.ones, depth);
+    return rules.opens_two(node.samples, node.rows, node.ones, depth);
   }
 
   double score_of_node(const Node& node) const { return score_of_branch(node.rows, node.ones); }

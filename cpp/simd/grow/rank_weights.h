@@ -28,8 +28,8 @@ class WeightCells {
 
   static Node* nodes(const RankGrowth& growth) { return growth.weighed; }
   static bool opens(const TreeRules& rules, const Node& node, std::int32_t depth) {
-    return rules.opens(node.samples, static_cast<std::int64_t>(node.weight),
-                       static_cast<std::int64_t>(node.ones), depth);
+    return rules.opens_two(node.samples, static_cast<std::int64_t>(node.weight),
+                           static_cast<std::int64_t>(node.ones), depth);
   }
 
   double score_of_node(const Node& node) const { return score_of_branch(node.weight, node.ones); }

@@ -1,6 +1,7 @@
 // The growth of grow/fast/value_block.h; included once per instruction set, inside a namespace that
-// HORNBEAM_KERNELS names. The loops over rows are those of simd/grow/value_block_registers.h, the random
-// draws those of simd/grow/value_block_draws.h.
+// HORNBEAM_KERNELS names. What rows add up to is the business of cells (simd/grow/value_two_counts.h,
+// simd/grow/value_words.h), the loops over rows are those of simd/grow/value_block_registers.h, the random draws
+// those of simd/grow/value_block_draws.h.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -8,53 +9,52 @@
 #include <cstring>
 
 #include "base/sampler.h"
-#include "criterion/counts.h"
+#include "criterion/candidates.h"
 #include "grow/fast/value_block.h"
 #include "simd/grow/row_words.h"
 #include "simd/grow/value_block_draws.h"
 #include "simd/grow/value_block_registers.h"
+#include "simd/grow/value_two_counts.h"
+#if defined(__AVX512F__)
+#include "simd/grow/value_words.h"
+#endif
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
-using criterion::GiniTerm;
 using criterion::tie_slack;
 
 namespace {
 
-constexpr std::size_t kSparse = 4;  // of so many rows of the table, a sparse node has less than one
-
-// Scores of a branch of few rows, by its rows and those of class 1.
-struct FewScores {
-  FewScores() {
-    const GiniTerm term(0);
-    for (std::int64_t rows = 0; rows <= std::int64_t{kLanes}; ++rows) {
-      for (std::int64_t ones = 0; ones <= rows; ++ones)
-        of[rows][ones] = term.branch(term(1, ones) + term(0, rows - ones), rows);
-    }
-  }
-  double operator()(std::uint32_t rows, std::uint32_t ones) const { return of[rows][ones]; }
-  double of[kLanes + 1][kLanes + 1];
-};
-
-struct AnyScore {
-  double operator()(std::uint32_t rows, std::uint32_t ones) const {
-    const GiniTerm term(0);
-    const std::int64_t zeros = rows - ones;
-    return term.branch(term(1, ones) + term(0, zeros), rows);
-  }
-};
+constexpr std::size_t kSparse = 4;        // of so many rows of the table, a sparse node has less than one
+constexpr std::size_t kMostCached = 128;  // columns of rows in lanes that are kept
 
 // The best test of a node so far; among equals the first stays, as in FirstBest.
+template <class Left>
 struct BestTest {
   double score = -1.0;  // less than any
   double threshold = 0.0;
   float bound = 0.0f;
   std::int32_t column = -1;
   std::uint32_t left_rows = 0;
-  std::uint32_t left_ones = 0;
+  Left left = {};
   Lanes left_lanes = 0;  // where rows are lanes
 
   bool found() const { return column >= 0; }
+
+  // Offers tests of four columns; returns which of them is the best now, or kFour. Which one wins is a matter
+  // of chance, so nothing branches on it. (A column that is there twice does not win a second time.)
+  std::size_t offer(const double* scores, const std::uint32_t* drawn, const FourTests& tests) {
+    std::size_t winner = kFour;
+    for (std::size_t c = 0; c < kFour; ++c) {
+      winner = scores[c] > score + tie_slack(score, 0.0) ? c : winner;
+      score = std::max(score, scores[c]);
+    }
+    if (winner == kFour) return kFour;
+    column = static_cast<std::int32_t>(drawn[winner]);
+    threshold = tests.threshold[winner];
+    bound = tests.bound[winner];
+    return winner;
+  }
 };
 
 // A node whose rows are lanes.
@@ -65,13 +65,18 @@ struct LaneNode {
   std::int32_t depth;
 };
 
+// Cells say what rows add up to, and what a test is worth.
+template <class Cells>
 class BlockGrower {
  public:
   explicit BlockGrower(BlockGrowth& growth)
       : growth_(growth),
         draws_(growth),
+        cells_(growth),
+        nodes_(cells_.nodes()),
         n_nodes_(growth.n_nodes),
-        least_rows_(std::max(growth.rules.min_samples_leaf, growth.rules.min_weight)) {}
+        caches_lanes_(growth.draw.n_columns <= kMostCached &&
+                      2 * growth.draw.max_features > growth.draw.n_columns) {}
 
   void grow() {
     std::size_t n_waiting = 0;
@@ -90,53 +95,16 @@ class BlockGrower {
 
  private:
   using Waiting = BlockGrowth::Waiting;
+  using Best = BestTest<typename Cells::Left>;
   static constexpr std::size_t kMostWaiting = 128;  // twice a number has 32 bits, and a few
 
-  bool is_open(const CountedNode& node, std::int32_t depth) const {
-    return growth_.rules.opens(node.samples, node.rows, node.ones, depth);
-  }
-
-  // ---- tests
-
-  // Offers tests of four columns, by what goes left. Which one wins is a matter of chance, so nothing
-  // branches on it. (A column that is there twice does not win a second time.)
-  template <class Score>
-  void offer(const Score& score, const CountedNode& node, const std::uint32_t* drawn, const FourTests& tests,
-             const FourCounts& left, const Lanes* left_lanes, BestTest& best) const {
-    double here[kFour];
-    for (std::size_t c = 0; c < kFour; ++c) {
-      const double both =
-          score(left.rows[c], left.ones[c]) + score(node.rows - left.rows[c], node.ones - left.ones[c]);
-      const std::uint32_t smaller = std::min(left.rows[c], node.rows - left.rows[c]);
-      here[c] = (tests.informative >> c & 1) != 0 && smaller >= least_rows_ ? both : -1.0;
-    }
-    std::size_t winner = kFour;
-    for (std::size_t c = 0; c < kFour; ++c) {
-      winner = here[c] > best.score + tie_slack(best.score, 0.0) ? c : winner;
-      best.score = std::max(best.score, here[c]);
-    }
-    if (winner == kFour) return;
-    best.column = static_cast<std::int32_t>(drawn[winner]);
-    best.threshold = tests.threshold[winner];
-    best.bound = tests.bound[winner];
-    best.left_rows = left.rows[winner];
-    best.left_ones = left.ones[winner];
-    best.left_lanes = left_lanes[winner];
-  }
-
-  // Writes down a node's test and its children; returns the first of them, or -1 if the test is not worth it.
-  std::int32_t split(std::int32_t id, double score, const BestTest& best) {
-    CountedNode& node = growth_.nodes[id];
+  // Writes down a node's test and makes its children; returns the first of them, or -1 if the test is not worth
+  // it.
+  std::int32_t split(std::int32_t id, double score, const Best& best) {
     if (!best.found()) return -1;
     const std::int32_t first =
-        growth_.rules.split(growth_.nodes, n_nodes_, id, growth_.features[best.column], best.score - score);
-    if (first < 0) return -1;
-    node.threshold = best.threshold;
-    CountedNode* children = growth_.nodes + first;
-    children[0].samples = children[0].rows = best.left_rows;
-    children[0].ones = best.left_ones;
-    children[1].samples = children[1].rows = node.rows - best.left_rows;
-    children[1].ones = node.ones - best.left_ones;
+        growth_.rules.split(nodes_, n_nodes_, id, growth_.features[best.column], best.score - score);
+    if (first >= 0) nodes_[id].threshold = best.threshold;
     return first;
   }
 
@@ -146,26 +114,30 @@ class BlockGrower {
   // of the node's rows one after the other, and their extremes.
   template <class Fetch>
   void grow_node(const Waiting& node, std::size_t& n_waiting, const Fetch& fetch) {
-    const CountedNode& counted = growth_.nodes[node.node];
-    const ListedRow* rows = growth_.list[node.side] + node.begin;
-    const Lanes no_lanes[kFour] = {};
-    BestTest best;
+    cells_.start(node.node);
+    Best best;
     const float* tested = nullptr;
     std::size_t n_fetches = 0;
     std::size_t winning_fetch = 0;
     draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
       FourColumns columns;
       const FourTests tests = draws_.tests(drawn, node.path, fetch(drawn, columns));
-      const std::int32_t before = best.column;
-      offer(AnyScore{}, counted, drawn, tests, count(columns, rows, node.n_rows, tests), no_lanes, best);
+      const typename Cells::Counts left = cells_.count(columns, node, tests);
+      double scores[kFour];
+      cells_.score(left, node.node, tests.informative, scores);
+      const std::size_t winner = best.offer(scores, drawn, tests);
       ++n_fetches;
-      if (best.column != before) {
+      if (winner != kFour) {
+        best.left_rows = left.rows[winner];
+        best.left = cells_.left_of(left, winner);
         winning_fetch = n_fetches;
-        tested = columns.at[std::find(drawn, drawn + kFour, static_cast<std::uint32_t>(best.column)) - drawn];
+        tested = columns.at[winner];
       }
       return tests.informative != 0;
     });
-    if (!best.found()) return;
+    const std::int32_t first = split(node.node, cells_.score_of(node.node), best);
+    if (first < 0) return;
+    cells_.divide(node.node, first, best.left_rows, best.left);
     if (winning_fetch != n_fetches) {  // others lie where its values were
       std::uint32_t again[kFour];
       std::fill_n(again, kFour, static_cast<std::uint32_t>(best.column));
@@ -173,38 +145,32 @@ class BlockGrower {
       fetch(again, columns);
       tested = columns.at[0];
     }
-    split_rows(node, best, tested, n_waiting);
+    open_children(node, first, best, tested, n_waiting);
   }
 
-  static FourCounts count(FourColumns columns, const ListedRow* rows, std::size_t n, const FourTests& tests) {
-    FourCounts found;
-    for (; n > kMostCounted; n -= kMostCounted, rows += kMostCounted) {
-      count_stretch(columns, rows, kMostCounted, tests.bound, found);
-      for (const float*& at : columns.at) at += kMostCounted;
-    }
-    count_stretch(columns, rows, n, tests.bound, found);
-    return found;
-  }
-
-  // Carries out the test: `tested` are the values it looks at.
-  void split_rows(const Waiting& node, const BestTest& best, const float* tested, std::size_t& n_waiting) {
-    const CountedNode& counted = growth_.nodes[node.node];
-    const std::int32_t first = split(node.node, AnyScore{}(counted.rows, counted.ones), best);
-    if (first < 0) return;
-    const CountedNode* children = growth_.nodes + first;
+  // Divides the rows and opens the children: `tested` are the values that the test looks at.
+  void open_children(const Waiting& node, std::int32_t first, const Best& best, const float* tested,
+                     std::size_t& n_waiting) {
     const std::int32_t depth = node.depth + 1;
-    const bool opens[2] = {is_open(children[0], depth), is_open(children[1], depth)};
-    if (!opens[0] && !opens[1]) return;
-    ListedRow* left = growth_.list[1 - node.side] + node.begin;
+    const std::int32_t side = 1 - node.side;
+    const std::size_t begin[2] = {node.begin, node.begin + best.left_rows};
+    bool opens[2] = {false, false};
+    const auto ask = [&] {
+      for (std::int32_t b = 0; b < 2; ++b) opens[b] = cells_.opens(first + b, depth);
+      return opens[0] || opens[1];
+    };
+    if (!Cells::kDescribesRows && !ask()) return;
+    ListedRow* left = growth_.list[side] + node.begin;
     divide_rows(growth_.list[node.side] + node.begin, tested, node.n_rows, best.bound, left,
                 left + best.left_rows);
+    cells_.move_words(node, tested, best.bound, best.left_rows);
+    for (std::int32_t b = 0; b < 2; ++b) cells_.describe(first + b, side, begin[b]);
+    if (Cells::kDescribesRows && !ask()) return;
     // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
-    const std::size_t begin[2] = {node.begin, node.begin + best.left_rows};
-    const std::int32_t larger = children[1].rows > children[0].rows ? 1 : 0;
+    const std::int32_t larger = nodes_[first + 1].samples > nodes_[first].samples ? 1 : 0;
     for (const std::int32_t b : {larger, 1 - larger}) {
-      waiting_[n_waiting] = {
-          begin[b], children[b].rows, child_path(node.path, static_cast<std::uint64_t>(b)), first + b,
-          depth,    1 - node.side};
+      const std::uint64_t path = child_path(node.path, static_cast<std::uint64_t>(b));
+      waiting_[n_waiting] = {begin[b], nodes_[first + b].samples, path, first + b, depth, side};
       n_waiting += opens[b];
     }
   }
@@ -291,30 +257,28 @@ class BlockGrower {
 
   // ---- lanes
 
-  BestTest find_test_of_lanes(const LaneNode& node, const RowsInLanes& rows, const FewScores& score) {
-    const CountedNode& counted = growth_.nodes[node.node];
-    BestTest best;
+  Best find_test_of_lanes(const LaneNode& node, const RowsInLanes& rows) {
+    Best best;
     draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
-      const RowsInLanes::Values values = rows.values(columns_of_block(drawn), node.rows);
+      const RowsInLanes::Values values = caches_lanes_ ? RowsInLanes::Values(cached_, drawn, node.rows)
+                                                       : rows.values(columns_of_block(drawn), node.rows);
       const FourTests tests = draws_.tests(drawn, node.path, values.extremes());
-      FourCounts left;
       Lanes lanes[kFour];
-      for (std::size_t c = 0; c < kFour; ++c) {
-        lanes[c] = values.up_to(c, tests.bound[c]);
-        left.rows[c] = static_cast<std::uint32_t>(std::popcount(lanes[c]));
-        left.ones[c] = static_cast<std::uint32_t>(std::popcount(lanes[c] & rows.ones()));
-      }
-      offer(score, counted, drawn, tests, left, lanes, best);
+      for (std::size_t c = 0; c < kFour; ++c) lanes[c] = values.up_to(c, tests.bound[c]);
+      double scores[kFour];
+      cells_.score_lanes(cells_.count(lanes, node.rows), node.node, tests.informative, scores);
+      const std::size_t winner = best.offer(scores, drawn, tests);
+      if (winner != kFour) best.left_lanes = lanes[winner];
       return tests.informative != 0;
     });
     return best;
   }
 
   // Of two rows, every test that parts them is as good as any other: the first one stays.
-  BestTest find_test_of_two(const LaneNode& node, const ListedRow* rows, const FewScores& score) {
+  Best find_test_of_two(const LaneNode& node, const ListedRow* rows) {
     const ListedRow one = rows[std::countr_zero(node.rows)];
     const ListedRow other = rows[std::bit_width(node.rows) - 1];
-    BestTest best;
+    Best best;
     draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
       for (std::size_t c = 0; c < kFour && !best.found(); ++c) {
         const float value = growth_.block[(one >> 1) + drawn[c]];
@@ -326,9 +290,7 @@ class BlockGrower {
         best.column = static_cast<std::int32_t>(drawn[c]);
         const Lanes first = node.rows & (~node.rows + 1);
         best.left_lanes = less ? first : node.rows ^ first;
-        best.left_rows = 1;
-        best.left_ones = (less ? one : other) & 1;
-        best.score = score(1, 0) + score(1, 1);
+        best.score = cells_.score_of_pair();
       }
       return best.found();
     });
@@ -336,43 +298,55 @@ class BlockGrower {
   }
 
   void grow_lanes(const Waiting& root) {
-    static const FewScores score;
     const ListedRow* listed = growth_.list[root.side] + root.begin;
     const RowsInLanes in_lanes(listed);
+    if (caches_lanes_) in_lanes.copy(growth_.block, growth_.draw.n_columns, root.n_rows, cached_);
+    cells_.start_lanes(root, n_nodes_);
     // First come, first served: neighbours in the list do not wait for each other.
     LaneNode nodes[2 * kLanes];
     std::size_t n_nodes = 0;
     nodes[n_nodes++] = {root.path, first_lanes(root.n_rows), root.node, root.depth};
     for (std::size_t i = 0; i < n_nodes; ++i) {
       const LaneNode node = nodes[i];
-      const CountedNode& counted = growth_.nodes[node.node];
-      const BestTest best = counted.rows == 2 && least_rows_ <= 1 ? find_test_of_two(node, listed, score)
-                                                                  : find_test_of_lanes(node, in_lanes, score);
-      const std::int32_t first = split(node.node, score(counted.rows, counted.ones), best);
+      cells_.start(node.node, node.rows);
+      const bool any_will_do = nodes_[node.node].samples == 2 && cells_.any_pair_will_do();
+      const Best best = any_will_do ? find_test_of_two(node, listed) : find_test_of_lanes(node, in_lanes);
+      const std::int32_t first = split(node.node, cells_.score_of(node.node, node.rows), best);
       if (first < 0) continue;
       const Lanes rows[2] = {best.left_lanes, node.rows ^ best.left_lanes};
+      cells_.divide_lanes(node.node, first, rows[0], rows[1]);
       for (std::int32_t b = 0; b < 2; ++b) {
         nodes[n_nodes] = {child_path(node.path, static_cast<std::uint64_t>(b)), rows[b], first + b,
                           node.depth + 1};
-        n_nodes += is_open(growth_.nodes[first + b], node.depth + 1);
+        n_nodes += cells_.opens(first + b, rows[b], node.depth + 1);
       }
     }
+    cells_.finish_lanes(n_nodes_);
   }
 
   BlockGrowth& growth_;
   NodeDraws draws_;
+  Cells cells_;
+  typename Cells::Node* nodes_;
   std::size_t n_nodes_;
-  std::int64_t least_rows_;  // of a branch; every row weighs the same
+  bool caches_lanes_;  // where most columns are tried, those of lanes are fetched once
   Waiting waiting_[kMostWaiting];
+  alignas(64) float cached_[kMostCached * kLanes];
 };
 
+template <class Cells>
 void grow(BlockGrowth& growth) {
-  BlockGrower(growth).grow();
+  BlockGrower<Cells>(growth).grow();
 }
 
 }  // namespace
 
 extern const BlockKernels block_table;
-const BlockKernels block_table = {grow, fetch_values, sum_words};
+#if defined(__AVX512F__)
+const BlockKernels block_table = {grow<TwoCountCells>, grow<CountCells>, grow<TwoWeightCells>,
+                                  grow<SumCells>,      fetch_values,     sum_words};
+#else
+const BlockKernels block_table = {grow<TwoCountCells>, nullptr, nullptr, nullptr, fetch_values, sum_words};
+#endif
 
 }  // namespace hornbeam::grow::HORNBEAM_KERNELS

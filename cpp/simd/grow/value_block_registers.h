@@ -179,6 +179,11 @@ void count_stretch(const FourColumns& columns, const ListedRow* rows, std::size_
   }
 }
 
+// The classes of listed rows of two: a bit for those of class 1.
+Lanes ones_of(const ListedRow* rows, std::size_t n) {
+  return _mm512_test_epi32_mask(_mm512_loadu_si512(rows), _mm512_set1_epi32(1)) & first_lanes(n);
+}
+
 // Writes the rows whose values are not larger than the bound to one place, the others to another.
 void divide_rows(const ListedRow* rows, const float* values, std::size_t n, float bound, ListedRow* left,
                  ListedRow* right) {
@@ -202,16 +207,17 @@ void divide_rows(const ListedRow* rows, const float* values, std::size_t n, floa
 // At most sixteen rows of a block, one per lane.
 class RowsInLanes {
  public:
-  explicit RowsInLanes(const ListedRow* rows)
-      : places_(_mm512_srli_epi32(_mm512_loadu_si512(rows), 1)),
-        ones_(_mm512_test_epi32_mask(_mm512_loadu_si512(rows), _mm512_set1_epi32(1))) {}
-  Lanes ones() const { return ones_; }  // those of class 1
+  explicit RowsInLanes(const ListedRow* rows) : places_(_mm512_srli_epi32(_mm512_loadu_si512(rows), 1)) {}
 
   // The values of some of the rows.
   class Values {
    public:
     Values(const FourColumns& block, __m512i places, Lanes rows) : rows_(rows) {
       for (std::size_t c = 0; c < kFour; ++c) values_[c] = look_up(block.at[c], places, rows);
+    }
+    // Of columns that have been copied.
+    Values(const float* copy, const std::uint32_t* columns, Lanes rows) : rows_(rows) {
+      for (std::size_t c = 0; c < kFour; ++c) values_[c] = _mm512_load_ps(copy + columns[c] * kLanes);
     }
     FourExtremes extremes() const {
       RunningExtremes extremes;
@@ -228,10 +234,14 @@ class RowsInLanes {
     __m512 values_[kFour];
   };
   Values values(const FourColumns& block, Lanes rows) const { return {block, places_, rows}; }
+  // Copies so many columns of a block, of the first so many rows, side by side.
+  void copy(const float* block, std::size_t n_columns, std::size_t n_rows, float* to) const {
+    for (std::size_t c = 0; c < n_columns; ++c)
+      _mm512_store_ps(to + c * kLanes, look_up(block + c, places_, first_lanes(n_rows)));
+  }
 
  private:
   __m512i places_;
-  Lanes ones_;
 };
 
 // Sets the tests at shares of the way from the least to the largest values, as random_threshold does; returns
@@ -301,6 +311,12 @@ void count_stretch(const FourColumns& columns, const ListedRow* rows, std::size_
   }
 }
 
+Lanes ones_of(const ListedRow* rows, std::size_t n) {
+  Lanes ones = 0;
+  for (std::size_t lane = 0; lane < n; ++lane) ones |= (rows[lane] & 1) << lane;
+  return ones;
+}
+
 void divide_rows(const ListedRow* rows, const float* values, std::size_t n, float bound, ListedRow* left,
                  ListedRow* right) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -314,12 +330,8 @@ void divide_rows(const ListedRow* rows, const float* values, std::size_t n, floa
 class RowsInLanes {
  public:
   explicit RowsInLanes(const ListedRow* rows) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      places_[lane] = rows[lane] >> 1;
-      ones_ |= (rows[lane] & 1) << lane;
-    }
+    for (std::size_t lane = 0; lane < kLanes; ++lane) places_[lane] = rows[lane] >> 1;
   }
-  Lanes ones() const { return ones_; }
 
   class Values {
    public:
@@ -328,6 +340,9 @@ class RowsInLanes {
         const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
         for (std::size_t c = 0; c < kFour; ++c) values_[c][lane] = block.at[c][places[lane]];
       }
+    }
+    Values(const float* copy, const std::uint32_t* columns, Lanes rows) : rows_(rows) {
+      for (std::size_t c = 0; c < kFour; ++c) std::copy_n(copy + columns[c] * kLanes, kLanes, values_[c]);
     }
     FourExtremes extremes() const {
       FourExtremes found;
@@ -356,10 +371,14 @@ class RowsInLanes {
     float values_[kFour][kLanes];
   };
   Values values(const FourColumns& block, Lanes rows) const { return {block, places_, rows}; }
+  void copy(const float* block, std::size_t n_columns, std::size_t n_rows, float* to) const {
+    for (std::size_t c = 0; c < n_columns; ++c) {
+      for (std::size_t lane = 0; lane < n_rows; ++lane) to[c * kLanes + lane] = block[places_[lane] + c];
+    }
+  }
 
  private:
   std::uint32_t places_[kLanes];
-  Lanes ones_ = 0;
 };
 
 Lanes set_tests(const FourExtremes& extremes, const double* shares, FourTests& tests) {
