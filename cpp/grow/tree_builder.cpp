@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "criterion/facts.h"
 
@@ -56,11 +57,12 @@ std::int64_t add_table(Tree& tree, const CategoryPlan& plan, const Column& colum
   return static_cast<std::int64_t>(begin);
 }
 
-// A node among those of all pieces.
+// A node among those of all pieces, and which of their lists it is in.
+enum class NodeList : std::uint8_t { kRecords, kCounted, kBlock };
 struct NodePlace {
   std::int32_t part;
   NodeId id;
-  bool counted;
+  NodeList list;
 };
 
 class Assembly {
@@ -76,12 +78,14 @@ class Assembly {
 
   void run() {
     make_room(order_.size());
-    add(resolve({0, 0, false}));
+    add(resolve({0, 0, NodeList::kRecords}));
     for (std::size_t i = 0; i < n_ordered_; ++i) {
       const NodePlace place = order_[i];
-      if (place.counted) {
-        prefetch_counted(i + kAhead);
+      prefetch_node(i + kAhead);
+      if (place.list == NodeList::kCounted) {
         write_counted(i, place);
+      } else if (place.list == NodeList::kBlock) {
+        write_block_node(i, place);
       } else {
         write(i, place);
       }
@@ -105,8 +109,10 @@ class Assembly {
 
   // Where a node has been grown.
   NodePlace resolve(NodePlace place) const {
-    if (const std::int32_t elsewhere = record(place).part; elsewhere >= 0) place = {elsewhere, 0, false};
-    if (const std::int32_t counted = record(place).counted; counted >= 0) return {place.part, counted, true};
+    if (const std::int32_t elsewhere = record(place).part; elsewhere >= 0)
+      place = {elsewhere, 0, NodeList::kRecords};
+    if (const NodeId id = record(place).counted; id >= 0) return {place.part, id, NodeList::kCounted};
+    if (const NodeId id = record(place).block; id >= 0) return {place.part, id, NodeList::kBlock};
     return place;
   }
 
@@ -114,8 +120,9 @@ class Assembly {
   std::size_t count_nodes() const {
     std::size_t n = 0;
     for (const TreeBuilder& part : parts_) {
-      n += part.nodes.size() + part.counted.size();
-      for (const NodeRecord& node : part.nodes) n -= (node.part >= 0) + (node.counted >= 0);
+      n += part.nodes.size() + part.counted.size() + part.block.size();
+      for (const NodeRecord& node : part.nodes)
+        n -= (node.part >= 0) + (node.counted >= 0) + (node.block >= 0);
     }
     return n;
   }
@@ -165,7 +172,7 @@ class Assembly {
     tree_.category_begin[i] =
         by_table ? add_table(tree_, plan_, column, split, node.missing_branch) : kNoTable;
     for (std::int32_t b = 0; b < split.n_branches; ++b)
-      add(resolve({place.part, node.first_child + b, false}));
+      add(resolve({place.part, node.first_child + b, NodeList::kRecords}));
     for (const Surrogate& surrogate : split.surrogates)
       add_surrogate(surrogate, data_.column(surrogate.feature), node.missing_branch, surrogates);
   }
@@ -177,7 +184,7 @@ class Assembly {
     tree_.feature[i] = test.feature;
     tree_.threshold[i] = test.threshold;
     tree_.category_begin[i] = kNoTable;
-    for (const NodeId b : {0, 1}) add(resolve({place.part, node.first_child + b, false}));
+    for (const NodeId b : {0, 1}) add(resolve({place.part, node.first_child + b, NodeList::kRecords}));
   }
 
   void write_no_test(std::size_t i) {
@@ -197,9 +204,18 @@ class Assembly {
     tree_.n_samples[i] = node.samples;
     tree_.weight[i] = facts.weight;
     tree_.impurity[i] = facts.impurity;
+    const bool right_is_larger = node.first_child != kNoChild &&
+                                 weight_of(counted[static_cast<std::size_t>(node.first_child) + 1], counted) >
+                                     weight_of(counted[static_cast<std::size_t>(node.first_child)], counted);
+    write_test(i, place, node, right_is_larger);
+  }
+
+  // Of a counted node, or one of a block.
+  template <class Node>
+  void write_test(std::size_t i, NodePlace place, const Node& node, bool right_is_larger) {
+    tree_.missing_branch[i] = right_is_larger ? 1 : 0;
     if (node.first_child == kNoChild) {
       tree_.gain[i] = 0.0;
-      tree_.missing_branch[i] = 0;
       return write_no_test(i);
     }
     tree_.gain[i] = node.gain;
@@ -208,22 +224,59 @@ class Assembly {
     tree_.feature[i] = node.feature;
     tree_.threshold[i] = node.threshold;
     tree_.category_begin[i] = kNoTable;
-    const CountedNode& left = counted[static_cast<std::size_t>(node.first_child)];
-    const CountedNode& right = counted[static_cast<std::size_t>(node.first_child) + 1];
-    tree_.missing_branch[i] =
-        weight_of(right, counted.row_weight()) > weight_of(left, counted.row_weight()) ? 1 : 0;
-    add({place.part, node.first_child, true});
-    add({place.part, node.first_child + 1, true});
+    add({place.part, node.first_child, place.list});
+    add({place.part, node.first_child + 1, place.list});
   }
 
-  static double weight_of(const CountedNode& node, double row_weight) {
-    return (node.rows - node.ones) * row_weight + node.ones * row_weight;
+  void write_block_node(std::size_t i, NodePlace place) {
+    const BlockNodes& block = part_of(place).block;
+    const auto id = static_cast<std::size_t>(place.id);
+    const BlockNode& node = block.nodes[id];
+    const NodeFacts facts = facts_of(block, id, &tree_.value[i * value_size_]);
+    tree_.n_samples[i] = node.samples;
+    tree_.weight[i] = facts.weight;
+    tree_.impurity[i] = facts.impurity;
+    const auto child = static_cast<std::size_t>(node.first_child);
+    write_test(i, place, node,
+               node.first_child != kNoChild && weight_of(block, child + 1) > weight_of(block, child));
   }
 
-  void prefetch_counted(std::size_t i) const {
-    if (i >= n_ordered_ || !order_[i].counted) return;
+  static NodeFacts facts_of(const BlockNodes& block, std::size_t id, double* value) {
+    if (block.n_classes > 0) return gini_facts(counts_of(block, id), block.weight_unit, value);
+    if (!block.weights.empty())
+      return gini_facts(static_cast<double>(block.weights[2 * id]) * block.weight_unit,
+                        static_cast<double>(block.weights[2 * id + 1]) * block.weight_unit, value);
+    *value = block.values[id];
+    return block.facts[id];
+  }
+  static std::span<const std::uint32_t> counts_of(const BlockNodes& block, std::size_t id) {
+    return {block.counts.data() + id * block.n_classes, block.n_classes};
+  }
+  // The same as in its facts.
+  static double weight_of(const BlockNodes& block, std::size_t id) {
+    double weight = 0.0;
+    if (block.n_classes > 0) {
+      for (const std::uint32_t count : counts_of(block, id)) weight += count * block.weight_unit;
+      return weight;
+    }
+    if (block.weights.empty()) return block.facts[id].weight;
+    return static_cast<double>(block.weights[2 * id]) * block.weight_unit +
+           static_cast<double>(block.weights[2 * id + 1]) * block.weight_unit;
+  }
+
+  static double weight_of(const CountedNode& node, const CountedNodes& list) {
+    return (node.rows - node.ones) * list.row_weight() + node.ones * list.row_weight();
+  }
+
+  void prefetch_node(std::size_t i) const {
+    if (i >= n_ordered_) return;
     const NodePlace place = order_[i];
-    prefetch(&part_of(place).counted[static_cast<std::size_t>(place.id)]);
+    const auto id = static_cast<std::size_t>(place.id);
+    const TreeBuilder& part = part_of(place);
+    if (place.list == NodeList::kCounted) prefetch(&part.counted[id]);
+    if (place.list == NodeList::kBlock) prefetch(&part.block.nodes[id]);
+    if (place.list == NodeList::kBlock && part.block.n_classes > 0)
+      prefetch(counts_of(part.block, id).data());
   }
 
   const Dataset& data_;

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/platform.h"
+#include "criterion/facts.h"
 #include "data/dataset.h"
 #include "split/split.h"
 #include "tree/tree.h"
 
 namespace hornbeam::grow {
 
+using criterion::NodeFacts;
 using data::Dataset;
 using split::CategoryPlan;
 using split::Split;
@@ -35,6 +38,7 @@ struct NodeRecord {
   NodeId first_child = kNoChild;
   std::int32_t part = -1;
   std::int32_t counted = -1;
+  std::int32_t block = -1;
   std::int32_t missing_branch = 0;
   std::int32_t split = -1;       // index into `splits`,
   std::int32_t value_test = -1;  // or into `value_tests`; both -1 at leaves
@@ -86,6 +90,37 @@ class CountedNodes {
   double row_weight_ = 1.0;
 };
 
+// A grown node of any other cells, besides what its rows add up to.
+struct BlockNode {
+  double threshold;
+  double gain;
+  NodeId first_child;  // of two, among the nodes of the block; kNoChild at leaves, which have no test
+  FeatureId feature;
+  std::uint32_t samples;
+};
+
+// A list of them, with what the rows of each add up to: either counts of classes, or weights of two classes, or,
+// where rows are numbers, what the node says.
+struct BlockNodes {
+  std::vector<BlockNode> nodes;
+  std::size_t n_classes = 0;
+  std::vector<std::uint32_t> counts;  // n_classes per node
+  std::vector<std::int64_t> weights;  // two per node
+  std::vector<NodeFacts> facts;       // one per node,
+  std::vector<double> values;         // and what it predicts
+  double weight_unit = 1.0;           // of counts and weights
+
+  std::size_t size() const { return nodes.size(); }
+  // Adds nodes whose children are numbered among themselves; returns the place of the first.
+  std::int32_t add(std::span<const BlockNode> more) {
+    const auto first = static_cast<std::int32_t>(nodes.size());
+    nodes.insert(nodes.end(), more.begin(), more.end());
+    for (std::size_t i = static_cast<std::size_t>(first); first > 0 && i < nodes.size(); ++i)
+      nodes[i].first_child += nodes[i].first_child == kNoChild ? 0 : first;
+    return first;
+  }
+};
+
 // A test of a number without missing values, in two branches: all there is to say of it.
 struct ValueTest {
   FeatureId feature;
@@ -99,6 +134,7 @@ struct TreeBuilder {
   std::vector<Split> splits;
   std::vector<ValueTest> value_tests;
   CountedNodes counted;
+  BlockNodes block;
 
   NodeId add(std::size_t value_size) {
     nodes.emplace_back();

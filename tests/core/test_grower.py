@@ -681,7 +681,7 @@ def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features
 def test_random_tests_of_all_kinds_of_rows_change_nothing(
     table, n_classes, other_criterion, how_often, key, subtree_rows, max_depth, min_impurity_decrease, limits
 ):
-    """Classes that fit one word, several, or none; numbers; values of 32 and 64 bits; constants; zero weights."""
+    """Classes that fit one word, several, or none; numbers; 32 and 64 bits; constants; weights of 0."""
     columns, _, _, max_features = table
     n = len(columns[0])
     rng = np.random.default_rng(key)

@@ -94,6 +94,22 @@ void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
   });
 }
 
+// The same for more classes that are counted.
+template <Scorer S>
+void grow_ranks_of_classes(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
+  RankBlock& block = worker.ranks;
+  if (!block.started()) block.start(fit.data, fit.params.features, rules_of(fit));
+  const auto n_classes = static_cast<std::size_t>(fit.prototype.stats().n_classes());
+  const std::span<const BlockNode> grown =
+      block.grow_classes(fit.rows_of(root), n_classes, root.path, root.depth, worker.poller);
+  BlockNodes& nodes = part.block;
+  nodes.weight_unit = fit.prototype.stats().weight_unit();
+  nodes.n_classes = n_classes;
+  nodes.counts.insert(nodes.counts.end(), block.class_counts(),
+                      block.class_counts() + grown.size() * n_classes);
+  part.nodes[static_cast<std::size_t>(root.id)].block = nodes.add(grown);
+}
+
 // The words of a block's rows (grow/fast/value_block.h), and what all of them add up to.
 template <Scorer S>
 BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, ValueBlock& block, S& scorer) {
@@ -143,27 +159,23 @@ void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
                                                           : kernels.grow_sums;
   const std::span<const BlockNode> grown =
       block.grow_words(kernel, entries, root.path, root.depth, worker.poller);
-  [[maybe_unused]] const double unit = fit.prototype.stats().weight_unit();
-  write_nodes(fit, part, root.id, grown, [&](std::size_t i, NodeId id) {
-    NodeRecord& record = part.nodes[static_cast<std::size_t>(id)];
-    double* value = &part.values[static_cast<std::size_t>(id) * fit.value_size()];
-    if constexpr (kCells == BlockCells::kSums) {
-      record.weight = words.weight[i];
-      record.impurity = words.impurity[i];
-      *value = words.value[i];
-    } else {
-      NodeFacts facts;
-      if constexpr (kCells == BlockCells::kCounts) {
-        facts = gini_facts({words.counts + i * words.n_classes, words.n_classes}, unit, value);
-      } else {
-        facts = gini_facts(static_cast<double>(words.sums[2 * i]) * unit,
-                           static_cast<double>(words.sums[2 * i + 1]) * unit, value);
-      }
-      record.weight = facts.weight;
-      record.impurity = facts.impurity;
-    }
-    record.n_samples = grown[i].samples;
-  });
+  BlockNodes& nodes = part.block;
+  nodes.weight_unit = fit.prototype.stats().weight_unit();
+  if constexpr (kCells == BlockCells::kCounts) {
+    nodes.n_classes = words.n_classes;
+    nodes.counts.insert(nodes.counts.end(), words.counts, words.counts + grown.size() * words.n_classes);
+  } else if constexpr (kCells == BlockCells::kTwoWeights) {
+    nodes.weights.insert(nodes.weights.end(), words.sums, words.sums + 2 * grown.size());
+  } else {
+    // What the root says is known.
+    const NodeRecord& record = part.nodes[static_cast<std::size_t>(root.id)];
+    nodes.facts.push_back({record.weight, record.impurity, false});
+    nodes.values.push_back(part.values[static_cast<std::size_t>(root.id)]);
+    for (std::size_t i = 1; i < grown.size(); ++i)
+      nodes.facts.push_back({words.weight[i], words.impurity[i], false});
+    nodes.values.insert(nodes.values.end(), words.value + 1, words.value + grown.size());
+  }
+  part.nodes[static_cast<std::size_t>(root.id)].block = nodes.add(grown);
 }
 
 template <Scorer S>
@@ -190,15 +202,20 @@ struct RankLane {
     if (!fit.plan.grows_ranks || node.n_rows() > fit.params.subtree_rows ||
         !RankBlock::is_worth(node.n_rows(), fit.plan.most_codes))
       return false;
-    if constexpr (kBlockCells<S> == BlockCells::kTwoWeights) return levels_below(fit, node) >= 2;
-    return part.nodes[static_cast<std::size_t>(node.id)].weight <=
-           RankGrowth::kMostWeight * fit.prototype.stats().weight_unit();
+    constexpr BlockCells kCells = kBlockCells<S>;
+    if (kCells != BlockCells::kTwoCounts && levels_below(fit, node) < 2) return false;
+    return kCells == BlockCells::kTwoWeights ||
+           part.nodes[static_cast<std::size_t>(node.id)].weight <=
+               RankGrowth::kMostWeight * fit.prototype.stats().weight_unit();
   }
   template <class GrowBelow>
   static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
-    if constexpr (kBlockCells<S> == BlockCells::kTwoCounts) grow_ranks(fit, part, root, worker);
-    if constexpr (kBlockCells<S> == BlockCells::kTwoWeights) grow_weighed_ranks(fit, part, root, worker);
-    return kBlockCells<S> == BlockCells::kTwoCounts || kBlockCells<S> == BlockCells::kTwoWeights;
+    constexpr BlockCells kCells = kBlockCells<S>;
+    if constexpr (kCells == BlockCells::kTwoCounts) grow_ranks(fit, part, root, worker);
+    if constexpr (kCells == BlockCells::kTwoWeights) grow_weighed_ranks(fit, part, root, worker);
+    if constexpr (kCells == BlockCells::kCounts) grow_ranks_of_classes(fit, part, root, worker);
+    return kCells == BlockCells::kTwoCounts || kCells == BlockCells::kTwoWeights ||
+           kCells == BlockCells::kCounts;
   }
 };
 

@@ -26,13 +26,23 @@ bool RankBlock::takes(const LaneTask& lane) {
   const GrowParams& params = lane.params();
   if (!params.grows_blocks || rank_kernels() == nullptr || !lane.is_depth_first() || lane.subtree_rows == 0)
     return false;
-  if (lane.criterion.block_cells == BlockCells::kTwoWeights)
-    return !params.random_splits && lane.is_plain() && lane.is_unconstrained() &&
-           params.missing == Missing::kLearn && RowRecords::can_hold(lane.task.data);
-  return lane.criterion.block_cells == BlockCells::kTwoCounts && lane.records != nullptr &&
-         std::ranges::all_of(lane.entries, [](const Entry& entry) {
-           return (entry.payload & 0xff) <= RankGrowth::kMostTimes;
-         });
+  const auto are_drawn_at_most = [&](std::uint32_t times) {
+    return std::ranges::all_of(lane.entries,
+                               [times](const Entry& entry) { return (entry.payload & 0xff) <= times; });
+  };
+  const bool is_complete = !params.random_splits && lane.is_plain() && lane.is_unconstrained() &&
+                           params.missing == Missing::kLearn && RowRecords::can_hold(lane.task.data);
+  switch (lane.criterion.block_cells) {
+    case BlockCells::kTwoCounts:
+      return lane.records != nullptr && are_drawn_at_most(RankGrowth::kMostTimes);
+    case BlockCells::kTwoWeights:
+      return is_complete;
+    case BlockCells::kCounts:
+      return is_complete && lane.criterion.n_classes <= static_cast<int>(RankGrowth::kMostClasses) &&
+             are_drawn_at_most(RankGrowth::kMostTimesOfMany);
+    default:
+      return false;
+  }
 }
 
 // Larger nodes count by columns of groups, or sort, and smaller ones become blocks. What is left are nodes too
@@ -144,6 +154,29 @@ std::span<const WeighedNode> RankBlock::grow_held_weights(std::span<const Entry>
   rank_kernels()->grow_weights(growth_);
   look_up_thresholds(std::span(weighed_.data(), growth_.n_nodes));
   return {weighed_.data(), growth_.n_nodes};
+}
+
+std::span<const BlockNode> RankBlock::grow_classes(std::span<const Entry> entries, std::size_t n_classes,
+                                                   std::uint64_t path, std::int32_t depth,
+                                                   CancelPoller& poller) {
+  make_room(entries.size());
+  read_codes(entries);
+  if (nodes_.size() < 2 * entries.size()) nodes_.resize(2 * entries.size());
+  if (class_counts_.size() < nodes_.size() * n_classes) class_counts_.resize(nodes_.size() * n_classes);
+  nodes_[0].samples = static_cast<std::uint32_t>(entries.size());
+  std::fill_n(class_counts_.data(), n_classes, 0u);
+  RankGrowth::Rank* items = growth_.column(0, growth_.n_columns, 0);
+  for (const Entry& entry : entries) {
+    class_counts_[entry.payload >> 8] += entry.payload & 0xff;
+    *items++ = static_cast<RankGrowth::Rank>(entry.payload);
+  }
+  start_growth(0, path, depth, poller);
+  growth_.nodes = nodes_.data();
+  growth_.class_counts = class_counts_.data();
+  growth_.n_classes = n_classes;
+  rank_kernels()->grow_classes(growth_);
+  look_up_thresholds(std::span(nodes_.data(), growth_.n_nodes));
+  return {nodes_.data(), growth_.n_nodes};
 }
 
 // All at once: the values lie far apart, and a processor can wait for many of them at the same time.

@@ -1,5 +1,5 @@
-// Best tests of two classes (random forests), of rows that weigh the same or not: a node of at most a few thousand rows and all that grows below
-// it, grown as one piece of work. For processors with wide registers; others find the same tests by groups
+// Best tests of classes (random forests): a node of at most a few thousand rows and all that grows below it, grown
+// as one piece of work. Rows of two classes weigh the same or not, rows of more weigh the same. For processors with wide registers; others find the same tests by groups
 // (split/find_groups.h) and in small subtrees (grow/fast/small_subtree.h).
 //
 // When a block starts, the rows get a number for each feature, 0, 1, 2, ... in the order of its values; rows
@@ -59,6 +59,9 @@ struct RankGrowth {
   // What a row counts, in a byte: how often it was drawn and, in the highest bit, its class.
   static constexpr std::uint32_t kMostTimes = 127;
   static constexpr std::uint32_t kClass1 = 128;
+  // Or in two bytes, of which the upper one is the class, where there are more of them.
+  static constexpr std::uint32_t kMostTimesOfMany = 255;
+  static constexpr std::size_t kMostClasses = 64;
 
   // The rows, by column `stride` apart.
   std::size_t n_rows;
@@ -83,9 +86,12 @@ struct RankGrowth {
   std::int32_t root_depth;
   // Those that are grown: first the root, whose counts are known; children in pairs.
   CountedNode* counted;
-  WeighedNode* weighed;   // or these, where rows have weights:
-  const double* weights;  // by number; whole numbers, of class 1 negative; the first is 0
-  std::size_t n_nodes;    // so far
+  WeighedNode* weighed;         // or these, where rows have weights:
+  const double* weights;        // by number; whole numbers, of class 1 negative; the first is 0
+  BlockNode* nodes;             // or these, where there are more classes:
+  std::uint32_t* class_counts;  // of each node, as often as rows were drawn
+  std::size_t n_classes;
+  std::size_t n_nodes;  // so far
 
   // Room for the kernel.
   std::uint64_t* marks;  // a bit per code; zeros, and so they are left behind
@@ -99,6 +105,7 @@ struct RankGrowth {
 struct RankKernels {
   void (*grow_counts)(RankGrowth& growth);
   void (*grow_weights)(RankGrowth& growth);
+  void (*grow_classes)(RankGrowth& growth);
 };
 // Null on processors that have none.
 const RankKernels* rank_kernels();
@@ -118,7 +125,8 @@ class RankBlock {
     return n_rows <= RankGrowth::kMostRows && n_rows * kCodesPerRow >= most_codes;
   }
 
-  // Two classes by gini: counted, where groups of values apply, or weighed, where no value is missing.
+  // Two classes by gini: counted, where groups of values apply, or weighed, where no value is missing; there,
+  // too, counts of more classes.
   static bool takes(const LaneTask& lane);
   // How many rows a node has at most that is grown as a subtree beside blocks.
   static std::size_t rows_beside(const LaneTask& lane);
@@ -159,6 +167,11 @@ class RankBlock {
     return grow_held_weights(entries, path, depth, poller);
   }
 
+  // The same for counts of so many classes, which `class_counts` then has by node.
+  std::span<const BlockNode> grow_classes(std::span<const Entry> entries, std::size_t n_classes,
+                                          std::uint64_t path, std::int32_t depth, CancelPoller& poller);
+  const std::uint32_t* class_counts() const { return class_counts_.data(); }
+
  private:
   void make_room(std::size_t n_rows);
   void read_codes(std::span<const Entry> entries);
@@ -184,6 +197,8 @@ class RankBlock {
   std::vector<std::uint16_t> tables_;
   std::vector<double> weights_;
   std::vector<WeighedNode> weighed_;
+  std::vector<BlockNode> nodes_;
+  std::vector<std::uint32_t> class_counts_;
 };
 
 }  // namespace hornbeam::grow

@@ -40,15 +40,6 @@ using criterion::Entry;
 using data::Column;
 using data::RowValues;
 
-// A grown node, besides what its rows add up to.
-struct BlockNode {
-  double threshold;
-  double gain;
-  NodeId first_child;  // of two, among the nodes of the block; kNoChild at leaves, which have no test
-  FeatureId feature;
-  std::uint32_t samples;
-};
-
 // What a kernel gets to grow where rows are more than one of two classes.
 struct BlockWords {
   static constexpr std::size_t kMostClasses = 64;

@@ -12,6 +12,7 @@
 #include "base/sampler.h"
 #include "grow/fast/rank_block.h"
 #include "simd/grow/drawn_columns.h"
+#include "simd/grow/rank_classes.h"
 #include "simd/grow/rank_counts.h"
 #include "simd/grow/rank_weights.h"
 
@@ -193,10 +194,6 @@ class RankGrower {
       repeats[rank / 64] |= static_cast<Bits>(code_at[rank] == code_at[rank - 1]) << (rank % 64);
   }
 
-  bool is_open(const Node& node, std::int32_t depth) const {
-    return Cells::opens(growth_.rules, node, depth);
-  }
-
   // Writes down a node's test and its children; returns the first of them, or -1 if there is none, or none
   // that is worth it.
   std::int32_t split(std::int32_t id, const Best& best) {
@@ -204,12 +201,12 @@ class RankGrower {
     node.first_child = kNoChild;
     if (!best.found()) return -1;
     const std::int32_t first = growth_.rules.split(nodes_, n_nodes_, id, growth_.features[best.column],
-                                                   best.score - cells_.score_of_node(node));
+                                                   best.score - cells_.score_of_node(id));
     if (first < 0) return -1;
     Node* children = nodes_ + first;
     children[0].samples = static_cast<std::uint32_t>(best.n_left);
     children[1].samples = node.samples - children[0].samples;
-    Cells::divide(node, best.left, children);
+    cells_.divide(id, best.left, first);
     return first;
   }
 
@@ -225,6 +222,7 @@ class RankGrower {
     const Rank* ranks = growth_.column(node.side, 0, node.begin);
     const Rank* items = growth_.column(node.side, growth_.n_columns, node.begin);
     cells_.start_large();
+    cells_.start_node(node.node);
     Best best;
     Bits* kept = occupied_[0];  // of the best column
     Bits* own = occupied_[1];
@@ -243,7 +241,9 @@ class RankGrower {
     if (first < 0) return;
     const Rank first_right = rank_at(kept, best.n_left);
     name_codes(node.node, best.column, rank_at(kept, best.n_left - 1), first_right);
-    open_children(node, first, static_cast<std::size_t>(best.column), first_right, n_waiting);
+    const Rank* tested = ranks + static_cast<std::size_t>(best.column) * growth_.stride;
+    cells_.count_divided(node.node, first, items, tested, first_right, node.n_rows);
+    open_children(node, first, tested, first_right, n_waiting);
   }
 
   // Writes the rows' items into a table each for up to four columns: by the time that the first is read, it has
@@ -304,14 +304,14 @@ class RankGrower {
   }
 
   // Opens the children that are worth a look, with the rows divided.
-  void open_children(const Waiting& node, std::int32_t first, std::size_t column, Rank first_right,
+  void open_children(const Waiting& node, std::int32_t first, const Rank* tested, Rank first_right,
                      std::size_t& n_waiting) {
     const Node* children = nodes_ + first;
     const std::int32_t depth = node.depth + 1;
-    const bool opens[2] = {is_open(children[0], depth), is_open(children[1], depth)};
+    const bool opens[2] = {cells_.opens(first, depth), cells_.opens(first + 1, depth)};
     if (!opens[0] && !opens[1]) return;
     const std::size_t n_left = children[0].samples;
-    divide_rows(node, growth_.column(node.side, column, node.begin), first_right, n_left);
+    divide_rows(node, tested, first_right, n_left);
     // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
     const std::size_t begin[2] = {node.begin, node.begin + n_left};
     const std::int32_t larger = children[1].samples > children[0].samples ? 1 : 0;
@@ -355,16 +355,19 @@ class RankGrower {
 
   void grow_small_node(const SmallNode node, std::size_t& n_small_nodes) {
     const Node& cell = nodes_[node.node];
+    cells_.start_node(node.node);
     const bool any_will_do = cell.samples == 2 && growth_.rules.min_weight == 0;
     const Best best = any_will_do ? find_cut_of_two(node, cell) : find_cut(node, cell);
     const std::int32_t first = split(node.node, best);
     if (first < 0) return;
     const Bits left = carry_out(node, best);
     const Bits rows[2] = {left, node.rows ^ left};
+    const Rank* items = small_ranks_ + growth_.n_columns * growth_.stride;
+    cells_.count_divided(node.node, first, items, rows[0], rows[1]);
     for (std::int32_t b = 0; b < 2; ++b) {
       small_nodes_[n_small_nodes] = {rows[b], child_path(node.path, static_cast<std::uint64_t>(b)), first + b,
                                      node.depth + 1};
-      n_small_nodes += is_open(nodes_[first + b], node.depth + 1);
+      n_small_nodes += cells_.opens(first + b, node.depth + 1);
     }
   }
 
@@ -493,6 +496,6 @@ void grow(RankGrowth& growth) {
 }  // namespace
 
 extern const RankKernels rank_table;
-const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>};
+const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>, grow<ClassCells>};
 
 }  // namespace hornbeam::grow::avx512

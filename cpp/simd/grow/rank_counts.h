@@ -29,25 +29,35 @@ class CountCells {
   using Item = std::uint8_t;  // a row in a table; 0 is none
   using Best = BestCut<Counts>;
 
-  explicit CountCells(const RankGrowth& growth) : rules_(growth.rules) {}
+  explicit CountCells(const RankGrowth& growth) : rules_(growth.rules), nodes_(growth.counted) {}
 
   static Node* nodes(const RankGrowth& growth) { return growth.counted; }
-  static bool opens(const TreeRules& rules, const Node& node, std::int32_t depth) {
-    return rules.opens_two(node.samples, node.rows, node.ones, depth);
+  bool opens(std::int32_t node, std::int32_t depth) const {
+    const Node& of = nodes_[node];
+    return rules_.opens_two(of.samples, of.rows, of.ones, depth);
   }
+  void start_node(std::int32_t) {}
 
-  double score_of_node(const Node& node) const { return score_of_branch(node.rows, node.ones); }
+  double score_of_node(std::int32_t node) const {
+    return score_of_branch(nodes_[node].rows, nodes_[node].ones);
+  }
   double score_of_cut(Counts left, const Node& node) const {
     const std::int64_t rows = rows_in(left);
     const std::int64_t ones = ones_in(left);
     return score_of_branch(rows, ones) + score_of_branch(node.rows - rows, node.ones - ones);
   }
-  static void divide(const Node& node, Counts left, Node* children) {
+  void divide(std::int32_t parent, Counts left, std::int32_t first) const {
+    const Node& node = nodes_[parent];
+    Node* children = nodes_ + first;
     children[0].rows = static_cast<std::uint32_t>(rows_in(left));
     children[0].ones = static_cast<std::uint32_t>(ones_in(left));
     children[1].rows = node.rows - children[0].rows;
     children[1].ones = node.ones - children[0].ones;
   }
+
+  // What children add up to is known by their cut.
+  void count_divided(std::int32_t, std::int32_t, const Rank*, const Rank*, Rank, std::size_t) const {}
+  void count_divided(std::int32_t, std::int32_t, const Rank*, Bits, Bits) const {}
 
   // Moves what 64 places of a table have behind the first so many rows of the order, and leaves zeros; says
   // which places had something.
@@ -168,6 +178,7 @@ class CountCells {
   }
 
   const TreeRules& rules_;
+  Node* nodes_;
   // Of one order, by place.
   alignas(64) std::uint8_t counts_[kPlaces];
   alignas(64) float rough_[kPlaces];

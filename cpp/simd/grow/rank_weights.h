@@ -24,25 +24,36 @@ class WeightCells {
   using Item = std::uint16_t;  // a row in a table; 0 is none
   using Best = BestCut<Weights>;
 
-  explicit WeightCells(const RankGrowth& growth) : rules_(growth.rules), by_item_(growth.weights) {}
+  explicit WeightCells(const RankGrowth& growth)
+      : rules_(growth.rules), nodes_(growth.weighed), by_item_(growth.weights) {}
 
   static Node* nodes(const RankGrowth& growth) { return growth.weighed; }
-  static bool opens(const TreeRules& rules, const Node& node, std::int32_t depth) {
-    return rules.opens_two(node.samples, static_cast<std::int64_t>(node.weight),
-                           static_cast<std::int64_t>(node.ones), depth);
+  bool opens(std::int32_t node, std::int32_t depth) const {
+    const Node& of = nodes_[node];
+    return rules_.opens_two(of.samples, static_cast<std::int64_t>(of.weight),
+                            static_cast<std::int64_t>(of.ones), depth);
   }
+  void start_node(std::int32_t) {}
 
-  double score_of_node(const Node& node) const { return score_of_branch(node.weight, node.ones); }
+  double score_of_node(std::int32_t node) const {
+    return score_of_branch(nodes_[node].weight, nodes_[node].ones);
+  }
   double score_of_cut(const Weights& left, const Node& node) const {
     return score_of_branch(left.all, left.ones) +
            score_of_branch(node.weight - left.all, node.ones - left.ones);
   }
-  static void divide(const Node& node, const Weights& left, Node* children) {
+  void divide(std::int32_t parent, const Weights& left, std::int32_t first) const {
+    const Node& node = nodes_[parent];
+    Node* children = nodes_ + first;
     children[0].weight = left.all;
     children[0].ones = left.ones;
     children[1].weight = node.weight - left.all;
     children[1].ones = node.ones - left.ones;
   }
+
+  // What children add up to is known by their cut.
+  void count_divided(std::int32_t, std::int32_t, const Rank*, const Rank*, Rank, std::size_t) const {}
+  void count_divided(std::int32_t, std::int32_t, const Rank*, Bits, Bits) const {}
 
   // As in CountCells.
   Bits take(Item* table, std::size_t n_found) {
@@ -158,6 +169,7 @@ class WeightCells {
   }
 
   const TreeRules& rules_;
+  Node* nodes_;
   const double* by_item_;             // of all rows of the block
   const double* weights_ = by_item_;  // of the rows at hand
   // Of one order, by place.
