@@ -559,6 +559,67 @@ def test_growing_blocks_of_weighted_ranks_in_a_large_table_changes_nothing(digit
     assert same_bits(grow(data, y, weights, n_classes=2, n_threads=2, **options), node_by_node)
 
 
+@settings(max_examples=200)
+@given(
+    wide_tables(),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from([3, 7, 16, 17, 40, 64, 65]),
+    st.sampled_from([100, 65536]),
+    st.sampled_from([0, 1, 4]),
+    st.sampled_from([2, 6]),
+    st.sampled_from([0.0, 0.01]),
+    least_branches,
+)
+def test_growing_blocks_of_ranks_of_more_classes_changes_nothing(
+    table, key, n_classes, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+):
+    """Classes that fit a register and more; rows drawn up to 255 times; 65 classes are left to others."""
+    columns, y, times, max_features = table
+    rng = np.random.default_rng(key)
+    many = np.where(rng.random(len(y)) < 0.7, y * (n_classes - 1), rng.integers(0, n_classes, len(y)))
+    if key % 5 == 0:
+        times = np.where(rng.random(len(y)) < 0.02, 255, 1)
+    options = {
+        "n_classes": n_classes,
+        "multiplicity": times,
+        "max_features": max_features,
+        "max_depth": max_depth,
+        "min_samples_split": min_samples_split,
+        "min_impurity_decrease": min_impurity_decrease,
+        "key": key,
+        "subtree_rows": subtree_rows,
+        **limits,
+    }
+    data = encode(columns)
+    assert same_bits(grow(data, many, **options), grow(data, many, grows_blocks=False, **options))
+
+
+@pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5, "min_weight_leaf": 8.0}])
+@pytest.mark.parametrize(("n_classes", "max_features"), [(7, 3), (40, 12)])
+def test_growing_blocks_of_ranks_of_more_classes_in_a_large_table_changes_nothing(
+    digits, limits, n_classes, max_features
+):
+    """More rows than a block holds, on one thread and two."""
+    rng = np.random.default_rng(13)
+    n = 20_000
+    numbers = np.round(rng.normal(size=(n, 12)), digits)
+    signal = numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n)
+    y = np.digitize(signal, np.linspace(-2, 2, n_classes - 1))
+    data = encode(list(numbers.T))
+    options = {
+        "n_classes": n_classes,
+        "multiplicity": 1 + rng.poisson(0.6, size=n),
+        "max_features": max_features,
+        "key": 7,
+        **limits,
+    }
+
+    node_by_node = grow(data, y, subtree_rows=0, **options)
+    assert same_bits(grow(data, y, **options), node_by_node)
+    assert same_bits(grow(data, y, n_threads=2, **options), node_by_node)
+
+
 @settings(max_examples=100)
 @given(wide_tables(), st.integers(0, 2**64 - 1), kinds_of_weights, st.booleans(), least_branches)
 def test_a_class_without_rows_changes_no_tree_of_weighted_rows(table, key, kind, random_splits, limits):

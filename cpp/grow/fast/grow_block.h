@@ -153,7 +153,7 @@ void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   ValueBlock& block = worker.block;
   if (!block.started()) block.start(fit.data, *fit.plan.values, fit.params.features, rules_of(fit));
   const std::span<const Entry> entries = fit.rows_of(root);
-  const BlockWords& words = write_words(fit, entries, block, worker.finder.scorer());
+  const BlockWords& words = write_words(fit, entries, block, worker.scorer);
   const auto kernel = kCells == BlockCells::kCounts       ? kernels.grow_counts
                       : kCells == BlockCells::kTwoWeights ? kernels.grow_two_weights
                                                           : kernels.grow_sums;

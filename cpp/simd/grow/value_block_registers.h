@@ -126,10 +126,46 @@ __m512 look_up(const float* column, __m512i places, Lanes rows) {
   return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), static_cast<__mmask16>(rows), places, column, 4);
 }
 
+// The values of four columns that are neighbours in a block, of sixteen rows: those of a row are one load.
+void look_up_neighbours(const float* first, const ListedRow* rows, __m512* columns) {
+  __m512 of_rows[kFour];  // four rows each: i, i + 4, i + 8, i + 12
+  for (std::size_t i = 0; i < kFour; ++i) {
+    const auto row = [&](std::size_t quarter) { return _mm_loadu_ps(first + (rows[i + 4 * quarter] >> 1)); };
+    const __m256 low = _mm256_set_m128(row(1), row(0));
+    of_rows[i] = _mm512_insertf32x8(_mm512_castps256_ps512(low), _mm256_set_m128(row(3), row(2)), 1);
+  }
+  const __m512 low_ab = _mm512_unpacklo_ps(of_rows[0], of_rows[1]);
+  const __m512 high_ab = _mm512_unpackhi_ps(of_rows[0], of_rows[1]);
+  const __m512 low_cd = _mm512_unpacklo_ps(of_rows[2], of_rows[3]);
+  const __m512 high_cd = _mm512_unpackhi_ps(of_rows[2], of_rows[3]);
+  const auto join = [](__m512 a, __m512 b, auto which) {
+    const __m512d x = _mm512_castps_pd(a);
+    const __m512d y = _mm512_castps_pd(b);
+    return _mm512_castpd_ps(which == 0 ? _mm512_unpacklo_pd(x, y) : _mm512_unpackhi_pd(x, y));
+  };
+  columns[0] = join(low_ab, low_cd, 0);
+  columns[1] = join(low_ab, low_cd, 1);
+  columns[2] = join(high_ab, high_cd, 0);
+  columns[3] = join(high_ab, high_cd, 1);
+}
+
+bool are_neighbours(const FourColumns& block) {
+  return block.at[1] == block.at[0] + 1 && block.at[2] == block.at[0] + 2 && block.at[3] == block.at[0] + 3;
+}
+
 // Copies the values of listed rows and finds their extremes.
 FourExtremes fetch_four(const FourColumns& block, const ListedRow* rows, std::size_t n, float* const* to) {
   RunningExtremes extremes;
-  for (std::size_t i = 0; i < n; i += kLanes) {
+  std::size_t i = 0;
+  for (const bool neighbours = are_neighbours(block); neighbours && i + kLanes <= n; i += kLanes) {
+    __m512 values[kFour];
+    look_up_neighbours(block.at[0], rows + i, values);
+    for (std::size_t c = 0; c < kFour; ++c) {
+      _mm512_storeu_ps(to[c] + i, values[c]);
+      extremes.add(c, first_lanes(kLanes), values[c]);
+    }
+  }
+  for (; i < n; i += kLanes) {
     const Lanes here = first_lanes(std::min(kLanes, n - i));
     const __m512i places = _mm512_srli_epi32(_mm512_loadu_si512(rows + i), 1);
     for (std::size_t c = 0; c < kFour; ++c) {
