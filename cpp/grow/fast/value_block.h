@@ -13,9 +13,9 @@
 // children to the other, at the same places. The class of two travels with a row's place; anything else a row
 // counts is a few words beside the list.
 //
-// The loops are those of simd/grow/value_block_body.h; cells are in simd/grow/value_two_counts.h and
-// simd/grow/value_words.h. The finders of split/ find the same tests
-// wherever both can look.
+// The loops are those of simd/grow/value_block_body.h; cells are in simd/grow/value_two_counts.h,
+// simd/grow/value_class_counts.h and simd/grow/value_sums.h. The finders of split/ find the same tests wherever both
+// can look.
 #pragma once
 
 #include <cstddef>

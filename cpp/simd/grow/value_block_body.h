@@ -1,6 +1,6 @@
 // The growth of grow/fast/value_block.h; included once per instruction set, inside a namespace that
 // HORNBEAM_KERNELS names. What rows add up to is the business of cells (simd/grow/value_two_counts.h,
-// simd/grow/value_words.h), the loops over rows are those of simd/grow/value_block_registers.h, the random draws
+// simd/grow/value_class_counts.h, simd/grow/value_sums.h), the loops over rows are those of simd/grow/value_block_registers.h, the random draws
 // those of simd/grow/value_block_draws.h.
 #include <algorithm>
 #include <bit>
@@ -16,7 +16,8 @@
 #include "simd/grow/value_block_registers.h"
 #include "simd/grow/value_two_counts.h"
 #if defined(__AVX512F__)
-#include "simd/grow/value_words.h"
+#include "simd/grow/value_class_counts.h"
+#include "simd/grow/value_sums.h"
 #endif
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
