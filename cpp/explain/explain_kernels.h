@@ -7,17 +7,39 @@
 
 namespace hornbeam::explain {
 
-inline constexpr std::size_t kLanes = 64;  // rows that long paths are followed with side by side
+inline constexpr std::size_t kLanes = 128;     // rows that long paths are followed with side by side, at most
+inline constexpr std::size_t kLanesStep = 16;  // and a multiple of this
 
 inline constexpr std::size_t kTables =
     8;  // tables that are looked up together: a cache line for each pattern
 
-// The factors of a column on a path, at each point t: c + t in, with c = (1 - t) out; see walk.h. Of one that
-// the row does not get past, `inverse` is 1 / c; `more` is what 1 / (c + t) has more than that.
-struct Factors {
-  const double* c;
-  const double* inverse;
-  const double* more;
+// A test on a long path, for some rows side by side (long_paths.h). The way of a row is 1 if it goes right, -1
+// if it goes left, 0 if it did not come past the tests on the same column before.
+struct PathTest {
+  double share_left;
+  double share_right;
+  const double* bend;    // [point]
+  const double* weight;  // [point]; null where the column is new: all are 1, and no way is 0
+  double* way;           // [row]
+  double* product;       // of the path to the test, [point, row]
+  // What multiplies it: [branch, way, point], of ways to the left and to the right; else it is the share.
+  double* factors;
+};
+// How the ways are found: `former` is the last test on the same column, if there is one, and `above` the test
+// above, if there is one; the path goes on there to the left or to the right.
+struct PathStep {
+  const double* values;  // [row]
+  double threshold;
+  bool missing_right;
+  const double* former_way;
+  bool former_right;
+  const PathTest* above;
+  bool above_right;
+};
+// What the leaves below a branch are worth, [point, row], or a leaf, one number.
+struct Branch {
+  const double* worth;
+  bool is_leaf;
 };
 
 struct ExplainKernels {
@@ -28,17 +50,15 @@ struct ExplainKernels {
   void (*set_bits)(const std::uint8_t* bits, std::size_t n, int place, std::uint8_t* patterns);
   // sums[k][i] += table[patterns[i], k], for kTables tables side by side; n is a multiple of kTables.
   void (*look_up)(const std::uint8_t* patterns, std::size_t n, const double* table, double* const* sums);
-  // below[t, i] = above[t, i] * (c[t] + at[t] * in[i])
-  void (*descend)(const double* above, const double* in, Factors factors, const double* at,
-                  std::size_t n_points, double* below);
-  // The same where the column has been on the path before: its former factor is taken out.
-  void (*descend_again)(const double* above, const double* in, Factors factors, const double* former_in,
-                        Factors former, const double* at, std::size_t n_points, double* below);
-  // parts[i] += scale * (in[i] - out) * (the sum over points of worth[t, i] without the column's factor)
-  void (*share_out)(const double* worth, const double* in, double out, Factors factors, std::size_t n_points,
-                    double scale, double* parts);
-  // to[i] += scale * from[i]
-  void (*add_scaled)(const double* from, double scale, std::size_t n, double* to);
+  // On the way down: writes test.way and test.factors, and test.product if there is a test above. `n_rows` and `n_points` are
+  // those of all arrays.
+  void (*enter)(const PathStep& step, const PathTest& test, std::size_t n_rows, std::size_t n_points);
+  // On the way up: writes what the leaves below the test are worth, and adds to parts[row].
+  void (*join)(const PathTest& test, Branch left, Branch right, std::size_t n_rows, std::size_t n_points,
+               double* worth, double* parts);
+  // Both at once, where there are two leaves and a test above; test.way and test.product are not written.
+  void (*join_leaves)(const PathStep& step, const PathTest& test, double left, double right,
+                      std::size_t n_rows, std::size_t n_points, double* worth, double* parts);
 };
 
 const ExplainKernels& explain_kernels();

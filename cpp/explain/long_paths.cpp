@@ -6,151 +6,215 @@
 
 namespace hornbeam::explain {
 
-LongPaths::LongPaths(const Tree& tree, std::span<const double> shares, const std::vector<bool>& is_done,
-                     const Quadratures& quadratures) {
-  // Nodes with such a leaf below them; children come after their parents.
-  std::vector<bool> leads_there(tree.n_nodes());
-  for (std::size_t node = tree.n_nodes(); node-- > 0;) {
-    if (is_done[node]) continue;
-    leads_there[node] = tree.n_branches[node] == 0;
-    for (std::int32_t b = 0; b < tree.n_branches[node]; ++b)
-      if (leads_there[static_cast<std::size_t>(tree.first_child[node] + b)]) leads_there[node] = true;
+namespace {
+
+constexpr std::size_t kMostKept = 1u << 17;  // numbers kept on the way, so that they stay in the cache
+
+}  // namespace
+
+// Lists the tests, with what the path to each says of its column.
+class LongPathMaker {
+ public:
+  LongPathMaker(const Tree& tree, std::span<const double> shares, LongPaths& made)
+      : tree_(tree), shares_(shares), made_(made) {
+    latest_.assign(static_cast<std::size_t>(std::max(*std::ranges::max_element(tree.feature), 0)) + 1, kNone);
   }
-  const FeatureId last = *std::ranges::max_element(tree.feature);
-  constexpr std::int32_t kNone = -1;
-  std::vector<std::int32_t> latest(static_cast<std::size_t>(std::max(last, 0)) + 1,
-                                   kNone);  // edge, by column
-  std::vector<std::size_t> path;            // edges to here
-  std::size_t n_columns = 0;
-  std::size_t most_columns = 0;
+
+  void make(const Quadratures& quadratures) {
+    if (tree_.is_leaf(0)) return;
+    waiting_.push_back({0, first_branch(0), 0, 0});
+    while (!waiting_.empty()) {
+      const Waiting at = waiting_.back();
+      waiting_.pop_back();
+      go_to(at);
+      add_test(at);
+    }
+    made_.points_ = &quadratures.for_columns(most_columns_);
+    find_constants(made_.points_->at);
+  }
+
+ private:
+  static constexpr std::int32_t kNone = -1;
+  using Test = LongPaths::Test;
   struct Waiting {
     NodeId node;
-    NodeId parent;
-    std::int32_t level;
     std::int32_t branch;
+    std::int32_t level;
+    std::int32_t side;
   };
-  std::vector<Waiting> waiting;
-  const auto push_children = [&](NodeId node, std::int32_t level) {
-    for (std::int32_t b = tree.n_branches[node] - 1; b >= 0; --b) {
-      const NodeId child = tree.first_child[node] + b;
-      if (leads_there[static_cast<std::size_t>(child)]) waiting.push_back({child, node, level + 1, b});
-    }
+  struct Step {  // from a test down
+    std::size_t test;
+    std::int32_t side;
+    double out;  // the share of the rows that gets past all tests on the column, down to here
   };
-  push_children(0, 0);
-  while (!waiting.empty()) {
-    const Waiting at = waiting.back();
-    waiting.pop_back();
-    while (path.size() >= static_cast<std::size_t>(at.level)) {
-      const Edge& left = edges_[path.back()];
-      latest[static_cast<std::size_t>(left.feature)] = left.former;
-      n_columns -= left.former == kNone;
-      path.pop_back();
+
+  std::size_t child(NodeId node, std::int32_t branch) const {
+    return static_cast<std::size_t>(tree_.first_child[node] + branch);
+  }
+  std::int32_t first_branch(NodeId node) const { return tree_.n_branches[node] == 2 ? kNone : 0; }
+
+  // Makes `path_` that to a test.
+  void go_to(const Waiting& at) {
+    while (path_.size() >= static_cast<std::size_t>(std::max(at.level, 1))) {
+      const Test& test = made_.tests_[path_.back().test];
+      latest_[static_cast<std::size_t>(test.feature)] = test.former;
+      n_columns_ -= test.former == kNone;
+      path_.pop_back();
     }
-    const FeatureId feature = tree.feature[at.parent];
-    const std::int32_t former = latest[static_cast<std::size_t>(feature)];
-    const double before = former == kNone ? 1.0 : edges_[static_cast<std::size_t>(former)].out;
-    latest[static_cast<std::size_t>(feature)] = static_cast<std::int32_t>(edges_.size());
-    n_columns += former == kNone;
-    most_columns = std::max(most_columns, n_columns);
-    path.push_back(edges_.size());
-    edges_.push_back({at.node, at.level, at.branch, former, feature,
-                      before * shares[static_cast<std::size_t>(at.node)], tree.is_leaf(at.node)});
-    n_levels_ = std::max(n_levels_, at.level + 1);
-    push_children(at.node, at.level);
+    if (at.level == 0) return;
+    const std::size_t above = open_[static_cast<std::size_t>(at.level - 1)];
+    const Test& test = made_.tests_[above];
+    const double before = test.former == kNone ? 1.0 : path_[static_cast<std::size_t>(test.former)].out;
+    latest_[static_cast<std::size_t>(test.feature)] = test.level;
+    n_columns_ += test.former == kNone;
+    path_.push_back({above, at.side, before * test.shares[static_cast<std::size_t>(at.side)]});
   }
-  if (edges_.empty()) return;
-  points_ = &quadratures.for_columns(most_columns);
-  for (const Edge& edge : edges_) {
-    for (const double t : points_->at) constants_.push_back((1 - t) * edge.out);
-    const std::size_t first = constants_.size() - points_->size();
-    // Where no row of the fit came, a row that does not get past is worth nothing: its product is 0 already.
-    for (std::size_t p = 0; p < points_->size(); ++p)
-      constants_.push_back(constants_[first + p] > 0 ? 1 / constants_[first + p] : 0.0);
-    for (std::size_t p = 0; p < points_->size(); ++p)
-      constants_.push_back(1 / (constants_[first + p] + points_->at[p]) -
-                           constants_[first + points_->size() + p]);
+
+  void add_test(const Waiting& at) {
+    const FeatureId feature = tree_.feature[at.node];
+    const std::int32_t former = latest_[static_cast<std::size_t>(feature)];
+    Test test{at.node, at.branch, feature, at.level, at.side, former, 0, {}, {}, 0};
+    if (former != kNone) {
+      test.former_side = path_[static_cast<std::size_t>(former)].side;
+      outs_.push_back(path_[static_cast<std::size_t>(former)].out);
+      test.constants = outs_.size();
+    }
+    most_columns_ = std::max(most_columns_, n_columns_ + (former == kNone));
+    open_.resize(static_cast<std::size_t>(at.level) + 1);
+    open_.back() = made_.tests_.size();
+    made_.n_levels_ = std::max(made_.n_levels_, at.level + 1);
+    if (at.branch == kNone) {
+      test.shares = {shares_[child(at.node, 0)], shares_[child(at.node, 1)]};
+    } else {
+      double later = 0.0;
+      for (std::int32_t b = at.branch + 1; b < tree_.n_branches[at.node]; ++b)
+        later += shares_[child(at.node, b)];
+      const double own = shares_[child(at.node, at.branch)];
+      test.shares = {0.5, 0.5};
+      if (own + later > 0) test.shares = {own / (own + later), later / (own + later)};
+    }
+    const std::int32_t right = at.branch == kNone ? 1 : at.branch + 1;
+    if (right + 1 < tree_.n_branches[at.node]) {
+      waiting_.push_back({at.node, right, at.level + 1, 1});
+      test.below[1] = LongPaths::kTest;
+    } else {
+      test.below[1] = look_below(child(at.node, right), at.level, 1);
+    }
+    test.below[0] = look_below(child(at.node, right - 1), at.level, 0);
+    made_.tests_.push_back(test);
   }
+
+  std::int32_t look_below(std::size_t node, std::int32_t level, std::int32_t side) {
+    const auto number = static_cast<NodeId>(node);
+    if (tree_.is_leaf(number)) {
+      made_.leaves_.push_back(number);
+      return static_cast<std::int32_t>(made_.leaves_.size()) - 1;
+    }
+    waiting_.push_back({number, first_branch(number), level + 1, side});
+    return LongPaths::kTest;
+  }
+
+  void find_constants(const std::vector<double>& at) {
+    outs_.insert(outs_.begin(), 1.0);  // where the column is new
+    for (const double out : outs_) {
+      for (const double t : at) made_.constants_.push_back(t / (out + t * (1 - out)));
+      for (const double t : at) {
+        const double factor = out + t * (1 - out);
+        made_.constants_.push_back(out / (factor * factor));
+      }
+    }
+    for (Test& test : made_.tests_) test.constants *= 2 * at.size();
+  }
+
+  const Tree& tree_;
+  std::span<const double> shares_;
+  LongPaths& made_;
+  std::vector<std::int32_t> latest_;  // by column: level of its last test on the path
+  std::vector<Waiting> waiting_;
+  std::vector<std::size_t> open_;  // by level: the test
+  std::vector<Step> path_;         // by level
+  std::vector<double> outs_;       // of tests on columns that are not new
+  std::size_t n_columns_ = 0;
+  std::size_t most_columns_ = 0;
+};
+
+LongPaths::LongPaths(const Tree& tree, std::span<const double> shares, const Quadratures& quadratures) {
+  LongPathMaker(tree, shares, *this).make(quadratures);
 }
 
-std::size_t LongPaths::n_bytes() const {
-  return edges_.size() * sizeof(Edge) + constants_.size() * sizeof(double);
-}
-
-void LongPathWalk::begin(const LongPaths& paths, const RowBlock& block, std::size_t first,
-                         std::size_t n_values) {
+void LongPathWalk::begin(const LongPaths& paths, const RowBlock& block, std::size_t n_values) {
   const auto n_levels = static_cast<std::size_t>(paths.n_levels_);
-  first_ = first;
-  n_rows_ = std::min(kLanes, block.n_rows() - first);
   n_points_ = paths.points_->size();
   n_values_ = n_values;
-  edge_.resize(n_levels);
-  node_.resize(n_levels);
-  in_.resize(n_levels * kLanes);
-  products_.resize(n_levels * n_points_ * kLanes);
-  worth_.resize(n_levels * n_values * n_points_ * kLanes);
-  right_.assign(n_levels * kLanes, 0);
-  for (std::size_t p = 0; p < n_points_; ++p)
-    std::fill_n(products_.data() + p * kLanes, kLanes, paths.points_->weight[p]);
+  const std::size_t n_left = (block.n_rows() - first_ + kLanesStep - 1) / kLanesStep * kLanesStep;
+  const std::size_t fit = kMostKept / (n_levels * n_points_ * (1 + 2 * n_values)) / kLanesStep * kLanesStep;
+  n_lanes_ = std::min(n_left, std::clamp(fit, kLanesStep, kLanes));
+  tests_.resize(n_levels);
+  places_.resize(n_levels);
+  ways_.grow_to(n_levels * n_lanes_);
+  products_.grow_to(n_levels * n_points_ * n_lanes_);
+  worth_.grow_to(n_levels * 2 * n_values * n_points_ * n_lanes_);
+  whole_.grow_to(n_points_ * n_lanes_);
+  factors_.grow_to(n_levels * 4 * n_points_);
+  for (std::size_t t = 0; t < n_points_; ++t)
+    std::fill_n(products_.data() + t * n_lanes_, n_lanes_, paths.points_->weight[t]);
 }
 
-void LongPathWalk::make_test(const Tree& tree, NodeId node, std::int32_t level, const RowBlock& block) {
-  const std::size_t place = static_cast<std::size_t>(level) * kLanes;
-  node_[static_cast<std::size_t>(level)] = node;
-  std::fill_n(worth_.data() + place * n_points_ * n_values_, kLanes * n_points_ * n_values_, 0.0);
-  if (tree.n_branches[node] == 2)
-    return goes_right(tree, node, unseen_, block, first_, n_rows_, right_.data() + place);
-  branches_.resize(std::max(branches_.size(), node_.size() * kLanes));
-  for (std::size_t i = 0; i < n_rows_; ++i)
-    branches_[place + i] = branch_taken(tree, node, unseen_, block, first_ + i);
+PathTest LongPathWalk::place_of(const LongPaths& paths, const LongPaths::Test& test) {
+  const auto level = static_cast<std::size_t>(test.level);
+  const double* constants = paths.constants_.data() + test.constants;
+  return {test.shares[0],
+          test.shares[1],
+          constants,
+          test.former < 0 ? nullptr : constants + n_points_,
+          ways_.data() + level * n_lanes_,
+          products_.data() + level * n_points_ * n_lanes_,
+          factors_.data() + level * 4 * n_points_};
 }
 
-void LongPathWalk::enter(const Tree& tree, const LongPaths& paths, std::size_t number) {
-  const LongPaths::Edge& edge = paths.edges_[number];
-  const auto level = static_cast<std::size_t>(edge.level);
-  edge_[level] = number;
-  double* in = in_.data() + level * kLanes;
-  const std::size_t above = (level - 1) * kLanes;
-  if (tree.n_branches[node_[level - 1]] == 2) {
-    for (std::size_t i = 0; i < kLanes; ++i) in[i] = right_[above + i] == edge.branch ? 1.0 : 0.0;
-  } else {
-    for (std::size_t i = 0; i < n_rows_; ++i) in[i] = branches_[above + i] == edge.branch ? 1.0 : 0.0;
+PathStep LongPathWalk::step_to(const Tree& tree, const LongPaths::Test& test, const RowBlock& block) {
+  PathStep step{};
+  if (test.level > 0) step.above = &places_[static_cast<std::size_t>(test.level - 1)];
+  step.above_right = test.side == 1;
+  if (test.former >= 0) step.former_way = places_[static_cast<std::size_t>(test.former)].way;
+  step.former_right = test.former_side == 1;
+  if (test.branch < 0 && tree.category_begin[test.node] == tree::kNoTable && !tree.surrogates.any()) {
+    step.values = block.column(test.feature) + first_;
+    step.threshold = tree.threshold[test.node];
+    step.missing_right = tree.missing_branch[test.node] == 1;
+    return step;
   }
-  const double* products = products_.data() + above * n_points_;
-  double* below = products_.data() + level * kLanes * n_points_;
-  const double* at = paths.points_->at.data();
-  if (edge.former < 0)
-    return explain_kernels().descend(products, in, paths.factors(number), at, n_points_, below);
-  const auto former = static_cast<std::size_t>(edge.former);
-  const double* former_in = in_.data() + static_cast<std::size_t>(paths.edges_[former].level) * kLanes;
-  for (std::size_t i = 0; i < kLanes; ++i) in[i] *= former_in[i];
-  explain_kernels().descend_again(products, in, paths.factors(number), former_in, paths.factors(former), at,
-                                  n_points_, below);
+  const std::size_t n = std::min(n_lanes_, block.n_rows() - first_);
+  const std::int32_t left = std::max(test.branch, 0);
+  for (std::size_t i = 0; i < n; ++i)
+    goes_right_[i] = branch_taken(tree, test.node, unseen_, block, first_ + i) == left ? 0.0 : 1.0;
+  step.values = goes_right_.data();
+  step.threshold = 0.5;
+  return step;
 }
 
-void LongPathWalk::reach_leaf(std::int32_t level, const double* values) {
-  const std::size_t size = n_points_ * kLanes;
-  const double* products = products_.data() + static_cast<std::size_t>(level) * size;
-  for (std::size_t v = 0; v < n_values_; ++v) {
-    double* worth = worth_.data() + (static_cast<std::size_t>(level) * n_values_ + v) * size;
-    std::fill_n(worth, size, 0.0);
-    explain_kernels().add_scaled(products, values[v], size, worth);
-  }
+Branch LongPathWalk::branch(const LongPaths::Test& test, std::size_t side, std::size_t value) {
+  if (test.below[side] == LongPaths::kTest) return {worth(test.level, side, value), false};
+  return {leaves_.data() + static_cast<std::size_t>(test.below[side]) * n_values_ + value, true};
 }
 
-void LongPathWalk::share_out(const LongPaths& paths, std::size_t edge, std::int32_t level, std::size_t value,
-                             double scale, std::int32_t in_level) {
-  const auto from = static_cast<std::size_t>(in_level < 0 ? level : in_level);
-  const double* worth =
-      worth_.data() + (static_cast<std::size_t>(level) * n_values_ + value) * n_points_ * kLanes;
-  explain_kernels().share_out(worth, in_.data() + from * kLanes, paths.edges_[edge].out, paths.factors(edge),
-                              n_points_, scale, parts_.data());
+void LongPathWalk::enter(const Tree& tree, const LongPaths& paths, const LongPaths::Test& test,
+                         const RowBlock& block) {
+  const auto level = static_cast<std::size_t>(test.level);
+  tests_[level] = &test;
+  places_[level] = place_of(paths, test);
+  explain_kernels().enter(step_to(tree, test, block), places_[level], n_lanes_, n_points_);
 }
 
-void LongPathWalk::pass_up(std::int32_t level) {
-  const std::size_t size = n_values_ * n_points_ * kLanes;
-  const double* worth = worth_.data() + static_cast<std::size_t>(level) * size;
-  double* above = worth_.data() + static_cast<std::size_t>(level - 1) * size;
-  explain_kernels().add_scaled(worth, 1.0, size, above);
+void LongPathWalk::join(const LongPaths::Test& test, std::size_t value, double* parts) {
+  explain_kernels().join(places_[static_cast<std::size_t>(test.level)], branch(test, 0, value),
+                         branch(test, 1, value), n_lanes_, n_points_, worth_of(test, value), parts);
+}
+
+void LongPathWalk::join_leaves(const Tree& tree, const LongPaths& paths, const LongPaths::Test& test,
+                               const RowBlock& block, double* parts) {
+  explain_kernels().join_leaves(step_to(tree, test, block), place_of(paths, test), *branch(test, 0, 0).worth,
+                                *branch(test, 1, 0).worth, n_lanes_, n_points_, worth_of(test, 0), parts);
 }
 
 }  // namespace hornbeam::explain

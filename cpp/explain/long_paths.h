@@ -1,52 +1,70 @@
-// Leaves with too many columns on their paths for tables: all of them in one walk of the tree, many rows at
-// once (path-dependent games; the quadrature of Quadrature-TreeSHAP, 2026).
+// All leaves of a tree in one walk, with many rows side by side (path-dependent games).
 //
-// On the way down the products of the path's factors are kept at each point of the quadrature; on the way up
-// what the leaves below an edge are worth is added up, and the edge's column gets its share of it all at
-// once. So the cost is one step per edge, however many columns there are.
+// On a path, a column that is known with probability t counts with the factor f = (1 - t) out + t in (walk.h).
+// Say a test has branches L and R with the shares l and r = 1 - l, and that the factor of its column has been
+// f0 = out0 + t (in0 - out0) up to here: 1 where the column is new. Below the test it is f0 times
+//
+//     r + s u  to the right,  l - s u  to the left,  with s = t / (out0 + t (1 - out0))  and
+//     u = l if the row goes right, -r if it goes left, 0 where in0 = 0.
+//
+// So a row needs one number u for a test, and a point of the quadrature one number s. With P the product of
+// all factors of the path to the test, and GL, GR what the leaves below are worth times the factors from the
+// test down,
+//
+//     PR = P (r + s u),    PL = P (l - s u)    on the way down,
+//     G = GL + (GR - GL) (r + s u)             on the way up,
+//
+// and the column gets u times the integral of P q (GR - GL), where q = out0 / (out0 + t (1 - out0))^2: that is
+// what the last test on a column gives it, less what the former has given, in the leaves below. One step per
+// test, however many columns there are; nothing is divided. The quadrature is that of Quadrature-TreeSHAP
+// (2026).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/platform.h"
 #include "explain/explain_kernels.h"
 #include "explain/quadrature.h"
 #include "explain/rows.h"
 
 namespace hornbeam::explain {
 
-// A tree's edges on the way to such leaves.
+// The tests of a tree.
 class LongPaths {
  public:
   LongPaths() = default;
-  // `is_done` marks the nodes below which every leaf is in a table.
-  LongPaths(const Tree& tree, std::span<const double> shares, const std::vector<bool>& is_done,
-            const Quadratures& quadratures);
+  LongPaths(const Tree& tree, std::span<const double> shares, const Quadratures& quadratures);
 
-  bool any() const { return !edges_.empty(); }
-  std::size_t n_bytes() const;
+  bool any() const { return !tests_.empty(); }
+  std::size_t n_bytes() const { return tests_.size() * sizeof(Test) + constants_.size() * sizeof(double); }
 
  private:
   friend class LongPathWalk;
-  // From the node above to `node`, which is on `level`; `former` is the last edge before it with the same
+  friend class LongPathMaker;
+  static constexpr std::int32_t kTest = -1;  // below a branch: another test, no leaf
+  // A test with more than two branches is a chain of such with two: one branch or the later ones, in the same
   // column.
-  struct Edge {
+  struct Test {
     NodeId node;
-    std::int32_t level;
-    std::int32_t branch;
-    std::int32_t former;
+    std::int32_t branch;  // that goes left; -1: the node has two branches
     FeatureId feature;
-    double out;  // the share of the rows that gets past all tests on the column, down to here
-    bool is_leaf;
-  };
-  Factors factors(std::size_t edge) const {
-    const double* first = constants_.data() + edge * 3 * points_->size();
-    return {first, first + points_->size(), first + 2 * points_->size()};
-  }
+    std::int32_t level;
+    std::int32_t side;         // of the test above, where this one is
+    std::int32_t former;       // level of the last test on the column above, or -1
+    std::int32_t former_side;  // on which the path goes on there
+    std::array<double, 2> shares;
+    std::array<std::int32_t, 2> below;  // a place in leaves_, or kTest
+    std::size_t constants;              // bend and weight begin there
 
-  std::vector<Edge> edges_;        // depth first
-  std::vector<double> constants_;  // [edge, kind of factor, point]
+    bool has_leaves_only() const { return below[0] != kTest && below[1] != kTest; }
+  };
+
+  std::vector<Test> tests_;  // depth first
+  std::vector<NodeId> leaves_;
+  std::vector<double> constants_;  // [bend or weight, point], where the column is new and for each other test
   const Quadrature* points_ = nullptr;
   std::int32_t n_levels_ = 0;
 };
@@ -56,73 +74,71 @@ class LongPathWalk {
  public:
   explicit LongPathWalk(Unseen unseen) : unseen_(unseen) {}
 
-  // Adds what the leaves contribute to parts(feature, value), an array over the rows of the block;
-  // `value_of(leaf)` gives the n_values values of a leaf.
+  // Adds what the leaves contribute to parts(feature, value), an array over the rows of the block, up to a
+  // multiple of kLanesStep; `value_of(leaf)` gives the n_values values of a leaf.
   template <class ValueOf, class PartsOf>
   void add(const Tree& tree, const LongPaths& paths, const RowBlock& block, std::size_t n_values,
            const ValueOf& value_of, const PartsOf& parts_of) {
-    for (std::size_t first = 0; first < block.n_rows(); first += kLanes) {
-      begin(paths, block, first, n_values);
-      std::int32_t open = 0;
+    leaves_.clear();
+    for (const NodeId leaf : paths.leaves_) {
+      const double* values = value_of(leaf);
+      leaves_.insert(leaves_.end(), values, values + n_values);
+    }
+    for (first_ = 0; first_ < block.n_rows(); first_ += n_lanes_) {
+      begin(paths, block, n_values);
+      std::int32_t open = 0;  // tests on the way down to here
       const auto close_down_to = [&](std::int32_t level) {
-        for (; open > level; --open) close(paths, open, parts_of);
+        while (open > level) {
+          const LongPaths::Test& test = *tests_[static_cast<std::size_t>(--open)];
+          for (std::size_t v = 0; v < n_values; ++v) join(test, v, parts_of(test.feature, v) + first_);
+        }
       };
-      make_test(tree, 0, 0, block);
-      for (std::size_t number = 0; number < paths.edges_.size(); ++number) {
-        const LongPaths::Edge& edge = paths.edges_[number];
-        close_down_to(edge.level - 1);
-        enter(tree, paths, number);
-        open = edge.level;
-        if (edge.is_leaf)
-          reach_leaf(edge.level, value_of(edge.node));
-        else
-          make_test(tree, edge.node, edge.level, block);
+      for (const LongPaths::Test& test : paths.tests_) {
+        close_down_to(test.level);
+        if (n_values == 1 && test.level > 0 && test.has_leaves_only()) {
+          join_leaves(tree, paths, test, block, parts_of(test.feature, 0) + first_);
+          continue;
+        }
+        enter(tree, paths, test, block);
+        open = test.level + 1;
       }
       close_down_to(0);
     }
   }
 
  private:
-  void begin(const LongPaths& paths, const RowBlock& block, std::size_t first, std::size_t n_values);
-  void make_test(const Tree& tree, NodeId node, std::int32_t level, const RowBlock& block);
-  void enter(const Tree& tree, const LongPaths& paths, std::size_t edge);
-  void reach_leaf(std::int32_t level, const double* values);
+  void begin(const LongPaths& paths, const RowBlock& block, std::size_t n_values);
+  void enter(const Tree& tree, const LongPaths& paths, const LongPaths::Test& test, const RowBlock& block);
+  void join(const LongPaths::Test& test, std::size_t value, double* parts);
+  void join_leaves(const Tree& tree, const LongPaths& paths, const LongPaths::Test& test,
+                   const RowBlock& block, double* parts);
 
-  // Gives the column of the edge to a level its share, and the level above what is below.
-  template <class PartsOf>
-  void close(const LongPaths& paths, std::int32_t level, const PartsOf& parts_of) {
-    const std::size_t number = edge_[static_cast<std::size_t>(level)];
-    const LongPaths::Edge& edge = paths.edges_[number];
-    for (std::size_t v = 0; v < n_values_; ++v) {
-      parts_.assign(kLanes, 0.0);
-      share_out(paths, number, level, v, 1.0);
-      // Further up the leaves below would count with the factor that the column has there.
-      if (edge.former >= 0) {
-        const auto former = static_cast<std::size_t>(edge.former);
-        share_out(paths, former, level, v, -1.0, paths.edges_[former].level);
-      }
-      double* parts = parts_of(edge.feature, v) + first_;
-      for (std::size_t i = 0; i < n_rows_; ++i) parts[i] += parts_[i];
-    }
-    pass_up(level);
+  PathStep step_to(const Tree& tree, const LongPaths::Test& test, const RowBlock& block);
+  PathTest place_of(const LongPaths& paths, const LongPaths::Test& test);
+  Branch branch(const LongPaths::Test& test, std::size_t side, std::size_t value);
+  double* worth(std::int32_t level, std::size_t side, std::size_t value) {
+    const std::size_t place = (static_cast<std::size_t>(level) * 2 + side) * n_values_ + value;
+    return worth_.data() + place * n_points_ * n_lanes_;
   }
-  void share_out(const LongPaths& paths, std::size_t edge, std::int32_t level, std::size_t value,
-                 double scale, std::int32_t in_level = -1);
-  void pass_up(std::int32_t level);
+  double* worth_of(const LongPaths::Test& test, std::size_t value) {
+    return test.level == 0 ? whole_.data()
+                           : worth(test.level - 1, static_cast<std::size_t>(test.side), value);
+  }
 
   Unseen unseen_;
-  std::size_t first_ = 0;   // row of the block
-  std::size_t n_rows_ = 0;  // at most kLanes
+  std::size_t first_ = 0;    // row of the block
+  std::size_t n_lanes_ = 1;  // rows from there on
   std::size_t n_points_ = 0;
   std::size_t n_values_ = 1;
-  std::vector<std::size_t> edge_;       // by level: the edge that leads there
-  std::vector<NodeId> node_;            // by level: whose test is kept
-  std::vector<double> in_;              // [level, row]: 1 where the row gets past the tests on the column
-  std::vector<double> products_;        // [level, point, row]
-  std::vector<double> worth_;           // [level, value, point, row]
-  std::vector<std::uint8_t> right_;     // [level, row]
-  std::vector<std::int32_t> branches_;  // [level, row], where a test has more than two branches
-  std::vector<double> parts_;           // [row]
+  std::vector<const LongPaths::Test*> tests_;  // on the way down, by level
+  std::vector<PathTest> places_;               // theirs
+  std::vector<double> leaves_;                 // [leaf, value]
+  Buffer<double> ways_;                        // [level, row]
+  Buffer<double> products_;                    // [level, point, row]
+  Buffer<double> factors_;                     // [level, branch, way, point]
+  Buffer<double> worth_;                       // of branches: [level, side, value, point, row]
+  Buffer<double> whole_;                       // of the tree: [point, row]
+  std::array<double, kLanes> goes_right_{};
 };
 
 }  // namespace hornbeam::explain

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/platform.h"
+#include "explain/explain_kernels.h"
 #include "predict/predictor.h"
 #include "predict/rows.h"
 #include "tree/tree.h"
@@ -28,22 +30,25 @@ class RowBlock {
 
   void load(const RowSource& rows, std::size_t begin, std::size_t end) {
     n_rows_ = end - begin;
-    values_.resize(features_.size() * n_rows_);
+    step_ = (n_rows_ + kLanesStep - 1) / kLanesStep * kLanesStep;
+    values_.grow_to(features_.size() * step_);
     for (std::size_t slot = 0; slot < features_.size(); ++slot)
-      rows.read(features_[slot], begin, end, values_.data() + slot * n_rows_);
+      rows.read(features_[slot], begin, end, values_.data() + slot * step_);
   }
 
   std::size_t n_rows() const { return n_rows_; }
   std::span<const FeatureId> features() const { return features_; }
   std::size_t slot_of(FeatureId feature) const { return slot_[static_cast<std::size_t>(feature)]; }
-  const double* column(FeatureId feature) const { return values_.data() + slot_of(feature) * n_rows_; }
+  // Has room for a multiple of kLanesStep rows.
+  const double* column(FeatureId feature) const { return values_.data() + slot_of(feature) * step_; }
   double value(FeatureId feature, std::size_t row) const { return column(feature)[row]; }
 
  private:
   std::span<const FeatureId> features_;
   std::vector<std::uint32_t> slot_;  // by feature: its place in features_
   std::size_t n_rows_ = 0;
-  std::vector<double> values_;  // [slot, row]
+  std::size_t step_ = 0;   // from column to column
+  Buffer<double> values_;  // [slot, row]
 };
 
 // The row goes down all branches of a test, in shares like those of the rows of the fit.

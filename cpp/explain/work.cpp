@@ -11,13 +11,15 @@ namespace {
 
 constexpr std::size_t kBatchBytes = 64u << 20;      // of tables
 constexpr std::size_t kMostLeavesForTables = 1024;  // of a tree: larger ones take more memory than they save
+constexpr std::size_t kMostLeavesForPathTables =
+    16;  // where there are long paths, which cost less from there on
 constexpr std::size_t kFewestRowsForTables = 32;
 constexpr std::size_t kMostSums = 1u << 16;  // of a block of rows, so that they stay in the cache
 constexpr std::size_t kBackgroundRows = 256;
 
 std::size_t rows_per_block(std::size_t n_sums) {
   const std::size_t fit = kMostSums / std::max<std::size_t>(n_sums, 1);
-  return std::clamp<std::size_t>(fit / 16 * 16, 16, 256);
+  return std::clamp<std::size_t>(fit / kLanesStep * kLanesStep, kLanesStep, 256);
 }
 
 // Rows are looked up so many at a time; blocks have room for those that there are not.
@@ -109,7 +111,6 @@ std::size_t Work::prepare(std::size_t begin) {
     Prepared& prepared = batch_.emplace_back();
     prepared.cut.n_left_over = tree.n_leaves();
     prepared.cut.is_root.resize(tree.n_nodes());
-    if (!use_tables_) continue;
     cut_tree(end, prepared);
     n_bytes += prepared.long_paths.n_bytes();
     std::size_t n_entries = 0;
@@ -119,7 +120,7 @@ std::size_t Work::prepare(std::size_t begin) {
       n_entries += TableMaker::n_entries(subtree, workers_[0].maker.n_tables(subtree) * model_.n_said(end));
       n_counts += subtree.n_patterns();
     }
-    prepared.tables.resize(n_entries);
+    prepared.tables = Buffer<double>::zeros(n_entries);
     n_bytes += n_entries * sizeof(double);
   }
   counts_.assign(n_background_ == 0 ? 0 : n_counts, 0);
@@ -135,19 +136,28 @@ std::size_t Work::prepare(std::size_t begin) {
   return end;
 }
 
-// What is in no table is left to the method that its game has for it, or to a walk.
+// Cuts a tree into subtrees for tables, or takes the method that its game has for what is in no table. The rest
+// is left for a walk.
 void Work::cut_tree(std::size_t number, Prepared& prepared) const {
   const Tree& tree = *model_.trees_[number];
   const std::vector<double>& shares = model_.shares_[number];
-  const bool is_small = prepared.cut.n_left_over <= kMostLeavesForTables;
-  if (is_small) prepared.cut = cut(tree, shares);
-  if (prepared.cut.n_left_over == 0) return;
-  if (n_background_ == 0 && !slots_.has_pairs()) {
-    prepared.long_paths = LongPaths(tree, shares, prepared.cut.is_root, model_.quadratures_);
-  } else if (is_small) {
-    prepared.wide_leaves = find_wide_leaves(tree, shares, prepared.cut.is_root);
-    prepared.cut.n_left_over -= prepared.wide_leaves.size();
+  if (has_long_paths()) {
+    if (use_tables_ && tree.n_leaves() <= kMostLeavesForPathTables) {
+      CutTree small = cut(tree, shares);
+      if (small.n_left_over == 0) {
+        prepared.cut = std::move(small);
+        return;
+      }
+    }
+    prepared.long_paths = LongPaths(tree, shares, model_.quadratures_);
+    prepared.cut.n_left_over = 0;
+    return;
   }
+  if (!use_tables_ || tree.n_leaves() > kMostLeavesForTables) return;
+  prepared.cut = cut(tree, shares);
+  if (prepared.cut.n_left_over == 0) return;
+  prepared.wide_leaves = find_wide_leaves(tree, shares, prepared.cut.is_root);
+  prepared.cut.n_left_over -= prepared.wide_leaves.size();
 }
 
 void Work::count_background(std::size_t begin) {
@@ -264,15 +274,13 @@ void Work::for_background(Worker& worker, const Visit& visit) {
 void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_row, std::size_t last_row,
                          Worker& worker) {
   worker.rows.load(rows_, first_row, last_row);
-  worker.sums.assign(slots_.size() * model_.n_scores_ * block_rows_, 0.0);
+  worker.sums.grow_to(slots_.size() * model_.n_scores_ * block_rows_);
+  std::ranges::fill(worker.sums.span(), 0.0);
   for (std::size_t tree = begin; tree < end; ++tree) {
     const Prepared& prepared = batch_[tree - begin];
     look_up(tree, prepared, worker);
     look_up_wide(tree, prepared, worker);
-    if (prepared.long_paths.any()) {
-      follow_long_paths(tree, prepared, worker);
-      continue;
-    }
+    follow_long_paths(tree, prepared, worker);
     if (prepared.cut.n_left_over == 0) continue;
     for (std::size_t row = 0; row < worker.rows.n_rows(); ++row)
       walk_row(tree, prepared.cut.is_root, row, 1.0, worker);
@@ -283,7 +291,7 @@ void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_r
 
 void Work::look_up(std::size_t tree, const Prepared& prepared, Worker& worker) {
   const std::size_t n_said = model_.n_said(tree);
-  worker.unused.resize(block_rows_);
+  worker.unused.grow_to(block_rows_);
   worker.patterns.run(
       *model_.trees_[tree], prepared.cut, worker.rows, [&](std::size_t s, const std::uint8_t* patterns) {
         const Subtree& subtree = prepared.cut.subtrees[s];
@@ -335,6 +343,7 @@ void Work::look_up_wide(std::size_t tree, const Prepared& prepared, Worker& work
 }
 
 void Work::follow_long_paths(std::size_t tree, const Prepared& prepared, Worker& worker) {
+  if (!prepared.long_paths.any()) return;
   const auto value_of = [&](NodeId leaf) {
     model_.say(tree, leaf, worker.values.data());
     return worker.values.data();
@@ -345,7 +354,7 @@ void Work::follow_long_paths(std::size_t tree, const Prepared& prepared, Worker&
   };
   worker.long_paths.add(*model_.trees_[tree], prepared.long_paths, worker.rows, model_.n_said(tree), value_of,
                         parts_of);
-  worker.poller.poll(worker.rows.n_rows() * prepared.cut.n_left_over * 8);
+  worker.poller.poll(worker.rows.n_rows() * model_.trees_[tree]->n_leaves() * 8);
 }
 
 void Work::walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,

@@ -1,8 +1,9 @@
 // One call of Explainer::explain at work: trees in batches, rows in blocks.
 //
-// The trees of a batch are cut into subtrees and their tables made; then every block of rows looks its
-// patterns up in them. Leaves that are in no table are walked to, row by row; so are all leaves for rows that
-// take several branches of a test, and for a few rows, for whom tables would not pay.
+// The trees of a batch are cut into subtrees and their tables made, or made ready for long paths; then every
+// block of rows looks its patterns up, and follows the paths. Leaves that neither have are walked to, row by
+// row; so are all leaves for rows that take several branches of a test, and for a few rows against a
+// background or in pairs, for whom tables would not pay.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +47,10 @@ class Work {
     LeafGame game;
     TableMaker maker;
     CancelPoller poller;
-    std::vector<double> sums;      // [slot, score, row of the block]
+    Buffer<double> sums;           // [slot, score, row of the block]
     std::vector<double> values;    // of a leaf
     std::vector<double*> targets;  // sums that tables go to
-    std::vector<double> unused;
+    Buffer<double> unused;
     std::vector<std::uint32_t> counts;
   };
   // A tree of the batch.
@@ -59,7 +60,7 @@ class Work {
     std::vector<WideLeaf> wide_leaves;
     std::vector<std::size_t> table_begin;  // by subtree
     std::vector<std::size_t> count_begin;  // by subtree, among those of the batch
-    std::vector<double> tables;
+    Buffer<double> tables;
   };
 
   // The trees that have an answer for a row, and what each counts.
@@ -69,6 +70,7 @@ class Work {
   };
 
   bool tables_pay() const;
+  bool has_long_paths() const { return n_background_ == 0 && !slots_.has_pairs(); }
   bool background_is_parted();
 
   std::size_t prepare(std::size_t begin);

@@ -132,6 +132,49 @@ def test_long_paths(shape, n_rows, with_background, pairs):
         assert_close(base[i], of_sets[0], np.abs(of_sets).max())
 
 
+# Trees of 17 leaves have long paths, smaller ones tables from 32 rows on; 128 rows are followed side by side.
+@pytest.mark.parametrize("n_leaves", [16, 17])
+@pytest.mark.parametrize("n_rows", [1, 31, 32, 127, 128, 129, 257])
+def test_either_side_of_what_decides_the_way(n_leaves, n_rows):
+    model = wide_model(2, 6, n_leaves, 0.5, n_trees=1)
+    columns = random_rows(model, 1, n_rows, gaps=True)
+    parts, base = explained(model.trees, columns)
+    rows = rows_of(columns)
+    for i in {0, n_rows // 2, n_rows - 1}:
+        of_sets = worth(model.trees, rows[i], [None], model.categories)
+        assert_close(parts[i], shapley_values(of_sets), np.abs(of_sets).max())
+        assert_close(base[i], of_sets[0], np.abs(of_sets).max())
+
+
+def test_on_long_paths_a_row_has_the_same_bits_in_any_company():
+    model = wide_model(4, 11, 300, 0.8, value_shape=(1, 2), n_trees=3)
+    columns = random_rows(model, 1, 300, gaps=True)
+    parts, _ = explained(model.trees, columns)
+    for first, last in ((0, 1), (131, 140), (250, 300)):
+        few, _ = explained(model.trees, [column[first:last] for column in columns])
+        assert few.tobytes() == parts[first:last].tobytes()
+
+
+def chain(n_tests, n_columns):
+    """A tree whose left branches are leaves, which halve the rows: the deepest there is."""
+    random = np.random.default_rng(n_tests)
+    n_branches = np.tile([2, 0], n_tests)
+    n_branches = np.concatenate([n_branches[:1], np.tile([0, 2], n_tests - 1), [0, 0]])
+    thresholds = [np.array([0.3, 0.5, 0.7])] * n_columns
+    tree = random_tree(random, n_branches.astype(np.int32), [0] * n_columns, thresholds, (1, 1))
+    return Model((tree,), (0,) * n_columns, tuple(thresholds), None)
+
+
+def test_a_tree_of_six_thousand_levels():
+    model = chain(6000, 40)
+    columns = random_rows(model, 1, 20, gaps=True)
+    parts, base = explained(model.trees, columns)
+    predictor = _core.Predictor(model.trees, None, False)
+    scores = np.zeros((20, 1, 1))
+    predictor.add(columns, 20, 0, 1, scores, None, False, 1)
+    np.testing.assert_allclose(parts.sum(axis=1) + base, scores[:, 0], rtol=1e-9, atol=1e-12)
+
+
 @settings(max_examples=40)
 @given(grown(), st.booleans(), st.booleans(), st.booleans())
 def test_every_policy_of_missing_values(case, majority, with_background, repeat):

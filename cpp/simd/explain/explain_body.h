@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "explain/explain_kernels.h"
 
@@ -61,50 +62,191 @@ void look_up(const std::uint8_t* patterns, std::size_t n, const double* table, d
 }
 #endif
 
-void descend(const double* __restrict above, const double* __restrict in, Factors factors, const double* at,
-             std::size_t n_points, double* __restrict below) {
+#if defined(__AVX512F__)
+constexpr std::size_t kWidth = 8;
+#elif defined(__AVX2__)
+constexpr std::size_t kWidth = 4;
+#else
+constexpr std::size_t kWidth = 2;
+#endif
+using Vector [[gnu::vector_size(kWidth * sizeof(double))]] = double;  // as many rows as a register holds
+
+inline void load(const double* from, Vector& vector) {
+  __builtin_memcpy(&vector, from, sizeof vector);
+}
+inline void store(const Vector& vector, double* to) {
+  __builtin_memcpy(to, &vector, sizeof vector);
+}
+inline void fill(double value, Vector& vector) {
+  vector = value - Vector{};
+}
+
+// The ways of some rows.
+inline void find_way(const PathStep& step, std::size_t row, Vector& way) {
+  Vector values, threshold, right;
+  fill(step.threshold, threshold);
+  fill(1.0, right);
+  load(step.values + row, values);
+  if (step.missing_right)
+    way = values <= threshold ? -right : right;
+  else
+    way = values > threshold ? right : -right;
+  if (step.former_way == nullptr) return;
+  Vector former;
+  load(step.former_way + row, former);
+  way = (step.former_right ? former > 0.0 : former < 0.0) ? way : Vector{};
+}
+
+// One of three numbers, by the way; if the column is new, one of two.
+template <bool kIsNew>
+inline void choose(const Vector& way, double if_left, double if_right, double if_none, Vector& chosen) {
+  Vector left, right;
+  fill(if_left, left);
+  fill(if_right, right);
+  chosen = way > 0.0 ? right : left;
+  if (kIsNew) return;
+  Vector none;
+  fill(if_none, none);
+  chosen = way == 0.0 ? none : chosen;
+}
+
+void find_factors(const PathTest& test, std::size_t n_points) {
+  const auto [left, right] = std::pair(test.share_left, test.share_right);
+  double* __restrict factors = test.factors;
+  for (std::size_t t = 0; t < n_points; ++t) factors[t] = left + test.bend[t] * right;
+  for (std::size_t t = 0; t < n_points; ++t) factors[n_points + t] = left - test.bend[t] * left;
+  for (std::size_t t = 0; t < n_points; ++t) factors[2 * n_points + t] = right - test.bend[t] * right;
+  for (std::size_t t = 0; t < n_points; ++t) factors[3 * n_points + t] = right + test.bend[t] * left;
+}
+
+// Goes down a branch of the test above; write(t, product) takes what comes of it.
+template <bool kIsNew, class Write>
+inline void go_down(const PathStep& step, std::size_t row, std::size_t n_rows, std::size_t n_points,
+                    const Write& write) {
+  const PathTest& above = *step.above;
+  const double share = step.above_right ? above.share_right : above.share_left;
+  const double* if_left = above.factors + (step.above_right ? 2 * n_points : 0);
+  const double* if_right = if_left + n_points;
+  const double* products = above.product + row;
+  Vector way;
+  load(above.way + row, way);
   for (std::size_t t = 0; t < n_points; ++t) {
-    const double c = factors.c[t];
-    const double slope = at[t];
-    for (std::size_t i = 0; i < kLanes; ++i)
-      below[t * kLanes + i] = above[t * kLanes + i] * (c + slope * in[i]);
+    Vector product, factor;
+    load(products + t * n_rows, product);
+    choose<kIsNew>(way, if_left[t], if_right[t], share, factor);
+    write(t, product * factor);
   }
 }
 
-void descend_again(const double* __restrict above, const double* __restrict in, Factors factors,
-                   const double* __restrict former_in, Factors former, const double* at, std::size_t n_points,
-                   double* __restrict below) {
-  for (std::size_t t = 0; t < n_points; ++t) {
-    const double c = factors.c[t];
-    const double slope = at[t];
-    const double inverse = former.inverse[t];
-    const double more = former.more[t];
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      const double without = above[t * kLanes + i] * (inverse + more * former_in[i]);
-      below[t * kLanes + i] = without * (c + slope * in[i]);
+template <bool kAboveIsNew>
+void enter_as(const PathStep& step, const PathTest& test, std::size_t n_rows, std::size_t n_points) {
+  for (std::size_t row = 0; row < n_rows; row += kWidth)
+    go_down<kAboveIsNew>(step, row, n_rows, n_points,
+                         [n_rows, to = test.product + row](std::size_t t, const Vector& product) {
+                           store(product, to + t * n_rows);
+                         });
+}
+
+void enter(const PathStep& step, const PathTest& test, std::size_t n_rows, std::size_t n_points) {
+  find_factors(test, n_points);
+  for (std::size_t row = 0; row < n_rows; row += kWidth) {
+    Vector way;
+    find_way(step, row, way);
+    store(way, test.way + row);
+  }
+  if (step.above == nullptr) return;
+  (step.above->weight == nullptr ? enter_as<true> : enter_as<false>)(step, test, n_rows, n_points);
+}
+
+// Gives the column its part: `sums` times what the way says.
+template <bool kIsNew>
+inline void give(const PathTest& test, const Vector& way, const Vector& sums, double* parts) {
+  Vector turn, part;
+  choose<kIsNew>(way, -test.share_right, test.share_left, 0.0, turn);
+  load(parts, part);
+  store(part + turn * sums, parts);
+}
+
+template <bool kIsNew, bool kLeftIsLeaf, bool kRightIsLeaf>
+void join_as(const PathTest& test, const double* left_worth, const double* right_worth, std::size_t n_rows,
+             std::size_t n_points, double* worth, double* parts) {
+  const double* if_left = test.factors + 2 * n_points;
+  const double* if_right = if_left + n_points;
+  const double* products = test.product;
+  const double* weights = test.weight;
+  const double share = test.share_right;
+  Vector left, right;
+  fill(*left_worth, left);
+  fill(*right_worth, right);
+  for (std::size_t row = 0; row < n_rows; row += kWidth) {
+    Vector way, sums = {};
+    load(test.way + row, way);
+    for (std::size_t t = 0; t < n_points; ++t) {
+      const std::size_t at = t * n_rows + row;
+      if (!kLeftIsLeaf) load(left_worth + at, left);
+      if (!kRightIsLeaf) load(right_worth + at, right);
+      const Vector more = right - left;
+      Vector product, factor;
+      load(products + at, product);
+      sums += kIsNew ? product * more : product * weights[t] * more;
+      choose<kIsNew>(way, if_left[t], if_right[t], share, factor);
+      store(left + more * factor, worth + at);
     }
+    give<kIsNew>(test, way, sums, parts + row);
   }
 }
 
-void share_out(const double* __restrict worth, const double* __restrict in, double out, Factors factors,
-               std::size_t n_points, double scale, double* __restrict parts) {
-  double sums[kLanes] = {};
+template <bool kIsNew>
+void join_new_or_not(const PathTest& test, Branch left, Branch right, std::size_t n_rows,
+                     std::size_t n_points, double* worth, double* parts) {
+  const auto form = left.is_leaf
+                        ? (right.is_leaf ? join_as<kIsNew, true, true> : join_as<kIsNew, true, false>)
+                        : (right.is_leaf ? join_as<kIsNew, false, true> : join_as<kIsNew, false, false>);
+  form(test, left.worth, right.worth, n_rows, n_points, worth, parts);
+}
+
+void join(const PathTest& test, Branch left, Branch right, std::size_t n_rows, std::size_t n_points,
+          double* worth, double* parts) {
+  (test.weight == nullptr ? join_new_or_not<true> : join_new_or_not<false>)(test, left, right, n_rows,
+                                                                            n_points, worth, parts);
+}
+
+template <bool kIsNew, bool kAboveIsNew>
+void join_leaves_as(const PathStep& step, const PathTest& test, double left, double right, std::size_t n_rows,
+                    std::size_t n_points, double* worth, double* parts) {
+  const double more = right - left;
+  double* values = test.factors;  // of the whole, by the way
   for (std::size_t t = 0; t < n_points; ++t) {
-    const double inverse = factors.inverse[t];
-    const double more = factors.more[t];
-    for (std::size_t i = 0; i < kLanes; ++i) sums[i] += worth[t * kLanes + i] * (inverse + more * in[i]);
+    values[t] = left + more * (test.share_right - test.bend[t] * test.share_right);
+    values[n_points + t] = left + more * (test.share_right + test.bend[t] * test.share_left);
   }
-  for (std::size_t i = 0; i < kLanes; ++i) parts[i] += scale * (in[i] - out) * sums[i];
+  const double mean = left + more * test.share_right;
+  const double* weights = test.weight;
+  for (std::size_t row = 0; row < n_rows; row += kWidth) {
+    Vector way, sums = {};
+    find_way(step, row, way);
+    go_down<kAboveIsNew>(step, row, n_rows, n_points, [&](std::size_t t, const Vector& product) {
+      sums += kIsNew ? product : product * weights[t];
+      Vector value;
+      choose<kIsNew>(way, values[t], values[n_points + t], mean, value);
+      store(value, worth + t * n_rows + row);
+    });
+    give<kIsNew>(test, way, sums * more, parts + row);
+  }
 }
 
-void add_scaled(const double* __restrict from, double scale, std::size_t n, double* __restrict to) {
-  for (std::size_t i = 0; i < n; ++i) to[i] += scale * from[i];
+void join_leaves(const PathStep& step, const PathTest& test, double left, double right, std::size_t n_rows,
+                 std::size_t n_points, double* worth, double* parts) {
+  const bool above_is_new = step.above->weight == nullptr;
+  const auto form = test.weight == nullptr
+                        ? (above_is_new ? join_leaves_as<true, true> : join_leaves_as<true, false>)
+                        : (above_is_new ? join_leaves_as<false, true> : join_leaves_as<false, false>);
+  form(step, test, left, right, n_rows, n_points, worth, parts);
 }
 
 }  // namespace
 
 extern const ExplainKernels explain_table;
-const ExplainKernels explain_table = {compare,       set_bits,  look_up,   descend,
-                                      descend_again, share_out, add_scaled};
+const ExplainKernels explain_table = {compare, set_bits, look_up, enter, join, join_leaves};
 
 }  // namespace hornbeam::explain::HORNBEAM_KERNELS
