@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import hornbeam as hb
+from hornbeam.recipes.blend import greedy_weights
 from hornbeam.warnings import HornbeamWarning
 
 rng = np.random.default_rng(0)
@@ -70,3 +72,31 @@ def test_a_mean_of_the_largest_numbers_is_a_number() -> None:
     said = forest.predict(X)
     assert said.min() == pytest.approx(1.2e308)
     assert said.max() == pytest.approx(1.7e308)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_blends_choose_the_same_weights(exponent: int) -> None:
+    answers = [Y[:, np.newaxis] + noise for noise in rng.normal(size=(3, len(Y), 1))]
+    usual = greedy_weights(answers, None, Y)
+    far = greedy_weights([np.ldexp(each, exponent) for each in answers], None, np.ldexp(Y, exponent))
+    assert far.tolist() == usual.tolist()
+
+
+@pytest.mark.parametrize("exponent", [*EXPONENTS, 1021])
+def test_contributions_along_the_path(exponent: int) -> None:
+    usual, far = (fitted("RandomForestRegressor", {"n_estimators": 5}, power) for power in (0, exponent))
+    (by_column, start), (expected, expected_start) = far.path_contributions(X), usual.path_contributions(X)
+    assert np.array_equal(by_column, np.ldexp(expected, exponent))
+    assert np.array_equal(start, np.ldexp(expected_start, exponent))
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_means_of_categories_with_far_weights(exponent: int) -> None:
+    texts = np.array([f"level {number}" for number in np.arange(len(Y)) % 40], dtype=object)[:, np.newaxis]
+    weights = np.ldexp(1.0 + np.arange(len(Y)) % 3, -exponent // 2)
+    tree = hb.DecisionTreeRegressor(max_depth=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)
+        far = clone(tree).fit(texts, np.ldexp(Y, exponent), weights).predict(texts)
+        usual = clone(tree).fit(texts, Y, 1.0 + np.arange(len(Y)) % 3).predict(texts)
+    np.testing.assert_allclose(np.ldexp(far, -exponent), usual)

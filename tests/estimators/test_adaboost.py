@@ -324,6 +324,8 @@ def test_regressors_without_weights_are_fitted_to_drawn_rows() -> None:
         said = hb.AdaBoostRegressor(**given_, resample=True).fit(X, y)
         assert np.array_equal(model.predict(X), said.predict(X))
         assert len(model.estimator_weights_) == len(model.estimator_errors_) >= 1
+        with pytest.raises(AttributeError, match=r"member 0, a \w+, has no feature_importances_"):
+            _ = model.feature_importances_
 
 
 def test_members_know_the_seeds_of_their_draws() -> None:

@@ -8,6 +8,7 @@ from sklearn.datasets import make_friedman1
 
 import hornbeam as hb
 from hornbeam.recipes.uncertainty import jackknife_std
+from hornbeam.warnings import OutOfBagWarning
 
 
 def numbers(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -112,6 +113,14 @@ def test_the_standard_error_of_a_bagged_mean_is_that_of_the_mean() -> None:
 def test_standard_errors_are_never_negative() -> None:
     said, times = np.ones((2, 5)), np.ones((5, 7), dtype=np.uint32)
     assert jackknife_std(said, times, n_draws=7, with_replacement=True).tolist() == [0, 0]
+
+
+def test_sets_of_a_forest_whose_trees_have_seen_everything() -> None:
+    """Nothing is known of errors then: every class may be, as intervals are infinite."""
+    forest = hb.RandomForestClassifier(1, max_samples=1, keep="oob", random_state=0)
+    with pytest.warns(OutOfBagWarning):
+        forest.fit([[1.0], [2.0]], [0, 1], sample_weight=[1, 1], groups=[0, 0])
+    assert forest.predict_set([[1.0]]).tolist() == [[True, True]]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

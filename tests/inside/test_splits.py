@@ -184,3 +184,11 @@ def test_what_it_refuses():
         model.split_table(X, ["a"] * 6)
     assert model.split_table(X, y, 1).empty is False  # a leaf has candidates, too: none of them was asked
     assert not model.split_table(X, y, 1)["chosen"].any()
+
+
+@pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
+def test_categories_of_a_single_class() -> None:
+    X = np.array([["a"], ["b"], ["c"], ["a"]], dtype=object)
+    tree = hb.DecisionTreeClassifier(categorical_split="target_mean").fit(X, [1, 1, 1, 1])
+    table = tree.split_table(X, [1, 1, 1, 1])
+    assert (table["gain"] == 0).all()

@@ -33,7 +33,8 @@ class CategoryCells:
     def means(self, target_class: int = 1) -> FloatArray:
         """Return the mean target of every category, or the share of a class; 0 where there are no rows."""
         weights = self.by_code.sum(axis=1) if self.of_classes else self.by_code[:, 0]
-        sums = self.by_code[:, target_class if self.of_classes else 1]
+        last = self.by_code.shape[1] - 1  # of a single class all shares are 1
+        sums = self.by_code[:, min(target_class, last) if self.of_classes else 1]
         means: FloatArray = np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0)
         return means
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.table import Schema
+from hornbeam.data.units import unit_of
 from hornbeam.inside import words
 from hornbeam.inside.html import preformatted
 
@@ -42,10 +43,11 @@ def path_contributions(
     column.
     """
     shape = trees[0].value.shape[1:]
+    unit = unit_of(np.array([np.abs(tree.value).max() for tree in trees]))  # in which differences are finite
     contributions = np.zeros((len(leaves), len(schema.given_names), *shape))
     source = np.array(schema.sources)
     for position, tree in enumerate(trees):
-        parent, feature, value = tree.parent, tree.feature, tree.value
+        parent, feature, value = tree.parent, tree.feature, tree.value / unit
         rows, at = np.arange(len(leaves)), leaves[:, position]
         above = parent[at]
         while len(rows):  # walk all rows up at once, until each is at the root
@@ -53,7 +55,8 @@ def path_contributions(
             contributions[rows, source[feature[above]]] += value[at] - value[above]
             at, above = above, parent[above]
     contributions /= len(trees) + n_more_votes
-    return contributions, total - contributions.sum(axis=1)
+    start = total / unit - contributions.sum(axis=1)
+    return contributions * unit, start * unit
 
 
 @dataclass(frozen=True)

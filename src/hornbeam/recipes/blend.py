@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.units import unit_of
+
 __all__ = ["greedy_weights", "losses_of"]
 
 FloatArray = npt.NDArray[np.float64]
@@ -34,6 +36,9 @@ def greedy_weights(
 ) -> FloatArray:
     """Find weights that sum to 1; answers are rows x classes, or rows x 1 where `codes` is None."""
     n_rows = len(y)
+    if codes is None:
+        unit = unit_of(y)  # in which squares are finite
+        y, answers = y / unit, [each / unit for each in answers]
     # Of shares only that of the right class counts, so one number per row is all there is to average.
     by_member = [each[:, 0] if codes is None else each[np.arange(n_rows), codes] for each in answers]
     times = np.zeros(len(by_member))

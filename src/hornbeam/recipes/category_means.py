@@ -23,6 +23,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.table import Column, Schema, Table
 from hornbeam.data.target import ClassTarget, RegressionTarget
+from hornbeam.data.units import unit_of
 from hornbeam.model import tree_from_arrays, tree_to_arrays
 
 __all__ = ["CategoryMeans", "columns_of_many"]
@@ -189,11 +190,13 @@ def _statistics(
     values = column.dense()
     n_categories = len(column.categories or ())
     codes = np.where(values < 0, n_categories, values).astype(np.int64)
-    mass = np.ones(len(codes)) if weights is None else weights / weights.mean()
+    in_units = None if weights is None else weights / unit_of(weights)
+    mass = np.ones(len(codes)) if in_units is None else in_units / in_units.mean()
     masses: FloatArray = np.bincount(codes, weights=mass, minlength=n_categories + 1).astype(np.float64)
     sizes = _of_others(codes, mass, parts)
     for outcome in outcomes.T:
-        prior = float(np.average(outcome, weights=weights))
+        unit = unit_of(outcome)  # in which products with weights are finite
+        prior = float(np.average(outcome / unit, weights=in_units)) * unit
         # Differences from the mean keep all digits where targets are far from 0.
         rest = (outcome - prior) * mass
         totals = np.bincount(codes, weights=rest, minlength=n_categories + 1)

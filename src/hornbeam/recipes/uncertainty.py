@@ -80,7 +80,10 @@ def conformal_sets(
     said: Sequence[FloatArray], left_out: BoolArray, errors: FloatArray, alpha: float, n_threads: int = 1
 ) -> BoolArray:
     """Tell which classes belong to each row's set: rows x classes; `said` has shares class by class."""
-    n, without = len(errors), _LeftOut.of(left_out)
+    n = len(errors)
+    if n == 0:  # no row has an answer by trees that have not seen it: nothing speaks against any class
+        return np.ones((len(said[0]), len(said)), dtype=np.bool_)
+    without = _LeftOut.of(left_out)
     sets = np.empty((len(said[0]), len(said)), dtype=np.bool_)
     for label, shares in enumerate(said):
         n_better = _core.smaller_errors_without(

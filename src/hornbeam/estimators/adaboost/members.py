@@ -173,6 +173,11 @@ class OtherMembers:
 
     def importances(self) -> list[FloatArray]:
         """Return what each member says of the importance of the columns."""
+        for number, member in enumerate(self.fitted):
+            if not hasattr(type(member), "feature_importances_"):
+                raise AttributeError(
+                    f"member {number}, a {type(member).__name__}, has no feature_importances_"
+                )
         return [np.asarray(member.feature_importances_) for member in self.fitted]
 
 
