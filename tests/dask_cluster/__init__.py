@@ -1,0 +1,1 @@
+"""Boosting and forests on a cluster of Dask."""
