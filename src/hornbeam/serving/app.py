@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hornbeam._optional import require
+from hornbeam.inside.words import printable
 from hornbeam.serving.answers import answer_rows
 from hornbeam.serving.metrics import Metrics
 from hornbeam.serving.page import document_of_schema, page_of
@@ -119,7 +120,11 @@ class _Server:
         """Answer rows."""
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if kind not in ("application/json", "text/json", ARROW):
-            raise BadRequest(f"Rows come as application/json or {ARROW}.", status=415)
+            raise BadRequest(
+                f"The body is said to be {printable(kind)[:80]}; rows come as application/json or {ARROW}. "
+                "Name one as Content-Type, which curl does with --json in the place of -d.",
+                status=415,
+            )
         body = await self._body(request)
         rows = self.reader.from_arrow(body) if kind == ARROW else self.reader.from_json(body)
         if rows.n_rows <= _ROWS_AT_ONCE:
