@@ -81,7 +81,8 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.grows_random = RandomRoom::takes(lane);
   if (plan.grows_blocks || plan.grows_random) plan.subtree_rows = RandomRoom::rows_for(params);
   plan.grows_ranks = RankBlock::takes(lane);
-  if (plan.grows_ranks) plan.subtree_rows = std::min(plan.subtree_rows, RankBlock::rows_beside(lane));
+  if (plan.grows_ranks && !RankBlock::grows_within_subtrees(lane))
+    plan.subtree_rows = std::min(plan.subtree_rows, RankBlock::rows_beside(lane));
   plan.grows_small_subtrees = takes_small_subtrees(lane);
   return plan;
 }

@@ -620,6 +620,60 @@ def test_growing_blocks_of_ranks_of_more_classes_in_a_large_table_changes_nothin
     assert same_bits(grow(data, y, n_threads=2, **options), node_by_node)
 
 
+@settings(max_examples=200)
+@given(
+    wide_tables(),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from(["no weights", "zeros", "any", "far apart"]),
+    st.sampled_from([0, 1, 9]),
+    st.booleans(),
+    st.sampled_from([100, 65536]),
+    st.sampled_from([0, 1, 4]),
+    st.sampled_from([0.0, 0.01]),
+    least_branches,
+)
+def test_growing_blocks_of_ranks_of_numbers_changes_nothing(
+    table, key, kind, digits, tries_all, subtree_rows, max_depth, min_impurity_decrease, limits
+):
+    """Numbers with ties and without, weights of all kinds, some features tried or all."""
+    columns, y, times, max_features = table
+    rng = np.random.default_rng(key)
+    numbers = np.round(y + columns[0] + rng.exponential(size=len(y)), digits)
+    weights = None if kind == "no weights" else weights_of(rng, y, kind)
+    if kind == "zeros":
+        weights = np.where(rng.random(len(y)) < 0.3, 0.0, weights)
+        weights[0] = 1.0
+        times = None
+    options = {
+        "multiplicity": times,
+        "max_features": len(columns) if tries_all else max_features,
+        "max_depth": max_depth,
+        "min_impurity_decrease": min_impurity_decrease,
+        "key": key,
+        "subtree_rows": subtree_rows,
+        **limits,
+    }
+    data = encode(columns)
+    node_by_node = grow(data, numbers, weights, grows_blocks=False, **options)
+    assert same_bits(grow(data, numbers, weights, **options), node_by_node)
+
+
+@pytest.mark.parametrize("max_features", [3, 12])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5, "min_weight_leaf": 8.0}])
+def test_growing_blocks_of_ranks_of_numbers_in_a_large_table_changes_nothing(max_features, limits):
+    """More rows than a block holds, on one thread and two."""
+    rng = np.random.default_rng(13)
+    n = 20_000
+    numbers = np.round(rng.normal(size=(n, 12)), 3)
+    y = rng.poisson(np.exp(numbers[:, 0] * numbers[:, 1] * 0.3)) + numbers[:, 2].round()
+    data = encode(list(numbers.T))
+    options = {"multiplicity": 1 + rng.poisson(0.6, size=n), "max_features": max_features, "key": 7, **limits}
+
+    node_by_node = grow(data, y, subtree_rows=0, **options)
+    assert same_bits(grow(data, y, **options), node_by_node)
+    assert same_bits(grow(data, y, n_threads=2, **options), node_by_node)
+
+
 @settings(max_examples=100)
 @given(wide_tables(), st.integers(0, 2**64 - 1), kinds_of_weights, st.booleans(), least_branches)
 def test_a_class_without_rows_changes_no_tree_of_weighted_rows(table, key, kind, random_splits, limits):

@@ -110,6 +110,32 @@ void grow_ranks_of_classes(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& r
   part.nodes[static_cast<std::size_t>(root.id)].block = nodes.add(grown);
 }
 
+// The same for numbers.
+template <Scorer S>
+void grow_ranks_of_numbers(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
+  RankBlock& block = worker.ranks;
+  if (!block.started()) block.start(fit.data, fit.params.features, rules_of(fit));
+  const std::span<const Entry> entries = fit.rows_of(root);
+  const RankNumbers& rows = block.start_numbers(entries.size());
+  worker.scorer.stats().load(entries);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const RowId row = entries[i].row;
+    rows.sums[i + 1] = worker.scorer.stats().loaded()[i].sum;
+    rows.weights[i + 1] = worker.scorer.stats().loaded()[i].weight;
+    rows.numbers[i + 1] = fit.target.real(row);
+    rows.row_weights[i + 1] = fit.target.weight(row) * entries[i].payload;
+  }
+  // What the root says is known.
+  NodeRecord& record = part.nodes[static_cast<std::size_t>(root.id)];
+  rows.node_facts[0] = {record.weight, record.impurity, false};
+  rows.node_values[0] = part.values[static_cast<std::size_t>(root.id)];
+  const std::span<const BlockNode> grown = block.grow_numbers(entries, root.path, root.depth, worker.poller);
+  BlockNodes& nodes = part.block;
+  nodes.facts.insert(nodes.facts.end(), rows.node_facts, rows.node_facts + grown.size());
+  nodes.values.insert(nodes.values.end(), rows.node_values, rows.node_values + grown.size());
+  record.block = nodes.add(grown);
+}
+
 // The words of a block's rows (grow/fast/value_block.h), and what all of them add up to.
 template <Scorer S>
 BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, ValueBlock& block, S& scorer) {
@@ -204,7 +230,7 @@ struct RankLane {
       return false;
     constexpr BlockCells kCells = kBlockCells<S>;
     if (kCells != BlockCells::kTwoCounts && levels_below(fit, node) < 2) return false;
-    return kCells == BlockCells::kTwoWeights ||
+    return kCells == BlockCells::kTwoWeights || kCells == BlockCells::kSums ||
            part.nodes[static_cast<std::size_t>(node.id)].weight <=
                RankGrowth::kMostWeight * fit.prototype.stats().weight_unit();
   }
@@ -214,8 +240,8 @@ struct RankLane {
     if constexpr (kCells == BlockCells::kTwoCounts) grow_ranks(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kTwoWeights) grow_weighed_ranks(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kCounts) grow_ranks_of_classes(fit, part, root, worker);
-    return kCells == BlockCells::kTwoCounts || kCells == BlockCells::kTwoWeights ||
-           kCells == BlockCells::kCounts;
+    if constexpr (kCells == BlockCells::kSums) grow_ranks_of_numbers(fit, part, root, worker);
+    return kCells != BlockCells::kNone;
   }
 };
 

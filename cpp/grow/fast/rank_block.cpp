@@ -40,6 +40,8 @@ bool RankBlock::takes(const LaneTask& lane) {
     case BlockCells::kCounts:
       return is_complete && lane.criterion.n_classes <= static_cast<int>(RankGrowth::kMostClasses) &&
              are_drawn_at_most(RankGrowth::kMostTimesOfMany);
+    case BlockCells::kSums:
+      return is_complete && params.leaf_value == LeafValue::kMean;
     default:
       return false;
   }
@@ -50,6 +52,11 @@ bool RankBlock::takes(const LaneTask& lane) {
 std::size_t RankBlock::rows_beside(const LaneTask& lane) {
   constexpr std::size_t kSparse = 32;
   return std::max(lane.task.data.n_rows() / kSparse, std::size_t{lane.most_codes} / kCodesPerRow);
+}
+
+bool RankBlock::grows_within_subtrees(const LaneTask& lane) {
+  const auto n_tried = static_cast<std::size_t>(lane.params().max_features);
+  return lane.criterion.block_cells == BlockCells::kSums && 2 * n_tried > lane.params().features.size();
 }
 
 void RankBlock::start(const Dataset& data, std::span<const FeatureId> features, const TreeRules& rules) {
@@ -175,6 +182,44 @@ std::span<const BlockNode> RankBlock::grow_classes(std::span<const Entry> entrie
   growth_.class_counts = class_counts_.data();
   growth_.n_classes = n_classes;
   rank_kernels()->grow_classes(growth_);
+  look_up_thresholds(std::span(nodes_.data(), growth_.n_nodes));
+  return {nodes_.data(), growth_.n_nodes};
+}
+
+RankNumbers& RankBlock::start_numbers(std::size_t n_rows) {
+  const std::size_t n_items = n_rows + 1;
+  if (nodes_.size() < 2 * n_rows) nodes_.resize(2 * n_rows);
+  if (node_sums_.size() < 2 * nodes_.size()) {
+    node_sums_.resize(2 * nodes_.size());
+    node_facts_.resize(nodes_.size());
+    node_values_.resize(nodes_.size());
+  }
+  if (moments_.size() < 2 * n_items) {
+    moments_.resize(2 * n_items);
+    numbers_.resize(2 * n_items);
+  }
+  growth_.numbers = {moments_.data(),           moments_.data() + n_items, numbers_.data(),
+                     numbers_.data() + n_items, node_sums_.data(),         node_facts_.data(),
+                     node_values_.data()};
+  moments_[0] = moments_[n_items] = 0;
+  return growth_.numbers;
+}
+
+std::span<const BlockNode> RankBlock::grow_numbers(std::span<const Entry> entries, std::uint64_t path,
+                                                   std::int32_t depth, CancelPoller& poller) {
+  make_room(entries.size());
+  read_codes(entries);
+  nodes_[0].samples = static_cast<std::uint32_t>(entries.size());
+  node_sums_[0] = node_sums_[1] = 0;
+  RankGrowth::Rank* items = growth_.column(0, growth_.n_columns, 0);
+  for (std::size_t i = 1; i <= entries.size(); ++i) {
+    node_sums_[0] += growth_.numbers.sums[i];
+    node_sums_[1] += growth_.numbers.weights[i];
+    *items++ = static_cast<RankGrowth::Rank>(i);
+  }
+  start_growth(0, path, depth, poller);
+  growth_.nodes = nodes_.data();
+  rank_kernels()->grow_sums(growth_);
   look_up_thresholds(std::span(nodes_.data(), growth_.n_nodes));
   return {nodes_.data(), growth_.n_nodes};
 }

@@ -1,5 +1,6 @@
 // Best tests of classes (random forests): a node of at most a few thousand rows and all that grows below it, grown
-// as one piece of work. Rows of two classes weigh the same or not, rows of more weigh the same. For processors with wide registers; others find the same tests by groups
+// as one piece of work. Rows of two classes weigh the same or not, rows of more weigh
+// the same. And those of numbers. For processors with wide registers; others find the same tests by groups
 // (split/find_groups.h) and in small subtrees (grow/fast/small_subtree.h).
 //
 // When a block starts, the rows get a number for each feature, 0, 1, 2, ... in the order of its values; rows
@@ -48,6 +49,17 @@ struct WeighedNode {
   double ones;  // of class 1
 };
 
+// Rows with numbers: by item, of which the first is none, and what nodes of them add up to and say.
+struct RankNumbers {
+  std::int64_t* sums;  // as SumStats has them
+  std::int64_t* weights;
+  double* numbers;  // as they are
+  double* row_weights;
+  std::int64_t* node_sums;  // two of each node: the sum, and the weight
+  NodeFacts* node_facts;
+  double* node_values;
+};
+
 // What a kernel gets to grow.
 struct RankGrowth {
   using Rank = std::uint16_t;
@@ -91,6 +103,7 @@ struct RankGrowth {
   BlockNode* nodes;             // or these, where there are more classes:
   std::uint32_t* class_counts;  // of each node, as often as rows were drawn
   std::size_t n_classes;
+  RankNumbers numbers;  // or these by node, where rows are numbers
   std::size_t n_nodes;  // so far
 
   // Room for the kernel.
@@ -106,6 +119,7 @@ struct RankKernels {
   void (*grow_counts)(RankGrowth& growth);
   void (*grow_weights)(RankGrowth& growth);
   void (*grow_classes)(RankGrowth& growth);
+  void (*grow_sums)(RankGrowth& growth);
 };
 // Null on processors that have none.
 const RankKernels* rank_kernels();
@@ -126,10 +140,12 @@ class RankBlock {
   }
 
   // Two classes by gini: counted, where groups of values apply, or weighed, where no value is missing; there,
-  // too, counts of more classes.
+  // too, counts of more classes, and sums by squared error.
   static bool takes(const LaneTask& lane);
   // How many rows a node has at most that is grown as a subtree beside blocks.
   static std::size_t rows_beside(const LaneTask& lane);
+  // Or, where most features are tried, larger nodes are subtrees, which have them in order.
+  static bool grows_within_subtrees(const LaneTask& lane);
 
   bool started() const { return !features_.empty(); }
   // The features and rules of a tree. The data must outlive it.
@@ -172,6 +188,11 @@ class RankBlock {
                                           std::uint64_t path, std::int32_t depth, CancelPoller& poller);
   const std::uint32_t* class_counts() const { return class_counts_.data(); }
 
+  // The same for numbers. Makes room for so many rows, to be written from item 1 on.
+  RankNumbers& start_numbers(std::size_t n_rows);
+  std::span<const BlockNode> grow_numbers(std::span<const Entry> entries, std::uint64_t path,
+                                          std::int32_t depth, CancelPoller& poller);
+
  private:
   void make_room(std::size_t n_rows);
   void read_codes(std::span<const Entry> entries);
@@ -199,6 +220,11 @@ class RankBlock {
   std::vector<WeighedNode> weighed_;
   std::vector<BlockNode> nodes_;
   std::vector<std::uint32_t> class_counts_;
+  std::vector<std::int64_t> moments_;
+  std::vector<double> numbers_;
+  std::vector<std::int64_t> node_sums_;
+  std::vector<NodeFacts> node_facts_;
+  std::vector<double> node_values_;
 };
 
 }  // namespace hornbeam::grow

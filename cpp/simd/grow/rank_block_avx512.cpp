@@ -14,6 +14,7 @@
 #include "simd/grow/drawn_columns.h"
 #include "simd/grow/rank_classes.h"
 #include "simd/grow/rank_counts.h"
+#include "simd/grow/rank_sums.h"
 #include "simd/grow/rank_weights.h"
 
 namespace hornbeam::grow::avx512 {
@@ -496,6 +497,6 @@ void grow(RankGrowth& growth) {
 }  // namespace
 
 extern const RankKernels rank_table;
-const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>, grow<ClassCells>};
+const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>, grow<ClassCells>, grow<SumRankCells>};
 
 }  // namespace hornbeam::grow::avx512
