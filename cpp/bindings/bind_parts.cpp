@@ -140,6 +140,16 @@ class PartHandle {
     return nb::ndarray<nb::numpy, float, nb::ndim<2>>(part_->gradients().data(), {shape_[0], shape_[1]},
                                                       nb::find(this));
   }
+  auto hessians() {
+    return nb::ndarray<nb::numpy, float, nb::ndim<2>>(part_->hessians().data(), {shape_[0], shape_[1]},
+                                                      nb::find(this));
+  }
+  void share_tests(const Array1<std::uint64_t>& keys) {
+    without_lock([&](Cancel& cancel) {
+      part_->share_tests(span_of(keys), cancel);
+      return 0;
+    });
+  }
   void compute_derivatives(double delta) {
     without_lock([&](Cancel& cancel) {
       part_->compute_derivatives(loss_, delta, cancel);
@@ -290,6 +300,27 @@ class TreeHandle {
     }
     return tree_.finish(values, weights_of(sums));
   }
+  // Sums, sizes and residuals are those of the rows that lie in each leaf now, by node.
+  Tree refit(const Tree& tree, const Doubles& sums, const Array1<std::int64_t>& sizes,
+             const Doubles& residuals, const Doubles& weights, double delta) const {
+    const std::vector<LeafSums> by_node = leaf_sums_of(sums);
+    std::vector<std::size_t> begins(sizes.size() + 1);
+    for (std::size_t node = 0; node < sizes.size(); ++node)
+      begins[node + 1] = begins[node] + static_cast<std::size_t>(sizes.data()[node]);
+    const auto of_node = [&](const Doubles& values, std::size_t node) {
+      if (values.size() == 0) return std::vector<double>();
+      return std::vector<double>(values.data() + begins[node], values.data() + begins[node + 1]);
+    };
+    return boost::refitted(
+        tree, by_node, {sizes.data(), sizes.size()}, tree_.params().learning_rate, [&](std::size_t node) {
+          if (!loss_.refits_leaves()) {
+            return boost::newton_value(tree_.params(), by_node[node], {-kInfinity, kInfinity}, loss_);
+          }
+          std::vector<double> own = of_node(residuals, node);
+          std::vector<double> own_weights = of_node(weights, node);
+          return refitted_value(loss_, delta, own, own_weights);
+        });
+  }
 
  private:
   std::vector<LeafSums> sums_of_leaves(const std::vector<LeafSums>& blocks, const Array1<std::int64_t>& sizes,
@@ -363,7 +394,10 @@ void bind_parts(nb::module_& module) {
           nb::arg("n_rows_of_all"), nb::arg("settings"))
       .def("scores", &PartHandle::scores, "The scores of the rows, [score, row]: the part's own memory.")
       .def("gradients", &PartHandle::gradients, "First derivatives, [score, row]: the part's own memory.")
+      .def("hessians", &PartHandle::hessians, "Second derivatives, likewise; not set where every one is 1.")
       .def("compute_derivatives", &PartHandle::compute_derivatives, nb::arg("delta"))
+      .def("share_tests", &PartHandle::share_tests, nb::arg("keys"),
+           "Grows the next tree on the sum of all scores' derivatives, with signs by the keys.")
       .def("choose_rows", &PartHandle::choose_rows, nb::arg("rows").none(), nb::arg("first_place"),
            "Chooses the rows that trees grow on; returns their number.")
       .def("spread", &PartHandle::spread, nb::arg("score"), nb::arg("hessians"),
@@ -397,7 +431,11 @@ void bind_parts(nb::module_& module) {
       .def("leaves", &TreeHandle::leaves)
       .def("finish", &TreeHandle::finish, nb::arg("blocks"), nb::arg("sizes"), nb::arg("weighted"))
       .def("finish_residuals", &TreeHandle::finish_residuals, nb::arg("blocks"), nb::arg("sizes"),
-           nb::arg("weighted"), nb::arg("residuals"), nb::arg("weights"), nb::arg("delta"));
+           nb::arg("weighted"), nb::arg("residuals"), nb::arg("weights"), nb::arg("delta"))
+      .def("refit", &TreeHandle::refit, nb::arg("tree"), nb::arg("sums"), nb::arg("sizes"),
+           nb::arg("residuals"), nb::arg("weights"), nb::arg("delta"),
+           "The tree with values from other rows, by what they add up to.");
+  module.attr("rows_per_refit_block") = boost::kRowsPerRefitBlock;
   module.def("spread_of_parts", &spread_of_parts, nb::arg("parts"), nb::arg("listed"),
              "The largest size and the sum of sizes of numbers that lie in several parts.");
   module.def(

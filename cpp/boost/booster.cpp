@@ -204,8 +204,6 @@ std::vector<Tree> Booster::grow_shared(std::span<const RowId> rows, std::span<co
   return finish_trees(grower_, {0, n_scores_}, rows, false, loss, cancel);
 }
 
-// Derivatives by a step of all scores at once, up or down by the signs of the keys; what one score's curvature
-// owes to another's is left out, as it is in the steps.
 Derivatives Booster::along(std::span<const std::uint64_t> keys, Cancel& cancel) {
   const std::size_t n = data_.n_rows();
   along_gradients_.grow_to(n);
@@ -213,18 +211,9 @@ Derivatives Booster::along(std::span<const std::uint64_t> keys, Cancel& cancel) 
   parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
                [&](std::size_t task, int) {
                  const std::size_t begin = task * kDerivativesPerTask;
-                 const std::size_t end = std::min(begin + kDerivativesPerTask, n);
-                 std::fill(along_gradients_.data() + begin, along_gradients_.data() + end, 0.0F);
-                 std::fill(along_hessians_.data() + begin, along_hessians_.data() + end, 0.0F);
-                 for (int score = 0; score < n_scores_; ++score) {
-                   const float sign = keys[static_cast<std::size_t>(score)] >> 63 != 0 ? -1.0F : 1.0F;
-                   const std::span<const float> first = gradients(score);
-                   const std::span<const float> second = hessians(score);
-                   for (std::size_t row = begin; row < end; ++row) {
-                     along_gradients_[row] += sign * first[row];
-                     along_hessians_[row] += second[row];
-                   }
-                 }
+                 derivatives_along(keys, {gradients_.data(), hessians_.data(), n}, begin,
+                                   std::min(begin + kDerivativesPerTask, n), along_gradients_.data(),
+                                   along_hessians_.data());
                },
                &cancel);
   return {along_gradients_.span(), along_hessians_.span(), !weights_.empty()};
@@ -289,14 +278,14 @@ std::vector<LeafSums> Booster::sum_nodes(const Tree& tree, std::span<const NodeI
   const std::size_t n = data_.n_rows();
   const std::span<const float> first = gradients(score);
   const std::span<const float> second = hessians(score);
-  std::vector<std::vector<LeafSums>> blocks((n + kRowsPerTask - 1) / kRowsPerTask);
+  std::vector<std::vector<LeafSums>> blocks((n + kRowsPerRefitBlock - 1) / kRowsPerRefitBlock);
   parallel_for(
       blocks.size(), params_.n_threads,
       [&](std::size_t block, int) {
         std::vector<LeafSums>& sums = blocks[block];
         sums.resize(tree.n_nodes());
-        const std::size_t end = std::min((block + 1) * kRowsPerTask, n);
-        for (std::size_t row = block * kRowsPerTask; row < end; ++row) {
+        const std::size_t end = std::min((block + 1) * kRowsPerRefitBlock, n);
+        for (std::size_t row = block * kRowsPerRefitBlock; row < end; ++row) {
           LeafSums& leaf = sums[static_cast<std::size_t>(leaves[row])];
           leaf.gradient += static_cast<double>(first[row]);
           leaf.hessian += hessian_is_one ? 1.0 : static_cast<double>(second[row]);
@@ -319,32 +308,17 @@ Tree Booster::refit(const Tree& tree, std::span<const NodeId> leaves, int score,
                     const std::optional<Loss>& loss, Cancel& cancel) {
   const bool constant = loss && loss->hessian_is_one() && weights_.empty();
   const std::vector<LeafSums> sums = sum_nodes(tree, leaves, score, constant, cancel);
-  Tree out = tree;
   std::vector<std::vector<RowId>> rows_of_leaf(loss && loss->refits_leaves() ? tree.n_nodes() : 0);
-  std::fill(out.n_samples.begin(), out.n_samples.end(), 0);
+  std::vector<std::int64_t> sizes(tree.n_nodes());
   for (std::size_t row = 0; row < leaves.size(); ++row) {
     const auto leaf = static_cast<std::size_t>(leaves[row]);
-    ++out.n_samples[leaf];
+    ++sizes[leaf];
     if (!rows_of_leaf.empty()) rows_of_leaf[leaf].push_back(static_cast<RowId>(row));
   }
-  // Children come after their parents, so the walk is backwards.
-  for (std::size_t node = tree.n_nodes(); node-- > 0;) {
-    if (tree.first_child[node] == kNoChild) {
-      const bool empty = out.n_samples[node] == 0;
-      const double value = empty ? 0.0
-                           : rows_of_leaf.empty()
-                               ? newton_value(params_, sums[node], {-kInfinity, kInfinity}, loss)
-                               : residual_value(*loss, rows_of_leaf[node], score);
-      out.value[node] = rounded(params_.learning_rate * value);
-      out.weight[node] = sums[node].weight;
-      continue;
-    }
-    const auto left = static_cast<std::size_t>(tree.first_child[node]);
-    out.n_samples[node] = out.n_samples[left] + out.n_samples[left + 1];
-    out.weight[node] = out.weight[left] + out.weight[left + 1];
-    const double total = out.weight[left] * out.value[left] + out.weight[left + 1] * out.value[left + 1];
-    out.value[node] = out.weight[node] > 0 ? rounded(total / out.weight[node]) : 0.0;
-  }
+  Tree out = refitted(tree, sums, sizes, params_.learning_rate, [&](std::size_t node) {
+    return rows_of_leaf.empty() ? newton_value(params_, sums[node], {-kInfinity, kInfinity}, loss)
+                                : residual_value(*loss, rows_of_leaf[node], score);
+  });
   double* scores = scores_.data() + static_cast<std::size_t>(score) * data_.n_rows();
   for (std::size_t row = 0; row < leaves.size(); ++row)
     scores[row] += out.value[static_cast<std::size_t>(leaves[row])];

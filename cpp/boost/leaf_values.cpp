@@ -32,4 +32,26 @@ void describe_inner_nodes(TreeBuilder& work) {
   }
 }
 
+tree::Tree refitted(const tree::Tree& tree, std::span<const LeafSums> sums,
+                    std::span<const std::int64_t> sizes, double learning_rate,
+                    const std::function<double(std::size_t)>& value_of_leaf) {
+  tree::Tree out = tree;
+  for (std::size_t node = 0; node < sizes.size(); ++node)
+    out.n_samples[node] = static_cast<decltype(out.n_samples)::value_type>(sizes[node]);
+  // Children come after their parents, so the walk is backwards.
+  for (std::size_t node = tree.n_nodes(); node-- > 0;) {
+    if (tree.first_child[node] == kNoChild) {
+      out.value[node] = rounded(learning_rate * (sizes[node] == 0 ? 0.0 : value_of_leaf(node)));
+      out.weight[node] = sums[node].weight;
+      continue;
+    }
+    const auto left = static_cast<std::size_t>(tree.first_child[node]);
+    out.n_samples[node] = out.n_samples[left] + out.n_samples[left + 1];
+    out.weight[node] = out.weight[left] + out.weight[left + 1];
+    const double total = out.weight[left] * out.value[left] + out.weight[left + 1] * out.value[left + 1];
+    out.value[node] = out.weight[node] > 0 ? rounded(total / out.weight[node]) : 0.0;
+  }
+  return out;
+}
+
 }  // namespace hornbeam::boost

@@ -1,10 +1,14 @@
 // What the leaves of a boosted tree say, from the sums of their rows; and what its inner nodes then say.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 
 #include "boost/boost_grower.h"
 #include "boost/losses.h"
+#include "tree/tree.h"
 
 namespace hornbeam::boost {
 
@@ -19,5 +23,14 @@ double newton_value(const BoostParams& params, const LeafSums& sums, BoostGrower
 
 // Gives the inner nodes the weights and mean values of what lies below them.
 void describe_inner_nodes(TreeBuilder& work);
+
+// New values are found from sums over so many rows at a time.
+inline constexpr std::size_t kRowsPerRefitBlock = 1 << 14;
+
+// The tree with new values from other rows: `sums` and `sizes` are those of the rows in each leaf, by node, and
+// `value_of_leaf` tells a leaf's value before the learning rate. A leaf without rows says nothing.
+tree::Tree refitted(const tree::Tree& tree, std::span<const LeafSums> sums,
+                    std::span<const std::int64_t> sizes, double learning_rate,
+                    const std::function<double(std::size_t)>& value_of_leaf);
 
 }  // namespace hornbeam::boost

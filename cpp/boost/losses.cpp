@@ -172,4 +172,19 @@ double refitted_value(const Loss& loss, double delta, std::span<double> residual
   return median + sum / total;
 }
 
+void derivatives_along(std::span<const std::uint64_t> keys, const Along& all, std::size_t begin,
+                       std::size_t end, float* gradients, float* hessians) {
+  std::fill(gradients + begin, gradients + end, 0.0F);
+  std::fill(hessians + begin, hessians + end, 0.0F);
+  for (std::size_t score = 0; score < keys.size(); ++score) {
+    const float sign = keys[score] >> 63 != 0 ? -1.0F : 1.0F;
+    const float* first = all.gradients + score * all.n_rows;
+    const float* second = all.hessians + score * all.n_rows;
+    for (std::size_t row = begin; row < end; ++row) {
+      gradients[row] += sign * first[row];
+      hessians[row] += second[row];
+    }
+  }
+}
+
 }  // namespace hornbeam::boost

@@ -96,6 +96,16 @@ struct LossRows {
 void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
                          float* hessians);
 
+// Derivatives of rows [begin, end) by a step of all scores at once, up or down by the signs of the keys; what one
+// score's curvature owes to another's is left out, as it is in the steps. Both come in as [score][row].
+struct Along {
+  const float* gradients;
+  const float* hessians;
+  std::size_t n_rows;
+};
+void derivatives_along(std::span<const std::uint64_t> keys, const Along& all, std::size_t begin,
+                       std::size_t end, float* gradients, float* hessians);
+
 // The leaf value of a loss that refits leaves; residuals y - s with their weights (empty for none) are
 // reordered.
 double refitted_value(const Loss& loss, double delta, std::span<double> residuals, std::span<double> weights);

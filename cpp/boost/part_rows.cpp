@@ -49,6 +49,7 @@ PartRows::PartRows(const Dataset& data, const BoostParams& params, int n_scores,
 }
 
 void PartRows::compute_derivatives(const Loss& loss, double huber_delta, Cancel& cancel) {
+  shares_tests_ = false;
   const std::size_t n = data_.n_rows();
   parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
                [&](std::size_t task, int) {
@@ -64,6 +65,21 @@ void PartRows::compute_derivatives(const Loss& loss, double huber_delta, Cancel&
                &cancel);
 }
 
+void PartRows::share_tests(std::span<const std::uint64_t> keys, Cancel& cancel) {
+  shares_tests_ = true;
+  const std::size_t n = data_.n_rows();
+  along_gradients_.grow_to(n);
+  along_hessians_.grow_to(n);
+  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
+               [&](std::size_t task, int) {
+                 const std::size_t begin = task * kDerivativesPerTask;
+                 derivatives_along(keys, {gradients_.data(), hessians_.data(), n}, begin,
+                                   std::min(begin + kDerivativesPerTask, n), along_gradients_.data(),
+                                   along_hessians_.data());
+               },
+               &cancel);
+}
+
 void PartRows::choose_rows(std::optional<std::vector<RowId>> rows, std::size_t first_place) {
   rows_ = std::move(rows);
   first_place_ = first_place;
@@ -71,7 +87,7 @@ void PartRows::choose_rows(std::optional<std::vector<RowId>> rows, std::size_t f
 
 PartSpread PartRows::spread(int score, bool hessians) const {
   constexpr std::size_t kPiece = BoostGrower::kRowsPerPiece;
-  std::span<const float> values = of_score(hessians ? hessians_ : gradients_, score);
+  std::span<const float> values = hessians ? this->hessians(score) : gradients(score);
   std::vector<float> chosen;
   if (rows_) {
     for (const RowId row : *rows_) chosen.push_back(values[row]);
@@ -116,8 +132,7 @@ PartSums PartRows::begin_tree(int score, const BoostGrower::Scale& scale, bool h
   grower.cancel_ = &cancel;
   for (NodeState& node : grower.states_) grower.release(node);
   grower.scale_ = scale;
-  const Derivatives derivatives{of_score(gradients_, score),
-                                hessian_is_one ? std::span<const float>() : of_score(hessians_, score),
+  const Derivatives derivatives{gradients(score), hessian_is_one ? std::span<const float>() : hessians(score),
                                 !weights_.empty()};
   if (rows_ && rows_->empty()) {  // none is chosen, which an empty list does not say
     grower.states_.clear();
@@ -176,8 +191,8 @@ std::vector<std::uint32_t> PartRows::leaf_numbers(int score, std::span<const std
 void PartRows::add_lanes(int score, const std::vector<std::uint32_t>& numbers, std::size_t block_begin,
                          std::size_t begin, std::size_t end, std::size_t n_leaves, bool hessian_is_one,
                          std::vector<LeafSums>& lanes) const {
-  const std::span<const float> gradients = of_score(gradients_, score);
-  const std::span<const float> hessians = of_score(hessians_, score);
+  const std::span<const float> gradients = this->gradients(score);
+  const std::span<const float> hessians = this->hessians(score);
   for (std::size_t place = begin; place < end; ++place) {
     const std::size_t row = place - first_row_;
     if (numbers[row] == n_leaves) continue;

@@ -52,8 +52,13 @@ class PartRows {
   // [score][row]
   std::span<double> scores() { return scores_.span(); }
   std::span<float> gradients() { return gradients_.span(); }
+  std::span<float> hessians() { return hessians_.span(); }
 
   void compute_derivatives(const Loss& loss, double huber_delta, Cancel& cancel);
+
+  // From the next tree on, and until the next derivatives: one set of tests for all scores. The tree grows on the
+  // derivatives along a direction (losses.h), which have the number after those of the scores.
+  void share_tests(std::span<const std::uint64_t> keys, Cancel& cancel);
 
   // The rows (ascending, numbered within the part; nothing for all) that the next trees grow on; `first_place` is
   // the place of the first of them among those of all parts.
@@ -97,8 +102,15 @@ class PartRows {
   std::span<const float> of_score(const Buffer<float>& buffer, int score) const {
     return {buffer.data() + static_cast<std::size_t>(score) * data_.n_rows(), data_.n_rows()};
   }
-  const BoostGrower& grower(int score) const { return growers_[static_cast<std::size_t>(score)]; }
-  BoostGrower& grower(int score) { return growers_[static_cast<std::size_t>(score)]; }
+  std::span<const float> gradients(int score) const {
+    return score == n_scores_ ? along_gradients_.span().first(data_.n_rows()) : of_score(gradients_, score);
+  }
+  std::span<const float> hessians(int score) const {
+    return score == n_scores_ ? along_hessians_.span().first(data_.n_rows()) : of_score(hessians_, score);
+  }
+  std::size_t tree_of(int score) const { return shares_tests_ ? 0 : static_cast<std::size_t>(score); }
+  const BoostGrower& grower(int score) const { return growers_[tree_of(score)]; }
+  BoostGrower& grower(int score) { return growers_[tree_of(score)]; }
   static const NodeState& state_of(const BoostGrower& grower, std::size_t node);
   void add_node(BoostGrower& grower, const NodeState& node, PartSums& sums, Cancel& cancel);
   std::vector<std::uint32_t> leaf_numbers(int score, std::span<const std::size_t> leaves) const;
@@ -122,6 +134,9 @@ class PartRows {
   Buffer<double> scores_;
   Buffer<float> gradients_;
   Buffer<float> hessians_;
+  bool shares_tests_ = false;
+  Buffer<float> along_gradients_;
+  Buffer<float> along_hessians_;
 };
 
 }  // namespace hornbeam::boost

@@ -288,15 +288,21 @@ tree::Tree TreeOfParts::finish(std::span<const double> values, std::span<const d
     work.nodes[node].weight = weights[leaf];
   }
   describe_inner_nodes(work);
+  release_nodes();
+  std::vector<TreeBuilder> parts;
+  parts.push_back(std::move(work));
+  tree::Tree tree = grow::assemble(data_, parts, 1, 1);
+  work = std::move(parts[0]);
+  return tree;
+}
+
+void TreeOfParts::release_nodes() {
   for (NodeState& node : grower_.states_) {
     grower_.release(node);
     if (!node.prepared) continue;
     for (NodeState& child : node.prepared->children) grower_.release(child);
     node.prepared.reset();
   }
-  std::vector<TreeBuilder> parts;
-  parts.push_back(std::move(work));
-  return grow::assemble(data_, parts, 1, 1);
 }
 
 }  // namespace hornbeam::boost

@@ -53,7 +53,8 @@ class TreeOfParts {
   // The numbers of the leaves in the parts.
   std::vector<std::size_t> leaves() const;
   BoostGrower::Bounds bounds_of_leaf(std::size_t leaf) const;
-  // Values of leaves, before the learning rate, and the weights of their rows.
+  // Values of leaves, before the learning rate, and the weights of their rows; again and again for scores that share
+  // the tests.
   tree::Tree finish(std::span<const double> values, std::span<const double> weights);
 
   const BoostParams& params() const { return params_; }
@@ -85,6 +86,7 @@ class TreeOfParts {
   void settle(Pending pending);
   void note_prepared(NodeId node);
   void carry_out();
+  void release_nodes();
   std::size_t n_cells() const;
   std::vector<NodeId> leaf_nodes() const;
 

@@ -428,7 +428,15 @@ class PartRows:
     def gradients(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]:
         """First derivatives, [score, row]: the part's own memory."""
 
+    def hessians(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]:
+        """Second derivatives, likewise; not set where every one is 1."""
+
     def compute_derivatives(self, delta: float) -> None: ...
+
+    def share_tests(self, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Grows the next tree on the sum of all scores' derivatives, with signs by the keys.
+        """
 
     def choose_rows(self, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, first_place: int) -> int:
         """Chooses the rows that trees grow on; returns their number."""
@@ -492,6 +500,11 @@ class TreeOfParts:
     def finish(self, blocks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weighted: bool) -> Tree: ...
 
     def finish_residuals(self, blocks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weighted: bool, residuals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], delta: float) -> Tree: ...
+
+    def refit(self, tree: Tree, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], residuals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], delta: float) -> Tree:
+        """The tree with values from other rows, by what they add up to."""
+
+rows_per_refit_block: int = 16384
 
 def spread_of_parts(parts: list, listed: bool) -> tuple:
     """

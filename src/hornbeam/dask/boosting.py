@@ -5,7 +5,7 @@ encoded where they are (`reading.py`), and rounds grow their trees from the sums
 `recipes/boost_parts.py`). Once fitted they also take tables in memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,8 +15,10 @@ from hornbeam import _core
 from hornbeam._optional import require
 from hornbeam.dask.cluster import Cluster, OnCluster, client_of
 from hornbeam.dask.connection import PURPOSE
+from hornbeam.dask.held import HeldRows
 from hornbeam.dask.partitions import Answer, is_lazy, lazily_answered
-from hornbeam.dask.parts import DaskParts
+from hornbeam.dask.parts import DaskParts, Traffic
+from hornbeam.dask.reading import TableElsewhere
 from hornbeam.data.encode import Encoded
 from hornbeam.data.table import Table
 from hornbeam.estimators import boosting as local
@@ -26,8 +28,10 @@ from hornbeam.estimators.boosting.rows import BoostingRows
 from hornbeam.estimators.boosting.settings import BoostingPlan
 from hornbeam.params import validate
 from hornbeam.recipes.boost import BoostSettings, BoostTarget, RoundDraws
+from hornbeam.recipes.boost_members import Member, MemberBoosting
 from hornbeam.recipes.boost_part import specs_of_parts
 from hornbeam.recipes.boost_parts import PartsBoosting
+from hornbeam.recipes.boost_parts_members import MemberPartsBoosting
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
@@ -42,15 +46,18 @@ class _Boosting(OnCluster, BoostingRounds):
         validate(self)
         self._refuse_what_needs_all_rows(more)
         with self._rows_on(client, X) as rows:
-            self._parts: DaskParts | None = None
+            self._parts: list[DaskParts] = []
+            self._held: HeldRows | None = None
             try:
-                y, sample_weight, offset = self._brought(y, sample_weight, offset)
-                super().fit(rows, y, sample_weight, offset=offset, **more)  # type: ignore[misc]
+                y, sample_weight, offset, groups = self._brought(
+                    y, sample_weight, offset, more.pop("groups", None)
+                )
+                super().fit(rows, y, sample_weight, offset=offset, groups=groups, **more)  # type: ignore[misc]
                 self._say_traffic()
             finally:
-                if self._parts is not None:
-                    self._parts.close()
-                del self._parts
+                for parts in [*self._parts, *([] if self._held is None else [self._held])]:
+                    parts.close()
+                del self._parts, self._held
         return self
 
     def _refuse_what_needs_all_rows(self, more: dict[str, Any]) -> None:
@@ -58,16 +65,11 @@ class _Boosting(OnCluster, BoostingRounds):
         for option in ("target", "max_memory"):
             if more.get(option) is not None:
                 raise ValueError(f"{name}: a fit on a cluster does not take {option}: it is for files.")
-        if self.n_estimators == "auto" and more.get("X_val") is None:
+        sets_aside = self.n_estimators == "auto" or self.early_stopping is True
+        if callable(self.scoring) and sets_aside and more.get("X_val") is None:
             raise ValueError(
-                f"{name}: n_estimators='auto' is judged by rows that are set aside, which a fit on a cluster "
-                "does not do yet. Give a number, for example n_estimators=100, or rows to judge by: X_val "
-                "and y_val, tables in memory."
-            )
-        if self.early_stopping is True and more.get("X_val") is None:
-            raise ValueError(
-                f"{name}: early_stopping=True sets rows aside, which a fit on a cluster does not do yet. "
-                "Give rows to judge by: X_val and y_val, tables in memory."
+                f"{name}: scoring is a function of rows, and those that a fit on a cluster sets aside are on "
+                "the workers. Give a scorer by name, or rows to judge by: X_val and y_val, tables in memory."
             )
         if self.warm_start:
             raise ValueError(
@@ -82,8 +84,12 @@ class _Boosting(OnCluster, BoostingRounds):
         self, data: BoostingData, plan: BoostingPlan, key: int
     ) -> tuple[BoostingRows, BoostingRows | None]:
         rows, judged = super()._rows_to_grow_on(data, plan, key)
-        numbers = rows.table.row_numbers
-        self._cluster.rows = None if numbers is None else numbers.astype(np.int64)
+        cluster, numbers = self._cluster, rows.table.row_numbers
+        if judged is not None and isinstance(judged.table, TableElsewhere):
+            held = judged.table.row_numbers
+            assert held is not None  # they are some of the rows
+            self._held = HeldRows(cluster, self._way(), held.astype(np.int64), self.unseen)
+        cluster.rows = None if numbers is None else numbers.astype(np.int64)
         table = self._cluster.bring(rows.table, self._way(), self._columns_of_many(rows.table))
         return replace(rows, table=table), judged
 
@@ -101,11 +107,25 @@ class _Boosting(OnCluster, BoostingRounds):
         former: Sequence[_core.Tree],
         shares_tests: bool,
     ) -> Any:
-        if shares_tests and target.loss.n_scores > 1:
-            raise ValueError(
-                f"{type(self).__name__}: trees of classes do not share their tests on a cluster yet. Set "
-                "class_trees='separate', which is the same on both."
-            )
+        return self._placed(encoded, target, settings, shares_tests=shares_tests)(draws)
+
+    def _member_boosting(
+        self,
+        encoded: Encoded,
+        target: BoostTarget,
+        settings: BoostSettings,
+        members: Sequence[Member],
+        *,
+        n_threads: int,
+        shares_tests: bool,
+    ) -> MemberBoosting:
+        begin = self._placed(encoded, target, settings, shares_tests=shares_tests)
+        return MemberPartsBoosting(begin, encoded, target, settings, members, shares_tests=shares_tests)
+
+    def _placed(
+        self, encoded: Encoded, target: BoostTarget, settings: BoostSettings, *, shares_tests: bool
+    ) -> Callable[[RoundDraws], PartsBoosting]:
+        """Put the codes of parts on workers; return what begins a fit on them."""
         cluster = self._cluster
         workers = cluster.workers()
         first_rows = _cuts(encoded.n_rows, settings.max_leaf_nodes or _USUAL_LEAVES, len(workers))
@@ -117,17 +137,45 @@ class _Boosting(OnCluster, BoostingRounds):
             first_rows,
             n_threads=min(workers.values(), default=1),
         )
-        self._parts = parts = _placed(cluster, specs)
-        return PartsBoosting(parts, cluster.columns, target, settings, draws, schema=encoded.schema)
+        codes = _put_together(cluster, specs)
+
+        def begin(draws: RoundDraws) -> PartsBoosting:
+            parts = DaskParts(cluster.client, specs, codes)
+            self._parts.append(parts)
+            return PartsBoosting(
+                parts,
+                cluster.columns,
+                target,
+                settings,
+                draws,
+                schema=encoded.schema,
+                shares_tests=shares_tests,
+            )
+
+        return begin
+
+    def _judge_validation(
+        self, rows: BoostingRows, target: BoostTarget, restored: Any, n_threads: int
+    ) -> Callable[[Sequence[_core.Tree]], float]:
+        if self._held is None:
+            return super()._judge_validation(rows, target, restored, n_threads)
+        judge, held = self._judge(target.loss, rows), self._held
+        scores = np.array(BoostTarget(target.loss, rows.target, None, target.baseline, rows.offset).start)
+
+        def judge_with(new: Sequence[_core.Tree]) -> float:
+            scores[:] = held.scores_from(restored(new), scores)
+            return judge(scores)
+
+        return judge_with
 
     def _say_traffic(self) -> None:
-        parts = self._parts
-        if not self.verbose or parts is None:
+        if not self.verbose or not self._parts:
             return
-        traffic, n_trees = parts.traffic, max(1, len(self._model.trees))
+        n_trees = max(1, len(self._model.trees))
+        traffic = sum((parts.traffic for parts in self._parts), start=Traffic())
         print(
-            f"{n_trees} trees from {len(parts.first_rows)} parts; per tree {traffic.n_calls / n_trees:.1f} "
-            f"calls, {traffic.sent / n_trees / 1e6:.3f} MB to the parts, "
+            f"{n_trees} trees from {len(self._parts[0].first_rows)} parts; per tree "
+            f"{traffic.n_calls / n_trees:.1f} calls, {traffic.sent / n_trees / 1e6:.3f} MB to the parts, "
             f"{traffic.received / n_trees / 1e6:.3f} MB back; {traffic.n_rebuilt} parts made anew"
         )
 
@@ -140,7 +188,7 @@ def _cuts(n_rows: int, n_leaves: int, n_workers: int) -> list[int]:
     return sorted({n_blocks * k // n_parts * step for k in range(n_parts)})
 
 
-def _placed(cluster: Cluster, specs: Sequence[Any]) -> DaskParts:
+def _put_together(cluster: Cluster, specs: Sequence[Any]) -> list[Any]:
     """Put the codes of parts together, on different workers."""
     workers = list(cluster.workers())
     codes = []
@@ -149,7 +197,7 @@ def _placed(cluster: Cluster, specs: Sequence[Any]) -> DaskParts:
         codes.append(cluster.put_together(spec.first_row, spec.first_row + spec.n_rows, **home))
     require("distributed", purpose=PURPOSE).wait(codes)
     cluster.pieces, cluster.partitions = [], []  # which Dask keeps as long as parts may need them again
-    return DaskParts(cluster.client, specs, codes)
+    return codes
 
 
 class GradientBoostingClassifier(_Boosting, local.GradientBoostingClassifier):

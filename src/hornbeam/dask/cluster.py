@@ -66,11 +66,14 @@ class Cluster:
 
     def _kept(self) -> list[Any]:
         """Tell each partition which of its rows count; None for all."""
-        rows, lengths = self.rows, self._lengths_given
-        if rows is None:
-            return [None] * len(lengths)
-        ends = np.cumsum(lengths)
-        begins = ends - lengths
+        if self.rows is None:
+            return [None] * len(self._lengths_given)
+        return self.among_partitions(self.rows)
+
+    def among_partitions(self, rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        """Number rows of X within their partitions."""
+        ends = np.cumsum(self._lengths_given)
+        begins = ends - self._lengths_given
         places = np.searchsorted(rows, [*begins, ends[-1]])
         return [
             rows[first:last] - begin

@@ -11,7 +11,8 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import CancelledError
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ import numpy as np
 from hornbeam._optional import require
 from hornbeam.dask.connection import PURPOSE, is_lost, submitted
 from hornbeam.recipes.boost_part import Part, PartSpec
+from hornbeam.recipes.boost_sums import added, narrow
 
 __all__ = ["DaskParts", "Traffic"]
 
+_AT_ONCE = 8  # answers that are added up in one place, the driver being one
 _MOST_ATTEMPTS = 20  # at one call, each of which has cost several workers
 
 
@@ -33,6 +36,9 @@ class Traffic:
     sent: int = 0
     received: int = 0
     n_rebuilt: int = 0
+
+    def __add__(self, other: "Traffic") -> "Traffic":
+        return Traffic(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 # --- On a worker -----------------------------------------------------------------------------------------
@@ -89,6 +95,14 @@ def _call(codes: Any, request: _Request) -> tuple[str, Any]:
         return here, working.last_answer
 
 
+def _added(*answers: tuple[str, Any]) -> tuple[str, Any]:
+    """Add up answers of some parts on a worker; those of a part that is lost cannot be."""
+    here = answers[0][0]
+    if any(isinstance(answer, _Behind) for _, answer in answers):
+        return here, _Behind()
+    return here, narrow(added([answer for _, answer in answers]))
+
+
 def _forget(fit: str) -> None:
     for key in [key for key in _WORKING if key[0] == fit]:
         del _WORKING[key]
@@ -101,7 +115,7 @@ class DaskParts:
     """Parts on the workers of a cluster."""
 
     # Calls that begin with the trees that are new: what came before them need not be made again.
-    _TELLING = ("begin_round", "sizes", "scores")
+    _TELLING = ("begin_round", "refit", "sizes", "scores")
 
     def __init__(self, client: Any, specs: Sequence[PartSpec], codes: Sequence[Any]) -> None:
         self.first_rows = [spec.first_row for spec in specs]
@@ -128,6 +142,52 @@ class DaskParts:
         """Make a call to one part."""
         return self._ask([part], call, [arguments])[0]
 
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
+        """Make one call to all parts; return the sums of what they answer.
+
+        Of more parts than a few, workers add the answers up, group by group, until a few sums are left.
+        Where a part is lost, nothing is added up on the way: those that have made the call answer it again.
+        """
+        own = [arguments] * len(self._specs)
+        if len(self._specs) <= _AT_ONCE:
+            return added(self.ask(call, own))
+        sums = self._added_up(call, own)
+        if sums is None:
+            return added(self.ask(call, own))
+        self._note(range(len(self._specs)), call, own, sums)
+        return added(sums)
+
+    def _added_up(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
+        """Have answers added up on the way; None if some part could not answer."""
+        errors = require("distributed.scheduler", purpose=PURPOSE).KilledWorker, CancelledError
+        in_order = sorted(range(len(self._specs)), key=lambda part: self._homes[part] or "")
+        level = [
+            (self._homes[part], self._submit(part, call, arguments[part], anew=self._n_calls[part] == 0))
+            for part in in_order
+        ]
+        while len(level) > _AT_ONCE:
+            level = [self._adding(level[k : k + _AT_ONCE]) for k in range(0, len(level), _AT_ONCE)]
+        try:
+            answers = [answer for _, answer in self._client.gather([task for _, task in level])]
+        except errors:
+            if is_lost(self._client):
+                raise
+            return None
+        return None if any(isinstance(answer, _Behind) for answer in answers) else answers
+
+    def _adding(self, group: Sequence[tuple[str | None, Any]]) -> tuple[str | None, Any]:
+        """Have the answers of a group added up where the first of them is."""
+        home = group[0][0]
+        task = submitted(
+            self._client,
+            _added,
+            *(task for _, task in group),
+            priority=10,
+            workers=None if home is None else [home],
+            allow_other_workers=home is not None,
+        )
+        return home, task
+
     def _ask(self, parts: Sequence[int], call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         tasks = {
             part: self._submit(part, call, own, anew=self._n_calls[part] == 0)
@@ -136,13 +196,23 @@ class DaskParts:
         answers = [
             self._answer(part, call, own, tasks[part]) for part, own in zip(parts, arguments, strict=True)
         ]
+        self._note(parts, call, arguments, answers)
+        return answers
+
+    def _note(
+        self,
+        parts: Sequence[int],
+        call: str,
+        arguments: Sequence[tuple[Any, ...]],
+        answers: Sequence[Any],
+    ) -> None:
+        """Remember a call that parts have made."""
         self.traffic.n_calls += 1
-        for part, own, answer in zip(parts, arguments, answers, strict=True):
+        self.traffic.received += _n_bytes(answers)
+        for part, own in zip(parts, arguments, strict=True):
             self._calls[part].append((call, own))
             self._n_calls[part] += 1
             self.traffic.sent += _n_bytes(own)
-            self.traffic.received += _n_bytes(answer)
-        return answers
 
     def _submit(self, part: int, call: str, arguments: tuple[Any, ...], *, anew: bool) -> Any:
         request = _Request((self._fit, part), self._n_calls[part], call, arguments)

@@ -34,6 +34,7 @@ __all__ = [
     "header_of",
     "look",
     "put_together",
+    "read",
     "sample",
 ]
 
@@ -205,7 +206,8 @@ class _named:  # noqa: N801 - reads as a statement
             raise type(error)(f"Partition {self._number}: {error}") from error
 
 
-def _read(partition: Any, number: int, way: Way, kept: Rows | None) -> Table:
+def read(partition: Any, number: int, way: Way, kept: Rows | None) -> Table:
+    """Read the rows of a partition that are kept, as the schema of all says."""
     with _named(number):
         table = read_table_as(partition, way.schema, estimator_name=way.estimator_name)
         table = table if kept is None else table.take(kept)
@@ -224,7 +226,7 @@ def categories_of(partition: Any, number: int, way: Way, kept: Rows | None) -> l
     """Return the numbers of the categories of some columns, as the schema of all has them."""
     if not len(partition):
         return [np.empty(0, dtype=np.int32) for _ in way.wanted]
-    table = _read(partition, number, way, kept)
+    table = read(partition, number, way, kept)
     return [np.asarray(_dense(table.columns[j]), dtype=np.int32) for j in way.wanted]
 
 
@@ -232,7 +234,7 @@ def sample(partition: Any, number: int, way: Way, kept: Rows | None, sampled: Ro
     """Say of some columns what bins are made of: distinct values if few, those of sampled rows, gaps."""
     if not len(partition):
         return []
-    table = _read(partition, number, way, kept)
+    table = read(partition, number, way, kept)
     found: list[tuple[Any, ...]] = []
     for column in (table.columns[j] for j in way.wanted):
         values = _dense(column)
@@ -283,7 +285,7 @@ def encode(
     """Return the codes of a partition, column by column."""
     if not len(partition):
         return None
-    table = _read(partition, number, way, kept)
+    table = read(partition, number, way, kept)
     codes: list[npt.NDArray[Any]] = []
     for column, coding in zip((table.columns[j] for j in way.wanted), columns, strict=True):
         values = _dense(column)

@@ -62,10 +62,18 @@ class MemberBoosting:
         self._plans = members
         self._n_threads = n_threads
         self._shares_tests = shares_tests
-        self.members = [
-            Boosting(encoded, target, settings, member.draws, n_threads=n_threads, shares_tests=shares_tests)
-            for member in members
-        ]
+        self.members = [self._begun(member.draws) for member in members]
+
+    def _begun(self, draws: RoundDraws) -> Boosting:
+        """Get the rounds of a member ready."""
+        return Boosting(
+            self._encoded,
+            self.target,
+            self._settings,
+            draws,
+            n_threads=self._n_threads,
+            shares_tests=self._shares_tests,
+        )
 
     @property
     def trees_per_round(self) -> int:
@@ -107,13 +115,17 @@ class MemberBoosting:
         scores = np.full((self._encoded.n_rows, 1, self.target.loss.n_scores), np.nan)
         for number, member in enumerate(self._plans):
             trees = tuple(tree for trees in self._rounds_of(number, n_rounds) for tree in trees)
-            model = Ensemble(
-                trees, self._encoded.schema, adds_to=turns(len(trees), self.target.loss.n_scores)
-            )
-            onto = np.ascontiguousarray(self.target.start[member.judged_by][:, np.newaxis, :])
-            rows = EncodedRows(self._encoded.codes, member.judged_by)
-            scores[member.judged_by] = model.total(rows, n_threads=self._n_threads, onto=onto)
+            scores[member.judged_by] = self._scores_by(number, trees, self.target.start[member.judged_by])
         return scores[:, 0, :]
+
+    def _scores_by(self, number: int, trees: Sequence[_core.Tree], start: FloatArray) -> FloatArray:
+        """Add what trees of a member say to the scores of the rows it is judged by: rows x 1 x scores."""
+        model = Ensemble(
+            tuple(trees), self._encoded.schema, adds_to=turns(len(trees), self.target.loss.n_scores)
+        )
+        rows = EncodedRows(self._encoded.codes, self._plans[number].judged_by)
+        onto = np.ascontiguousarray(start[:, np.newaxis, :])
+        return model.total(rows, n_threads=self._n_threads, onto=onto)
 
     def refitted(self, n_rounds: int) -> list[_core.Tree]:
         """Give the trees of the first rounds values from all rows, divided by the number of members."""

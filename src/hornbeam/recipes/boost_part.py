@@ -15,7 +15,8 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays
-from hornbeam.recipes.boost import BoostSettings, BoostTarget, core_name
+from hornbeam.recipes.boost import BoostSettings, BoostTarget, core_name, turns
+from hornbeam.recipes.boost_sums import narrow
 
 __all__ = ["CoreColumn", "Part", "PartSpec", "TreeArrays", "specs_of_parts"]
 
@@ -23,7 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.uint32]
 TreeArrays = dict[str, npt.NDArray[Any]]
 
-_MOST_NARROW = 2**31 - 1
+_ROWS_PER_REFIT_BLOCK: int = _core.rows_per_refit_block
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,8 @@ class Part:
             **spec.settings,
         )
         self._rows.scores()[:] = spec.start.T
+        self._grown_on: list[int] = []
+        self._leaves: npt.NDArray[np.int32] = np.empty((spec.n_rows, 0), dtype=np.int32)
         self.n_trees = 0
 
     def add_trees(self, first: int, trees: Sequence[TreeArrays]) -> None:
@@ -125,31 +128,40 @@ class Part:
         self,
         first: int,
         trees: Sequence[TreeArrays],
-        chosen: npt.NDArray[np.uint8] | None,
-        first_place: int,
+        grown_on: tuple[npt.NDArray[np.uint8] | None, int],
         delta: float,
+        shared: npt.NDArray[np.uint64] | None,
     ) -> tuple[bool, list[Any], list[Any]]:
-        """Add trees, find derivatives; return whether they are finite, and how far they spread, by score."""
+        """Add trees, find derivatives; return whether they are finite, and how far they spread, by tree.
+
+        There is a tree per score, or with the keys `shared` one for all. `grown_on` marks the rows that trees
+        grow on, None for all, and tells the place of the first among those of all parts.
+        """
         self.add_trees(first, trees)
         self._rows.compute_derivatives(delta)
-        rows = None
+        rows, (chosen, first_place) = None, grown_on
         if chosen is not None:
             rows = np.flatnonzero(np.unpackbits(chosen, count=self._spec.n_rows)).astype(np.uint32)
         self._rows.choose_rows(rows, first_place)
-        n_scores = range(self._spec.n_scores)
+        n_scores = self._spec.n_scores
+        self._grown_on = list(range(n_scores))
+        if shared is not None:
+            self._rows.share_tests(shared)
+            self._grown_on = [n_scores]  # the number of their sum
         return (
             bool(np.isfinite(self._rows.gradients()).all()),
-            [self._rows.spread(score, False) for score in n_scores],
-            [self._rows.spread(score, True) for score in n_scores] if self._spec.has_hessians else [],
+            [self._rows.spread(score, False) for score in self._grown_on],
+            [self._rows.spread(score, True) for score in self._grown_on] if self._spec.has_hessians else [],
         )
 
     def begin_trees(self, scales: Sequence[Any]) -> list[Any]:
-        """Begin a tree per score; return the sums of their roots."""
-        return [_narrow(self._rows.begin_tree(score, scale, scale[-1])) for score, scale in enumerate(scales)]
+        """Begin the trees; return the sums of their roots."""
+        roots = zip(self._grown_on, scales, strict=True)
+        return narrow([self._rows.begin_tree(score, scale, scale[-1]) for score, scale in roots])
 
     def divide(self, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Divide nodes; return what is wanted of each: a task names its score, then node and test."""
-        return [_narrow(self._rows.divide(*task)) for task in tasks]
+        return narrow([self._rows.divide(*task) for task in tasks])
 
     def count(self, questions: Sequence[tuple[int, int]]) -> list[npt.NDArray[np.uint32]]:
         """Count the rows of nodes by code, column after column."""
@@ -168,13 +180,82 @@ class Part:
         """Go on with a block of rows that the part before has begun."""
         return self._rows.end_block(score, leaves, lanes)
 
+    # --- Trees that are there already --------------------------------------------------------------------
 
-def _narrow(sums: Any) -> Any:
-    """Halve what is sent: most sums fit 32 bits."""
-    n_left, total, cells, categories = sums
-    if len(cells) and max(int(cells.max()), -int(cells.min())) <= _MOST_NARROW:
-        cells = cells.astype(np.int32)
-    return n_left, total, cells, categories
+    def _leaves_of(self, trees: Sequence[TreeArrays]) -> npt.NDArray[np.int32]:
+        model = Ensemble(
+            tuple(tree_from_arrays(arrays, self._spec.schema) for arrays in trees), self._spec.schema
+        )
+        every_row = EncodedRows(self._codes, np.arange(self._spec.n_rows, dtype=np.uint32))
+        return model.leaves(every_row, n_threads=self._spec.n_threads)
+
+    def scores_from(self, trees: Sequence[TreeArrays], rows: RowArray, onto: FloatArray) -> FloatArray:
+        """Add what trees say to scores of some rows."""
+        there = tuple(tree_from_arrays(arrays, self._spec.schema) for arrays in trees)
+        model = Ensemble(there, self._spec.schema, adds_to=turns(len(there), self._spec.n_scores))
+        found = np.array(onto[:, np.newaxis, :], order="C")
+        model.total(EncodedRows(self._codes, rows), n_threads=self._spec.n_threads, onto=found)
+        return found[:, 0, :]
+
+    def refit(
+        self, first: int, trees: Sequence[TreeArrays], delta: float, tests: Sequence[TreeArrays]
+    ) -> tuple[bool, list[tuple[Any, ...]]]:
+        """Add trees, find derivatives; add these up by the leaves of `tests`: a tree per score, or one.
+
+        Per score: sums of whole blocks, of an open one, rows by node, residuals and their weights.
+        """
+        self.add_trees(first, trees)
+        self._rows.compute_derivatives(delta)
+        leaves = self._leaves_of(tests)
+        self._leaves = np.broadcast_to(leaves, (self._spec.n_rows, self._spec.n_scores))
+        n_nodes = [len(arrays["first_child"]) for arrays in tests] * (self._spec.n_scores // len(tests))
+        replies = []
+        for score, n in enumerate(n_nodes):
+            sizes = np.bincount(self._leaves[:, score], minlength=n)
+            blocks, open_block = self._refit_sums(score, n)
+            residuals = self._residuals_by_node(score) if self._spec.refits_leaves else ()
+            replies.append((blocks, open_block, sizes, residuals))
+        return bool(np.isfinite(self._rows.gradients()).all()), replies
+
+    def end_refit_block(self, score: int, begun: FloatArray) -> FloatArray:
+        """Go on with a block of rows that the part before has begun: node x 3."""
+        rows = slice(0, -self._spec.first_row % _ROWS_PER_REFIT_BLOCK)
+        return self._sums(score, rows, self._leaves[rows, score], begun)
+
+    def _refit_sums(self, score: int, n_nodes: int) -> tuple[FloatArray, FloatArray | None]:
+        """Add up the blocks that begin here: whole ones, and one that ends in a later part."""
+        end, n_rows = self._spec.first_row + self._spec.n_rows, self._spec.n_rows
+        begin = min(-self._spec.first_row % _ROWS_PER_REFIT_BLOCK, n_rows)
+        blocks = np.arange(n_rows - begin) // _ROWS_PER_REFIT_BLOCK
+        n_blocks = -(-(n_rows - begin) // _ROWS_PER_REFIT_BLOCK)
+        rows = slice(begin, n_rows)
+        places = self._leaves[rows, score] + blocks * n_nodes
+        sums = self._sums(score, rows, places, np.zeros((n_blocks * n_nodes, 3)))
+        sums = sums.reshape(n_blocks, n_nodes, 3)
+        if not n_blocks or end == self._spec.n_rows_of_all or end % _ROWS_PER_REFIT_BLOCK == 0:
+            return sums, None
+        return sums[:-1], sums[-1]
+
+    def _sums(self, score: int, rows: slice, places: npt.NDArray[Any], onto: FloatArray) -> FloatArray:
+        """Add gradients, hessians and weights of rows, one after the other, to what is in their places."""
+        spec, ones = self._spec, np.ones(len(places))
+        values = (
+            self._rows.gradients()[score, rows],
+            self._rows.hessians()[score, rows] if spec.has_hessians else ones,
+            ones if spec.weights is None else spec.weights[rows],
+        )
+        places = np.concatenate([np.arange(len(onto)), places])  # what is there comes first
+        sums = [
+            np.bincount(places, weights=np.concatenate([there, own]), minlength=len(onto))
+            for there, own in zip(onto.T, values, strict=True)
+        ]
+        return np.stack(sums, axis=1)
+
+    def _residuals_by_node(self, score: int) -> tuple[FloatArray, ...]:
+        order = np.argsort(self._leaves[:, score], kind="stable")
+        residuals = self._spec.y.astype(np.float64) - self._rows.scores()[score]
+        weights = np.empty(0) if self._spec.weights is None else self._spec.weights.astype(np.float64)[order]
+        return residuals[order], weights
 
 
 def specs_of_parts(

@@ -7,7 +7,7 @@ machine: a piece that lies in two parts is begun by the one and ended by the nex
 there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.data.units import square_of_unit
-from hornbeam.model import tree_to_arrays
+from hornbeam.model import tree_to_arrays, with_values_times
 from hornbeam.recipes.boost import (
     BoostSettings,
     BoostTarget,
@@ -27,6 +27,7 @@ from hornbeam.recipes.boost import (
     refuse_runaway_scores,
 )
 from hornbeam.recipes.boost_part import CoreColumn, Part, PartSpec, TreeArrays
+from hornbeam.recipes.boost_sums import added
 from hornbeam.recipes.rounds import Watch
 
 __all__ = ["LocalParts", "Parts", "PartsBoosting"]
@@ -48,6 +49,9 @@ class Parts(Protocol):
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Make a call to every part, each with arguments of its own; return what they answer."""
 
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
+        """Make one call to all parts; return the sums of what they answer."""
+
     def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
         """Make a call to one part."""
 
@@ -64,29 +68,13 @@ class LocalParts:
         """Make a call to every part."""
         return [getattr(part, call)(*own) for part, own in zip(self._parts, arguments, strict=True)]
 
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
+        """Make one call to all parts; return the sums of what they answer."""
+        return added(self.ask(call, [arguments] * len(self._parts)))
+
     def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
         """Make a call to one part."""
         return getattr(self._parts[part], call)(*arguments)
-
-
-def _merged(answers: Sequence[Any]) -> Any:
-    """Add up what all parts say of a node."""
-    n_left = sum(answer[0] for answer in answers)
-    total = np.sum([answer[1] for answer in answers], axis=0, dtype=np.int64)
-    cells = np.zeros(len(answers[0][2]), dtype=np.int64)
-    for answer in answers:
-        cells += answer[2]
-    by_column = zip(*(answer[3] for answer in answers), strict=True)
-    return n_left, total, cells, [_merged_categories(columns) for columns in by_column]
-
-
-def _merged_categories(columns: Sequence[Any]) -> tuple[Any, ...]:
-    codes, places = np.unique(np.concatenate([column[0] for column in columns]), return_inverse=True)
-    cells = np.zeros((len(codes), 2), dtype=np.int64)
-    rows = np.zeros(len(codes), dtype=np.int64)
-    np.add.at(cells, places, np.concatenate([column[1] for column in columns]).reshape(-1, 2))
-    np.add.at(rows, places, np.concatenate([column[2] for column in columns]))
-    return codes, cells.reshape(-1), rows
 
 
 class PartsBoosting:
@@ -101,9 +89,11 @@ class PartsBoosting:
         draws: RoundDraws,
         *,
         schema: Schema,
+        shares_tests: bool = False,
     ) -> None:
         self.trees: list[_core.Tree] = []
         self.target = target
+        self._shares_tests = shares_tests and target.loss.n_scores > 1
         self._parts = parts
         self._schema = schema
         self._draws = draws
@@ -120,7 +110,7 @@ class PartsBoosting:
                 target.loss.parameter,
                 **asdict(settings.in_units(target.unit)),
             )
-            for _ in range(target.loss.n_scores)
+            for _ in range(1 if self._shares_tests else target.loss.n_scores)
         ]
 
     def run(self, rounds: range, watch: Watch) -> None:
@@ -143,16 +133,24 @@ class PartsBoosting:
     def add_round(self, number: int) -> list[_core.Tree]:
         """Grow the trees of a round, one per score."""
         delta = self._huber_delta()
-        n_rows = self._begin(number, delta)
-        self._grow(number, n_rows)
+        n_scores = self.target.loss.n_scores
+        keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
+        n_rows = self._begin(number, delta, keys)
+        self._grow(number, n_rows, keys)
         trees = self._finish(delta)
+        return self._taken(trees, square_of_unit(self.target.unit))
+
+    def _taken(self, trees: list[_core.Tree], unit_of_gain: float, share: float = 1.0) -> list[_core.Tree]:
+        """Note the trees of a round for the parts; return `share` times what they say, in units of y."""
         self._core_trees += [tree_to_arrays(tree) for tree in trees]
+        if share < 1.0:
+            trees = [with_values_times(tree, share, self._schema) for tree in trees]
         if not all(np.isfinite(tree.value).all() for tree in trees):
             refuse_runaway_scores()
         unit = self.target.unit
         if unit == 1.0:
             return trees
-        return [in_units_of_y(tree, unit, square_of_unit(unit), self._schema) for tree in trees]
+        return [in_units_of_y(tree, unit, unit_of_gain, self._schema) for tree in trees]
 
     def scores(self, rows: RowArray) -> FloatArray:
         """Return the scores of some rows of the fit, ascending: rows x scores."""
@@ -184,14 +182,14 @@ class PartsBoosting:
         weights = np.empty(0) if self._core_weights is None else self._core_weights.astype(np.float64)
         return _core.boosting_quantile(sizes, weights, self.target.loss.parameter)
 
-    def _begin(self, number: int, delta: float) -> int:
+    def _begin(self, number: int, delta: float, keys: npt.NDArray[np.uint64]) -> int:
         """Begin the trees of a round; return how many rows they grow on."""
         rows = self._draws.rows_of(number)
         chosen, places, n_rows = self._chosen(rows)
-        news = self._news()
+        news, shared = self._news(), keys if self._shares_tests else None
         replies = self._parts.ask(
             "begin_round",
-            [(*news, own, place, delta) for own, place in zip(chosen, places, strict=True)],
+            [(*news, (own, place), delta, shared) for own, place in zip(chosen, places, strict=True)],
         )
         if self.target.loss.is_steep and not all(reply[0] for reply in replies):
             refuse_runaway_scores()
@@ -220,13 +218,10 @@ class PartsBoosting:
 
     # --- Growing -----------------------------------------------------------------------------------------
 
-    def _grow(self, number: int, n_rows: int) -> None:
-        n_scores = len(self._growing)
+    def _grow(self, number: int, n_rows: int, keys: npt.NDArray[np.uint64]) -> None:
         features = self._draws.features_of(number)
-        keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
-        roots = self._ask_all("begin_trees", self._scales)
-        for score, tree in enumerate(self._growing):
-            root = _merged([reply[score] for reply in roots])
+        roots = self._parts.ask_sums("begin_trees", (self._scales,))
+        for score, (tree, root) in enumerate(zip(self._growing, roots, strict=True)):
             tree.begin(self._scales[score], n_rows, root, features, int(keys[score]))
         while True:
             self._answer_questions()
@@ -237,9 +232,9 @@ class PartsBoosting:
             ]
             if not tasks:
                 return
-            replies = self._ask_all("divide", [(score, *task) for score, task in tasks])
-            for place, (score, _) in enumerate(tasks):
-                self._growing[score].answer(_merged([reply[place] for reply in replies]))
+            replies = self._parts.ask_sums("divide", ([(score, *task) for score, task in tasks],))
+            for (score, _), reply in zip(tasks, replies, strict=True):
+                self._growing[score].answer(reply)
 
     def _answer_questions(self) -> None:
         """Count rows where sums do not prove that branches have enough of them."""
@@ -249,18 +244,18 @@ class PartsBoosting:
             ]
             if not questions:
                 return
-            replies = self._ask_all("count", questions)
-            for place, (score, _) in enumerate(questions):
-                counts = np.stack([reply[place] for reply in replies]).sum(axis=0, dtype=np.uint32)
+            replies = self._parts.ask_sums("count", (questions,))
+            for (score, _), counts in zip(questions, replies, strict=True):
                 self._growing[score].answer_question(counts)
 
     # --- Leaves ------------------------------------------------------------------------------------------
 
     def _finish(self, delta: float) -> list[_core.Tree]:
-        leaves = [tree.leaves() for tree in self._growing]
+        growing = self._growing * (self.target.loss.n_scores // len(self._growing))
+        leaves = [tree.leaves() for tree in growing]
         replies = self._ask_all("sum_leaves", leaves)
         trees = []
-        for score, tree in enumerate(self._growing):
+        for score, tree in enumerate(growing):
             answers = [reply[score] for reply in replies]
             blocks = self._blocks_in_order(score, leaves[score], answers)
             sizes = np.stack([answer[2] for answer in answers]).sum(axis=0, dtype=np.int64)
@@ -291,6 +286,55 @@ class PartsBoosting:
             blocks.append(answer[0])
             lanes = answer[1]
         return np.concatenate(blocks)
+
+    # --- Values from other rows --------------------------------------------------------------------------
+
+    def scores_from(self, trees: Sequence[_core.Tree], rows: RowArray, onto: FloatArray) -> FloatArray:
+        """Add what trees say to scores of some rows of the fit, ascending; nothing else changes."""
+        first_rows = self._parts.first_rows
+        places = np.searchsorted(rows, [*first_rows, self._parts.n_rows])
+        arrays = [tree_to_arrays(tree) for tree in trees]
+        arguments = [
+            (arrays, rows[begin:end] - np.uint32(first), onto[begin:end])
+            for first, begin, end in zip(first_rows, places[:-1], places[1:], strict=True)
+        ]
+        return np.concatenate(self._parts.ask("scores_from", arguments))
+
+    def refit_round(self, trees: Sequence[_core.Tree], share: float) -> list[_core.Tree]:
+        """Give the trees of a round values from all rows, times `share`, and add them to the scores."""
+        delta = self._huber_delta()
+        tests = [tree_to_arrays(tree) for tree in (trees[:1] if self._shares_tests else trees)]
+        replies = self._ask_all("refit", *self._news(), delta, tests)
+        if self.target.loss.is_steep and not all(reply[0] for reply in replies):
+            refuse_runaway_scores()
+        refitted = []
+        for score, tree in enumerate(trees):
+            answers = [reply[1][score] for reply in replies]
+            sums = np.zeros((tree.node_count, 3))
+            for block in self._refit_blocks(score, answers):
+                sums += block
+            sizes = np.stack([answer[2] for answer in answers]).sum(axis=0, dtype=np.int64)
+            residuals, weights = np.empty(0), np.empty(0)
+            if answers[0][3]:
+                residuals, weights = _by_leaf([(None, None, answer[2], answer[3]) for answer in answers])
+            core_tree: _core.Tree = self._growing[0].refit(
+                tree, sums.ravel(), sizes, residuals, weights, delta
+            )
+            refitted.append(core_tree)
+        return self._taken(refitted, 1.0, share)
+
+    def _refit_blocks(self, score: int, answers: Sequence[tuple[Any, ...]]) -> Iterator[FloatArray]:
+        """Yield the sums of all blocks; parts in which one goes on end it, one after the other."""
+        ends = [*self._parts.first_rows[1:], self._parts.n_rows]
+        begun: FloatArray | None = None
+        for part, (first, end, answer) in enumerate(zip(self._parts.first_rows, ends, answers, strict=True)):
+            if begun is not None:
+                begun = self._parts.ask_one(part, "end_refit_block", (score, begun))
+                if end < first + -first % _core.rows_per_refit_block and end < self._parts.n_rows:
+                    continue
+                yield begun
+            yield from answer[0]
+            begun = answer[1]
 
 
 def _categories(column: CoreColumn) -> list[int]:

@@ -60,7 +60,7 @@ class BoostingPreparation(BoostingJudge):
         boosting: Boosting | MemberBoosting
         if plan.has_members:
             members = _members(plan, rows, drawn, encoded, key)
-            boosting = MemberBoosting(
+            boosting = self._member_boosting(
                 encoded, target, settings, members, n_threads=n_threads, shares_tests=shares_tests
             )
         else:
@@ -117,6 +117,21 @@ class BoostingPreparation(BoostingJudge):
             n_threads=n_threads,
             former=former,
             shares_tests=shares_tests,
+        )
+
+    def _member_boosting(
+        self,
+        encoded: Encoded,
+        target: BoostTarget,
+        settings: BoostSettings,
+        members: Sequence[Member],
+        *,
+        n_threads: int,
+        shares_tests: bool,
+    ) -> MemberBoosting:
+        """Get rounds ready whose trees grow for several members, each without some rows."""
+        return MemberBoosting(
+            encoded, target, settings, members, n_threads=n_threads, shares_tests=shares_tests
         )
 
     def _with_judges(
