@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hornbeam.data.encode import encode
 from hornbeam.data.table import read_table
 from hornbeam.data.target import read_classes, read_numbers
-from hornbeam.model import tree_to_arrays
+from hornbeam.model import EncodedRows, Ensemble, tree_to_arrays
 from hornbeam.recipes.bag import MemberFeatures, plan_draws
 from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
 from hornbeam.recipes.boost_part import CoreColumn, specs_of_parts
@@ -64,7 +64,7 @@ def core_columns(encoded):
     return columns, codes
 
 
-def grown_both_ways(encoded, target, options, draws, cuts, n_rounds=3):
+def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False):
     columns, codes = core_columns(encoded)
     first_rows = sorted({0, *cuts})
     specs = specs_of_parts(columns, encoded.schema, target, options, first_rows, n_threads=1)
@@ -72,8 +72,15 @@ def grown_both_ways(encoded, target, options, draws, cuts, n_rounds=3):
         replace(spec, codes=tuple(c[spec.first_row : spec.first_row + spec.n_rows] for c in codes))
         for spec in specs
     ]
-    whole = Boosting(encoded, target, options, draws, n_threads=1)
-    parts = PartsBoosting(LocalParts(specs), columns, target, options, draws, schema=encoded.schema)
+    whole = Boosting(encoded, target, options, draws, n_threads=1, shares_tests=shares_tests)
+    parts = PartsBoosting(
+        LocalParts(specs), columns, target, options, draws, schema=encoded.schema, shares_tests=shares_tests
+    )
+    return whole, parts
+
+
+def grown_both_ways(*problem, n_rounds=3, **how):
+    whole, parts = both_ways(*problem, **how)
     return [(whole.add_round(number), parts.add_round(number)) for number in range(n_rounds)]
 
 
@@ -195,3 +202,61 @@ def test_more_rows_than_packed_cells_hold():
     encoded = encode(read_table(frame_of(rng, n_rows, ["number", "few"])), max_bins=63, n_threads=1)
     target = target_of(rng, "squared_error", n_rows)
     assert_same(grown_both_ways(encoded, target, PLAIN, draws_of(encoded), [20_000, 68_000], n_rounds=2))
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems())
+def test_classes_share_tests_on_parts_as_on_all_rows(problem):
+    encoded, _, options, draws, cuts = problem
+    target = target_of(np.random.default_rng(len(cuts)), "softmax", encoded.n_rows)
+    options = replace(options, categorical_split="subset")
+    assert_same(grown_both_ways(encoded, target, options, draws, cuts, shares_tests=True))
+
+
+def refitted_both_ways(problem, *, share=0.25, **how):
+    """Give trees of three rounds values from all rows, and go on from there."""
+    encoded, target, options, draws, cuts = problem
+    grown = both_ways(encoded, target, options, draws, cuts, **how)[0]
+    rounds = [grown.add_round(number) for number in range(3)]
+    whole, parts = both_ways(encoded, target, options, draws, cuts, **how)
+    for trees in rounds:
+        rows = EncodedRows(encoded.codes, encoded.all_rows())
+        leaves = Ensemble(tuple(trees), encoded.schema).leaves(rows, n_threads=1)
+        yield whole.refit_round(trees, leaves, share), parts.refit_round(trees, share)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems())
+def test_leaves_get_values_from_parts_as_from_all_rows(problem):
+    assert_same(refitted_both_ways(problem))
+
+
+@pytest.mark.parametrize(("loss", "weighted"), [("huber", True), ("softmax", False), ("log_loss", True)])
+def test_blocks_of_new_values_lie_across_parts(loss, weighted):
+    # Blocks have 16,384 rows: some parts begin and end within one, one begins with one.
+    n_rows = 41_234
+    rng = np.random.default_rng(4)
+    encoded = encode(read_table(frame_of(rng, n_rows, ["number", "category"])), max_bins=255, n_threads=1)
+    target = target_of(rng, loss, n_rows, rng.random(n_rows) + 0.1 if weighted else None)
+    cuts = [100, 9_000, 16_384, 20_001, 41_233]
+    problem = (encoded, target, PLAIN, draws_of(encoded), cuts)
+    assert_same(refitted_both_ways(problem, shares_tests=loss == "softmax"))
+
+
+def test_scores_go_on_after_trees_of_another_process():
+    rng = np.random.default_rng(6)
+    encoded = encode(read_table(frame_of(rng, 500, ["number", "few"])), max_bins=255, n_threads=1)
+    target = target_of(rng, "squared_error", 500)
+    problem = (encoded, replace(target, unit=2.0**70), PLAIN, draws_of(encoded), [100, 333])
+    whole, parts = both_ways(*problem)
+    first = [tree for number in range(2) for tree in whole.add_round(number)]
+    parts.go_on_after(first)
+    assert_same([(whole.add_round(2), parts.add_round(2))])
+    some = np.array([3, 99, 100, 420], dtype=np.uint32)
+    assert np.array_equal(parts.scores(some), whole.scores(some))
+    start = np.ones((4, 1))
+    rows = EncodedRows(encoded.codes, some)
+    expected = Ensemble(tuple(first), encoded.schema).total(
+        rows, n_threads=1, onto=start[:, np.newaxis].copy()
+    )
+    assert np.array_equal(parts.scores_from(first, some, start), expected[:, 0])

@@ -4,8 +4,11 @@ import importlib
 import os
 import pickle
 import signal
+import subprocess
 import sys
+import time
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -83,6 +86,77 @@ def test_delayed_parts_some_of_them_empty_and_rows_to_judge_by(client):
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosting_finds_its_own_length(client, monkeypatch, n_classes):
+    # Two parts are more than are added up in one place here; members are 4 on so many rows.
+    monkeypatch.setattr("hornbeam.dask.parts._AT_ONCE", 2)
+    frame, score = table()
+    y = np.digitize(score, [0.0, 1.5][: n_classes - 1])
+    options = {"n_members": 2, "n_estimators": 4, "early_stopping": True, "random_state": 3}
+    options |= {"n_iter_no_change": 1, "learning_rate": 0.9, "max_leaf_nodes": 8}
+    if n_classes == 3:
+        options["class_trees"] = "shared"
+    model = GradientBoostingClassifier(**options).fit(dd.from_pandas(frame, npartitions=5), y)
+    expected = hb.GradientBoostingClassifier(**options).fit(frame, y)
+    assert_same(model, expected)
+    assert model.settings_ == expected.settings_
+    assert np.array_equal(model.oof_decision_function_, expected.oof_decision_function_, equal_nan=True)
+    assert np.array_equal(model.validation_score_, expected.validation_score_)
+
+
+def test_rows_are_set_aside_on_the_workers(client):
+    frame, score = table()
+    weights = np.random.default_rng(1).random(N_ROWS)
+    weights[:3000] = 0.0
+    options = {"n_estimators": 6, "early_stopping": True, "random_state": 3, "learning_rate": 1.0}
+    rows = dd.from_pandas(frame, npartitions=5)
+    model = GradientBoostingRegressor(**options).fit(rows, score, weights)
+    expected = hb.GradientBoostingRegressor(**options).fit(frame, score, weights)
+    assert_same(model, expected)
+    assert np.array_equal(model.validation_score_, expected.validation_score_)
+
+
+def test_a_lost_scheduler_ends_the_fit_and_a_checkpoint_goes_on(client, tmp_path):
+    frame, score = table(2_000)
+    rows, options = dd.from_pandas(frame, npartitions=2), {"n_estimators": 4, "max_leaf_nodes": 4}
+    place = tmp_path / "scheduler.json"
+    dask = Path(sys.executable).with_name("dask")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    start = [dask, "scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", place]
+    scheduler = subprocess.Popen(start, **quiet)
+    start = [dask, "worker", "--scheduler-file", place, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
+    worker = subprocess.Popen(start, **quiet)
+    lost = []
+
+    def kill(done):
+        if done.number == 2:
+            scheduler.kill()
+            scheduler.wait()
+            lost.append(time.monotonic())
+
+    with distributed.Client(scheduler_file=place, timeout=60, set_as_default=False) as other:
+        try:
+            other.wait_for_workers(1, timeout=60)
+            model = GradientBoostingRegressor(**options)
+            with pytest.raises(ConnectionError, match=r"scheduler of the Dask cluster is gone.*checkpoint="):
+                model.fit(rows, score, client=other, callbacks=[kill], checkpoint=tmp_path / "kept")
+            assert time.monotonic() - lost[0] < 20
+            other.close(timeout=1)
+        finally:
+            worker.kill()
+            worker.wait()
+    ran = []
+    model.fit(
+        rows,
+        score,
+        client=client,
+        callbacks=[lambda done: ran.append(done.number) and None],
+        checkpoint=tmp_path / "kept",
+    )
+    assert ran[0] > 1
+    assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
+
+
 def test_many_categories_become_means_of_the_target(client):
     frame, score = table()
     frame["city"] = np.char.add("c", np.random.default_rng(5).integers(0, 60, N_ROWS).astype(str))
@@ -137,7 +211,9 @@ def test_errors_name_the_partition(client):
     refused(halves[1].assign(kind=1.5), "'kind' is numeric in partition 1 and categorical in partition 0")
     refused(halves[1], "y: row 7|row 7", y=y.astype(float).where(y.index != 7))
     refused(halves[1], "'gaps'", model=GradientBoostingClassifier(n_estimators=2, missing="error"))
-    refused(halves[1], "n_estimators='auto'", model=GradientBoostingClassifier())
+    scorer = GradientBoostingClassifier(scoring=lambda model, X, y: 0.0)
+    refused(halves[1], "scoring is a function of rows", model=scorer)
+    refused(halves[1], "warm_start", model=GradientBoostingClassifier(warm_start=True))
     with pytest.raises(TypeError, match="hornbeam's own estimators make the same model"):
         model.fit(frame, y)
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 import hornbeam as hb
 from hornbeam.data.task import task_of
 from hornbeam.recipes import clock
-from hornbeam.selection import contest
+from hornbeam.selection import ahead
 from hornbeam.selection.family import NAMES
 from hornbeam.selection.score_errors import Scores
 
@@ -153,13 +153,13 @@ def test_a_search_never_sees_the_rows_of_the_judge(iris):
 
 def test_rows_inside_a_search_are_training_rows_of_its_fold(iris, monkeypatch):
     seen = []
-    original = contest.run_trial
+    original = ahead.run_trial
 
     def spy(candidate, fold, **options):
         seen.append((set(fold.fit_rows), set(fold.judge_rows)))
         return original(candidate, fold, **options)
 
-    monkeypatch.setattr(contest, "run_trial", spy)
+    monkeypatch.setattr(ahead, "run_trial", spy)
     found = quick(*iris, methods=["neighbors"], search=True, cv=3, inner_cv=2)
     outer = [(set(fit), set(judge)) for fit, judge in found.splits]
     inner = [pair for pair in seen if pair not in outer]

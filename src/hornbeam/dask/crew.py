@@ -99,6 +99,6 @@ class Crew:
                 f"{name} has cost one worker after another: most likely it needs more memory than a worker "
                 "may take. Give workers more memory or fewer threads."
             )
-        if self._rows.status == "error":
+        if self._rows is not None and self._rows.status == "error":
             self._client.retry([self._rows])
         return True

@@ -18,6 +18,7 @@ from hornbeam.inside.html import html_table
 from hornbeam.inside.words import named, printable
 from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.listen import listening
+from hornbeam.selection.ahead import Ahead
 from hornbeam.selection.contest import Contest, Entry
 from hornbeam.selection.family import BASELINE, choose_family
 from hornbeam.selection.folds import Folded, random_splitter, refuse_target
@@ -49,6 +50,7 @@ def compare(
     threshold: Any = None,
     n_bootstrap: int = 200,
     random_state: Any = None,
+    client: Any = None,
     verbose: int = 0,
 ) -> "Comparison":
     """Compare the whole family on one table: the same folds for all, error bars, and a verdict in words.
@@ -70,8 +72,15 @@ def compare(
     its turn first, the quickest first, then searches go on while there is time, and the verdict says what
     there was no time for; the winner is refitted in any case. With `None`, and wherever the time was enough,
     the result follows from the data and `random_state` alone.
+
+    `client` is that of a Dask cluster: its workers are given the table once, and then a method and a fold
+    at a time. The result is that of one machine. It takes `time_budget=None`.
     """
     _check(time_budget, n_bootstrap)
+    if client is not None and time_budget is not None:
+        raise ValueError(
+            "time_budget does not go with client: a cluster takes all methods at once. Set time_budget=None."
+        )
     refuse_no_table(X)
     if np.ndim(X) == 1 and np.ndim(y) == 2:
         raise ValueError("The table comes first: compare(X, y). X has one dimension here, and y has two.")
@@ -93,6 +102,7 @@ def compare(
             seed=seed,
             wants_search=search,
             wants_stack=wants_stack,
+            ahead=Ahead(client, data),
         )
         contest.run()
     finished = [entry for entry in contest.entries if entry.failure is None]

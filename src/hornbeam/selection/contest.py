@@ -23,10 +23,11 @@ from hornbeam.data.task import Task
 from hornbeam.inside.words import named
 from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.listen import Listener
+from hornbeam.selection.ahead import Ahead, Inside
 from hornbeam.selection.family import BASELINE, STACK, Member, stack_of
-from hornbeam.selection.folds import Fold, Folded, random_splitter
+from hornbeam.selection.folds import Fold, Folded
 from hornbeam.selection.metrics import Metric
-from hornbeam.selection.trials import Candidate, Trial, run_trial
+from hornbeam.selection.trials import Candidate, Trial
 
 __all__ = ["Contest", "Entry"]
 
@@ -84,6 +85,7 @@ class Contest:
     _search_cut: list[str] = field(default_factory=list)
     _steps_done: int = 0
     _inner_scores: dict[tuple[str, int, int], float] = field(default_factory=dict)
+    ahead: Ahead = field(default_factory=Ahead)
 
     def run(self) -> None:
         """Go through the rounds."""
@@ -91,6 +93,13 @@ class Contest:
         n_turns = len(self.members) + len(searched) + self.wants_stack
         self.listener.expect(n_turns * len(self.data.folds))
         self.entries = [Entry(member) for member in self.members]
+        self.ahead.run_trials(
+            [
+                (member.name, 0, fold, self.candidate(member, member.settings[0]))
+                for fold in self.data.folds
+                for member in self.members
+            ]
+        )
         first, *others = self.data.folds
         for entry in sorted(self.entries, key=lambda entry: entry.name in _SLOW_TO_ASK):
             if entry.name == BASELINE:  # takes no time, and all others are shown against it
@@ -102,6 +111,7 @@ class Contest:
         for entry in sorted(self._finished(), key=lambda entry: entry.seconds):
             if entry.name != BASELINE:
                 self._turn(entry, others)
+        self._score_ahead(searched)
         waiting = [entry for entry in self._finished() if entry.member in searched]
         waiting.sort(key=lambda entry: entry.seconds)
         while waiting:
@@ -110,6 +120,25 @@ class Contest:
             self._search(waiting.pop(0), share)
         if self.wants_stack:
             self._stack()
+
+    def _score_ahead(self, searched: list[Member]) -> None:
+        """Have settings judged inside the training rows of folds, all that will be asked about."""
+        stacked = [
+            entry.member for entry in self._finished() if self.wants_stack and entry.member.can_be_stacked
+        ]
+        self.ahead.score_inside(
+            [
+                (member.name, place, fold, self.candidate(member, member.settings[place]))
+                for fold in self.data.folds
+                for member in [entry.member for entry in self._finished()]
+                for place in range(len(member.settings) if member in searched else int(member in stacked))
+            ],
+            self._inside,
+        )
+
+    @property
+    def _inside(self) -> Inside:
+        return Inside(self.metric, self.inner_cv, self.task, self.data.groups is not None, self.seed)
 
     def _finished(self) -> list[Entry]:
         return [entry for entry in self.entries if entry.failure is None]
@@ -127,7 +156,8 @@ class Contest:
                 self.clock.check()
                 if entry.trials and entry.seconds * (len(folds) - done) > self.clock.left:
                     raise OutOfTimeError
-                trial = run_trial(self.candidate(entry.member, default), fold, measure_size=not entry.trials)
+                wanted = (entry.name, 0, fold, self.candidate(entry.member, default))
+                trial = self.ahead.trial(wanted, measure_size=not entry.trials)
             except OutOfTimeError:
                 self._no_time_for(entry)
                 return
@@ -171,7 +201,7 @@ class Contest:
     def _search(self, entry: Entry, seconds: float) -> None:
         """Search the settings of a member, as many as its share of the time allows."""
         folds = self.data.folds
-        n_inner = len(self._inner(folds[0]).splits)
+        n_inner = len(self._inside.folds_of(folds[0]).splits)
         per_setting = entry.seconds * n_inner * len(folds)
         most = len(entry.member.settings)
         n_settings = most if math.isinf(seconds) else min(most, max(0, int(seconds / max(per_setting, 1e-9))))
@@ -184,6 +214,13 @@ class Contest:
             for fold in folds:
                 chosen.append(self._best_inside(entry.member, fold, n_settings))
                 self._done(f"searching {entry.name}", fold)
+            others = [(fold, place) for fold, place in zip(folds, chosen, strict=True) if place]
+            self.ahead.run_trials(
+                [
+                    (entry.name, place, fold, self.candidate(entry.member, entry.member.settings[place]))
+                    for fold, place in others
+                ]
+            )
             trials = [self._again(entry, fold, place) for fold, place in zip(folds, chosen, strict=True)]
         except OutOfTimeError:
             self._search_cut = list(dict.fromkeys([*self._search_cut, entry.name]))
@@ -199,35 +236,19 @@ class Contest:
             return entry.trials[fold.number - 1]
         self.clock.check()
         candidate = self.candidate(entry.member, entry.member.settings[place])
-        return run_trial(candidate, fold, measure_size=fold.number == 1)
+        return self.ahead.trial((entry.name, place, fold, candidate), measure_size=fold.number == 1)
 
     def _best_inside(self, member: Member, fold: Fold, n_settings: int) -> int:
         scores = [self._inner_score(member, fold, place) for place in range(n_settings)]
         return int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
 
-    def _inner(self, fold: Fold) -> Folded:
-        return fold.inner(self._inner_splitter)
-
-    def _inner_splitter(self, fold: Fold) -> Any:
-        if not isinstance(self.inner_cv, int):
-            return self.inner_cv
-        grouped = self.data.groups is not None
-        return random_splitter(self.inner_cv, fold.y_fit, task=self.task, grouped=grouped, seed=self.seed)
-
     def _inner_score(self, member: Member, fold: Fold, place: int) -> float:
         """Judge a setting inside the training rows of a fold; the more the better, NaN if it fails."""
         key = (member.name, fold.number, place)
         if key not in self._inner_scores:
-            scores = []
-            for inner in self._inner(fold).folds:
-                self.clock.check()
-                try:
-                    trial = run_trial(self.candidate(member, member.settings[place]), inner)
-                except Exception:
-                    scores.append(math.nan)
-                    break
-                scores.append(self.metric.of(inner.truth, trial.answers))
-            self._inner_scores[key] = self.metric.sign() * float(np.mean(scores))
+            candidate = self.candidate(member, member.settings[place])
+            wanted = (member.name, place, fold, candidate)
+            self._inner_scores[key] = self.ahead.score(wanted, self._inside, self.clock)
         return self._inner_scores[key]
 
     # --- The stack ---------------------------------------------------------------------------------------
@@ -243,11 +264,15 @@ class Contest:
         try:
             if longest * len(self.data.folds) > self.clock.left:
                 raise OutOfTimeError
+            if self.ahead.on_cluster:
+                best_of = [(fold, self._best_of(able, fold)) for fold in self.data.folds]
+                self.ahead.run_trials([(STACK, 0, f, self._stack_of(best, f)) for f, best in best_of])
             for fold in self.data.folds:
                 best = self._best_of(able, fold)
                 seen.update(one.name for one in best)
                 self.clock.check()
-                entry.trials.append(self._stack_trial(best, fold, measure_size=not entry.trials))
+                wanted = (STACK, 0, fold, self._stack_of(best, fold))
+                entry.trials.append(self.ahead.trial(wanted, measure_size=not entry.trials))
                 entry.settings.append({})
                 self._done(STACK, fold)
         except OutOfTimeError:
@@ -269,13 +294,12 @@ class Contest:
 
         return sorted(able, key=score, reverse=True)[:_STACKED]
 
-    def _stack_trial(self, best: list[Entry], fold: Fold, *, measure_size: bool) -> Trial:
+    def _stack_of(self, best: list[Entry], fold: Fold) -> Candidate:
         pairs = [
             (entry.name, self.candidate(entry.member, entry.settings[fold.number - 1]).made())
             for entry in best
         ]
-        candidate = Candidate(stack_of(self.task, pairs), seed=self.seed)
-        return run_trial(candidate, fold, measure_size=measure_size)
+        return Candidate(stack_of(self.task, pairs), seed=self.seed)
 
 
 def _failure(error: Exception, fold: Fold) -> str:

@@ -46,6 +46,7 @@ def tune(
     choose: Choice = "best",
     train_scores: bool = False,
     time_budget: float | None = None,
+    client: Any = None,
     verbose: int = 0,
 ) -> "Tuned":
     """Try every setting of a grid by cross-validation; GridSearchCV's results on one encoding per fold.
@@ -56,6 +57,9 @@ def tune(
     with on all rows: the best, or the simplest within one standard error of it. `train_scores` adds the
     scores on the training rows. After `time_budget` seconds the settings that are judged on all folds by
     then are compared, one at least; the others are left out.
+
+    `client` is that of a Dask cluster: its workers are given the table once, and then a setting and a fold
+    at a time. The scores are those of one machine; the setting that was chosen is fitted on all rows here.
     """
     from sklearn.metrics import check_scoring  # noqa: PLC0415
     from sklearn.model_selection import check_cv  # noqa: PLC0415
@@ -68,6 +72,8 @@ def tune(
         raise ValueError(
             f"time_budget must be a number of seconds above 0, or None; got {shown(time_budget)}."
         )
+    if client is not None and time_budget is not None:
+        raise ValueError("time_budget does not go with client: a cluster takes all settings at once.")
     settings = candidates_of(default_grid(estimator) if grid is None else grid)
     scorer = check_scoring(estimator, scoring=scoring)
     of_classes = is_classifier(estimator)
@@ -79,10 +85,12 @@ def tune(
     marks = _Marks(len(settings), len(data.folds), with_training=train_scores)
     with listening(verbose, "tuning") as listener, said_once():
         listener.expect(len(settings) * len(data.folds))
-        if time_budget is None:
+        if client is not None:
+            _judge_on_cluster(client, data, marks, estimator, settings, scorer=scorer, listener=listener)
+        elif time_budget is None:
             for fold in data.folds:
                 for place, setting in enumerate(settings):
-                    marks.note(place, fold, Candidate(estimator, setting), scorer)
+                    marks.note(place, fold.number, marked(fold, estimator, scorer, train_scores, setting))
                     listener.done((fold.number - 1) * len(settings) + place + 1)
                 fold.forget()
         else:
@@ -124,11 +132,35 @@ def _judged_in_time(
             if place and clock.left <= 0:
                 marks.keep_first(place)
                 return settings[:place]
-            marks.note(place, fold, Candidate(estimator, setting), scorer)
+            marks.note(place, fold.number, marked(fold, estimator, scorer, marks.with_training, setting))
             listener.done(place * n_folds + fold.number)
             if not data.keeps_rows:
                 fold.forget()
     return settings
+
+
+def _judge_on_cluster(
+    client: Any,
+    data: Folded,
+    marks: "_Marks",
+    estimator: Any,
+    settings: list[dict[str, Any]],
+    *,
+    scorer: Any,
+    listener: Listener,
+) -> None:
+    """Judge all settings on the workers of a cluster."""
+    from hornbeam.selection.on_cluster import FoldsOnCluster  # noqa: PLC0415
+
+    cells = [(fold.number, place) for fold in data.folds for place in range(len(settings))]
+    folds = FoldsOnCluster(client, data, "tune", marked, estimator, scorer, marks.with_training)
+    names = [f"Setting {shown(settings[place])} on fold {fold}" for fold, place in cells]
+    found: dict[int, _Mark] = {}
+    for number, mark in folds.results([(fold, settings[place]) for fold, place in cells], names):
+        found[number] = mark
+        listener.done(len(found))
+    for number, (fold, place) in enumerate(cells):
+        marks.note(place, fold, found[number])
 
 
 def _refuse_other_order(X: Any, estimator: Any) -> None:
@@ -142,6 +174,35 @@ def _refuse_other_order(X: Any, estimator: Any) -> None:
     )
 
 
+@dataclass
+class _Mark:
+    """How a setting did on a fold."""
+
+    test: float = float("nan")
+    train: float = float("nan")
+    fit_seconds: float = 0.0
+    score_seconds: float = 0.0
+    error: str | None = None
+
+
+def marked(fold: Fold, estimator: Any, scorer: Any, with_training: bool, setting: Mapping[str, Any]) -> _Mark:
+    """Fit and score a setting on a fold."""
+    X_fit, X_judge = fold.X_fit(estimator), fold.X_judge(estimator)
+    mark, start = _Mark(), time.perf_counter()
+    try:
+        model = Candidate(estimator, setting).fitted(X_fit, fold.y_fit)
+        fitted = time.perf_counter()
+        mark.test = scorer(model, X_judge, fold.truth.y)
+        mark.fit_seconds = fitted - start
+        mark.score_seconds = time.perf_counter() - fitted
+        if with_training:
+            mark.train = scorer(model, X_fit, fold.y_fit)
+    except Exception as error:
+        text = " ".join(str(error).split())
+        mark.error = f"{type(error).__name__} in fold {fold.number}: {text}"
+    return mark
+
+
 class _Marks:
     """Scores and seconds of every setting in every fold; NaN where a setting failed."""
 
@@ -152,22 +213,13 @@ class _Marks:
         self.test, self.train = np.full(shape, np.nan), np.full(shape, np.nan)
         self.fit_seconds, self.score_seconds = np.zeros(shape), np.zeros(shape)
 
-    def note(self, place: int, fold: Fold, candidate: Candidate, scorer: Any) -> None:
-        """Fit and score a setting on a fold."""
-        template, at = candidate.template, (place, fold.number - 1)
-        X_fit, X_judge = fold.X_fit(template), fold.X_judge(template)
-        start = time.perf_counter()
-        try:
-            model = candidate.fitted(X_fit, fold.y_fit)
-            fitted = time.perf_counter()
-            self.test[at] = scorer(model, X_judge, fold.truth.y)
-            self.fit_seconds[at] = fitted - start
-            self.score_seconds[at] = time.perf_counter() - fitted
-            if self.with_training:
-                self.train[at] = scorer(model, X_fit, fold.y_fit)
-        except Exception as error:
-            text = " ".join(str(error).split())
-            self.errors.setdefault(place, f"{type(error).__name__} in fold {fold.number}: {text}")
+    def note(self, place: int, fold: int, mark: "_Mark") -> None:
+        """Write down how a setting did on a fold."""
+        at = (place, fold - 1)
+        self.test[at], self.train[at] = mark.test, mark.train
+        self.fit_seconds[at], self.score_seconds[at] = mark.fit_seconds, mark.score_seconds
+        if mark.error is not None:
+            self.errors.setdefault(place, mark.error)
 
     def keep_first(self, n_settings: int) -> None:
         """Forget the settings after the first ones."""
