@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["PURPOSE", "SchedulerLostError", "is_lost", "one_error_if_lost", "submitted"]
+__all__ = ["PURPOSE", "SchedulerLostError", "is_lost", "one_error_if_lost", "require_scheduler", "submitted"]
 
 PURPOSE = "Fitting on a cluster"
 _CANCELLED = ("cancelled", "lost")
@@ -41,8 +41,15 @@ def one_error_if_lost(client: Any) -> Iterator[None]:
         ) from error
 
 
+def require_scheduler(client: Any) -> None:
+    """Raise if the scheduler is gone: whoever asks it something now waits until Dask gives up on it."""
+    if is_lost(client):
+        raise ConnectionError("the client has lost its scheduler")
+
+
 def submitted(client: Any, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
     """Submit a task that is made anew each time; targets of many rows may go with it."""
+    require_scheduler(client)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         return client.submit(function, *arguments, pure=False, **how)

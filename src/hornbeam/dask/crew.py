@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hornbeam._optional import require
-from hornbeam.dask.connection import PURPOSE, is_lost, submitted
+from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted
 
 __all__ = ["Crew"]
 
@@ -56,6 +56,7 @@ class Crew:
         done: Any,
     ) -> None:
         """Give every worker something to do."""
+        require_scheduler(self._client)
         workers = sorted(self._client.nthreads())
         busy = Counter(home for _, home in at_work.values())
         free = [worker for k in range(_AT_ONCE) for worker in workers if busy[worker] <= k]

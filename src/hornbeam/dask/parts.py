@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam._optional import require
-from hornbeam.dask.connection import PURPOSE, is_lost, submitted
+from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted
 from hornbeam.recipes.boost_part import Part, PartSpec
 from hornbeam.recipes.boost_sums import added, narrow
 
@@ -257,6 +257,7 @@ class DaskParts:
 
     def _new_home(self, part: int) -> str | None:
         """Choose the worker that has the fewest of the other parts; None if there is none at present."""
+        require_scheduler(self._client)
         others = Counter(home for number, home in enumerate(self._homes) if number != part)
         return min(sorted(self._client.nthreads()), key=lambda worker: others[worker], default=None)
 
