@@ -3,11 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import hornbeam as hb
 from exports.catalogue import HOSTILE, NAMES, mixed_frame
 from hornbeam.errors import ExportError
-from hornbeam.exports import sql
+from hornbeam.exports import databases, sql
 from hornbeam.exports.c_code import c_of
 from hornbeam.exports.check import DOUBLE_TOLERANCE, SINGLE_TOLERANCE, Answers, compare, expected_answers
 from hornbeam.exports.databases import DuckDb, Postgres, Sqlite
@@ -117,6 +119,22 @@ def test_many_categories_are_looked_up(engine, models, monkeypatch):
         assert "SUBSTR('" in sql.sql_of(model, dialect=engine, table=TABLE, keys=[])
         expected = expected_answers(models[name], model, rows)
         compare(expected, make(model).run(model, rows), rows, model, tolerance=tolerance, engine=engine)
+
+
+def test_steps_of_standard_sql_are_worked_out_once():
+    if Postgres.absent() is not None:
+        pytest.skip(f"there is no {Postgres.absent()}")
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"c": draw.choice([f"k{k}" for k in range(60)], 600), "x": draw.normal(size=600)})
+    model = hb.GradientBoostingClassifier(n_estimators=3, random_state=0)
+    model = portable(model.fit(frame, draw.integers(0, 3, 600)))
+    plans = []
+    for dialect in ("postgres", "standard"):
+        statement = sql.sql_of(model, dialect=dialect, table="t", keys=[])
+        table = "CREATE TEMPORARY TABLE t (c TEXT, x DOUBLE PRECISION);"
+        plans.append(databases._server()(f"{table}\nEXPLAIN VERBOSE {statement}"))
+    # Put wherever they are used, the lookups of 60 categories alone make a plan many times as long.
+    assert len(plans[1]) < 1.5 * len(plans[0])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -28,13 +28,17 @@ Dialect = Literal["standard", "duckdb", "sqlite", "postgres"]
 _LARGEST = 1.7976931348623157e308
 _LARGEST_EXACT = 2**53  # up to here a float of 64 bits holds every whole number
 _NEXT = ",\n"
+_SELECT = "  SELECT\n"
+# The standard has no word for a step that is to be worked out once; a count over all rows is one that cannot
+# be put wherever its columns are used, by PostgreSQL for one.
+_COUNTED = "    COUNT(*) OVER () AS counted,\n"
 # Sets of more categories than these are looked up by position: databases take their time over long lists.
 MANY_CATEGORIES = 32
 Lines = list[tuple[int, str]]  # how far in, and what: names may hold line breaks, so texts are left alone
 # Trees per step. SQLite allows expressions 1000 deep, and a sum of n terms is n deep.
 _TREES_PER_STEP = 100
 # Ours; none of them may be a column of the table.
-_STEPS = ("given", "sums", "score", "tree", "prediction", "probability", "position", "key")
+_STEPS = ("given", "sums", "score", "tree", "prediction", "probability", "position", "key", "counted")
 _MOST_NAME_BYTES = 63  # PostgreSQL cuts longer names off without a word
 
 
@@ -137,6 +141,8 @@ class _Select:
 
     def text(self) -> str:
         steps = [("given", self._given()), *self._sums()]
+        if self.dialect == "standard":
+            steps = [(name, body.replace(_SELECT, f"{_SELECT}{_COUNTED}", 1)) for name, body in steps]
         with_ = _NEXT.join(f"{name} AS {self._hint}(\n{body}\n)" for name, body in steps)
         return f"WITH {with_}\n{self._answers(steps[-1][0])};\n"
 
