@@ -170,6 +170,8 @@ def test_a_stack_is_looked_into_member_by_member(X):
     with pytest.raises(TypeError, match=r"contributions\(X\)\['forest'\]"):
         hb.plot.contributions(stack.contributions(X))
     np.testing.assert_array_equal(stack.effect(X, 2)["forest"].mean, forest.effect(X, 2).mean)
+    with pytest.raises(TypeError, match=r"made of its members' answers.*named_estimators_\['"):
+        stack.counterfactual(X[:1], X)
     with pytest.raises(ValueError, match="made of hornbeam's trees"):
         hb.StackingClassifier([members[1:]]).fit(X, y).rules()
 

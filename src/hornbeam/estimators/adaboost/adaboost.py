@@ -170,8 +170,9 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
 
     def _score_sum(self) -> ScoreSum:
         raise ValueError(
-            f"The answer of {type(self).__name__} is the median of its members, which is not a sum "
-            "of contributions; ask a member, such as estimators_[0].contributions(X)."
+            f"The answer of {type(self).__name__} is the median of its members: no sum, so that there are no "
+            "contributions, effects, explanations or counterfactuals of it. Ask a member, such as "
+            "estimators_[0].contributions(X); rules, importance and to_frame do answer."
         )
 
     def _facts_beside_trees(self) -> dict[str, Any]:

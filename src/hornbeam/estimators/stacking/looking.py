@@ -62,3 +62,12 @@ class MembersInside:
         """Say how the scores of the members that are made of trees depend on a column, or two, by name."""
         members = self._members_of_trees()
         return {name: member.effect(X, column, **options) for name, member in members.items()}
+
+    def counterfactual(self, row: Any, X: Any, **options: Any) -> Any:
+        """Say that the search needs an answer that trees add up, and whom to ask."""
+        first = next(iter(self.first_level()))
+        raise TypeError(
+            "counterfactual searches the leaves of trees that are added up; the answer of "
+            f"{type(self).__name__} is made of its members' answers. Ask a member: "
+            f"named_estimators_[{first!r}].counterfactual(row, X)."
+        )
