@@ -42,8 +42,10 @@ nb::tuple grow(const Dataset& data, const std::vector<int>& n_classes, int n_out
 void bind_grow(nb::module_& module) {
   module.def("thread_was_refused", &thread_was_refused,
              "Whether the system refused a thread since the last time this was asked.");
-  module.def("criteria", &criteria, nb::sig("def criteria() -> list[tuple[str, str, str]]"),
-             "The criteria: name, the impurity that is shown, and the second step, '' if there is none.");
+  module.def("criteria", &criteria, nb::sig("def criteria() -> list[tuple[str, str, str, bool, list[str]]]"),
+             "The criteria: name, the impurity that is shown, the second step, '' if there is none, whether "
+             "it is for "
+             "classes, and other names for it.");
   module.def("grow_tree", &grow, nb::arg("data"), nb::kw_only(), nb::arg("n_classes"), nb::arg("n_outputs"),
              nb::arg("classes").none(), nb::arg("reals").none(), nb::arg("weights").none(), nb::arg("rows"),
              nb::arg("multiplicity").none(), nb::arg("key"), nb::arg("n_threads"), nb::arg("settings"),

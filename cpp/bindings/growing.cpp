@@ -1,6 +1,6 @@
 #include "growing.h"
 
-#include "criterion/table.h"
+#include "criterion/criteria.h"
 #include "settings.h"
 
 namespace hornbeam::bindings {
@@ -17,8 +17,8 @@ namespace {
 
 Criterion criterion_of(nb::handle name) {
   const auto text = nb::cast<std::string>(name);
-  for (const criterion::CriterionRow& row : criterion::kCriteria) {
-    if (row.name == text) return row.criterion;
+  for (std::size_t i = 0; i < criterion::criteria().size(); ++i) {
+    if (criterion::criteria()[i].name == text) return static_cast<Criterion>(i);
   }
   throw nb::value_error(("the core does not know " + text).c_str());
 }
@@ -129,9 +129,11 @@ nb::list criteria() {
                                                            {SecondStep::kChi2, "chi2"},
                                                            {SecondStep::kFTest, "f_test"}};
   nb::list rows;
-  for (const criterion::CriterionRow& row : criterion::kCriteria) {
-    rows.append(nb::make_tuple(nb::str(row.name.data(), row.name.size()), kImpurities.at(row.shown),
-                               kSteps.at(row.second_step)));
+  for (const criterion::CriterionRow& row : criterion::criteria()) {
+    const nb::str name(row.name.data(), row.name.size());
+    const nb::object other_names = nb::str(row.other_names.data(), row.other_names.size()).attr("split")();
+    rows.append(nb::make_tuple(name, kImpurities.at(row.shown), kSteps.at(row.second_step),
+                               criterion::is_of_classes(row.shown), other_names));
   }
   return rows;
 }

@@ -16,7 +16,8 @@ void check_target(const Dataset& data, const Target& target);
 // The settings of growth by their names in recipes/single.py; what is left out has the core's default.
 GrowParams grow_params_of(const nb::kwargs& settings, int n_features);
 
-// The table of the criteria: the name of each, of the impurity it shows and of its second step, if it has one.
+// The table of the criteria: the name of each, of the impurity it shows and of its second step, if it has one;
+// whether it is for classes; its other names.
 nb::list criteria();
 
 }  // namespace hornbeam::bindings

@@ -53,6 +53,7 @@ class Choice {
   // A node whose best adjusted p-value is above `min_significance` gets no test; 1 lets all pass.
   Choice(SecondStep step, double min_significance);
 
+  SecondStep second_step() const { return step_; }
   bool is_needed() const { return step_ != SecondStep::kNone; }
   bool compares_p_values() const { return step_ == SecondStep::kChi2 || step_ == SecondStep::kFTest; }
 

@@ -95,6 +95,11 @@ constexpr BlockCells block_cells_of() {
 template <class S>
 inline constexpr BlockCells kBlockCells = block_cells_of<S>();
 
+// Whether numbers may be moved by a constant without changing which test is best; near their mean, squares lose
+// no digits. A deviance needs the sums themselves.
+template <class S>
+inline constexpr bool kMovable = !requires { requires !S::kMovable; };
+
 // What no cell adds up to (medians) is found from the rows themselves: split/find_medians.h.
 template <class S>
 inline constexpr bool kNeedsRows = requires { requires S::kNeedsRows; };

@@ -7,14 +7,12 @@
 
 #include "base/math.h"
 #include "base/wide_loops.h"
-#include "criterion/table.h"
 
 namespace hornbeam::criterion {
 
 namespace {
 
-double class_impurity(Criterion criterion, std::span<const double> shares) {
-  const Impurity shown = row_of(criterion).shown;
+double class_impurity(Impurity shown, std::span<const double> shares) {
   if (shown == Impurity::kMisclassification) return 1 - *std::ranges::max_element(shares);
   const bool in_bits = shown == Impurity::kEntropy;
   double impurity = 0.0;
@@ -62,7 +60,7 @@ double poisson_spread(const Target& target, int output, std::span<const Entry> e
 
 }  // namespace
 
-NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
+NodeFacts class_facts(Impurity shown, const Target& target, std::span<const double> class_weights,
                       double* value, int n_values) {
   NodeFacts facts;
   facts.pure = true;
@@ -81,7 +79,7 @@ NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const
     }
     facts.pure &= present <= 1;
     facts.weight = total;
-    const double impurity = present <= 1 ? 0.0 : class_impurity(criterion, {shares, weights.size()});
+    const double impurity = present <= 1 ? 0.0 : class_impurity(shown, {shares, weights.size()});
     facts.impurity += impurity / target.n_outputs;
   }
   return facts;
@@ -112,7 +110,7 @@ double weighted_median(std::span<WeightedNumber> numbers) {
   return numbers[0].number;
 }
 
-NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,
+NodeFacts real_facts(Impurity shown, LeafValue leaf_value, const Target& target,
                      std::span<const Entry> entries, double* value) {
   std::vector<WeightedNumber> numbers;
   NodeFacts facts;
@@ -138,7 +136,6 @@ NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& ta
     facts.pure = false;
     const double mean = sum / weight;
     value[o] = mean;
-    const Impurity shown = row_of(criterion).shown;
     if (leaf_value == LeafValue::kMedian || shown == Impurity::kAbsoluteDeviation) {
       numbers.clear();
       for (const Entry& entry : entries) {

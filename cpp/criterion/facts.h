@@ -7,21 +7,10 @@
 #include <cstdint>
 #include <span>
 
+#include "criterion/criteria.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
-
-enum class Criterion : std::uint8_t {
-  kGini,
-  kEntropy,
-  kAccuracy,
-  kGainRatio,  // shows entropy
-  kChi2,       // shows gini
-  kSquaredError,
-  kPoisson,
-  kFTest,  // shows squared error
-  kAbsoluteError,
-};
 
 // What a node of numbers predicts.
 enum class LeafValue : std::uint8_t { kMean, kMedian };
@@ -33,7 +22,7 @@ struct NodeFacts {
 };
 
 // `value` has room for [output, class]; `n_values` is its row length (see Tree).
-NodeFacts class_facts(Criterion criterion, const Target& target, std::span<const double> class_weights,
+NodeFacts class_facts(Impurity shown, const Target& target, std::span<const double> class_weights,
                       double* value, int n_values);
 // The same for one output of two classes and gini, by the weights of the classes.
 inline NodeFacts gini_facts(double zeros, double ones, double* value) {
@@ -59,7 +48,7 @@ inline NodeFacts gini_facts(std::span<const std::uint32_t> counts, double row_we
   for (std::size_t k = 0; k < counts.size(); ++k) facts.impurity += value[k] * (1 - value[k]);
   return facts;
 }
-NodeFacts real_facts(Criterion criterion, LeafValue leaf_value, const Target& target,
+NodeFacts real_facts(Impurity shown, LeafValue leaf_value, const Target& target,
                      std::span<const Entry> entries, double* value);
 
 // The least number with at least half of the weight at or below it; where that is exactly half, the mean of

@@ -19,9 +19,7 @@ namespace hornbeam::criterion {
 
 class SquaredErrorBranch {
  public:
-  // Targets may be moved by a constant without changing which split is best; near their mean, squares lose no
-  // digits.
-  static constexpr bool kMovable = true;
+  static constexpr bool kMovable = true;  // criterion/concepts.h
   explicit SquaredErrorBranch(const SumStats& stats)
       : unit_(stats.sum_unit() * stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const { return sum * sum / weight; }
@@ -61,6 +59,7 @@ class PoissonBranch {
 template <class Branch>
 class SumScorer {
  public:
+  static constexpr bool kMovable = Branch::kMovable;
   using Stats = SumStats;
   using Element = SumStats::Element;
   static constexpr BlockCells kBlockCells =

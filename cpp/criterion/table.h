@@ -1,57 +1,72 @@
-// The criteria, a row each: what users call it, the impurity that nodes show, and how features are compared.
-// Which scorer runs is decided by the types of grow/grower.cpp.
+// The criteria, a row each: what users call it, the impurity that nodes show, how features are compared, and who
+// scores. All else is read from here: the grower is compiled for the scorers (grow/grow_*.cpp), a fit takes the
+// first of a row whose cells can add up its rows (grow/grow_by_cells.h), and Python asks for the names.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 
-#include "criterion/choice.h"
-#include "criterion/facts.h"
+#include "criterion/accuracy.h"
+#include "criterion/chi2.h"
+#include "criterion/counts.h"
+#include "criterion/criteria.h"
+#include "criterion/medians.h"
+#include "criterion/sums.h"
+#include "criterion/two_weights.h"
+#include "criterion/vectors.h"
 
 namespace hornbeam::criterion {
 
-// What a node shows as its impurity, and what gains and importances are counted in.
-enum class Impurity : std::uint8_t {
-  kGini,
-  kEntropy,
-  kMisclassification,
-  kVariance,
-  kHalfDeviance,
-  kAbsoluteDeviation
+template <std::size_t kSize>
+struct Text {
+  consteval Text(const char (&text)[kSize]) {
+    std::copy_n(text, kSize, characters);
+  }  // NOLINT: a literal is one
+  constexpr std::string_view view() const { return {characters, kSize - 1}; }
+  char characters[kSize];
 };
 
-struct CriterionRow {
-  Criterion criterion;
-  std::string_view name;
-  Impurity shown;
-  SecondStep second_step;
+// A scorer that is for two classes only.
+template <class S>
+struct OfTwoClasses {
+  using Scorer = S;
 };
 
-// In the order of Criterion. A criterion with a second step takes one output.
-inline constexpr std::array kCriteria = {
-    CriterionRow{Criterion::kGini, "gini", Impurity::kGini, SecondStep::kNone},
-    CriterionRow{Criterion::kEntropy, "entropy", Impurity::kEntropy, SecondStep::kNone},
-    CriterionRow{Criterion::kAccuracy, "accuracy", Impurity::kMisclassification, SecondStep::kNone},
-    CriterionRow{Criterion::kGainRatio, "gain_ratio", Impurity::kEntropy, SecondStep::kGainRatio},
-    CriterionRow{Criterion::kChi2, "chi2", Impurity::kGini, SecondStep::kChi2},
-    CriterionRow{Criterion::kSquaredError, "squared_error", Impurity::kVariance, SecondStep::kNone},
-    CriterionRow{Criterion::kPoisson, "poisson", Impurity::kHalfDeviance, SecondStep::kNone},
-    CriterionRow{Criterion::kFTest, "f_test", Impurity::kVariance, SecondStep::kFTest},
-    CriterionRow{Criterion::kAbsoluteError, "absolute_error", Impurity::kAbsoluteDeviation,
-                 SecondStep::kNone},
+// The scorers come in the order in which they are tried: the quickest cells first.
+template <Text name, Text other_names, Impurity shown, SecondStep second_step, class... Scorers>
+struct Row {
+  static constexpr std::string_view kName = name.view();
+  static constexpr std::string_view kOtherNames = other_names.view();
+  static constexpr Impurity kShown = shown;
+  static constexpr SecondStep kSecondStep = second_step;
+  using ScoredBy = std::tuple<std::type_identity<Scorers>...>;
 };
 
-inline constexpr const CriterionRow& row_of(Criterion criterion) {
-  return kCriteria[static_cast<std::size_t>(criterion)];
-}
-
-static_assert([] {
-  for (std::size_t i = 0; i < kCriteria.size(); ++i) {
-    if (static_cast<std::size_t>(kCriteria[i].criterion) != i) return false;
-  }
-  return true;
-}());
+// clang-format off
+using Criteria = std::tuple<
+    Row<"gini", "", Impurity::kGini, SecondStep::kNone,
+        OfTwoClasses<TwoClassScorer<GiniTerm>>, CountScorer<GiniTerm>,
+        OfTwoClasses<TwoWeightScorer>, VectorScorer<VectorGini>>,
+    Row<"entropy", "log_loss", Impurity::kEntropy, SecondStep::kNone,
+        OfTwoClasses<TwoClassScorer<EntropyTerm>>, CountScorer<EntropyTerm>, VectorScorer<VectorEntropy>>,
+    Row<"accuracy", "misclassification", Impurity::kMisclassification, SecondStep::kNone,
+        OfTwoClasses<TwoClassScorer<TwoClassAccuracyTerm>>, MajorityScorer, VectorScorer<VectorAccuracy>>,
+    Row<"gain_ratio", "", Impurity::kEntropy, SecondStep::kGainRatio,
+        OfTwoClasses<TwoClassScorer<EntropyTerm>>, CountScorer<EntropyTerm>, VectorScorer<VectorEntropy>>,
+    // Between two branches and two classes, chi-square is in the order of gini.
+    Row<"chi2", "", Impurity::kGini, SecondStep::kChi2,
+        OfTwoClasses<TwoClassScorer<GiniTerm>>, CountChi2Scorer,
+        OfTwoClasses<TwoWeightScorer>, OfTwoClasses<VectorScorer<VectorGini>>, VectorChi2Scorer>,
+    Row<"squared_error", "friedman_mse", Impurity::kVariance, SecondStep::kNone,
+        SumScorer<SquaredErrorBranch>, VectorScorer<VectorSquaredError>>,
+    Row<"absolute_error", "", Impurity::kAbsoluteDeviation, SecondStep::kNone, MedianScorer>,
+    Row<"poisson", "", Impurity::kHalfDeviance, SecondStep::kNone,
+        SumScorer<PoissonBranch>, VectorScorer<VectorPoisson>>,
+    Row<"f_test", "", Impurity::kVariance, SecondStep::kFTest,
+        SumScorer<SquaredErrorBranch>, VectorScorer<VectorSquaredError>>>;
+// clang-format on
 
 }  // namespace hornbeam::criterion

@@ -7,6 +7,7 @@
 
 #include "base/math.h"
 #include "criterion/candidates.h"
+#include "criterion/concepts.h"
 #include "criterion/stats.h"
 
 namespace hornbeam::criterion {
@@ -55,6 +56,7 @@ struct VectorSquaredError {
 
 // For one output, whose sums are not centred.
 struct VectorPoisson {
+  static constexpr bool kMovable = false;
   static double branch(const VectorStats& stats, const std::int64_t* cell) {
     const double sum = static_cast<double>(cell[0]);
     const double mean =
@@ -121,6 +123,8 @@ class CellScorer {
 template <class Criterion>
 class VectorScorer : public CellScorer {
  public:
+  static constexpr bool kMovable = criterion::kMovable<Criterion>;
+
   explicit VectorScorer(VectorStats stats) : CellScorer(std::move(stats)) {}
 
   class Walk : public CellScorer::Walk {

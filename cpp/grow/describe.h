@@ -15,8 +15,10 @@
 namespace hornbeam::grow {
 
 using criterion::class_facts;
+using criterion::Impurity;
 using criterion::NodeFacts;
 using criterion::real_facts;
+using criterion::row_of;
 using data::codes_at_or_below;
 using split::add_up;
 using split::partition_rows;
@@ -26,14 +28,15 @@ template <Scorer S>
 NodeFacts facts_of(const TreeFit<S>& fit, std::span<const Entry> rows,
                    const std::vector<typename S::Element>& cell, Worker<S>& worker, double* value) {
   const GrowParams& params = fit.params;
+  const Impurity shown = row_of(params.criterion).shown;
   if (!fit.target.is_classification()) {
-    NodeFacts facts = real_facts(params.criterion, params.leaf_value, fit.target, rows, value);
+    NodeFacts facts = real_facts(shown, params.leaf_value, fit.target, rows, value);
     if (fit.in_portions()) facts.weight = std::ldexp(facts.weight, -kPortionBits);
     return facts;
   }
   worker.class_weights.assign(cell.begin(), cell.end());
   for (double& weight : worker.class_weights) weight *= fit.prototype.stats().weight_unit();
-  return class_facts(params.criterion, fit.target, worker.class_weights, value, fit.n_values);
+  return class_facts(shown, fit.target, worker.class_weights, value, fit.n_values);
 }
 
 // For classes, `cell` is the node's; returns whether all its rows say the same.

@@ -78,7 +78,7 @@ ChoiceNode choice_node(const TreeFit<S>& fit, const NodeRecord& record, const ty
   facts.score = node_score;
   facts.tie_scale = worker.scorer.tie_scale(cell);
   facts.score_unit = fit.prototype.score_unit();
-  facts.is_chi2_gini = fit.params.criterion == Criterion::kChi2 && !kShowsAnother<S>;
+  facts.is_chi2_gini = worker.choice.second_step() == SecondStep::kChi2 && !kShowsAnother<S>;
   facts.weight_unit = fit.prototype.stats().weight_unit();
   facts.rows = {record.weight, record.impurity, classes_in(fit.target, cell)};
   return facts;

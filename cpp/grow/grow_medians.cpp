@@ -1,11 +1,8 @@
-// The grower for absolute error, which needs the rows themselves to find a test.
-#include "criterion/medians.h"
-#include "grow/tree_grower.h"
+// The growers for criteria that need the rows themselves to find a test.
+#include "grow/grow_by_cells.h"
 
 namespace hornbeam::grow {
 
-using criterion::MedianScorer;
-
-template GrownTree grow_with(const GrowTask&, MedianScorer);
+template std::optional<GrownTree> grow_by_cells<Cells::kRows>(const GrowTask&);
 
 }  // namespace hornbeam::grow

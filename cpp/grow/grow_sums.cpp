@@ -1,14 +1,8 @@
-// The grower for one number per row, which is summed.
-#include "criterion/sums.h"
-#include "grow/tree_grower.h"
+// The growers for one number per row, which is summed.
+#include "grow/grow_by_cells.h"
 
 namespace hornbeam::grow {
 
-using criterion::PoissonBranch;
-using criterion::SquaredErrorBranch;
-using criterion::SumScorer;
-
-template GrownTree grow_with(const GrowTask&, SumScorer<SquaredErrorBranch>);
-template GrownTree grow_with(const GrowTask&, SumScorer<PoissonBranch>);
+template std::optional<GrownTree> grow_by_cells<Cells::kSums>(const GrowTask&);
 
 }  // namespace hornbeam::grow

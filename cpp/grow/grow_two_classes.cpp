@@ -1,17 +1,8 @@
-// The grower for two classes that are counted.
-#include "criterion/accuracy.h"
-#include "criterion/counts.h"
-#include "grow/tree_grower.h"
+// The growers for two classes that are counted.
+#include "grow/grow_by_cells.h"
 
 namespace hornbeam::grow {
 
-using criterion::EntropyTerm;
-using criterion::GiniTerm;
-using criterion::TwoClassAccuracyTerm;
-using criterion::TwoClassScorer;
-
-template GrownTree grow_with(const GrowTask&, TwoClassScorer<GiniTerm>);
-template GrownTree grow_with(const GrowTask&, TwoClassScorer<EntropyTerm>);
-template GrownTree grow_with(const GrowTask&, TwoClassScorer<TwoClassAccuracyTerm>);
+template std::optional<GrownTree> grow_by_cells<Cells::kCountsOfTwo>(const GrowTask&);
 
 }  // namespace hornbeam::grow

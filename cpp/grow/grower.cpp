@@ -9,49 +9,20 @@
 #include <optional>
 #include <stdexcept>
 
-#include "criterion/accuracy.h"
-#include "criterion/chi2.h"
-#include "criterion/counts.h"
-#include "criterion/medians.h"
+#include "criterion/criteria.h"
 #include "criterion/own.h"
-#include "criterion/sums.h"
-#include "criterion/two_weights.h"
-#include "criterion/vectors.h"
 #include "grow/task.h"
 
 namespace hornbeam::grow {
 
-using criterion::CountChi2Scorer;
-using criterion::CountScorer;
-using criterion::CountStats;
-using criterion::EntropyTerm;
-using criterion::GiniTerm;
-using criterion::MajorityScorer;
-using criterion::MedianScorer;
+using criterion::Impurity;
 using criterion::MomentTarget;
 using criterion::OwnScorer;
-using criterion::PoissonBranch;
-using criterion::SquaredErrorBranch;
-using criterion::SumScorer;
-using criterion::SumStats;
-using criterion::TwoClassAccuracyTerm;
-using criterion::TwoClassScorer;
-using criterion::TwoWeightScorer;
-using criterion::TwoWeightStats;
-using criterion::VectorAccuracy;
-using criterion::VectorChi2Scorer;
-using criterion::VectorEntropy;
-using criterion::VectorGini;
-using criterion::VectorPoisson;
-using criterion::VectorScorer;
-using criterion::VectorSquaredError;
+using criterion::row_of;
 using criterion::VectorStats;
 using data::Column;
 using tree::Gaps;
 
-namespace {
-
-// Whole-number weights below 256 in one output of classes can be counted.
 bool can_count(const Target& target, const Sample& sample) {
   if (!target.is_classification() || target.n_outputs != 1) return false;
   if (!target.weights.empty()) {
@@ -61,6 +32,19 @@ bool can_count(const Target& target, const Sample& sample) {
     }
   }
   return std::ranges::all_of(sample.multiplicity, [](auto m) { return m < 256; });
+}
+
+namespace {
+
+// Which cells and which criterion: what the innermost loops add up is decided here, once.
+GrownTree grow_by_quickest_cells(const GrowTask& task) {
+  for (const auto grow :
+       {grow_by_cells<Cells::kCountsOfTwo>, grow_by_cells<Cells::kCounts>, grow_by_cells<Cells::kTwoWeights>,
+        grow_by_cells<Cells::kWeights>, grow_by_cells<Cells::kRows>, grow_by_cells<Cells::kSums>,
+        grow_by_cells<Cells::kSumsOfMany>}) {
+    if (std::optional<GrownTree> grown = grow(task)) return *std::move(grown);
+  }
+  throw std::invalid_argument("the criterion cannot add up such rows");
 }
 
 // Grows a tree whose rows may have to be sent down several branches, which takes the most general cells.
@@ -76,26 +60,7 @@ GrownTree grow_in_portions(const GrowTask& task) {
     drawn.weights = weights;
   }
   const Sample once{sample.rows, {}};
-  const GrowTask whole{task.data, drawn, once, task.params, task.cancel};
-  const auto with = [&](auto scorer) { return grow_with(whole, std::move(scorer)); };
-  VectorStats stats(drawn, once, true, task.params.criterion != Criterion::kPoisson);
-  const bool two_classes = drawn.is_classification() && drawn.n_classes[0] == 2;
-  switch (task.params.criterion) {
-    case Criterion::kChi2:
-      if (!two_classes) return with(VectorChi2Scorer(std::move(stats)));
-      [[fallthrough]];
-    case Criterion::kGini:
-      return with(VectorScorer<VectorGini>(std::move(stats)));
-    case Criterion::kAccuracy:
-      return with(VectorScorer<VectorAccuracy>(std::move(stats)));
-    case Criterion::kPoisson:
-      return with(VectorScorer<VectorPoisson>(std::move(stats)));
-    case Criterion::kSquaredError:
-    case Criterion::kFTest:
-      return with(VectorScorer<VectorSquaredError>(std::move(stats)));
-    default:
-      return with(VectorScorer<VectorEntropy>(std::move(stats)));
-  }
+  return grow_by_quickest_cells({task.data, drawn, once, task.params, task.cancel});
 }
 
 bool lacks_values(const Dataset& data, const Sample& sample, std::span<const FeatureId> features) {
@@ -107,50 +72,17 @@ bool lacks_values(const Dataset& data, const Sample& sample, std::span<const Fea
   });
 }
 
-// Which cells and which criterion: what the innermost loops add up is decided here, once.
 GrownTree grow_by_kind(const GrowTask& task) {
   const auto& [data, target, sample, params, cancel] = task;
   if (params.categorical_split == CategoricalSplit::kMerge && target.n_outputs > 1) {
     throw std::invalid_argument("categories are merged by one output");
   }
   if (params.missing == Missing::kFractional) return grow_in_portions(task);
-  const auto with = [&](auto scorer) { return grow_with(task, std::move(scorer)); };
-  const Criterion criterion = params.criterion;
-  if (params.own_score) {
-    if (target.is_classification()) return with(OwnScorer(VectorStats(target, sample), params.own_score));
-    const MomentTarget moments(target);
-    return with(OwnScorer(VectorStats(moments.target(), sample), params.own_score));
-  }
-  const bool two_classes = target.is_classification() && target.n_classes[0] == 2;
-  const bool by_gini = criterion == Criterion::kGini || (criterion == Criterion::kChi2 && two_classes);
-  if (can_count(target, sample)) {
-    std::int64_t total = 0;
-    for (std::size_t i = 0; i < sample.rows.size(); ++i) total += sample.times(i);
-    // min_samples_leaf counts rows, of which counts with multiplicity know nothing.
-    CountStats stats(target, sample, params.min_samples_leaf > 1 && !sample.multiplicity.empty());
-    if (two_classes) {
-      if (criterion == Criterion::kAccuracy) return with(TwoClassScorer<TwoClassAccuracyTerm>(stats, total));
-      return by_gini ? with(TwoClassScorer<GiniTerm>(stats, total))
-                     : with(TwoClassScorer<EntropyTerm>(stats, total));
-    }
-    if (criterion == Criterion::kAccuracy) return with(MajorityScorer(stats));
-    if (criterion == Criterion::kChi2) return with(CountChi2Scorer(stats, total));
-    return by_gini ? with(CountScorer<GiniTerm>(stats, total)) : with(CountScorer<EntropyTerm>(stats, total));
-  }
-  if (target.is_classification()) {
-    if (by_gini && two_classes && target.n_outputs == 1)
-      return with(TwoWeightScorer(TwoWeightStats(target, sample)));
-    VectorStats stats(target, sample);
-    if (by_gini) return with(VectorScorer<VectorGini>(std::move(stats)));
-    if (criterion == Criterion::kAccuracy) return with(VectorScorer<VectorAccuracy>(std::move(stats)));
-    if (criterion == Criterion::kChi2) return with(VectorChi2Scorer(std::move(stats)));
-    return with(VectorScorer<VectorEntropy>(std::move(stats)));
-  }
-  if (criterion == Criterion::kAbsoluteError) return with(MedianScorer(target, sample));
-  if (target.n_outputs > 1) return with(VectorScorer<VectorSquaredError>(VectorStats(target, sample)));
-  if (params.criterion == Criterion::kPoisson)
-    return with(SumScorer<PoissonBranch>(SumStats(target, sample, false)));
-  return with(SumScorer<SquaredErrorBranch>(SumStats(target, sample, true)));
+  if (!params.own_score) return grow_by_quickest_cells(task);
+  if (target.is_classification())
+    return grow_with(task, OwnScorer(VectorStats(target, sample), params.own_score));
+  const MomentTarget moments(target);
+  return grow_with(task, OwnScorer(VectorStats(moments.target(), sample), params.own_score));
 }
 
 // The exponent of the largest of some numbers; 0 if all are 0.
@@ -216,8 +148,8 @@ GrownTree grow_near(const GrowTask& task) {
   Target near = target;
   near.weights = weights;
   near.reals = reals;
-  const bool squared =
-      params.criterion != Criterion::kPoisson && params.criterion != Criterion::kAbsoluteError;
+  const Impurity shown = row_of(params.criterion).shown;
+  const bool squared = shown != Impurity::kHalfDeviance && shown != Impurity::kAbsoluteDeviation;
   const int impurity_exponent = squared ? 2 * real_exponent : real_exponent;
   GrowParams near_params = params;
   near_params.min_weight_leaf = std::ldexp(params.min_weight_leaf, -weight_exponent);

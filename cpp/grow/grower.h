@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/cancel.h"
 #include "criterion/branch_cells.h"
+#include "criterion/criteria.h"
 #include "criterion/facts.h"
 #include "criterion/stats.h"
 #include "data/dataset.h"
@@ -37,7 +38,7 @@ enum class Missing : std::uint8_t { kLearn, kMajority, kSurrogate, kFractional, 
 
 // Limits of 0 mean "none", except where said.
 struct GrowParams {
-  Criterion criterion = Criterion::kGini;
+  Criterion criterion{};              // a row of criterion/table.h
   ScoreBranches own_score = nullptr;  // in place of the criterion, which then is only shown; one output
   LeafValue leaf_value = LeafValue::kMean;
   Growth growth = Growth::kDepthFirst;

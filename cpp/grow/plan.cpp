@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "criterion/table.h"
+#include "criterion/criteria.h"
 #include "grow/fast/groups.h"
 #include "grow/fast/random_nodes.h"
 #include "grow/fast/rank_block.h"

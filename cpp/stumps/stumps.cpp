@@ -16,10 +16,10 @@ namespace hornbeam::stumps {
 
 using criterion::BestCandidate;
 using criterion::class_facts;
-using criterion::Criterion;
 using criterion::Entry;
 using criterion::first_best;
 using criterion::fixed_point_scale;
+using criterion::Impurity;
 using criterion::NodeFacts;
 using criterion::Sample;
 using criterion::Target;
@@ -456,7 +456,7 @@ void describe(TreeBuilder& part, NodeId id, std::span<const std::int64_t> cell, 
   for (double& weight : weights) weight *= unit;
   const Target target{1, {n_classes}, {}, {}, {}};
   double* shares = &part.values[static_cast<std::size_t>(id) * cell.size()];
-  const NodeFacts facts = class_facts(Criterion::kAccuracy, target, weights, shares, n_classes);
+  const NodeFacts facts = class_facts(Impurity::kMisclassification, target, weights, shares, n_classes);
   NodeRecord& record = part.nodes[static_cast<std::size_t>(id)];
   record.n_samples = n_samples;
   record.weight = facts.weight;

@@ -223,9 +223,9 @@ def thread_was_refused() -> bool:
     Whether the system refused a thread since the last time this was asked.
     """
 
-def criteria() -> list[tuple[str, str, str]]:
+def criteria() -> list[tuple[str, str, str, bool, list[str]]]:
     """
-    The criteria: name, the impurity that is shown, and the second step, '' if there is none.
+    The criteria: name, the impurity that is shown, the second step, '' if there is none, whether it is for classes, and other names for it.
     """
 
 def grow_tree(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], multiplicity: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int, n_threads: int, **settings) -> tuple:

@@ -1,7 +1,6 @@
 """Criteria with a second step: what they compare between features, in numbers computed here or by scipy."""
 
 import math
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -188,11 +187,18 @@ def test_forests_take_the_criteria_too(criterion):
 
 
 def test_the_core_and_the_parameters_know_the_same_criteria() -> None:
-    names = [name for name, _, _ in _core.criteria()]
-    offered = [
-        *get_args(get_args(options_of(ClassCriterionOptions)["criterion"].annotation)[0]),
-        *get_args(get_args(options_of(NumberCriterionOptions)["criterion"].annotation)[0]),
-    ]
-    second_names = {"log_loss", "misclassification", "friedman_mse"}
-    assert sorted(set(offered) - second_names) == sorted(names)
-    assert second_names < set(offered)
+    of_classes = options_of(ClassCriterionOptions)["criterion"].choices
+    assert of_classes == (
+        "gini",
+        "entropy",
+        "log_loss",
+        "accuracy",
+        "misclassification",
+        "gain_ratio",
+        "chi2",
+    )
+    of_numbers = options_of(NumberCriterionOptions)["criterion"].choices
+    assert of_numbers == ("squared_error", "friedman_mse", "absolute_error", "poisson", "f_test")
+    for offered, for_classes in ((of_classes, True), (of_numbers, False)):
+        known = [row for row in _core.criteria() if row[3] == for_classes]
+        assert offered == tuple(one for name, *_, others in known for one in (name, *others))

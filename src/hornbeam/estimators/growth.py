@@ -32,14 +32,14 @@ __all__ = [
 ]
 
 
-_FOR_ONE_OUTPUT = frozenset(name for name, _, second_step in _core.criteria() if second_step)
-_WITH_P_VALUES = frozenset(name for name, _, step in _core.criteria() if step in ("chi2", "f_test"))
+_FOR_ONE_OUTPUT = frozenset(name for name, _, second_step, *_ in _core.criteria() if second_step)
+_WITH_P_VALUES = frozenset(name for name, _, step, *_ in _core.criteria() if step in ("chi2", "f_test"))
 
 
 _SPLITS_BY_MEDIAN = ("auto", "subset", "one_vs_rest")
 
 # scikit-learn's names, and the older ones of the same criteria.
-_OTHER_NAMES = {"log_loss": "entropy", "misclassification": "accuracy", "friedman_mse": "squared_error"}
+_OTHER_NAMES = {other: name for name, *_, others in _core.criteria() for other in others}
 
 
 def criterion_by_name(given: Any) -> Any:

@@ -29,11 +29,12 @@ from hornbeam.estimators.forest import (
 from hornbeam.estimators.forest.bagging import BaggingClassifier, BaggingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.exports.columns import InputColumn, columns_of
-from hornbeam.exports.portable import Link, Output, PortableModel, PortableTree, StandIn
+from hornbeam.exports.portable import Output, PortableModel, PortableTree, StandIn
 from hornbeam.inside.nodes import way_to_members
 from hornbeam.model import Ensemble
 from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.recipes.adaboost import votes_of
+from hornbeam.recipes.losses import OwnLoss
 
 __all__ = ["portable"]
 
@@ -44,16 +45,6 @@ _FORESTS = (
     *(RandomForestClassifier, RandomForestRegressor),
     *(ExtraTreesClassifier, ExtraTreesRegressor),
 )
-
-# What the scores of a loss stand for: a link, and what scores are multiplied by before.
-_LINKS: dict[str, tuple[Link, float]] = {
-    **dict.fromkeys(("squared_error", "absolute_error", "huber", "quantile"), ("identity", 1.0)),
-    **dict.fromkeys(("poisson", "gamma", "tweedie"), ("exp", 1.0)),
-    "log_loss": ("logistic", 1.0),
-    "exponential": ("logistic", 2.0),
-    "softmax": ("softmax", 1.0),
-    "only_class": ("identity", 1.0),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,12 +186,11 @@ def _adaboost(model: Any) -> PortableModel:
 
 def _boosting(model: Any) -> PortableModel:
     loss = model._loss
-    if loss.name not in _LINKS:
+    if isinstance(loss, OwnLoss):
         raise ExportError(
             f"{type(model).__name__} was fitted with a loss of your own ({type(model.loss).__name__}); an "
             "export cannot know what its scores stand for. Use one of hornbeam's losses."
         )
-    link, scale = _LINKS[loss.name]
     ensemble = model._model
     columns = columns_of(ensemble.schema)
     turns = [0] * len(ensemble.trees) if ensemble.adds_to is None else ensemble.adds_to.tolist()
@@ -217,7 +207,7 @@ def _boosting(model: Any) -> PortableModel:
     ]
     labels = (model.classes_,) if isinstance(model, GradientBoostingClassifier) else ()
     outputs = _outputs(labels, 1)
-    if link == "logistic":
+    if loss.link == "logistic":
         outputs = (Output(0, 1, outputs[0].labels),)
     return PortableModel(
         estimator=type(model).__name__,
@@ -226,8 +216,8 @@ def _boosting(model: Any) -> PortableModel:
         start=(1.0,) if only_class else tuple(np.broadcast_to(model._baseline, n_scores).tolist()),
         divisor=1.0,
         median_weights=None,
-        link=link,
-        scale=scale,
+        link=loss.link,
+        scale=loss.factor,
         outputs=outputs,
         refuses_missing=not ensemble.missing_allowed,
         refuses_unseen=ensemble.unseen == "error",

@@ -214,7 +214,7 @@ _IMPURITIES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "variance": _variance,
     "half_deviance": _half_deviance,
 }
-_IMPURITY_OF = {criterion: impurity for criterion, impurity, _ in _core.criteria()}
+_IMPURITY_OF = {criterion: impurity for criterion, impurity, *_ in _core.criteria()}
 
 
 # --- Candidates ------------------------------------------------------------------------------------------

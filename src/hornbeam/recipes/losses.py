@@ -8,7 +8,7 @@ scores; y has a number per row, or the code of its class. A loss of the user's o
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from hornbeam.data.wording import shown
 __all__ = ["LOSSES", "Loss", "OwnLoss", "OwnLossError", "named_loss"]
 
 FloatArray = npt.NDArray[np.float64]
+Link = Literal["identity", "exp", "logistic", "softmax"]
 
 # A class without any weight has a prior of 0, whose logarithm no score can be; it gets this one instead.
 _LEAST_PRIOR = 1e-12
@@ -37,6 +38,9 @@ class Loss:
     n_scores: int = 1
 
     name: ClassVar[str] = ""
+    # What a prediction is of a score, and what the score is multiplied by before.
+    link: ClassVar[Link] = "identity"
+    factor: ClassVar[float] = 1.0
     # What a score counts, in words.
     unit_of_scores: ClassVar[str] = ""
     # It depends on y - score alone, so that a shift of the scores is a shift of the targets.
@@ -128,6 +132,7 @@ class Quantile(_DifferenceLoss):
 
 
 class _LogLinkLoss(Loss):
+    link: ClassVar[Link] = "exp"
     unit_of_scores: ClassVar[str] = "logarithms of what is predicted"
     zero_allowed: ClassVar[bool] = True
     is_steep: ClassVar[bool] = True
@@ -208,6 +213,7 @@ class LogLoss(Loss):
     """Minus the logarithm of the probability of the class, of two; the score is the logit of the second."""
 
     name: ClassVar[str] = "log_loss"
+    link: ClassVar[Link] = "logistic"
     unit_of_scores: ClassVar[str] = "log-odds of {likelier}"
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
@@ -239,6 +245,8 @@ class Exponential(Loss):
     """e^(-score) for the second class, e^score for the first: AdaBoost's; the score is half the logit."""
 
     name: ClassVar[str] = "exponential"
+    link: ClassVar[Link] = "logistic"
+    factor: ClassVar[float] = 2.0
     unit_of_scores: ClassVar[str] = "half the log-odds of {likelier}"
     is_steep: ClassVar[bool] = True
 
@@ -263,6 +271,7 @@ class Softmax(Loss):
     """Minus the logarithm of the probability of the class, of three or more; one score per class."""
 
     name: ClassVar[str] = "softmax"
+    link: ClassVar[Link] = "softmax"
     unit_of_scores: ClassVar[str] = "logarithms of the shares, up to a number that all classes have in common"
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:

@@ -18,7 +18,7 @@ __all__ = ["cells_of", "gain_of_branches", "impurity_named", "impurity_of", "thr
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_IMPURITY_OF = {criterion: impurity for criterion, impurity, _ in _core.criteria()}
+_IMPURITY_OF = {criterion: impurity for criterion, impurity, *_ in _core.criteria()}
 
 
 def impurity_named(criterion: Any, *, of_classes: bool) -> str:

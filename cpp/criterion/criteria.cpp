@@ -1,0 +1,22 @@
+#include "criterion/criteria.h"
+
+#include <array>
+#include <tuple>
+
+#include "criterion/table.h"
+
+namespace hornbeam::criterion {
+
+namespace {
+
+constexpr auto kRows = []<class... Rows>(std::type_identity<std::tuple<Rows...>>) {
+  return std::array{CriterionRow{Rows::kName, Rows::kOtherNames, Rows::kShown, Rows::kSecondStep}...};
+}(std::type_identity<Criteria>{});
+
+}  // namespace
+
+std::span<const CriterionRow> criteria() {
+  return kRows;
+}
+
+}  // namespace hornbeam::criterion
