@@ -71,6 +71,7 @@ LAYERS = (
 )
 # Within estimators, likewise.
 METHODS = (
+    ("memory_needed",),
     ("explained", "first_members", "from_source", "recorded", "sequenced"),
     ("counterfactuals", "importances"),
     ("looking",),

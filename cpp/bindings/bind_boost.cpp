@@ -12,6 +12,7 @@ using boost::BoostParams;
 using boost::compute_derivatives;
 using boost::Loss;
 using boost::LossKind;
+using boost::RowsInFile;
 using data::Column;
 using data::Dataset;
 using grow::Growth;
@@ -70,16 +71,23 @@ BoostParams boost_params_of(const nb::kwargs& settings, int n_features) {
 
 namespace {
 
+// Memory that the booster may write to.
+using RoomArray = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 // Keeps what the booster only refers to.
 class BoosterHandle {
  public:
   BoosterHandle(const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights, int n_scores,
-                const BoostParams& params, const std::string& loss, double parameter)
+                const BoostParams& params, const std::string& loss, double parameter,
+                std::optional<RoomArray> room, bool keeps_derivatives,
+                std::optional<Array1<std::uint8_t>> y_codes)
       : y_(std::move(y)),
         weights_(std::move(weights)),
+        room_(std::move(room)),
+        y_codes_(std::move(y_codes)),
         n_rows_(data.n_rows()),
         n_features_(data.n_features()) {
-    if (y_.size() != n_rows_ || (weights_ && weights_->size() != n_rows_)) {
+    if ((y_codes_ ? y_codes_->size() : y_.size()) != n_rows_ || (weights_ && weights_->size() != n_rows_)) {
       throw nb::value_error("the target and the weights must have one element per row of the table");
     }
     if (!loss.empty()) {
@@ -91,8 +99,18 @@ class BoosterHandle {
         throw nb::value_error("boosting takes numeric columns of at most 255 codes");
       }
     }
+    RowsInFile in_file{{}, keeps_derivatives, span_of(y_codes_)};
+    if ((!keeps_derivatives && (n_scores != 1 || !loss_)) ||
+        (y_codes_ && (keeps_derivatives || loss_->refits_leaves())))
+      throw nb::value_error("such a fit keeps its derivatives and takes targets that are numbers");
+    if (room_) {
+      if (room_->size() < Booster::room_bytes(n_rows_, n_scores, keeps_derivatives))
+        throw nb::value_error("the room for rows is too small");
+      in_file.room = {reinterpret_cast<std::byte*>(room_->data()), room_->size()};
+    }
     booster_ = without_lock([&](Cancel& cancel) {
-      return std::make_unique<Booster>(data, params, n_scores, span_of(y_), span_of(weights_), cancel);
+      return std::make_unique<Booster>(data, params, n_scores, span_of(y_), span_of(weights_), cancel,
+                                       in_file);
     });
     n_scores_ = n_scores;
   }
@@ -103,10 +121,12 @@ class BoosterHandle {
                                                        nb::find(this));
   }
   auto gradients() {
+    refuse_derivatives();
     return nb::ndarray<nb::numpy, float, nb::ndim<2>>(booster_->gradients(0).data(), {shape(), n_rows_},
                                                       nb::find(this));
   }
   auto hessians() {
+    refuse_derivatives();
     return nb::ndarray<nb::numpy, float, nb::ndim<2>>(booster_->hessians(0).data(), {shape(), n_rows_},
                                                       nb::find(this));
   }
@@ -158,10 +178,15 @@ class BoosterHandle {
   }
 
  private:
+  void refuse_derivatives() const {
+    if (!booster_->keeps_derivatives()) throw nb::value_error("derivatives are not kept");
+  }
   std::size_t shape() const { return static_cast<std::size_t>(n_scores_); }
 
   Array1<float> y_;
   std::optional<Array1<float>> weights_;
+  std::optional<RoomArray> room_;
+  std::optional<Array1<std::uint8_t>> y_codes_;
   std::size_t n_rows_;
   int n_features_;
   int n_scores_ = 1;
@@ -176,12 +201,20 @@ void bind_boost(nb::module_& module) {
       .def(
           "__init__",
           [](BoosterHandle* self, const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights,
-             int n_scores, const std::string& loss, double loss_parameter, const nb::kwargs& settings) {
+             int n_scores, const std::string& loss, double loss_parameter, std::optional<RoomArray> room,
+             bool keeps_derivatives, std::optional<Array1<std::uint8_t>> y_codes,
+             const nb::kwargs& settings) {
             new (self) BoosterHandle(data, std::move(y), std::move(weights), n_scores,
-                                     boost_params_of(settings, data.n_features()), loss, loss_parameter);
+                                     boost_params_of(settings, data.n_features()), loss, loss_parameter,
+                                     std::move(room), keeps_derivatives, std::move(y_codes));
           },
           nb::keep_alive<1, 2>(), nb::arg("data"), nb::kw_only(), nb::arg("y"), nb::arg("weights").none(),
-          nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"), nb::arg("settings"))
+          nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"),
+          nb::arg("room").none() = nb::none(), nb::arg("keeps_derivatives") = true,
+          nb::arg("y_codes").none() = nb::none(), nb::arg("settings"))
+      .def_static("room_bytes", &Booster::room_bytes, nb::arg("n_rows"), nb::arg("n_scores"),
+                  nb::arg("keeps_derivatives"),
+                  "How many bytes `room` must have: memory, mapped from a file, for what belongs to rows.")
       .def("scores", &BoosterHandle::scores,
            "The scores of all rows, [score, row]: the booster's own memory.")
       .def("gradients", &BoosterHandle::gradients,

@@ -17,6 +17,7 @@
 #include "boost/boost_kernels.h"
 #include "boost/cells.h"
 #include "boost/cuts.h"
+#include "boost/derivatives.h"
 #include "boost/histogram.h"
 #include "boost/many_categories.h"
 #include "boost/reuse_pool.h"
@@ -58,15 +59,11 @@ struct BoostParams {
   // Sets of categories, or tests that single one out, as if each had a column; no other.
   CategoricalSplit categorical_split = CategoricalSplit::kSubset;
   int n_threads = 1;
+  // Memory is short, and the pages of the columns' codes may not be in it: rows here and there are looked up
+  // elsewhere.
+  bool columns_in_file = false;
 
   bool one_vs_rest() const { return categorical_split == CategoricalSplit::kOneVsRest; }
-};
-
-// First and second derivatives of the loss by the score, one per row of the data set.
-struct Derivatives {
-  std::span<const float> gradients;
-  std::span<const float> hessians;  // empty: all are 1
-  bool weighted = false;            // rows have weights, so their derivatives have no common scale
 };
 
 // The rows of one leaf, ascending.
@@ -176,10 +173,13 @@ class BoostGrower {
   };
 
   Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
+  Scale scale_of_fresh(const Derivatives& derivatives, std::span<const RowId> rows) const;
   // From the spread of all gradients, and of all hessians unless they are 1.
   static Scale scale_of(const Spread& gradients, const std::optional<Spread>& hessians, std::size_t n_rows,
                         bool weighted);
   void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
+  WideCell load_piece(const Derivatives& derivatives, std::span<const RowId> rows, std::size_t begin,
+                      std::size_t n);
   void open_root(Frontier& frontier, Histogram* counted);
   void grow_side_by_side(Frontier& frontier);
   std::vector<const OpenNode*> next_in_step(const Frontier& frontier) const;
@@ -207,6 +207,7 @@ class BoostGrower {
     std::size_t n_left = 0;
     bool is_set() const { return children[0].members != nullptr; }
   };
+  RowMarker marker_of_list(FeatureId feature, const Split& split) const;
   Division divide(NodeState& node, const Split& split, NodeState* children);
   void mark(Division& division, std::size_t piece);
   void add_up(Division& division);

@@ -18,6 +18,12 @@ constexpr std::size_t kManyRows = 100'000;
 constexpr std::size_t kVeryManyRows = 600'000;
 constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
 
+// Where there is too little memory for scores, there is too little for columns.
+BoostParams params_beside(BoostParams params, const RowsInFile& in_file) {
+  params.columns_in_file = !in_file.room.empty();
+  return params;
+}
+
 // Calls visit with each row of a task that is not among `rows`, and its place among those that are not.
 template <class Visit>
 void for_left_out(std::span<const RowId> rows, std::size_t task, std::size_t n_rows, Visit visit) {
@@ -36,19 +42,31 @@ void for_left_out(std::span<const RowId> rows, std::size_t task, std::size_t n_r
 
 }  // namespace
 
+std::size_t Booster::room_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives) {
+  const std::size_t n = n_rows * static_cast<std::size_t>(n_scores);
+  const std::size_t n_kept = keeps_derivatives ? n : 0;
+  return RowRoom::bytes_for(n * sizeof(double)) + 2 * RowRoom::bytes_for(n_kept * sizeof(float));
+}
+
 Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
-                 std::span<const float> weights, Cancel& cancel)
+                 std::span<const float> weights, Cancel& cancel, const RowsInFile& in_file)
     : data_(data),
-      params_(params),
+      params_(params_beside(params, in_file)),
       n_scores_(n_scores),
       y_(y),
       weights_(weights),
-      tiles_(data, params.n_threads, cancel),
+      tiles_(data, params.n_threads, cancel,
+             params_.columns_in_file ? Tiles::Rows::kClose : Tiles::Rows::kAligned),
       histograms_(tiles_.n_slots()),
-      grower_(data, tiles_, params, histograms_),
-      scores_(data.n_rows() * static_cast<std::size_t>(n_scores)),
-      gradients_(data.n_rows() * static_cast<std::size_t>(n_scores)),
-      hessians_(data.n_rows() * static_cast<std::size_t>(n_scores)) {
+      grower_(data, tiles_, params_, histograms_),
+      room_(in_file.room),
+      scores_(room_.take<double>(data.n_rows() * static_cast<std::size_t>(n_scores))) {
+  if (in_file.keeps_derivatives) {
+    gradients_ = room_.take<float>(scores_.size());
+    hessians_ = room_.take<float>(scores_.size());
+  } else {
+    fresh_.emplace(scores_.span(), y, in_file.y_codes, weights);
+  }
   if (data.n_rows() >= kManyRows) return_unused_memory();  // of reading and binning; the peak is yet to come
 }
 
@@ -61,6 +79,7 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
     std::vector<double> weights(weights_.begin(), weights_.end());
     huber_delta_ = weighted_quantile(sizes, weights, loss.parameter);
   }
+  if (fresh_) return fresh_->set(loss, huber_delta_);
   parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
                [&](std::size_t task, int) {
                  const Timed timed("derivatives");
@@ -85,13 +104,16 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
     std::vector<RowLeaves::Sums> weights;
   };
   std::vector<Block> blocks(row_leaves.n_blocks());
-  const float* hessians = hessian_is_one ? nullptr : this->hessians(score).data();
   parallel_for(
       blocks.size(), grower.n_threads(),
       [&](std::size_t block, int) {
         const Timed timed("sums of leaves");
         if (!recorded) row_leaves.record(block);
-        blocks[block].derivatives = row_leaves.sum(block, gradients(score).data(), hessians);
+        std::vector<float> room;
+        const SomeDerivatives found =
+            derivatives_of(score, row_leaves.begin(block), row_leaves.end(block), room);
+        blocks[block].derivatives = row_leaves.sum(
+            block, found.gradients, hessian_is_one ? nullptr : found.hessians, found.first_row);
         if (!weights_.empty()) blocks[block].weights = row_leaves.sum(block, weights_.data(), nullptr);
       },
       &cancel);
@@ -106,6 +128,15 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
     }
   }
   return sums;
+}
+
+Booster::SomeDerivatives Booster::derivatives_of(int score, std::size_t begin, std::size_t end,
+                                                 std::vector<float>& room) {
+  if (!fresh_) return {gradients(score).data(), hessians(score).data(), 0};
+  const std::size_t n = end - begin;
+  room.resize(2 * n);
+  fresh_->find(begin, n, room.data(), room.data() + n);
+  return {room.data(), room.data() + n, begin};
 }
 
 double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score) {
@@ -171,6 +202,10 @@ std::vector<Tree> Booster::grow(std::span<const RowId> rows, std::span<const cha
   const bool constant = loss && loss->hessian_is_one() && weights_.empty();
   std::vector<Derivatives> derivatives;
   for (int score = 0; score < n_scores_; ++score) {
+    if (fresh_) {
+      derivatives.push_back({{}, {}, !weights_.empty(), &*fresh_});
+      continue;
+    }
     derivatives.push_back(
         {gradients(score), constant ? std::span<const float>() : hessians(score), !weights_.empty()});
   }
@@ -276,19 +311,20 @@ std::vector<Tree> Booster::finish_trees(BoostGrower& grower, Scores scores, std:
 std::vector<LeafSums> Booster::sum_nodes(const Tree& tree, std::span<const NodeId> leaves, int score,
                                          bool hessian_is_one, Cancel& cancel) {
   const std::size_t n = data_.n_rows();
-  const std::span<const float> first = gradients(score);
-  const std::span<const float> second = hessians(score);
   std::vector<std::vector<LeafSums>> blocks((n + kRowsPerRefitBlock - 1) / kRowsPerRefitBlock);
   parallel_for(
       blocks.size(), params_.n_threads,
       [&](std::size_t block, int) {
         std::vector<LeafSums>& sums = blocks[block];
         sums.resize(tree.n_nodes());
-        const std::size_t end = std::min((block + 1) * kRowsPerRefitBlock, n);
-        for (std::size_t row = block * kRowsPerRefitBlock; row < end; ++row) {
+        const std::size_t begin = block * kRowsPerRefitBlock;
+        const std::size_t end = std::min(begin + kRowsPerRefitBlock, n);
+        std::vector<float> room;
+        const SomeDerivatives found = derivatives_of(score, begin, end, room);
+        for (std::size_t row = begin; row < end; ++row) {
           LeafSums& leaf = sums[static_cast<std::size_t>(leaves[row])];
-          leaf.gradient += static_cast<double>(first[row]);
-          leaf.hessian += hessian_is_one ? 1.0 : static_cast<double>(second[row]);
+          leaf.gradient += static_cast<double>(found.gradients[row - found.first_row]);
+          leaf.hessian += hessian_is_one ? 1.0 : static_cast<double>(found.hessians[row - found.first_row]);
           leaf.weight += weights_.empty() ? 1.0 : static_cast<double>(weights_[row]);
         }
       },

@@ -13,6 +13,7 @@
 #include "boost/losses.h"
 #include "boost/reuse_pool.h"
 #include "boost/row_leaves.h"
+#include "boost/row_room.h"
 #include "boost/tiles.h"
 #include "tree/tree.h"
 
@@ -22,11 +23,14 @@ using tree::Tree;
 
 class Booster {
  public:
-  // y and weights (empty for none) have one element per row and stay alive.
+  // y and weights (empty for none) have one element per row and stay alive; so does what is `in_file`, where
+  // memory is short.
   Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
-          std::span<const float> weights, Cancel& cancel);
+          std::span<const float> weights, Cancel& cancel, const RowsInFile& in_file = {});
+  static std::size_t room_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives);
 
-  // [score][row]
+  // [score][row]; derivatives only if they are kept
+  bool keeps_derivatives() const { return !fresh_; }
   std::span<double> scores() { return scores_.span(); }
   std::span<float> gradients(int score) { return row_of_scores(gradients_, score); }
   std::span<float> hessians(int score) { return row_of_scores(hessians_, score); }
@@ -64,6 +68,13 @@ class Booster {
     int first;
     int count;
   };
+  // Derivatives of some rows, each at its row's number less `first_row`; `room` is for those that are not kept.
+  struct SomeDerivatives {
+    const float* gradients;
+    const float* hessians;
+    std::size_t first_row;
+  };
+  SomeDerivatives derivatives_of(int score, std::size_t begin, std::size_t end, std::vector<float>& room);
   Derivatives along(std::span<const std::uint64_t> keys, Cancel& cancel);
   std::vector<Tree> finish_trees(BoostGrower& grower, Scores scores, std::span<const RowId> rows,
                                  bool hessian_is_one, const std::optional<Loss>& loss, Cancel& cancel);
@@ -87,11 +98,13 @@ class Booster {
   BoostGrower grower_;                     // all threads work on its tree
   std::deque<BoostGrower> own_growers_;    // a grower per thread, each with a tree of its own
   ReusePool<Buffer<std::uint8_t>> rooms_;  // for RowLeaves, one per tree that is being finished
+  RowRoom room_;
   Buffer<double> scores_;
   Buffer<float> gradients_;
   Buffer<float> hessians_;
   Buffer<float> along_gradients_;  // of trees that all scores share
   Buffer<float> along_hessians_;
+  std::optional<FreshDerivatives> fresh_;
   double huber_delta_ = 0.0;
 };
 

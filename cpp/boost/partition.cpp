@@ -18,12 +18,24 @@ constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over t
 
 }  // namespace
 
+// Rows here and there are looked up in a column that is in memory: where that is not sure, row by row.
+RowMarker BoostGrower::marker_of_list(FeatureId feature, const Split& split) const {
+  const Column& column = data_.column(feature);
+  const Digit& digit = tiles_.digit_of(feature);
+  if (!params_.columns_in_file || !digit.has_slot()) return {column, split};
+  return {column, split, digit, tiles_.codes_of(digit.slot)};
+}
+
 BoostGrower::Division BoostGrower::divide(NodeState& node, const Split& split, NodeState* children) {
   if (node.members != nullptr) {
     children[0].members = row_sets_.take(words_of_set(data_.n_rows()));
     children[1].members = std::exchange(node.members, nullptr);
   }
-  return {.node = node, .children = children, .marker = RowMarker(data_.column(split.feature), split)};
+  const bool is_set = children[0].members != nullptr;
+  return {.node = node,
+          .children = children,
+          .marker =
+              is_set ? RowMarker(data_.column(split.feature), split) : marker_of_list(split.feature, split)};
 }
 
 // Marks the rows of branch 0. The set of a node keeps the rows of branch 1, and a new one gets the others.

@@ -51,12 +51,36 @@ Spread spread_of_all(std::span<const float> values, std::span<const RowId> rows,
 
 BoostGrower::Scale BoostGrower::choose_scale(const Derivatives& derivatives,
                                              std::span<const RowId> rows) const {
+  if (derivatives.fresh != nullptr) return scale_of_fresh(derivatives, rows);
   const std::size_t n = rows.empty() ? data_.n_rows() : rows.size();
   const Spread gradients = spread_of_all(derivatives.gradients, rows, kRowsPerTask, params_.n_threads);
   std::optional<Spread> hessians;
   if (!derivatives.hessians.empty())
     hessians = spread_of_all(derivatives.hessians, rows, kRowsPerTask, params_.n_threads);
   return scale_of(gradients, hessians, n, derivatives.weighted);
+}
+
+// The same in one pass, piece by piece.
+BoostGrower::Scale BoostGrower::scale_of_fresh(const Derivatives& derivatives,
+                                               std::span<const RowId> rows) const {
+  const std::size_t n = rows.empty() ? data_.n_rows() : rows.size();
+  const bool listed = !rows.empty();
+  std::vector<Spread> pieces[2];
+  for (std::vector<Spread>& spreads : pieces) spreads.resize(n_tasks(n));
+  parallel_for(n_tasks(n), params_.n_threads, [&](std::size_t task, int) {
+    float found[2][kRowsPerTask];
+    const std::size_t begin = task * kRowsPerTask;
+    const std::size_t n_here = std::min(kRowsPerTask, n - begin);
+    derivatives.fresh->find_listed(rows, begin, n_here, found[0], found[1]);
+    pieces[0][task] = spread_of({found[0], n_here}, listed);
+    if (!derivatives.hessian_is_one()) pieces[1][task] = spread_of({found[1], n_here}, listed);
+  });
+  Spread gradients;
+  Spread hessians;
+  for (const Spread& piece : pieces[0]) gradients += piece;
+  for (const Spread& piece : pieces[1]) hessians += piece;
+  return scale_of(gradients, derivatives.hessian_is_one() ? std::nullopt : std::optional(hessians), n,
+                  derivatives.weighted);
 }
 
 BoostGrower::Scale BoostGrower::scale_of(const Spread& gradients, const std::optional<Spread>& given,
@@ -104,48 +128,57 @@ std::vector<BoostGrower::Root> BoostGrower::plan_roots(std::span<const Derivativ
   return roots;
 }
 
+// Entries of some rows that the tree grows on; returns their sum.
+WideCell BoostGrower::load_piece(const Derivatives& derivatives, std::span<const RowId> rows,
+                                 std::size_t begin, std::size_t n) {
+  // By place in the piece where derivatives are found anew, else by row.
+  float found[2][kRowsPerTask];
+  const bool fresh = derivatives.fresh != nullptr;
+  if (fresh) derivatives.fresh->find_listed(rows, begin, n, found[0], found[1]);
+  if (rows.empty() && scale_.packed) {
+    const float* gradients = fresh ? found[0] : derivatives.gradients.data() + begin;
+    const float* hessians = fresh ? found[1] : derivatives.hessians.data() + begin;
+    return boost_kernels().pack_rows(gradients, scale_.constant_hessian ? nullptr : hessians, n,
+                                     static_cast<RowId>(begin), scale_.gradient, scale_.hessian,
+                                     entries_[0].data() + begin);
+  }
+  const float* gradients = fresh ? found[0] : derivatives.gradients.data();
+  const float* hessians = fresh ? found[1] : derivatives.hessians.data();
+  const auto load = [&](auto row_at, auto hessian_at) {
+    WideCell sum;
+    for (std::size_t i = 0; i < n; ++i) {
+      const RowId row = row_at(i);
+      const std::size_t place = fresh ? i : row;
+      const std::int32_t gradient = fixed_point(gradients[place], scale_.gradient);
+      const std::int32_t hessian = hessian_at(place);
+      sum += WideCell{gradient, hessian};
+      if (scale_.packed) {
+        entries_[0][begin + i] = make_entry(row, gradient, hessian);
+      } else {
+        pairs_[row] = {gradient, hessian};
+        entries_[0][begin + i] = row;
+      }
+    }
+    return sum;
+  };
+  const auto all = [&](std::size_t i) { return static_cast<RowId>(begin + i); };
+  const auto listed = [&](std::size_t i) { return rows[begin + i]; };
+  const auto one = [](std::size_t) { return 1; };
+  const auto given = [&](std::size_t place) { return fixed_hessian(hessians[place], scale_.hessian); };
+  if (rows.empty()) return scale_.constant_hessian ? load(all, one) : load(all, given);
+  return scale_.constant_hessian ? load(listed, one) : load(listed, given);
+}
+
 void BoostGrower::load_root(const Derivatives& derivatives, std::span<const RowId> rows) {
   const std::size_t n = rows.empty() ? data_.n_rows() : rows.size();
   entries_[0].grow_to(n);
   entries_[1].grow_to(n);
   if (!scale_.packed) pairs_.grow_to(data_.n_rows());
   std::vector<WideCell> sums(n_tasks(n));
-  const float* gradients = derivatives.gradients.data();
-  const float* hessians = derivatives.hessians.data();
-  const auto load = [&](std::size_t task, auto row_at, auto hessian_at) {
-    WideCell sum;
-    const std::size_t end = std::min((task + 1) * kRowsPerTask, n);
-    for (std::size_t i = task * kRowsPerTask; i < end; ++i) {
-      const RowId row = row_at(i);
-      const std::int32_t gradient = fixed_point(gradients[row], scale_.gradient);
-      const std::int32_t hessian = hessian_at(row);
-      sum += WideCell{gradient, hessian};
-      if (scale_.packed) {
-        entries_[0][i] = make_entry(row, gradient, hessian);
-      } else {
-        pairs_[row] = {gradient, hessian};
-        entries_[0][i] = row;
-      }
-    }
-    sums[task] = sum;
-  };
-  const auto all = [](std::size_t i) { return static_cast<RowId>(i); };
-  const auto listed = [&](std::size_t i) { return rows[i]; };
-  const auto one = [](RowId) { return 1; };
-  const auto given = [&](RowId row) { return fixed_hessian(hessians[row], scale_.hessian); };
   parallel_for(sums.size(), params_.n_threads, [&](std::size_t task, int) {
     const Timed timed("load rows");
-    if (rows.empty() && scale_.packed) {
-      const std::size_t begin = task * kRowsPerTask;
-      sums[task] =
-          boost_kernels().pack_rows(gradients + begin, scale_.constant_hessian ? nullptr : hessians + begin,
-                                    std::min(kRowsPerTask, n - begin), static_cast<RowId>(begin),
-                                    scale_.gradient, scale_.hessian, entries_[0].data() + begin);
-    } else if (rows.empty()) {
-      scale_.constant_hessian ? load(task, all, one) : load(task, all, given);
-    } else {
-      scale_.constant_hessian ? load(task, listed, one) : load(task, listed, given);
-    }
+    const std::size_t begin = task * kRowsPerTask;
+    sums[task] = load_piece(derivatives, rows, begin, std::min(kRowsPerTask, n - begin));
   });
   NodeState root;
   root.end = n;

@@ -53,8 +53,8 @@ void RowLeaves::record(std::size_t block) {
 }
 
 // Neighbouring rows add to different sums: of one leaf, they would wait for each other.
-std::vector<RowLeaves::Sums> RowLeaves::sum(std::size_t block, const float* first,
-                                            const float* second) const {
+std::vector<RowLeaves::Sums> RowLeaves::sum(std::size_t block, const float* first, const float* second,
+                                            std::size_t first_row) const {
   constexpr std::size_t kLanes = LeafBlocks::kLanes;
   const std::size_t n = n_numbers();
   std::vector<Sums> lanes(kLanes * n);
@@ -67,13 +67,14 @@ std::vector<RowLeaves::Sums> RowLeaves::sum(std::size_t block, const float* firs
   };
   with_numbers([&](const auto* numbers) {
     if (second == nullptr) {
-      for_rows(
-          [&](std::size_t row, Sums* sums) { sums[numbers[row]].first += static_cast<double>(first[row]); });
+      for_rows([&](std::size_t row, Sums* sums) {
+        sums[numbers[row]].first += static_cast<double>(first[row - first_row]);
+      });
     } else {
       for_rows([&](std::size_t row, Sums* sums) {
         Sums& sum = sums[numbers[row]];
-        sum.first += static_cast<double>(first[row]);
-        sum.second += static_cast<double>(second[row]);
+        sum.first += static_cast<double>(first[row - first_row]);
+        sum.second += static_cast<double>(second[row - first_row]);
       });
     }
   });

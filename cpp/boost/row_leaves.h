@@ -37,20 +37,23 @@ class RowLeaves {
   std::size_t n_blocks() const { return blocks_.n_blocks; }
   // Comes before the others.
   void record(std::size_t block);
-  // The sums over the rows of each leaf, of two values of a row at once; `second` may be nullptr.
+  // The sums over the rows of each leaf, of two values of a row at once; `second` may be nullptr. The values are
+  // those of rows first_row, first_row + 1, ...
   struct Sums {
     double first = 0.0;
     double second = 0.0;
   };
-  std::vector<Sums> sum(std::size_t block, const float* first, const float* second) const;
+  std::vector<Sums> sum(std::size_t block, const float* first, const float* second,
+                        std::size_t first_row = 0) const;
+  // The rows of a block.
+  std::size_t begin(std::size_t block) const { return blocks_.begin(block); }
+  std::size_t end(std::size_t block) const { return blocks_.end(block); }
   // Adds `values[leaf]` to the rows of each leaf.
   void add(std::size_t block, std::span<const double> values, double* scores) const;
 
  private:
   // Rows of no leaf have the number after the last leaf's.
   std::size_t n_numbers() const { return leaves_.size() + 1; }
-  std::size_t begin(std::size_t block) const { return blocks_.begin(block); }
-  std::size_t end(std::size_t block) const { return blocks_.end(block); }
   // Calls task with the leaves' numbers by row.
   template <class Task>
   auto with_numbers(Task task) const {

@@ -9,6 +9,22 @@ namespace hornbeam::boost {
 
 namespace {
 
+// The same for codes among others of their row.
+void mark_in_rows(const Tiles::SlotCodes& codes, std::span<const BoostEntry> entries,
+                  const std::vector<std::uint8_t>& is_left, std::uint64_t* left_bits) {
+  constexpr std::size_t kAhead = 32;
+  const auto code_at = [&](std::size_t i) { return codes.codes + row_of(entries[i]) * codes.row_bytes; };
+  for (std::size_t i = 0; i < entries.size(); i += 64) {
+    std::uint64_t word = 0;
+    const std::size_t n = std::min<std::size_t>(64, entries.size() - i);
+    for (std::size_t j = 0; j < n; ++j) {
+      if (i + j + kAhead < entries.size()) prefetch(code_at(i + j + kAhead));
+      word |= std::uint64_t{is_left[*code_at(i + j)]} << j;
+    }
+    *left_bits++ = word;
+  }
+}
+
 // What the kernels do for codes of one byte.
 template <class CodeType>
 void mark_listed(const CodeType* column, std::span<const BoostEntry> entries,
@@ -57,17 +73,28 @@ std::vector<std::uint8_t> left_codes(const Column& column, const Split& split) {
 RowMarker::RowMarker(const Column& column, const Split& split)
     : column_(column), is_left_(left_codes(column, split)) {}
 
+RowMarker::RowMarker(const Column& column, const Split& split, const Digit& digit, Tiles::SlotCodes codes)
+    : column_(column), codes_(codes), is_left_(kCellsPerSlot, 0) {
+  const std::vector<std::uint8_t> by_code = left_codes(column, split);
+  for (std::size_t joint = 0; joint < digit.n_joint; ++joint)
+    is_left_[joint] = by_code[joint / digit.step % digit.n_codes];
+}
+
 std::size_t RowMarker::mark(std::span<const BoostEntry> rows, std::uint64_t* words) const {
-  std::visit(
-      [&](const auto& codes) {
-        const auto* column = codes.data();
-        if constexpr (std::is_same_v<decltype(column), const std::uint8_t*>) {
-          boost_kernels().mark_left(column, rows.data(), rows.size(), is_left_.data(), words);
-        } else {
-          mark_listed(column, rows, is_left_, words);
-        }
-      },
-      column_.codes);
+  if (codes_.codes != nullptr) {
+    mark_in_rows(codes_, rows, is_left_, words);
+  } else {
+    std::visit(
+        [&](const auto& codes) {
+          const auto* column = codes.data();
+          if constexpr (std::is_same_v<decltype(column), const std::uint8_t*>) {
+            boost_kernels().mark_left(column, rows.data(), rows.size(), is_left_.data(), words);
+          } else {
+            mark_listed(column, rows, is_left_, words);
+          }
+        },
+        column_.codes);
+  }
   std::size_t count = 0;
   for (std::size_t w = 0; w < (rows.size() + 63) / 64; ++w) count += std::popcount(words[w]);
   return count;

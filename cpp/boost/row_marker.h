@@ -7,6 +7,7 @@
 
 #include "boost/boost_kernels.h"
 #include "boost/cells.h"
+#include "boost/tiles.h"
 #include "data/dataset.h"
 #include "split/split.h"
 
@@ -25,6 +26,9 @@ inline const std::uint8_t* byte_codes(const Column& column) {
 class RowMarker {
  public:
   RowMarker(const Column& column, const Split& split);
+  // For `mark` only, which then reads the joint codes of the column's slot instead of the column: these are in
+  // memory, where a column may be in a file.
+  RowMarker(const Column& column, const Split& split, const Digit& digit, Tiles::SlotCodes codes);
 
   // One bit per row into `words`; returns how many are set.
   std::size_t mark(std::span<const BoostEntry> rows, std::uint64_t* words) const;
@@ -35,7 +39,8 @@ class RowMarker {
 
  private:
   const Column& column_;
-  std::vector<std::uint8_t> is_left_;
+  Tiles::SlotCodes codes_{};
+  std::vector<std::uint8_t> is_left_;  // by code, or by joint code
 };
 
 }  // namespace hornbeam::boost

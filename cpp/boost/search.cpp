@@ -222,7 +222,7 @@ bool BoostGrower::has_probably_rows(const Search& search, int feature, double le
   const Split split =
       worker.cuts.to_split(column, *node.histogram, tiles_.digit_of(feature), cut, limits_of(node, feature));
   if (!node.sums)
-    return has_rows_in_both(RowMarker(column, split), entries_of(node), params_.min_samples_leaf);
+    return has_rows_in_both(marker_of_list(feature, split), entries_of(node), params_.min_samples_leaf);
   const std::vector<std::uint8_t> is_left = left_codes(column, split);
   std::int64_t n_left = 0;
   for (std::size_t code = 0; code < kCellsPerSlot; ++code)

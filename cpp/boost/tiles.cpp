@@ -21,7 +21,7 @@ std::size_t row_bytes_for(int n_tiles) {
 }
 
 // Spreads slots evenly over tiles: 28 make two tiles of 14, not 16 and 12.
-std::vector<Slab> lay_out(int n_slots) {
+std::vector<Slab> lay_out(int n_slots, bool close) {
   const int n_tiles = (n_slots + kTileSlots - 1) / kTileSlots;
   constexpr int kTilesPerSlab = static_cast<int>(kLineBytes) / kTileSlots;
   std::vector<Slab> slabs;
@@ -32,9 +32,11 @@ std::vector<Slab> lay_out(int n_slots) {
       slabs.back().row_bytes = row_bytes_for(std::min(kTilesPerSlab, n_tiles - tile));
     }
     const int share = (n_slots - slot) / (n_tiles - tile);
-    const std::size_t offset = slabs.back().tiles.size() * kTileSlots;
-    slabs.back().tiles.push_back({slot, share, offset});
+    Slab& slab = slabs.back();
+    const auto before = static_cast<std::size_t>(slab.tiles.empty() ? 0 : slot - slab.tiles[0].first_slot);
+    slab.tiles.push_back({slot, share, close ? before : slab.tiles.size() * kTileSlots});
     slot += share;
+    if (close) slab.row_bytes = before + static_cast<std::size_t>(share);
   }
   return slabs;
 }
@@ -141,12 +143,25 @@ Tiles::Tiles(const Dataset& data) {
   common_codes_.resize(features_.size(), 0);
 }
 
-Tiles::Tiles(const Dataset& data, int n_threads, Cancel& cancel) {
+Tiles::SlotCodes Tiles::codes_of(int slot) const {
+  for (const Slab& slab : slabs_) {
+    for (const Tile& tile : slab.tiles) {
+      const int place = slot - tile.first_slot;
+      if (place >= 0 && place < tile.n_slots)
+        return {slab.codes.data() + tile.offset + static_cast<std::size_t>(place), slab.row_bytes};
+    }
+  }
+  return {nullptr, 0};
+}
+
+Tiles::Tiles(const Dataset& data, int n_threads, Cancel& cancel, Rows rows) {
   share_out(data);
-  slabs_ = lay_out(n_slots());
+  slabs_ = lay_out(n_slots(), rows == Rows::kClose);
   for (Slab& slab : slabs_) {
-    // The kernel reads a tile's 16 bytes at once, so unused ones must exist.
-    slab.codes = Buffer<std::uint8_t>(data.n_rows() * slab.row_bytes);
+    // The kernel reads a tile's 16 bytes at once, so unused ones must exist: after the last row, if rows are
+    // close together.
+    const std::size_t beyond = rows == Rows::kClose ? kTileSlots : 0;
+    slab.codes = Buffer<std::uint8_t>(data.n_rows() * slab.row_bytes + beyond);
   }
   const std::size_t n_chunks = (data.n_rows() + kRowsPerTask - 1) / kRowsPerTask;
   parallel_for(

@@ -43,7 +43,7 @@ struct Tile {
 };
 
 struct Slab {
-  std::size_t row_bytes = 0;  // 16, 32 or 64
+  std::size_t row_bytes = 0;  // 16, 32 or 64; a byte per slot where rows are close together
   std::vector<Tile> tiles;
   Buffer<std::uint8_t> codes;
 
@@ -52,8 +52,11 @@ struct Slab {
 
 class Tiles {
  public:
+  // Rows that lie close together take less memory; some of them reach over the end of a cache line.
+  enum class Rows : std::uint8_t { kAligned, kClose };
+
   // Of the columns whose codes are bytes.
-  Tiles(const Dataset& data, int n_threads, Cancel& cancel);
+  Tiles(const Dataset& data, int n_threads, Cancel& cancel, Rows rows = Rows::kAligned);
   // Where features have their slots, without the codes of any row.
   explicit Tiles(const Dataset& data);
 
@@ -64,6 +67,12 @@ class Tiles {
   std::span<const Code> n_codes() const { return n_codes_; }
   const Digit& digit_of(FeatureId feature) const { return digits_[static_cast<std::size_t>(feature)]; }
   const std::vector<Slab>& slabs() const { return slabs_; }
+  // The codes of one slot: that of row i is at `codes[i * row_bytes]`.
+  struct SlotCodes {
+    const std::uint8_t* codes;
+    std::size_t row_bytes;
+  };
+  SlotCodes codes_of(int slot) const;
   // The joint code that most rows of a slot have, as far as some of them tell.
   std::uint8_t common_code(int slot) const { return common_codes_[static_cast<std::size_t>(slot)]; }
 

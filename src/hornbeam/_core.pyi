@@ -393,7 +393,13 @@ def grow_forest(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, clas
 class Booster:
     """The state of a boosting fit between rounds."""
 
-    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, **settings) -> None: ...
+    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, room: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None, keeps_derivatives: bool = True, y_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, **settings) -> None: ...
+
+    @staticmethod
+    def room_bytes(n_rows: int, n_scores: int, keeps_derivatives: bool) -> int:
+        """
+        How many bytes `room` must have: memory, mapped from a file, for what belongs to rows.
+        """
 
     def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """The scores of all rows, [score, row]: the booster's own memory."""

@@ -479,3 +479,32 @@ def test_a_threshold_may_be_given(rare, iris):
             quick(X, y, methods=["linear"], cv=2, threshold=wanted)
     with pytest.raises(ValueError, match="is for two classes; y has 3"):
         quick(*iris, methods=["linear"], cv=2, threshold=0.2)
+
+
+def test_an_encoded_table_is_for_methods_that_learn_from_bins(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 9, (300, 3)), columns=["a", "b", "c"])
+    frame["label"] = np.where(frame["a"] + rng.normal(size=300) > 4, "yes", "no")
+    encoded = hb.EncodedTable.make(frame, tmp_path / "codes", target="label")
+    options = {
+        "methods": ["tree", "extra-trees"],
+        "cv": 3,
+        "search": False,
+        "random_state": 0,
+        "n_bootstrap": 20,
+    }
+    found = hb.compare(encoded, **options)
+    wanted = hb.compare(
+        frame.drop(columns="label"),
+        frame["label"],
+        **{**options, "methods": []},
+        add={
+            "t": hb.DecisionTreeClassifier(max_bins=255),
+            "e": hb.ExtraTreesClassifier(max_bins=255),
+        },
+    )
+    np.testing.assert_array_equal(found.scores.values, wanted.scores.values)
+    assert set(found.names) == {"baseline", "tree", "extra-trees"} and not found.failures
+    assert "linear" not in hb.compare(encoded, **{**options, "methods": None}).names
+    with pytest.raises(ValueError, match="'linear' and 'stacking' cannot learn from an EncodedTable"):
+        hb.compare(encoded, methods=["linear", "stacking"])

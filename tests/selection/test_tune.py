@@ -164,3 +164,34 @@ def test_settings_that_were_judged_in_time_are_compared():
     )
     with pytest.raises(ValueError, match="seconds above 0"):
         hb.tune(X, y, tree, grid, time_budget=0)
+
+
+def test_an_encoded_table_is_dealt_out_to_folds(tmp_path):
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 20, (600, 3)).astype(
+        float
+    )  # few values: the bins of all rows are those of each fold
+    frame = pd.DataFrame(whole, columns=["a", "b", "c"])
+    frame["text"] = rng.choice(["x", "y"], 600)
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 60, 600), unit="D")
+    target = frame["a"] + (frame["text"] == "x") * 5 + frame["day"].dt.day % 7 + rng.normal(size=600)
+    encoded = hb.EncodedTable.make(frame.assign(target=target), tmp_path / "codes", target="target")
+    estimator = hb.GradientBoostingRegressor(n_estimators=5)
+    grid = {"max_leaf_nodes": [2, 8]}
+    found = hb.tune(encoded, estimator=estimator, grid=grid, cv=3)
+    wanted = hb.tune(frame, target, estimator, grid, cv=3)
+    for name, scores in wanted.cv_results_.items():
+        if name.endswith("_score"):
+            np.testing.assert_array_equal(found.cv_results_[name], scores)
+    np.testing.assert_array_equal(found.best_estimator_.predict(frame), wanted.best_estimator_.predict(frame))
+    with pytest.raises(TypeError, match="holds the codes of bins"):  # whose values are not known any more
+        found.best_estimator_.predict(encoded)
+
+
+def test_tables_need_a_target(tmp_path):
+    with pytest.raises(TypeError, match=r"tune\(X, y\)"):
+        hb.tune(np.zeros((4, 1)), estimator=hb.DecisionTreeRegressor())
+    rows = pd.DataFrame({"a": [1.0, 2.0], "w": [1.0, 2.0], "y": [1.0, 2.0]})
+    weighted = hb.EncodedTable.make(rows, tmp_path / "codes", target="y", sample_weight="w")
+    with pytest.raises(ValueError, match="encoded with sample_weight, which tune does not take"):
+        hb.tune(weighted, estimator=hb.DecisionTreeRegressor(max_bins=255))

@@ -18,7 +18,8 @@ from hornbeam.cli.table_format import TableFormat
 from hornbeam.cli.targets import task_for
 from hornbeam.data.encoded_table import EncodedTable, Progress
 from hornbeam.data.task import Task
-from hornbeam.estimators.from_source import refuse_beyond, telling
+from hornbeam.estimators.from_source import telling
+from hornbeam.estimators.memory_needed import make_do
 from hornbeam.recipes.listen import listening
 
 __all__ = ["are_many_files", "fit_to_files"]
@@ -58,12 +59,12 @@ def fit_to_files(
                 max_memory=max_memory,
                 progress=telling(listener),
             )
-        refuse_beyond(encoded, max_memory)
         y = encoded.y if isinstance(encoded.y, np.ndarray) else np.asarray(encoded.y).astype(str)
         chosen = task_for(y, target, task)
         estimator = _with_bins(estimator_for(method, chosen, options))
         if leaf_size := leaf_size_for(estimator, encoded.n_rows, given):
             estimator.set_params(min_samples_leaf=leaf_size)
+        make_do(estimator, encoded, max_memory, Path(folder))
         in_bag = judge and bool(estimator.get_params(deep=False).get("bootstrap"))
         judged = fit_and_judge(estimator, encoded, y, chosen, judge=in_bag)
         n_rows, n_columns = encoded.n_rows, encoded.n_columns

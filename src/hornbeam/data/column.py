@@ -206,12 +206,12 @@ def _refuse_mixed_categories(plain: Sequence[Category], labels: Labels, name: st
     )
 
 
-def categories_in(content: Content, name: str) -> tuple[set[Category], bool]:
-    """Return the categories that some rows of a categorical column have, and whether some have none."""
+def categories_in(content: Content, name: str) -> tuple[list[Category], AnyArray]:
+    """Return the categories that some rows of a categorical column have, and which of them each row has."""
     if isinstance(content, Times):
         content = _labels_of_times(content)
     labels = (content if isinstance(content, Labels) else labels_of_numbers(content)).used()
-    return set(_plain_categories(labels, name)), bool((labels.codes == MISSING).any())
+    return _plain_categories(labels, name), labels.codes
 
 
 def warn_of_merged_integers(merged: Mapping[str, int]) -> None:

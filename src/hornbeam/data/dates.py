@@ -26,6 +26,7 @@ __all__ = [
     "DatePart",
     "FoundDates",
     "PartName",
+    "SeenDays",
     "bound_words",
     "chosen_parts",
     "days_as_fitted",
@@ -216,17 +217,56 @@ def _days_of_labels(labels: Labels, name: str, order: Order) -> FloatArray:
 
 def chosen_parts(times: Times) -> list[DatePart]:
     """Choose the columns that a date is worth in a fit: always the date itself, first."""
-    days = np.unique(times.days[~np.isnan(times.days)])
-    first: PartName = "date" if np.array_equal(days, np.floor(days)) else "time"
-    names = [first]
-    if len(days) > 1:
-        span, nearest = float(days[-1] - days[0]), float(np.diff(days).min())
-        names += [
-            part
-            for part, cycle in _CYCLES.items()
-            if span > cycle > nearest and np.ptp(part_values(days, part)) > 0
-        ]
-    return [DatePart(name, times.order) for name in names]
+    seen = SeenDays()
+    seen.add(times.days)
+    return seen.chosen(times.order)
+
+
+class SeenDays:
+    """What decides which columns a date is worth; it may be seen in parts, which come in any order."""
+
+    def __init__(self) -> None:
+        self._whole = True
+        self._ends = [np.inf, -np.inf]
+        self._ranges = {part: [np.inf, -np.inf] for part in _CYCLES}
+        # The distinct ones, ascending, until two of them lie within the shortest cycle: then within all.
+        self._distinct: FloatArray | None = np.empty(0)
+
+    def add(self, days: FloatArray) -> None:
+        """Take note of some rows; NaN where there is no date."""
+        days = np.unique(days[~np.isnan(days)])
+        if not len(days):
+            return
+        self._whole = self._whole and np.array_equal(days, np.floor(days))
+        _widen(self._ends, days)
+        for part, ends in self._ranges.items():
+            _widen(ends, part_values(days, part))
+        if self._distinct is not None:
+            self._distinct = np.union1d(self._distinct, days)
+            if self._nearest() < min(_CYCLES.values()):
+                self._distinct = None
+
+    def chosen(self, order: Order) -> list[DatePart]:
+        """Choose the columns."""
+        names: list[PartName] = ["date" if self._whole else "time"]
+        span, nearest = self._ends[1] - self._ends[0], self._nearest()
+        if span > 0:
+            names += [
+                part
+                for part, cycle in _CYCLES.items()
+                if span > cycle > nearest and self._ranges[part][0] < self._ranges[part][1]
+            ]
+        return [DatePart(name, order) for name in names]
+
+    def _nearest(self) -> float:
+        """Return how near two distinct ones are; 0 stands for anything within the shortest cycle."""
+        if self._distinct is None:
+            return 0.0
+        return float(np.diff(self._distinct).min()) if len(self._distinct) > 1 else np.inf
+
+
+def _widen(ends: list[float], values: FloatArray) -> None:
+    ends[0], ends[1] = min(ends[0], float(values.min())), max(ends[1], float(values.max()))
 
 
 def part_values(days: FloatArray, part: PartName) -> FloatArray:

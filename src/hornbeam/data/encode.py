@@ -4,7 +4,8 @@ The encoding holds facts about X only. Bootstrap samples, folds and rounds are l
 copies.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ class Encoded:
 
     codes: _core.Dataset
     schema: Schema
+    # Where memory is short: a folder for what a fit keeps of its rows.
+    scratch: Path | None = field(default=None, kw_only=True)
 
     @property
     def n_rows(self) -> int:
@@ -96,7 +99,7 @@ def _encode_beside_codes(table: Table, max_bins: int | None, n_threads: int) -> 
             columns.append(column.values.for_core())
         else:
             columns.append(own_codes(column, table.n_rows, max_bins, n_threads))
-    return Encoded(_core.dataset_of_codes(table.n_rows, columns), table.schema)
+    return Encoded(_core.dataset_of_codes(table.n_rows, columns), table.schema, scratch=table.scratch)
 
 
 def own_codes(column: Column, n_rows: int, max_bins: int | None, n_threads: int) -> tuple[Any, ...]:

@@ -8,9 +8,9 @@ same rows in memory, bit for bit.
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ from hornbeam.data.column_facts import (
     sampled_within,
 )
 from hornbeam.data.content import Content
+from hornbeam.data.date_texts import Order
+from hornbeam.data.dates import PART_NAMES, DatePart, FoundDates
 from hornbeam.data.names import forced_columns
 from hornbeam.data.rows_beside import BesideReader, beside_from
 from hornbeam.data.sources import CodedSource
@@ -57,7 +59,7 @@ class EncodedTable(CodedSource):
     sample_weight, offset, groups : array or None
         What else was read beside the columns.
     n_rows, n_columns : int
-        The size of the table.
+        The size of the table; of a date, which has several columns of codes, one counts.
     feature_names : list of str
         The names of the columns.
     """
@@ -76,16 +78,16 @@ class EncodedTable(CodedSource):
 
     def _set_up(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.n_rows = int(facts["n_rows"])
-        self.n_columns = len(facts["columns"])
-        self.shape = (self.n_rows, self.n_columns)
         self.max_bins = int(facts["max_bins"])
         self.fingerprint = facts["fingerprint"]
         self.roles: dict[str, str] = dict(facts["roles"])
         self._forced = frozenset(facts["forced"])
-        self.feature_names = [str(each["name"]) for each in facts["columns"]]
         columns = [_column_from(each, j, arrays, self.max_bins) for j, each in enumerate(facts["columns"])]
         in_core = [column.values.for_core() for column in columns if isinstance(column.values, CodedColumn)]
         _core.dataset_of_codes(self.n_rows, in_core)  # looks at every code: fits may trust them
+        given = [column.name for column in columns if column.part is None or column.part.is_first]
+        self.feature_names, self.n_columns = given, len(given)
+        self.shape = (self.n_rows, self.n_columns)
         self._table = Table(self.n_rows, tuple(columns), self.feature_names, encodings={})
         self.y, self.sample_weight, self.offset, self.groups = (
             beside_from(facts["beside"].get(name), arrays, name) for name in _BESIDE
@@ -94,6 +96,20 @@ class EncodedTable(CodedSource):
             found = self.y if name == "target" else getattr(self, name)
             if found is not None and len(found) != self.n_rows:
                 raise ValueError(f"its {name} and its columns differ in length")
+
+    @property
+    def table(self) -> Table:
+        """The columns, in codes."""
+        return self._table
+
+    @property
+    def n_code_columns(self) -> int:
+        """How many columns of codes there are: dates have several."""
+        return len(self._table.columns)
+
+    def keep_rows_in(self, folder: Path) -> None:
+        """Let fits keep what belongs to rows in a file there, because memory is short."""
+        self._table = replace(self._table, scratch=folder)
 
     def table_for(self, categorical_features: Any) -> Table:
         """Return the table, if it was encoded with these columns as categorical."""
@@ -202,8 +218,10 @@ def _write(blocks: Blocks, path: Path, plan: _Plan) -> None:
     beside, blocks = _read_beside(blocks, plan, rows_at_once)
     forced = forced_columns(plan.categorical_features, features, len(features))
     facts = _read_facts(blocks, features, forced, plan, rows_at_once)
+    taken = set(features)
+    columns = [column for each in facts for column in each.columns(taken)]
     arrays: dict[str, tuple[npt.DTypeLike, int]] = {}
-    for j, column in enumerate(facts):
+    for j, column in enumerate(columns):
         arrays[f"codes {j}"] = (column.dtype, blocks.n_rows)
         if column.values is not None:
             arrays[f"values {j}"] = (np.float64, len(column.values))
@@ -215,19 +233,23 @@ def _write(blocks: Blocks, path: Path, plan: _Plan) -> None:
         "fingerprint": blocks.fingerprint,
         "roles": plan.beside,
         "forced": sorted(forced),
-        "columns": [_described(column) for column in facts],
+        "columns": [_described(column) for column in columns],
         "beside": {reader.role: reader.described() for reader in beside},
     }
     with CodeWriter(path, header, arrays) as writer:
         for reader in beside:
             writer.write(reader.role, 0, reader.values)
-        for j, column in enumerate(facts):
+        for j, column in enumerate(columns):
             if column.values is not None:
                 writer.write(f"values {j}", 0, column.values)
         for block in blocks.read(features, rows_at_once):
-            for j, column in enumerate(facts):
-                content = read_column(block, column.name)
-                writer.write(f"codes {j}", block.start, column.codes(content, block))
+            codes = [
+                own
+                for name, each in zip(features, facts, strict=True)
+                for own in each.codes_of_columns(read_column(block, name), block)
+            ]
+            for j, own in enumerate(codes):
+                writer.write(f"codes {j}", block.start, own)
             plan.progress("Encoding", block.start + len(block.batch), blocks.n_rows)
 
 
@@ -267,6 +289,7 @@ def _read_facts(
     """Make the first pass; several over some columns each, where the samples of all are too many."""
     sampled = _core.sampled_rows(blocks.n_rows)
     found: dict[str, ColumnFacts] = {}
+    dates = FoundDates()
     share = plan.memory // _SHARE_OF_SAMPLES
     groups = groups_of_columns(features, blocks.n_rows, share)
     for number, group in enumerate(groups):
@@ -282,7 +305,8 @@ def _read_facts(
             done = number * blocks.n_rows + block.start + len(block.batch)
             plan.progress("Finding bins", done // len(groups), blocks.n_rows)
         for name in group:
-            found[name].settle()
+            found[name].settle(dates)
+    dates.say()
     return [found[name] for name in features]
 
 
@@ -302,6 +326,7 @@ def _described(column: ColumnFacts) -> dict[str, Any]:
         "has_missing": bool(column.has_missing),
         "binned": bool(column.binned),
         "categories": None if column.categories is None else list(column.categories),
+        "part": None if column.part is None else list(column.part),
     }
 
 
@@ -317,6 +342,13 @@ def _column_from(described: dict[str, Any], j: int, arrays: dict[str, Any], max_
     coded = CodedColumn(
         codes, n_codes, bool(described["has_missing"]), max_bins, values, bool(described["binned"])
     )
+    part = described.get("part")
+    if part is not None and (values is None or part[0] not in PART_NAMES or part[1] not in get_args(Order)):
+        raise ValueError(f"column {described['name']!r} is no part of a date")
     return Column(
-        str(described["name"]), described["kind"], coded, None if categories is None else tuple(categories)
+        str(described["name"]),
+        described["kind"],
+        coded,
+        None if categories is None else tuple(categories),
+        None if part is None else DatePart(*part),
     )

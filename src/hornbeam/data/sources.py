@@ -73,6 +73,10 @@ class CodedSource(OpenSource):
         """Return the table; refuse if its columns were to be read in another way."""
         raise NotImplementedError
 
+    def table_as(self, schema: Any) -> Any:
+        """Return the rows for questions to a model that was fitted on codes of the same bins."""
+        return self.read(0, "")  # refuses, as a rule
+
 
 def labelled(source: Source) -> Any:
     """Return what has the names and the width of a source."""

@@ -14,6 +14,7 @@ one column:
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -36,7 +37,7 @@ from hornbeam.data.dates import DatePart, FoundDates
 from hornbeam.data.families import value_family
 from hornbeam.data.names import check_names_and_width, feature_names_of, forced_columns
 from hornbeam.data.shared import Origin, origin_of
-from hornbeam.data.sources import OpenSource, Source, labelled, numbers_of, open_source, unmasked
+from hornbeam.data.sources import CodedSource, OpenSource, Source, labelled, numbers_of, open_source, unmasked
 from hornbeam.data.wording import shown
 
 __all__ = [
@@ -120,7 +121,8 @@ class Table:
     `feature_names` is None where the user gave no names. `n_unseen` counts, by column name, the rows whose
     category the fit has not seen. `row_numbers` are the rows of X that the table has, if it has not all.
     `encodings` are there where several fits share the table: what was made of it, by the number of bins.
-    `origin` tells of which larger table its rows are, if that is shared.
+    `origin` tells of which larger table its rows are, if that is shared. `scratch` is a folder for files that
+    take the place of memory, where that is short.
     """
 
     n_rows: int
@@ -130,6 +132,7 @@ class Table:
     row_numbers: Rows | None = None
     encodings: dict[int | None, Any] | None = None
     origin: Origin | None = None
+    scratch: Path | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -266,6 +269,9 @@ def read_table_as(
     `n_unseen`; `unseen="error"` refuses it.
     """
     source = open_source(X, estimator_name)
+    if isinstance(source, CodedSource):
+        coded: Table = source.table_as(schema)
+        return coded
     check_names_and_width(
         labelled(source), schema.given_names, names_given=schema.names_given, estimator_name=estimator_name
     )

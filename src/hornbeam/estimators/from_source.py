@@ -13,20 +13,15 @@ from typing import Any, TypeVar
 from hornbeam.data.blocks import fingerprint_of
 from hornbeam.data.code_file import CodeFileError
 from hornbeam.data.encoded_table import EncodedTable, Progress
-from hornbeam.memory import in_words, parse_bytes
+from hornbeam.estimators.memory_needed import make_do
+from hornbeam.memory import parse_bytes
 from hornbeam.recipes.listen import Listener, listening
 
-__all__ = ["fit_from_source", "refuse_beyond", "telling", "with_own_target"]
+__all__ = ["fit_from_source", "telling", "with_own_target"]
 
 Estimator = TypeVar("Estimator")
 
 _NAMED = ("sample_weight", "offset", "groups")
-
-# What gradient boosting takes while trees grow, measured on two classes (docs/howto/stream.md): the codes of
-# a row side by side, its target, score and derivatives, and its place in a node.
-_BASE_BYTES = 200 << 20
-_BYTES_PER_ROW = 64
-_BYTES_PER_CODE = 1.2
 
 
 def with_own_target(X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:
@@ -87,7 +82,7 @@ def fit_from_source(
                     progress=telling(listener),
                     **named,
                 )
-        refuse_beyond(encoded, max_memory)
+        make_do(estimator, encoded, max_memory, place.parent)
         for name in _NAMED:
             if getattr(encoded, name) is not None:
                 options[name] = getattr(encoded, name)
@@ -134,17 +129,3 @@ def telling(listener: Listener) -> Progress:
         listener.done(read, f"{what}, {rate:,.0f} rows/s")
 
     return tell
-
-
-def refuse_beyond(encoded: EncodedTable, max_memory: Any) -> None:
-    """Refuse a fit whose rows cannot fit into the memory that the user allows, before it begins."""
-    if max_memory is None:
-        return
-    allowed = parse_bytes(max_memory)
-    per_row = _BYTES_PER_ROW + _BYTES_PER_CODE * encoded.n_columns
-    needed = int(_BASE_BYTES + encoded.n_rows * per_row)
-    if needed > allowed:
-        raise MemoryError(
-            f"{encoded.n_rows} rows of {encoded.n_columns} columns take about {in_words(needed)} while trees "
-            f"grow; max_memory is {in_words(allowed)}. Raise it, or fit on fewer rows or columns."
-        )

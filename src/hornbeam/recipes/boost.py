@@ -7,7 +7,8 @@ wants to know how it goes, stands in `rounds.py`.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, NoReturn
+from pathlib import Path
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.losses import Loss, OwnLoss
 from hornbeam.recipes.own_steps import ways_to_go, with_leaves_times
 from hornbeam.recipes.rounds import Watch, users_code
+from hornbeam.recipes.row_room import RowRoom
 from hornbeam.recipes.single import warn_of_refused_thread, warn_of_weightless_rows
 
 __all__ = [
@@ -190,13 +192,16 @@ class Boosting:
         self._draws = draws
         self._settings = settings
         self._n_threads = n_threads
-        self._y = target.core_y()
         self._weights = target.core_weights()
         own = isinstance(target.loss, OwnLoss)
+        if encoded.scratch is None:
+            rows: dict[str, Any] = {"y": target.core_y(), "weights": self._weights}
+        else:
+            rows = rows_in_file(encoded.scratch, target, self._weights)
+            self._weights = rows["weights"]
         self._booster = _core.Booster(
             encoded.codes,
-            y=self._y,
-            weights=self._weights,
+            **rows,
             n_scores=target.loss.n_scores,
             loss="" if own else core_name(target.loss),
             loss_parameter=target.loss.parameter,
@@ -347,6 +352,30 @@ class Boosting:
         rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())
         model.total(rows, n_threads=self._n_threads, onto=start[:, np.newaxis, :])
         return start / target.unit
+
+
+def rows_in_file(
+    folder: Path, target: BoostTarget, weights: npt.NDArray[np.float32] | None
+) -> dict[str, Any]:
+    """Return what the core takes where memory is short: room in a file, targets and weights that lie there.
+
+    Derivatives are found again where the core can do that; targets of two classes stay what they are, bytes.
+    """
+    loss, n_rows = target.loss, target.given.n_rows
+    keeps = loss.n_scores > 1 or loss.is_steep or isinstance(loss, OwnLoss)
+    y_codes = None
+    if isinstance(target.given, ClassTarget) and not (keeps or loss.is_of_differences):
+        y_codes = np.ascontiguousarray(target.given.codes[:, 0], dtype=np.uint8)
+    y = target.core_y() if y_codes is None else np.empty(0, np.float32)
+    n_bytes = _core.Booster.room_bytes(n_rows, loss.n_scores, keeps)
+    room = RowRoom(folder, n_bytes + RowRoom.bytes_for(y, weights))
+    return {
+        "room": room.take(n_bytes),
+        "keeps_derivatives": keeps,
+        "y": room.copy(y),
+        "y_codes": y_codes,
+        "weights": None if weights is None else room.copy(weights),
+    }
 
 
 def in_units_of_y(tree: _core.Tree, unit: float, unit_of_gain: float, schema: Schema) -> _core.Tree:

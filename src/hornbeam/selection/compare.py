@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hornbeam.data.content import Rows
+from hornbeam.data.encoded_table import EncodedTable
 from hornbeam.data.sources import refuse_no_table
 from hornbeam.data.table import read_table
 from hornbeam.data.task import Task, task_of
@@ -20,8 +21,8 @@ from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.listen import listening
 from hornbeam.selection.ahead import Ahead
 from hornbeam.selection.contest import Contest, Entry
-from hornbeam.selection.family import BASELINE, choose_family
-from hornbeam.selection.folds import Folded, random_splitter, refuse_target
+from hornbeam.selection.family import BASELINE, choose_family, choose_from_bins
+from hornbeam.selection.folds import Folded, own_target, random_splitter, refuse_target
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.metrics import Metric, chosen_metrics
 from hornbeam.selection.score_errors import Scores, judge
@@ -36,7 +37,7 @@ DEFAULT_SECONDS = 300.0  # of a comparison
 
 def compare(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     task: Task | None = None,
     methods: Iterable[str] | None = None,
@@ -67,6 +68,9 @@ def compare(
     number, the name of a metric to be made as good as possible on rows that the winner has not seen, or what
     mistakes cost, as a dict from each class to the price of missing a row of it. `Comparison.decide` uses it.
 
+    X may be an `EncodedTable`, which has a target of its own: the methods are then those that learn from
+    bins, and folds have the bins of all rows.
+
     With `search`, the few parameters that matter are searched inside the training rows of each fold, by
     `inner_cv` folds in there. `time_budget` is in seconds, five minutes if nothing is said: every member has
     its turn first, the quickest first, then searches go on while there is time, and the verdict says what
@@ -84,12 +88,20 @@ def compare(
     refuse_no_table(X)
     if np.ndim(X) == 1 and np.ndim(y) == 2:
         raise ValueError("The table comes first: compare(X, y). X has one dimension here, and y has two.")
+    y, groups = own_target(X, y, groups, reader="compare")
     clock = Clock(time_budget)
     chosen_task = task or task_of(y)
     seed = _seed(random_state)
     data = _folded(X, y, cv, task=chosen_task, groups=groups, seed=seed)
     metrics = chosen_metrics(chosen_task, 0 if data.classes is None else len(data.classes), scoring)
-    members, wants_stack = choose_family(chosen_task, read_table(X, estimator_name="compare"), methods, add)
+    if isinstance(X, EncodedTable):
+        members, wants_stack = (
+            choose_from_bins(chosen_task, X.table, methods, add, max_bins=X.max_bins),
+            False,
+        )
+    else:
+        table = read_table(X, estimator_name="compare")
+        members, wants_stack = choose_family(chosen_task, table, methods, add)
     with listening(verbose, "comparing") as listener:
         contest = Contest(
             data=data,

@@ -23,7 +23,16 @@ from hornbeam.estimators.stacking import StackingClassifier, StackingRegressor
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.selection.grids import defaults_first
 
-__all__ = ["BASELINE", "LINEAR", "NAMES", "STACK", "Member", "choose_family", "stack_of"]
+__all__ = [
+    "BASELINE",
+    "LINEAR",
+    "NAMES",
+    "STACK",
+    "Member",
+    "choose_family",
+    "choose_from_bins",
+    "stack_of",
+]
 
 BASELINE, LINEAR, STACK = "baseline", "linear", "stacking"
 
@@ -63,6 +72,31 @@ def choose_family(
         if name in wanted
     ]
     return [*members, *_added(add or {})], STACK in wanted
+
+
+def choose_from_bins(
+    task: Task, table: Table, methods: Iterable[str] | None, add: Mapping[str, Any] | None, *, max_bins: int
+) -> list[Member]:
+    """Return the members for a table that is in bins: those that learn from them, and the guess."""
+    members, wants_stack = choose_family(task, table, methods, add)
+    beyond = [
+        member.name
+        for member in members
+        if not (member.added or member.name == BASELINE or _learns_from_bins(member.template))
+    ]
+    if methods is not None and (beyond or wants_stack):
+        raise ValueError(
+            f"{joined(map(shown, [*beyond, *([STACK] if wants_stack else [])]), 'and')} cannot learn from an "
+            "EncodedTable, which holds bins and no values. Leave them out, or compare on the table in memory."
+        )
+    for member in members:
+        if _learns_from_bins(member.template) and member.template.max_bins is None:
+            member.template.set_params(max_bins=max_bins)
+    return [member for member in members if member.name not in beyond]
+
+
+def _learns_from_bins(template: Any) -> bool:
+    return hasattr(template, "get_params") and "max_bins" in template.get_params(deep=False)
 
 
 def _wanted(methods: Iterable[str] | None) -> list[str]:

@@ -16,14 +16,16 @@ import numpy.typing as npt
 from sklearn.utils.validation import _num_samples
 
 from hornbeam.data.content import Rows
+from hornbeam.data.dealt_codes import CodedRows, SharedCodes
+from hornbeam.data.encoded_table import EncodedTable
 from hornbeam.data.shared import SharedTable, TableRows
-from hornbeam.data.target import read_classes, read_numbers
+from hornbeam.data.target import CodedLabels, read_classes, read_numbers
 from hornbeam.data.task import Task
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.selection.metrics import Truth
 from hornbeam.warnings import HornbeamWarning
 
-__all__ = ["Fold", "Folded", "random_splitter", "refuse_target"]
+__all__ = ["Fold", "Folded", "own_target", "random_splitter", "refuse_target"]
 
 AnyArray = npt.NDArray[Any]
 
@@ -35,7 +37,7 @@ _MOST_CELLS_KEPT = 100_000_000
 class Folded:
     """A table, its target, and the folds of both; `groups` stay together where the splitter says so."""
 
-    table: SharedTable
+    table: SharedTable | SharedCodes
     y: AnyArray
     classes: AnyArray | None
     splits: list[tuple[Rows, Rows]]
@@ -44,7 +46,7 @@ class Folded:
     @classmethod
     def of(cls, X: Any, y: Any, splitter: Any, *, task: Task, groups: Any, reader: str) -> "Folded":
         """Read a table and its target, and split them."""
-        table = SharedTable(X, reader=reader)
+        table = SharedCodes(X) if isinstance(X, EncodedTable) else SharedTable(X, reader=reader)
         classes: AnyArray | None = None
         if task == "classification":
             labels = read_classes(y, table.n_rows, multi_output=False, estimator_name=reader)
@@ -71,6 +73,23 @@ class Folded:
         return Truth(self.y[rows], self.classes)
 
 
+def own_target(X: Any, y: Any, groups: Any, *, reader: str) -> tuple[Any, Any]:
+    """Return target and groups: of an encoded table, its own where none are given."""
+    if not isinstance(X, EncodedTable):
+        if y is None:
+            raise TypeError(f"{reader} takes a table and its target: {reader}(X, y).")
+        return y, groups
+    for name in ("sample_weight", "offset"):
+        if getattr(X, name) is not None:
+            raise ValueError(
+                f"The table was encoded with {name}, which {reader} does not take. Make it again without it."
+            )
+    own = X.y if y is None else y
+    if isinstance(own, CodedLabels):
+        own = np.array(own.distinct)[own.codes]
+    return own, X.groups if groups is None else groups
+
+
 def refuse_target(X: Any, y: Any, task: Task, *, reader: str) -> None:
     """Raise for a target that cannot be read, before a splitter sorts it and says less."""
     read = read_classes if task == "classification" else read_numbers
@@ -87,7 +106,7 @@ class Fold:
         self.fit_rows = fit_rows
         self.judge_rows = judge_rows
         self.number = number
-        self._dealt: dict[str, TableRows] = {}
+        self._dealt: dict[str, TableRows | CodedRows] = {}
         self._inner: Folded | None = None
 
     @property
@@ -112,7 +131,9 @@ class Fold:
         if which not in self._dealt:
             self._dealt[which] = self.data.table.rows(rows)
         dealt = self._dealt[which]
-        return dealt if shares_reading(estimator) else dealt.container
+        # A guess that looks at no column needs none.
+        no_columns = isinstance(dealt, CodedRows) and type(estimator).__module__ == "sklearn.dummy"
+        return dealt if no_columns or shares_reading(estimator) else dealt.container
 
     def forget(self) -> None:
         """Let go of what was read and encoded."""

@@ -22,7 +22,7 @@ from hornbeam.inside.html import html_table
 from hornbeam.inside.words import printable
 from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.listen import Listener, listening
-from hornbeam.selection.folds import Fold, Folded, refuse_target
+from hornbeam.selection.folds import Fold, Folded, own_target, refuse_target
 from hornbeam.selection.frames import as_frame
 from hornbeam.selection.grids import candidates_of, default_grid, simplicity
 from hornbeam.selection.trials import Candidate
@@ -36,8 +36,8 @@ Choice = Literal["best", "one_standard_error"]
 
 def tune(
     X: Any,
-    y: Any,
-    estimator: Any,
+    y: Any = None,
+    estimator: Any = None,
     grid: Any = None,
     *,
     cv: Any = None,
@@ -56,7 +56,8 @@ def tune(
     splits; the name of a scorer or one of your own. `choose` says which setting `best_estimator_` is refitted
     with on all rows: the best, or the simplest within one standard error of it. `train_scores` adds the
     scores on the training rows. After `time_budget` seconds the settings that are judged on all folds by
-    then are compared, one at least; the others are left out.
+    then are compared, one at least; the others are left out. X may be an `EncodedTable`, which has a target
+    of its own; folds then have the bins of all rows.
 
     `client` is that of a Dask cluster: its workers are given the table once, and then a setting and a fold
     at a time. The scores are those of one machine; the setting that was chosen is fitted on all rows here.
@@ -74,6 +75,7 @@ def tune(
         )
     if client is not None and time_budget is not None:
         raise ValueError("time_budget does not go with client: a cluster takes all settings at once.")
+    y, groups = own_target(X, y, groups, reader="tune")
     settings = candidates_of(default_grid(estimator) if grid is None else grid)
     scorer = check_scoring(estimator, scoring=scoring)
     of_classes = is_classifier(estimator)

@@ -33,8 +33,11 @@ class BoostingJudge(BoostingScores):
         self, boosting: Boosting, rows: BoostingRows, grown_on: npt.NDArray[np.uint32] | None = None
     ) -> Callable[[], float]:
         """Return a function that judges the rows that trees grow on, or some of them if they are many."""
-        numbers = np.arange(rows.table.n_rows, dtype=np.uint32) if grown_on is None else grown_on
-        some = numbers[:: -(-len(numbers) // _MOST_JUDGED_ROWS)]
+        n_rows = rows.table.n_rows if grown_on is None else len(grown_on)
+        step = -(-n_rows // _MOST_JUDGED_ROWS)
+        some = np.arange(0, n_rows, step, dtype=np.uint32)
+        if grown_on is not None:
+            some = grown_on[some]
         judge = self._judge(boosting.target.loss, rows if len(some) == rows.table.n_rows else rows.take(some))
         return lambda: judge(boosting.scores(some))
 

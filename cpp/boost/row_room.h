@@ -1,0 +1,48 @@
+// Where a boosting fit keeps what belongs to rows and is gone through from one end to the other: scores,
+// and derivatives. As a rule that is memory of its own. Where memory is short it is a file
+// that is mapped: the system writes pages out and reads them again when their turn comes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+#include "base/platform.h"
+
+namespace hornbeam::boost {
+
+// What a fit is given instead of memory.
+struct RowsInFile {
+  std::span<std::byte> room;              // as much as Booster::room_bytes says
+  bool keeps_derivatives = true;          // else they are found again from the scores
+  std::span<const std::uint8_t> y_codes;  // if they are not kept: targets that are codes of two classes
+};
+
+class RowRoom {
+ public:
+  // Nothing given: every buffer has memory of its own. Else they follow each other in `given`.
+  explicit RowRoom(std::span<std::byte> given) : is_given_(!given.empty()), left_(given) {}
+
+  template <class T>
+  Buffer<T> take(std::size_t n) {
+    if (!is_given_) return Buffer<T>(n);
+    const std::size_t bytes = bytes_for(n * sizeof(T));
+    if (bytes > left_.size()) throw std::length_error("the room for rows is too small");
+    // The buffer may be written to: what it lies over is memory that may.
+    const auto* const first = reinterpret_cast<const T*>(left_.data());
+    left_ = left_.subspan(bytes);
+    return Buffer<T>::over(first, n);
+  }
+
+  // Whole pages, so that no two buffers share one.
+  static std::size_t bytes_for(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+
+  bool is_given_;
+  std::span<std::byte> left_;
+};
+
+}  // namespace hornbeam::boost

@@ -1,0 +1,68 @@
+"""What a boosting fit keeps of its rows, in memory or, where that is short, in a file that is mapped.
+
+Scores, derivatives and targets are gone through from the first row to the last, several times per round. A
+file serves for that: the system writes pages out and reads them again. It has no name, so it is gone with the
+process, however that ends, and its room on the disk is taken before the first row is written.
+"""
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.memory import in_words
+
+__all__ = ["RowRoom"]
+
+_PAGE = 4096
+
+
+class RowRoom:
+    """Mapped memory of a known size, handed out piece by piece."""
+
+    def __init__(self, folder: Path, n_bytes: int) -> None:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            try:
+                _reserve(file.fileno(), n_bytes)
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                    raise
+                raise OSError(
+                    error.errno,
+                    f"There is no room for {in_words(n_bytes)} in {folder}, where scores and derivatives of "
+                    "the rows are kept because max_memory is short. Make room there, let TMPDIR name another "
+                    "folder, or raise max_memory.",
+                ) from error
+            self._left: npt.NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r+", shape=(n_bytes,))
+
+    @staticmethod
+    def bytes_for(*arrays: npt.NDArray[Any] | None) -> int:
+        """Say how much room copies of arrays take."""
+        return sum(_whole_pages(array.nbytes) for array in arrays if array is not None)
+
+    def take(self, n_bytes: int) -> npt.NDArray[np.uint8]:
+        """Return the next piece."""
+        piece, self._left = np.split(self._left, [_whole_pages(n_bytes)])
+        return piece
+
+    def copy(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return a copy that lies in the file."""
+        copied: npt.NDArray[Any] = self.take(array.nbytes)[: array.nbytes].view(array.dtype)
+        copied[:] = array
+        return copied
+
+
+def _whole_pages(n_bytes: int) -> int:
+    return -(-n_bytes // _PAGE) * _PAGE
+
+
+def _reserve(file: int, n_bytes: int) -> None:
+    """Take the room on the disk now: later, when a page is written, the process would be ended."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, n_bytes)
+    else:  # macOS
+        os.truncate(file, n_bytes)
