@@ -37,6 +37,7 @@ const std::map<std::string, CategoricalSplit> kCategoricalSplits = {
 const Setters<BoostParams> kSettings = {
     {"learning_rate", set<&BoostParams::learning_rate>},
     {"growth", [](BoostParams& p, nb::handle name) { p.growth = choice(kGrowths, name); }},
+    {"symmetric", set<&BoostParams::symmetric>},
     {"max_depth", set<&BoostParams::max_depth>},
     {"max_leaf_nodes", set<&BoostParams::max_leaf_nodes>},
     {"min_samples_leaf", set<&BoostParams::min_samples_leaf>},

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/sampler.h"
 #include "boost/row_marker.h"
+#include "boost/symmetric_tree.h"
 
 namespace hornbeam::boost {
 
@@ -227,19 +228,11 @@ void BoostGrower::release(NodeState& node) {
   row_sets_.give_back(std::exchange(node.members, nullptr));
 }
 
-void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
-                       std::span<const char> features, std::uint64_t key, Cancel& cancel) {
-  cancel_ = &cancel;
-  work_ = TreeBuilder{};
-  leaves_.clear();
-  features_ = features;
-  key_ = key;
-  scale_ = root.scale;
-  load_root(derivatives, rows);
+// Node by node, in the order of the frontier.
+void BoostGrower::grow_by_frontier(Histogram* counted) {
   Frontier frontier(params_.growth);
-  const Timed timed("grow");
-  open_root(frontier, root.histogram);
-  CancelPoller poller(cancel, on_calling_thread_);
+  open_root(frontier, counted);
+  CancelPoller poller(*cancel_, on_calling_thread_);
   while (n_splits_left() > 0 && frontier.size() > 0) {
     if (state_of(frontier.peek().id).stage == Stage::kPrepared) {
       OpenNode node = *frontier.next();
@@ -251,6 +244,23 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
     } else {
       grow_side_by_side(frontier);
     }
+  }
+}
+
+void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::span<const RowId> rows,
+                       std::span<const char> features, std::uint64_t key, Cancel& cancel) {
+  cancel_ = &cancel;
+  work_ = TreeBuilder{};
+  leaves_.clear();
+  features_ = features;
+  key_ = key;
+  scale_ = root.scale;
+  load_root(derivatives, rows);
+  const Timed timed("grow");
+  if (params_.symmetric) {
+    SymmetricTree(*this).grow(root.histogram);
+  } else {
+    grow_by_frontier(root.histogram);
   }
   tally("trees", 1);
   tally("nodes carried out", static_cast<double>(work_.splits.size()));

@@ -43,6 +43,7 @@ using split::CategoricalSplit;
 struct BoostParams {
   double learning_rate = 1.0;
   Growth growth = Growth::kBestFirst;
+  bool symmetric = false;  // whole levels, each with one test for all its nodes; `growth` is not asked then
   std::int32_t max_depth = 0;
   std::int64_t max_leaf_nodes = 0;
   std::int64_t min_samples_leaf = 1;
@@ -127,6 +128,7 @@ class BoostGrower {
   static constexpr std::size_t kSparsest = 8;
   static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }
 
+  friend class SymmetricTree;  // grows whole levels with one test each
   friend class SideBySide;   // prepares nodes while others are carried out
   friend class PartRows;     // has some of the rows, and adds them up for a tree that grows elsewhere
   friend class TreeOfParts;  // grows a tree from the sums of such rows
@@ -181,6 +183,7 @@ class BoostGrower {
   WideCell load_piece(const Derivatives& derivatives, std::span<const RowId> rows, std::size_t begin,
                       std::size_t n);
   void open_root(Frontier& frontier, Histogram* counted);
+  void grow_by_frontier(Histogram* counted);
   void grow_side_by_side(Frontier& frontier);
   std::vector<const OpenNode*> next_in_step(const Frontier& frontier) const;
   void prepare_in_step(std::span<const OpenNode* const> nodes);

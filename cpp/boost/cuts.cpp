@@ -56,6 +56,12 @@ void CutFinder::order_categories(double smoothing) {
                      [&](std::uint32_t a, std::uint32_t b) { return keys_[a] < keys_[b]; });
     for (std::size_t i = 0; i < n; ++i) order_[i] = present_[by_key[i]];
   }
+  take_in_order();
+}
+
+// Puts the cells of the categories in their order.
+void CutFinder::take_in_order() {
+  const std::size_t n = order_.size();
   if (wide_) {
     ordered_wide_.resize(n);
     for (std::size_t i = 0; i < n; ++i) ordered_wide_[i] = wide_cells_[order_[i]];
@@ -96,6 +102,12 @@ const Cell* CutFinder::cells_of(const Cell* joint, const Digit& digit, Cell (&ow
 
 void CutFinder::load(const Column& column, Histogram& histogram, const Digit& digit,
                      const BranchLimits& limits) {
+  load_cells(column, histogram, digit);
+  if (column.kind != ColumnKind::kCategorical) return;
+  limits.one_category ? single_out_categories() : order_categories(limits.category_smoothing);
+}
+
+void CutFinder::load_cells(const Column& column, Histogram& histogram, const Digit& digit) {
   wide_ = histogram.is_wide();
   packed_ = wide_ ? nullptr : cells_of(histogram.packed(digit.slot), digit, own_packed_);
   wide_cells_ = wide_ ? cells_of(histogram.wide(digit.slot), digit, own_wide_) : nullptr;
@@ -105,8 +117,6 @@ void CutFinder::load(const Column& column, Histogram& histogram, const Digit& di
     missing_ = wide_ ? wide_cells_[column.missing_code()] : widen(packed_[column.missing_code()]);
   }
   has_missing_ = missing_ != WideCell{};
-  if (column.kind != ColumnKind::kCategorical) return;
-  limits.one_category ? single_out_categories() : order_categories(limits.category_smoothing);
 }
 
 // Cuts that leave fewer rows than asked in a branch are struck out.
@@ -185,14 +195,74 @@ double CutFinder::left_hessian(const Column& column, Histogram& histogram, const
   return static_cast<double>(left.hessian);
 }
 
+std::vector<Code> CutFinder::order_of_categories(const Column& column, Histogram& histogram,
+                                                 const Digit& digit, const BranchLimits& limits) {
+  order_.clear();
+  load(column, histogram, digit, limits);
+  return order_;
+}
+
+void CutFinder::add_gains(const Column& column, Histogram& histogram, const Digit& digit,
+                          const CutTerms& terms, std::span<const Code> order, CutGains& gains) {
+  load_cells(column, histogram, digit);
+  if (column.kind == ColumnKind::kCategorical) {
+    order_.assign(order.begin(), order.end());
+    take_in_order();
+  }
+  gains.n = n_cells_;
+  gains.has_missing |= has_missing_;
+  if (n_cells_ == 0) return;
+  const double score_of_whole = score_of_node(terms);
+  const BoostKernels& kernels = boost_kernels();
+  const auto score = [&](const WideCell& start) {
+    wide_ ? kernels.score_wide(wide_cells_, n_cells_, start, terms, scores_)
+          : kernels.score_packed(packed_, n_cells_, pack(start), terms, scores_);
+    for (std::size_t i = 0; i < n_cells_; ++i)
+      scores_[i] = scores_[i] > -kInfinity ? scores_[i] - score_of_whole : 0.0;
+  };
+  score({});
+  for (std::size_t i = 0; i < n_cells_; ++i) gains.missing_right[i] += scores_[i];
+  if (!column.has_missing) return;
+  if (has_missing_) score(missing_);  // else both ways are one
+  for (std::size_t i = 0; i < n_cells_; ++i) gains.missing_left[i] += scores_[i];
+}
+
+Cut CutGains::best(double score_of_nodes) const {
+  const auto best_of = [&](const double* gains, bool is_left) -> Cut {
+    const double largest = n == 0 ? 0.0 : *std::max_element(gains, gains + n);
+    if (!(largest > 0.0)) return {};
+    const double floor = largest - tie_slack(score_of_nodes + largest, 0.0);
+    const std::size_t first = boost_kernels().first_at_least(gains, n, floor);
+    return {largest, static_cast<Code>(first), is_left, true};
+  };
+  const Cut right = best_of(missing_right, false);
+  if (!has_missing) return right;
+  const Cut left = best_of(missing_left, true);
+  if (!left.found || !right.found) return left.found ? left : right;
+  const double slack = tie_slack(score_of_nodes + std::max(left.score, right.score), 0.0);
+  if (right.score > left.score + slack) return right;
+  if (left.score > right.score + slack) return left;
+  return right.place < left.place ? right : left;
+}
+
 Split CutFinder::to_split(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                           const BranchLimits& limits) {
   order_.clear();
   load(column, histogram, digit, limits);
-  Split split;
-  split.missing_branch = has_missing_ ? (cut.missing_left ? 0 : 1) : -1;
-  if (column.kind == ColumnKind::kCategorical) {
+  if (column.kind == ColumnKind::kCategorical && limits.one_category) {
+    Split split;
+    split.missing_branch = has_missing_ ? (cut.missing_left ? 0 : 1) : -1;
     write_categories(order_, cut, limits, split);
+    return split;
+  }
+  return split_at(column, order_, cut, has_missing_);
+}
+
+Split split_at(const Column& column, std::span<const Code> order, const Cut& cut, bool has_missing) {
+  Split split;
+  split.missing_branch = has_missing ? (cut.missing_left ? 0 : 1) : -1;
+  if (column.kind == ColumnKind::kCategorical) {
+    write_categories(order, cut, BranchLimits{}, split);
     return split;
   }
   split.first_right = cut.place + 1;
@@ -204,6 +274,11 @@ Split CutFinder::to_split(const Column& column, Histogram& histogram, const Digi
     split.threshold = halfway(column.values[cut.place], column.values[split.first_right]);
   }
   return split;
+}
+
+double score_of_node(const CutTerms& terms) {
+  const double size = std::max(0.0, std::abs(terms.gradient) - terms.l1);
+  return size * size / (terms.hessian * terms.hessian_unit + terms.l2);
 }
 
 }  // namespace hornbeam::boost

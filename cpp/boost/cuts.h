@@ -36,8 +36,26 @@ struct BranchLimits {
   bool one_category = false;        // a test on categories has a single one on the left
 };
 
+// Twice what a node as a leaf lowers the loss by, in squared units of gradient.
+double score_of_node(const CutTerms& terms);
+
+// What the cuts of a feature gain over several nodes: those that send rows without a value to the right, and to
+// the left.
+struct CutGains {
+  std::size_t n = 0;
+  bool has_missing = false;
+  double missing_right[kCellsPerSlot] = {};
+  double missing_left[kCellsPerSlot] = {};
+
+  // The cut of the largest gain; ties, by sums of this size, go to the first.
+  Cut best(double score_of_nodes) const;
+};
+
 void write_categories(std::span<const Code> present, const Cut& cut, const BranchLimits& limits,
                       Split& split);
+
+// The test that a cut of a feature stands for; `order` has its categories, if it is categorical.
+Split split_at(const Column& column, std::span<const Code> order, const Cut& cut, bool has_missing);
 
 class CutFinder {
  public:
@@ -50,6 +68,14 @@ class CutFinder {
   double left_hessian(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                       const BranchLimits& limits);
 
+  // Adds what each cut gains at a node. A cut that leaves too little in a branch adds nothing: the node would
+  // stay whole. Categories are taken in the order that is given.
+  void add_gains(const Column& column, Histogram& histogram, const Digit& digit, const CutTerms& terms,
+                 std::span<const Code> order, CutGains& gains);
+  // The categories of a node in the order in which cuts are looked for.
+  std::vector<Code> order_of_categories(const Column& column, Histogram& histogram, const Digit& digit,
+                                        const BranchLimits& limits);
+
   // Writes the test that a cut stands for.
   Split to_split(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                  const BranchLimits& limits);
@@ -60,6 +86,8 @@ class CutFinder {
   template <class Cell>
   const Cell* cells_of(const Cell* joint, const Digit& digit, Cell (&own)[kCellsPerSlot]);
   void load(const Column& column, Histogram& histogram, const Digit& digit, const BranchLimits& limits);
+  void load_cells(const Column& column, Histogram& histogram, const Digit& digit);
+  void take_in_order();
   void order_categories(double smoothing);
   void single_out_categories();
   void refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,

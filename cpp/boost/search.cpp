@@ -22,12 +22,6 @@ constexpr std::size_t kParallelCells = 1 << 12;
 // follows the rows, not the number of leaves.
 constexpr std::size_t kKeepRows = 512;
 
-// Twice what the node as a leaf lowers the loss by, in squared units of gradient.
-double score_of_node(const CutTerms& terms) {
-  const double size = std::max(0.0, std::abs(terms.gradient) - terms.l1);
-  return size * size / (terms.hessian * terms.hessian_unit + terms.l2);
-}
-
 // Four counts side by side: where most rows have the same code, one would wait for itself.
 void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entries,
                    std::vector<std::uint32_t>& counts) {

@@ -46,9 +46,11 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
     max_depth: Count | None = option(
         default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
     )
-    growth: Literal["best_first", "level"] = option(
-        default="best_first",
-        help="Split the node that gains most first, or level by level; it matters under max_leaf_nodes only.",
+    growth: Literal["auto", "best_first", "level", "symmetric"] = option(
+        default="auto",
+        help="Split the node that gains most first, or level by level; 'symmetric': one test for all nodes of a "
+        "level; 'auto': symmetric where the fit finds its own length by several members with one score, else "
+        "best first.",
     )
     min_samples_leaf: Count | Literal["auto"] = option(
         default="auto", help="Fewest rows a split may leave in a child."

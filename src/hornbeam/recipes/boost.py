@@ -52,6 +52,7 @@ class BoostSettings:
 
     learning_rate: float
     growth: Literal["best_first", "level"]
+    symmetric: bool  # one test for all nodes of a level, whatever `growth` is
     max_depth: int
     max_leaf_nodes: int
     min_samples_leaf: int

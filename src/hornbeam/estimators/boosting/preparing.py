@@ -34,6 +34,7 @@ from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["BoostingPreparation"]
 
+_MOST_CATEGORIES_IN_A_BYTE = 255  # one code is left for missing values
 _FIRST_MEMBER_KEY = 2**40  # of the keys that follow from a fit's; rounds use those from 0 on
 
 
@@ -205,6 +206,11 @@ class BoostingPreparation(BoostingJudge):
         """Find the columns that are grown on as means; rounds on top of others take them as sets."""
         return columns_of_many(table) if self.categorical_split == "auto" and not self.warm_start else []
 
+    def _can_be_symmetric(self) -> bool:
+        """Whether nothing was asked for that tests of a whole level cannot give."""
+        is_free = self.monotonic_cst is None and self.interaction_cst is None
+        return is_free and self.categorical_split == "auto"
+
     def _settings(
         self, plan: BoostingPlan, encoded: Encoded, rows: BoostingRows, means: CategoryMeans | None
     ) -> BoostSettings:
@@ -212,11 +218,14 @@ class BoostingPreparation(BoostingJudge):
         n_rows = encoded.n_rows
         schema = rows.table.schema
         monotonic = self._checked_monotonic(schema, rows.target)
+        if plan.growth == "symmetric":
+            self._refuse_what_symmetric_trees_cannot(encoded)
         interactions = _of_all_parts(interaction_groups(self.interaction_cst, schema.given_names), schema)
         # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
         return BoostSettings(
             learning_rate=float(plan.learning_rate),
-            growth=self.growth,
+            growth="level" if plan.growth == "level" else "best_first",
+            symmetric=plan.growth == "symmetric",
             max_depth=min(self.max_depth or 0, n_rows),
             max_leaf_nodes=min(plan.max_leaf_nodes or 0, n_rows + 1),
             min_samples_leaf=min(plan.min_samples_leaf, n_rows + 1),
@@ -230,6 +239,27 @@ class BoostingPreparation(BoostingJudge):
             categorical_smoothing=float(self.categorical_smoothing),
             categorical_split="one_vs_rest" if self.categorical_split == "one_vs_rest" else "subset",
         )
+
+    def _refuse_what_symmetric_trees_cannot(self, encoded: Encoded) -> None:
+        asked = {"monotonic_cst": self.monotonic_cst, "interaction_cst": self.interaction_cst}
+        for name, value in asked.items():
+            if value is not None:
+                raise ValueError(
+                    f"growth='symmetric' does not go with {name}: nodes of a level share a test. Use "
+                    "growth='best_first'."
+                )
+        if self.categorical_split == "one_vs_rest":
+            raise ValueError(
+                "growth='symmetric' does not go with categorical_split='one_vs_rest': use 'auto' or 'subset', or "
+                "growth='best_first'."
+            )
+        for feature, name in enumerate(encoded.schema.names):
+            if encoded.codes.n_codes(feature) > _MOST_CATEGORIES_IN_A_BYTE:
+                raise ValueError(
+                    f"Column {name!r} has {encoded.codes.n_codes(feature):,} categories, and growth='symmetric' "
+                    f"tests sets of at most {_MOST_CATEGORIES_IN_A_BYTE}. Use categorical_split='auto', or "
+                    "growth='best_first'."
+                )
 
 
 def _of_all_parts(groups: tuple[tuple[int, ...], ...], schema: Schema) -> tuple[tuple[int, ...], ...]:

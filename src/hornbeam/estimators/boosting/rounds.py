@@ -136,6 +136,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
             n_scores=loss.n_scores,
             given_validation=data.validation.is_given,
             can_judge=not has_no_value,
+            can_be_symmetric=self._can_be_symmetric(),
             n_groups=None if data.rows.groups is None else len(np.unique(data.rows.groups)),
         )
 

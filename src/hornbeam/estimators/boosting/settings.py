@@ -25,6 +25,7 @@ class BoostingPlan:
 
     n_estimators: int
     learning_rate: float
+    growth: Literal["best_first", "level", "symmetric"]
     max_leaf_nodes: int | None
     min_samples_leaf: int
     l2_regularization: float
@@ -63,6 +64,7 @@ class BoostingPlan:
 CLASSICAL = BoostingPlan(
     n_estimators=100,
     learning_rate=0.1,
+    growth="best_first",
     max_leaf_nodes=31,
     min_samples_leaf=20,
     l2_regularization=0.0,
@@ -92,10 +94,12 @@ def plan_boosting(
     n_scores: int,
     given_validation: bool,
     can_judge: bool,
+    can_be_symmetric: bool = True,
     n_groups: int | None = None,
 ) -> BoostingPlan:
     """Settle the options of a fit on a table; `can_judge` is False where nothing says how good a round is.
 
+    Trees that `can_be_symmetric` are, where that was found to be better: of several members and one score.
     Of `n_groups` groups of rows, which are never divided, each member leaves one out at least.
     """
     automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
@@ -107,6 +111,9 @@ def plan_boosting(
         chosen = replace(chosen, class_trees=None)
     elif automatic and n_scores > 1:
         chosen = replace(chosen, class_trees="shared")
+    is_free = can_be_symmetric and n_scores == 1 and options.max_leaf_nodes == "auto"
+    if options.growth == "symmetric" or (automatic and options.growth == "auto" and n_members > 1 and is_free):
+        chosen = _symmetric(chosen)
     given = {name: getattr(options, name, "auto") for name in vars(chosen)}
     plan = BoostingPlan(**{**vars(chosen), **{k: v for k, v in given.items() if v != "auto"}})
     if plan.n_members & (plan.n_members - 1):
@@ -146,6 +153,7 @@ def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPla
     return BoostingPlan(
         n_estimators=2_000,
         learning_rate=float(np.clip(0.1 * (n_rows / 2_000) ** 0.25, 0.08, 0.1)),
+        growth="best_first",
         max_leaf_nodes=24 if n_rows >= _MANY_ROWS else 16,
         min_samples_leaf=5,
         l2_regularization=1.0,
@@ -158,6 +166,12 @@ def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPla
         least_progress=1e-3,
         has_members=has_members,
     )
+
+
+def _symmetric(plan: BoostingPlan) -> BoostingPlan:
+    """Six levels, and nothing else in the way: a test for all nodes of a level is no chance find of one node."""
+    plan = replace(plan, growth="symmetric", max_leaf_nodes=64)
+    return replace(plan, min_samples_leaf=1, max_features=0.8) if plan.has_members else plan
 
 
 def _n_members(work: int) -> int:

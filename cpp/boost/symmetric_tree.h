@@ -1,0 +1,46 @@
+// A tree in which all nodes of a level have the same test, the one whose gains at the nodes add up to the most
+// (symmetric or oblivious trees; Kohavi 1994, CatBoost). A node that the test does not divide, or not into
+// children that the limits allow, stays whole and waits for the test of the next level.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "boost/boost_grower.h"
+
+namespace hornbeam::boost {
+
+class SymmetricTree {
+ public:
+  explicit SymmetricTree(BoostGrower& grower) : grower_(grower) {}
+  // Grows from the root, whose rows are loaded; `counted` is its histogram if it has been filled already.
+  void grow(Histogram* counted);
+
+ private:
+  using NodeState = BoostGrower::NodeState;
+  // A test and what it gains over a level, in squared units of gradient.
+  struct LevelCut {
+    double gain = 0.0;
+    double floor = 0.0;  // a gain up to this is rounding
+    Cut cut;
+    bool has_missing = false;  // a node of the level has rows without a value
+  };
+
+  bool has_room(std::int32_t depth) const;
+  void count_root(Histogram* counted);
+  void order_categories();
+  std::optional<Split> best_test(std::span<const NodeId> level, std::int32_t depth);
+  LevelCut best_cut(std::span<const NodeId> level, FeatureId feature, CutFinder& finder) const;
+  std::vector<NodeId> divide(std::span<const NodeId> level, const Split& split, std::int32_t depth);
+  bool divide_node(NodeId id, const Split& split, NodeState* children);
+  void count_children(NodeState& parent, NodeState* children);
+  double gain_of(const NodeState& parent, const NodeState* children) const;
+
+  BoostGrower& grower_;
+  // Per feature that is categorical: its categories in the order in which cuts are looked for, in all nodes.
+  std::vector<std::vector<Code>> orders_;
+};
+
+}  // namespace hornbeam::boost
