@@ -129,9 +129,9 @@ class BoostGrower {
   static std::size_t n_tasks(std::size_t n_rows) { return (n_rows + kRowsPerTask - 1) / kRowsPerTask; }
 
   friend class SymmetricTree;  // grows whole levels with one test each
-  friend class SideBySide;   // prepares nodes while others are carried out
-  friend class PartRows;     // has some of the rows, and adds them up for a tree that grows elsewhere
-  friend class TreeOfParts;  // grows a tree from the sums of such rows
+  friend class SideBySide;     // prepares nodes while others are carried out
+  friend class PartRows;       // has some of the rows, and adds them up for a tree that grows elsewhere
+  friend class TreeOfParts;    // grows a tree from the sums of such rows
   struct Prepared;
   // How far a node is whose test has been found.
   enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };

@@ -48,8 +48,7 @@ void SymmetricTree::count_root(Histogram* counted) {
   root.histogram = g.pool_.take(g.needs_wide(root));
   const HistogramBuilder::Parts parts =
       g.builder_.add_rows(g.rows_of(root), *root.histogram, g.everyone(), *g.cancel_);
-  for (int slot = 0; slot < g.tiles_.n_slots(); ++slot)
-    g.builder_.finish_slot(slot, *root.histogram, parts);
+  for (int slot = 0; slot < g.tiles_.n_slots(); ++slot) g.builder_.finish_slot(slot, *root.histogram, parts);
   g.builder_.give_back(parts);
 }
 
@@ -73,13 +72,14 @@ std::optional<Split> SymmetricTree::best_test(std::span<const NodeId> level, std
   const std::vector<char> allowed =
       g.start_search(g.states_[0], depth, static_cast<std::uint64_t>(depth)).allowed;
   std::vector<LevelCut> cuts(static_cast<std::size_t>(g.data_.n_features()));
-  g.for_feature_groups(g.everyone(), [&](const BoostGrower::FeatureGroup& group, BoostGrower::Worker& worker) {
-    if (group.slot == Digit::kNoSlot) return;
-    for (const FeatureId feature : group.features) {
-      const auto f = static_cast<std::size_t>(feature);
-      if (allowed.empty() || allowed[f]) cuts[f] = best_cut(level, feature, worker.cuts);
-    }
-  });
+  g.for_feature_groups(g.everyone(),
+                       [&](const BoostGrower::FeatureGroup& group, BoostGrower::Worker& worker) {
+                         if (group.slot == Digit::kNoSlot) return;
+                         for (const FeatureId feature : group.features) {
+                           const auto f = static_cast<std::size_t>(feature);
+                           if (allowed.empty() || allowed[f]) cuts[f] = best_cut(level, feature, worker.cuts);
+                         }
+                       });
   FirstBest<FeatureId> best(0.0);
   for (std::size_t f = 0; f < cuts.size(); ++f) {
     if (cuts[f].cut.found) best.offer(cuts[f].gain, static_cast<FeatureId>(f));
@@ -119,82 +119,104 @@ SymmetricTree::LevelCut SymmetricTree::best_cut(std::span<const NodeId> level, F
 // Carries a test out in all nodes of a level; returns those of the next.
 std::vector<NodeId> SymmetricTree::divide(std::span<const NodeId> level, const Split& split,
                                           std::int32_t depth) {
-  BoostGrower& g = grower_;
-  std::vector<NodeId> next;
+  std::vector<Family> families;
   for (const NodeId id : level) {
-    NodeState children[2];
-    if (!divide_node(id, split, children)) {
-      next.push_back(id);
-      continue;
-    }
-    NodeState& parent = g.state_of(id);
-    const NodeId first = g.work_.add(1);
-    g.work_.add(1);
-    NodeRecord& record = g.work_.nodes[static_cast<std::size_t>(id)];
-    record.first_child = first;
-    record.gain = gain_of(parent, children);
-    const bool left_is_larger = children[0].n_rows() >= children[1].n_rows();
-    record.missing_branch = split.missing_branch >= 0 ? split.missing_branch : left_is_larger ? 0 : 1;
-    record.split = static_cast<std::int32_t>(g.work_.splits.size());
-    g.work_.splits.push_back(split);
-    const bool goes_on[2] = {g.may_split(children[0], depth + 1), g.may_split(children[1], depth + 1)};
-    if (has_room(depth + 1) && (goes_on[0] || goes_on[1])) count_children(parent, children);
-    g.pool_.give_back(std::exchange(parent.histogram, nullptr));
-    for (int b = 0; b < 2; ++b) {
-      if (!goes_on[b]) g.pool_.give_back(std::exchange(children[b].histogram, nullptr));
-      if (goes_on[b]) next.push_back(first + b);
-      g.states_.push_back(std::move(children[b]));
-      g.describe(first + b);
-    }
+    families.push_back({.parent = id, .children = {}});
+    sum_children(families.back(), split);
+  }
+  send_rows(families, split, depth);
+  if (has_room(depth + 1)) count_rows(families);
+  std::vector<NodeId> next;
+  for (Family& family : families) {
+    family.is_allowed ? add_nodes(family, split, next) : next.push_back(family.parent);
   }
   return next;
 }
 
-// Sends a node's rows to its children, unless a limit forbids them.
-bool SymmetricTree::divide_node(NodeId id, const Split& split, NodeState* children) {
-  BoostGrower& g = grower_;
-  NodeState& node = g.state_of(id);
-  g.sum_child(node, split, children[0]);
-  children[1].total = node.total;
-  children[1].total -= children[0].total;
-  const double least = g.terms_of(node).min_hessian;
-  for (int b = 0; b < 2; ++b) {
-    if (static_cast<double>(children[b].total.hessian) < least) return false;
-  }
-  const std::vector<BoostGrower::Piece> pieces = g.mark_listed(node, split, g.everyone());
-  std::size_t n_left = 0;
-  for (const BoostGrower::Piece& piece : pieces) n_left += piece.counts.n_left;
-  const auto n_fewer = static_cast<std::int64_t>(std::min(n_left, node.n_rows() - n_left));
-  if (n_fewer < std::max(std::int64_t{1}, g.params_.min_samples_leaf)) return false;
-  g.send(node, pieces, n_left, g.everyone());
-  for (int b = 0; b < 2; ++b) {
-    children[b].begin = b == 0 ? node.begin : node.begin + n_left;
-    children[b].end = b == 0 ? node.begin + n_left : node.end;
-    children[b].side = 1 - node.side;
-    children[b].groups = node.groups;
-  }
-  return true;
+void SymmetricTree::sum_children(Family& family, const Split& split) const {
+  const BoostGrower& g = grower_;
+  const NodeState& node = g.state_of(family.parent);
+  NodeState& left = family.children[0];
+  NodeState& right = family.children[1];
+  g.sum_child(node, split, left);
+  right.total = node.total;
+  right.total -= left.total;
+  left.groups = right.groups = node.groups;
+  const auto least = std::min(left.total.hessian, right.total.hessian);
+  family.is_allowed = static_cast<double>(least) >= g.terms_of(node).min_hessian;
 }
 
-// The smaller child is counted; the larger is what remains of the parent, whose histogram it takes.
-void SymmetricTree::count_children(NodeState& parent, NodeState* children) {
+// Gives children their rows, in the list where those of the parent are not: children that the limits forbid are
+// simply forgotten.
+void SymmetricTree::send_rows(std::span<Family> families, const Split& split, std::int32_t depth) {
   BoostGrower& g = grower_;
-  const int smaller = children[0].n_rows() <= children[1].n_rows() ? 0 : 1;
-  NodeState& small = children[smaller];
-  NodeState& large = children[1 - smaller];
-  const Team team = g.everyone();
-  small.histogram = g.pool_.take(g.needs_wide(small));
-  const HistogramBuilder::Parts parts =
-      g.builder_.add_rows(g.rows_of(small), *small.histogram, team, *g.cancel_);
-  const bool same_kind = parent.histogram->is_wide() == g.needs_wide(large);
-  large.histogram = same_kind ? parent.histogram : g.pool_.take(g.needs_wide(large));
-  g.for_feature_groups(team, [&](const BoostGrower::FeatureGroup& group, BoostGrower::Worker&) {
+  std::vector<BoostGrower::Division> divisions;
+  for (Family& family : families) {
+    if (family.is_allowed) divisions.push_back(g.divide(g.state_of(family.parent), split, family.children));
+  }
+  g.partition(divisions, g.everyone());
+  const auto fewest = static_cast<std::size_t>(std::max(std::int64_t{1}, g.params_.min_samples_leaf));
+  for (Family& family : families) {
+    family.is_allowed = family.is_allowed && family.children[family.smaller()].n_rows() >= fewest;
+    for (int b = 0; b < 2; ++b)
+      family.goes_on[b] = family.is_allowed && g.may_split(family.children[b], depth + 1);
+  }
+}
+
+// The smaller children are counted, all as one list of rows; the larger are what remains of their parents,
+// whose histograms they take.
+void SymmetricTree::count_rows(std::span<Family> families) {
+  BoostGrower& g = grower_;
+  std::vector<Family*> counted;
+  std::vector<HistogramBuilder::Count> counts;
+  for (Family& family : families) {
+    if (!family.goes_on[0] && !family.goes_on[1]) continue;
+    NodeState& small = family.children[family.smaller()];
+    NodeState& large = family.children[1 - family.smaller()];
+    Histogram* whole = g.state_of(family.parent).histogram;
+    small.histogram = g.pool_.take(g.needs_wide(small));
+    large.histogram = whole->is_wide() == g.needs_wide(large) ? whole : g.pool_.take(g.needs_wide(large));
+    counts.push_back({g.rows_of(small)});
+    counted.push_back(&family);
+  }
+  g.builder_.add_rows(counts, g.everyone(), *g.cancel_);
+  g.for_feature_groups(g.everyone(), [&](const BoostGrower::FeatureGroup& group, BoostGrower::Worker&) {
     if (group.slot == Digit::kNoSlot) return;
-    g.builder_.finish_slot(group.slot, *small.histogram, parts);
-    g.builder_.subtract(group.slot, *parent.histogram, *small.histogram, *large.histogram);
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      Histogram& small = *counted[i]->children[counted[i]->smaller()].histogram;
+      Histogram& large = *counted[i]->children[1 - counted[i]->smaller()].histogram;
+      g.builder_.finish_slot(group.slot, small, counts[i].parts);
+      g.builder_.subtract(group.slot, *g.state_of(counted[i]->parent).histogram, small, large);
+    }
   });
-  g.builder_.give_back(parts);
-  if (same_kind) parent.histogram = nullptr;
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    g.builder_.give_back(counts[i].parts);
+    NodeState& parent = g.state_of(counted[i]->parent);
+    const bool is_taken = counted[i]->children[1 - counted[i]->smaller()].histogram == parent.histogram;
+    if (is_taken) parent.histogram = nullptr;
+  }
+}
+
+void SymmetricTree::add_nodes(Family& family, const Split& split, std::vector<NodeId>& next) {
+  BoostGrower& g = grower_;
+  NodeState& parent = g.state_of(family.parent);
+  const NodeId first = g.work_.add(1);
+  g.work_.add(1);
+  NodeRecord& record = g.work_.nodes[static_cast<std::size_t>(family.parent)];
+  record.first_child = first;
+  record.gain = gain_of(parent, family.children);
+  const int larger = family.children[0].n_rows() >= family.children[1].n_rows() ? 0 : 1;
+  record.missing_branch = split.missing_branch >= 0 ? split.missing_branch : larger;
+  record.split = static_cast<std::int32_t>(g.work_.splits.size());
+  g.work_.splits.push_back(split);
+  g.pool_.give_back(std::exchange(parent.histogram, nullptr));
+  for (int b = 0; b < 2; ++b) {
+    NodeState& child = family.children[b];
+    if (!family.goes_on[b]) g.pool_.give_back(std::exchange(child.histogram, nullptr));
+    if (family.goes_on[b]) next.push_back(first + b);
+    g.states_.push_back(std::move(child));
+    g.describe(first + b);
+  }
 }
 
 // What the test lowers the loss by at this node: at some nodes of a level it may raise it a little.

@@ -33,9 +33,19 @@ class SymmetricTree {
   void order_categories();
   std::optional<Split> best_test(std::span<const NodeId> level, std::int32_t depth);
   LevelCut best_cut(std::span<const NodeId> level, FeatureId feature, CutFinder& finder) const;
+  // A node that is to be divided, and what becomes of it.
+  struct Family {
+    NodeId parent;
+    NodeState children[2];
+    bool is_allowed = true;
+    bool goes_on[2] = {false, false};  // whether a child may be divided by the next level's test
+    int smaller() const { return children[0].n_rows() <= children[1].n_rows() ? 0 : 1; }
+  };
   std::vector<NodeId> divide(std::span<const NodeId> level, const Split& split, std::int32_t depth);
-  bool divide_node(NodeId id, const Split& split, NodeState* children);
-  void count_children(NodeState& parent, NodeState* children);
+  void sum_children(Family& family, const Split& split) const;
+  void send_rows(std::span<Family> families, const Split& split, std::int32_t depth);
+  void count_rows(std::span<Family> families);
+  void add_nodes(Family& family, const Split& split, std::vector<NodeId>& next);
   double gain_of(const NodeState& parent, const NodeState* children) const;
 
   BoostGrower& grower_;

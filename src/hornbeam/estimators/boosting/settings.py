@@ -111,8 +111,9 @@ def plan_boosting(
         chosen = replace(chosen, class_trees=None)
     elif automatic and n_scores > 1:
         chosen = replace(chosen, class_trees="shared")
+    has_several = automatic and (n_members if options.n_members == "auto" else options.n_members) > 1
     is_free = can_be_symmetric and n_scores == 1 and options.max_leaf_nodes == "auto"
-    if options.growth == "symmetric" or (automatic and options.growth == "auto" and n_members > 1 and is_free):
+    if options.growth == "symmetric" or (options.growth == "auto" and has_several and is_free):
         chosen = _symmetric(chosen)
     given = {name: getattr(options, name, "auto") for name in vars(chosen)}
     plan = BoostingPlan(**{**vars(chosen), **{k: v for k, v in given.items() if v != "auto"}})
