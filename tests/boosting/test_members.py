@@ -222,9 +222,10 @@ def test_members_by_the_size_of_the_table(n_rows, n_columns, n_members):
 def test_settings_by_the_number_of_rows():
     estimator = hb.GradientBoostingRegressor()
     assert plan(estimator, 15).n_estimators == 100  # too few to hold some out
-    assert plan(estimator, 16).n_estimators == 2000
-    assert plan(estimator, 2_499).max_leaf_nodes == 16
-    assert plan(estimator, 2_500).max_leaf_nodes == 24
+    assert plan(estimator, 16).n_estimators == 1500
+    assert plan(estimator, 2_499).max_leaf_nodes == 64  # of symmetric trees
+    assert plan(estimator, 2_499, n_scores=3).max_leaf_nodes == 16
+    assert plan(estimator, 2_500, n_scores=3).max_leaf_nodes == 24
     rates = [plan(estimator, n).learning_rate for n in (100, 1_000, 2_000, 10**6)]
     assert rates == sorted(rates)
     assert (rates[0], rates[-1]) == (0.08, 0.1)

@@ -48,9 +48,9 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
     )
     growth: Literal["auto", "best_first", "level", "symmetric"] = option(
         default="auto",
-        help="Split the node that gains most first, or level by level; 'symmetric': one test for all nodes of a "
-        "level; 'auto': symmetric where the fit finds its own length by several members with one score, else "
-        "best first.",
+        help="Split the node that gains most first, or level by level; 'symmetric': one test for all nodes "
+        "of a level; 'auto': symmetric where n_estimators is 'auto' and several members have one score each, "
+        "else best first.",
     )
     min_samples_leaf: Count | Literal["auto"] = option(
         default="auto", help="Fewest rows a split may leave in a child."

@@ -250,15 +250,15 @@ class BoostingPreparation(BoostingJudge):
                 )
         if self.categorical_split == "one_vs_rest":
             raise ValueError(
-                "growth='symmetric' does not go with categorical_split='one_vs_rest': use 'auto' or 'subset', or "
-                "growth='best_first'."
+                "growth='symmetric' does not go with categorical_split='one_vs_rest': use 'auto' or "
+                "'subset', or growth='best_first'."
             )
         for feature, name in enumerate(encoded.schema.names):
             if encoded.codes.n_codes(feature) > _MOST_CATEGORIES_IN_A_BYTE:
                 raise ValueError(
-                    f"Column {name!r} has {encoded.codes.n_codes(feature):,} categories, and growth='symmetric' "
-                    f"tests sets of at most {_MOST_CATEGORIES_IN_A_BYTE}. Use categorical_split='auto', or "
-                    "growth='best_first'."
+                    f"Column {name!r} has {encoded.codes.n_codes(feature):,} categories, and "
+                    f"growth='symmetric' tests sets of at most {_MOST_CATEGORIES_IN_A_BYTE}. Use "
+                    "categorical_split='auto', or growth='best_first'."
                 )
 
 

@@ -152,7 +152,7 @@ def _is_automatic(options: BoostingOptions) -> bool:
 
 def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPlan:
     return BoostingPlan(
-        n_estimators=2_000,
+        n_estimators=1_500,
         learning_rate=float(np.clip(0.1 * (n_rows / 2_000) ** 0.25, 0.08, 0.1)),
         growth="best_first",
         max_leaf_nodes=24 if n_rows >= _MANY_ROWS else 16,
@@ -164,13 +164,13 @@ def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPla
         early_stopping=True,
         validation_fraction=0.1,
         n_iter_no_change=50,
-        least_progress=1e-3,
+        least_progress=2e-3,
         has_members=has_members,
     )
 
 
 def _symmetric(plan: BoostingPlan) -> BoostingPlan:
-    """Six levels, and nothing else in the way: a test for all nodes of a level is no chance find of one node."""
+    """Six levels; a test that is good for all nodes of a level is no chance find of a few rows."""
     plan = replace(plan, growth="symmetric", max_leaf_nodes=64)
     return replace(plan, min_samples_leaf=1, max_features=0.8) if plan.has_members else plan
 
