@@ -14,7 +14,7 @@
 #include "predict/rows.h"
 
 namespace hornbeam::bench {
-using criterion::Criterion;
+using criterion::criterion_named;
 using data::Dataset;
 using data::encode_numeric;
 using data::TableView;
@@ -44,7 +44,7 @@ void measure_trees(std::mt19937_64& generator) {
   std::vector<RowId> rows(kTableRows);
   std::iota(rows.begin(), rows.end(), 0);
   GrowParams params;
-  params.criterion = Criterion::kSquaredError;
+  params.criterion = *criterion_named("squared_error");
   params.max_leaf_nodes = 31;
   Cancel cancel;
   std::vector<Tree> trees;

@@ -17,9 +17,7 @@ namespace {
 
 Criterion criterion_of(nb::handle name) {
   const auto text = nb::cast<std::string>(name);
-  for (std::size_t i = 0; i < criterion::criteria().size(); ++i) {
-    if (criterion::criteria()[i].name == text) return static_cast<Criterion>(i);
-  }
+  if (const auto found = criterion::criterion_named(text)) return *found;
   throw nb::value_error(("the core does not know " + text).c_str());
 }
 

@@ -19,4 +19,11 @@ std::span<const CriterionRow> criteria() {
   return kRows;
 }
 
+std::optional<Criterion> criterion_named(std::string_view name) {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (kRows[i].name == name) return static_cast<Criterion>(i);
+  }
+  return std::nullopt;
+}
+
 }  // namespace hornbeam::criterion

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -36,6 +37,9 @@ struct CriterionRow {
 };
 
 std::span<const CriterionRow> criteria();
+
+// Nothing if there is no criterion of that name; other names do not count.
+std::optional<Criterion> criterion_named(std::string_view name);
 
 inline const CriterionRow& row_of(Criterion criterion) {
   return criteria()[static_cast<std::size_t>(criterion)];

@@ -16,6 +16,7 @@
 namespace hornbeam::grow {
 
 using criterion::Impurity;
+using criterion::is_of_classes;
 using criterion::MomentTarget;
 using criterion::OwnScorer;
 using criterion::row_of;
@@ -74,6 +75,8 @@ bool lacks_values(const Dataset& data, const Sample& sample, std::span<const Fea
 
 GrownTree grow_by_kind(const GrowTask& task) {
   const auto& [data, target, sample, params, cancel] = task;
+  if (is_of_classes(row_of(params.criterion).shown) != target.is_classification())
+    throw std::invalid_argument("the criterion is for another kind of target");
   if (params.categorical_split == CategoricalSplit::kMerge && target.n_outputs > 1) {
     throw std::invalid_argument("categories are merged by one output");
   }

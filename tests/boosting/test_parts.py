@@ -35,6 +35,7 @@ PLAIN = BoostSettings(
     interactions=(),
     categorical_smoothing=1.0,
     categorical_split="subset",
+    symmetric=False,
 )
 REGRESSION = {
     "squared_error": 0.0,

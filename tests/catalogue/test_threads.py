@@ -117,6 +117,6 @@ def test_row_93_only_the_monotonic_clock_decides_about_time() -> None:
     ):
         assert [name for name, text in texts.items() if wall_clock in text] == []
     # Waiting for the pool ends only when its work has; a clock can only change how often the host is asked.
-    waits = texts["base/parallel.cpp"].count(".wait_for(")
-    assert waits == texts["base/parallel.cpp"].count("while (!done_.wait_for(") == 1
+    assert texts["base/parallel.cpp"].count(".wait_for(") == 1
+    assert texts["base/parallel.cpp"].count(".wait(all_done, [&] {") == 1
     assert "wait_until" not in texts["base/parallel.cpp"]

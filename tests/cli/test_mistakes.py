@@ -174,8 +174,8 @@ def test_mistakes_in_data_and_files(arguments, words, data, model, capsys):
         (["show", "MODEL", "--row", "0"], "--row"),
         (["show", "MODEL", "--rules", "poem"], "--rules"),
         (
-            ["export", "MODEL", "--format", "pmml"],
-            "not yet; there is onnx, sql, c, python, json, dot and text",
+            ["export", "MODEL", "--format", "excel"],
+            "not yet; there is onnx, sql, c, python, json, pmml, dot and text",
         ),
         (["compare", "DATA"], "--target"),
         (["compare", "DATA", "--target", "y", "--folds", "1"], "--folds"),

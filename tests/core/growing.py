@@ -8,7 +8,6 @@ from hornbeam import _core
 from hornbeam.model import SURROGATE_ARRAYS, TREE_ARRAYS
 
 DEFAULTS: dict[str, Any] = {
-    "criterion": "gini",
     "growth": "depth_first",
     "random_splits": False,
     "max_depth": 0,
@@ -67,7 +66,7 @@ def grow(
         weights=weights,
         rows=np.asarray(rows, dtype=np.uint32),
         multiplicity=None if multiplicity is None else multiplicity.astype(np.uint32),
-        **{**DEFAULTS, **settings},
+        **{"criterion": "squared_error" if n_classes is None else "gini", **DEFAULTS, **settings},
     )
     return tree
 
