@@ -45,7 +45,7 @@ def gain_of_level(problem, level, left, n_kinds):
 
 
 def levels_of(problem, tree, leaves):
-    """The nodes of each level as masks of rows, the rows that its test sends left, and its column's categories.
+    """The nodes of each level as masks of rows, the rows its test sends left, and its categories.
 
     A node that a test does not divide stays whole and waits for the next one, so what the levels were can
     only be told as long as all nodes of one have the same test.
