@@ -321,6 +321,18 @@ def test_effects_of_a_date_and_its_parts() -> None:
     ax = hb.plot.effect(by_number)
     ax.figure.canvas.draw()
     assert re.fullmatch(r"20\d\d-\d\d-\d\d.*", ax.get_xticklabels()[1].get_text())
+    for found in (
+        hb.plot.effect(model.effect(X, "when", kind="ale")),
+        hb.plot.effect(model.effect(X, ("when", "city"))),
+        hb.plot.contributions(model.contributions(X), "dependence", column="when"),
+        hb.plot.contributions(
+            model.contributions(X.assign(when=X["when"].astype(str))), "dependence", column="when"
+        ),
+    ):
+        found.figure.canvas.draw()
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d.*", found.get_xticklabels()[1].get_text())
+    ax = hb.plot.contributions(model.contributions(X), "waterfall", row=3)
+    assert f"when = {X['when'][3]:%Y-%m-%d}" in [tick.get_text() for tick in ax.get_yticklabels()]
     assert model.effect(X, ("when", "when.weekday"), kind="ale").columns == ("when", "when.weekday")
     with pytest.raises(ValueError, match=r"X has no column 'when\.hour'"):
         model.effect(X, "when.hour")

@@ -176,6 +176,16 @@ def test_sparse_columns_and_classes_are_asked_in_any_order():
     assert of_sparse.mean.shape[2] == 2
 
 
+def test_of_two_classes_the_second_is_drawn():
+    X, y = load_iris(return_X_y=True)
+    model = hb.DecisionTreeClassifier(max_depth=3).fit(X, np.where(y == 2, "yes", "no"))
+    found = model.effect(X, 3)
+    ax = hb.plot.effect(found)
+    assert ax.get_ylabel() == "score of yes"
+    np.testing.assert_array_equal(ax.patches[-1].get_data().values, found.mean[:, 1])
+    assert hb.plot.effect(found, output="no").get_ylabel() == "score of no"
+
+
 def test_maps_and_accumulated_effects_are_drawn():
     frame, y = holed()
     model = hb.GradientBoostingRegressor(n_estimators=20).fit(frame, y)

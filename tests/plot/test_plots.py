@@ -422,3 +422,15 @@ def test_contributions_that_cannot_be_drawn(contributed):
         plot.contributions(tree.contributions(IRIS.data, interactions=True))
     with pytest.raises(TypeError, match="must come from contributions"):
         plot.contributions(found.values)
+
+
+def test_boxes_of_categories_are_few_and_their_names_do_not_collide():
+    rng = np.random.default_rng(0)
+    towns = [f"a town of number {k}" for k in np.minimum(rng.integers(0, 40, 600), rng.integers(0, 40, 600))]
+    X = pd.DataFrame({"town": towns, "size": rng.normal(size=600)})
+    model = hb.RandomForestRegressor(5, random_state=0).fit(X, rng.normal(size=600))
+    ax = plot.contributions(model.contributions(X), "dependence", column="town")
+    assert len(ax.get_xticklabels()) == 20
+    assert ax.get_title(loc="right") == "the 20 most frequent of 39 values"
+    assert ax.get_xticklabels()[0].get_rotation() == 40
+    assert "a town of number 38" not in [tick.get_text() for tick in ax.get_xticklabels()]

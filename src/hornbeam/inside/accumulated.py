@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.dates import DatePart
 from hornbeam.data.table import Column
 from hornbeam.data.wording import shown
 from hornbeam.inside.effects import Asking, Grid, JointEffect, rows_at
@@ -37,7 +38,7 @@ class AccumulatedEffect:
 
     `values` are as in `Effect`, categories in the order they were put in; the mean over the rows is 0.
     `missing` is what losing the value changes in the mean over the rows that have one, None if the model
-    refuses that. `n_rows` counts the rows of X at each value.
+    refuses that. `n_rows` counts the rows of X at each value. `part` is as in `Effect`.
     """
 
     column: str
@@ -48,6 +49,7 @@ class AccumulatedEffect:
     is_number: bool
     is_exact: bool
     outputs: tuple[Any, ...] = ()
+    part: DatePart | None = None
 
     def __repr__(self) -> str:
         what = "steps" if self.is_number else "categories"
@@ -78,6 +80,7 @@ def accumulated_effect_of(asking: Asking, grid: Grid) -> AccumulatedEffect:
         is_number=grid.is_number,
         is_exact=grid.is_exact,
         outputs=asking.whole.outputs,
+        part=grid.part,
     )
 
 
@@ -104,6 +107,7 @@ def joint_accumulated_effect_of(asking: Asking, first: Grid, second: Grid) -> Jo
         is_number=(first.is_number, second.is_number),
         is_exact=first.is_exact and second.is_exact,
         outputs=asking.whole.outputs,
+        parts=(first.part, second.part),
     )
 
 

@@ -79,6 +79,7 @@ class JointEffect:
     of both; None if the model refuses that. With kind "ale" it is what the two do only together, apart from
     what each does by itself; its mean over the rows is 0, and `missing` is None. `n_rows` counts the rows of
     X at each pair of values: where there are none, the model was asked about rows that nobody has seen.
+    `parts` are what `Effect` calls `part`, of each column.
     """
 
     kind: EffectKind
@@ -90,6 +91,7 @@ class JointEffect:
     is_number: tuple[bool, bool]
     is_exact: bool
     outputs: tuple[Any, ...] = ()
+    parts: tuple[DatePart | None, DatePart | None] = (None, None)
 
     def __repr__(self) -> str:
         first, second = map(shown, self.columns)
@@ -349,6 +351,7 @@ def joint_effect_of(asking: Asking, first: Grid, second: Grid) -> JointEffect:
         is_number=(first.is_number, second.is_number),
         is_exact=first.is_exact and second.is_exact,
         outputs=asking.whole.outputs,
+        parts=(first.part, second.part),
     )
 
 

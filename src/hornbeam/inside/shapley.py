@@ -5,7 +5,7 @@ parts of all sums together as `Contributions`, by the columns that the user has 
 played, by path and by background, are described in docs/explaining.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +56,16 @@ class TreeSum:
             return X
         X = X if self.picked is None else _safe_indexing(X, self.picked, axis=1)
         return self.model.read(X, estimator_name=estimator_name)
+
+    def days(self, table: Table) -> dict[int, FloatArray]:
+        """Return the values of the user's columns of dates, by their place."""
+        schema, columns = self.model.schema, self.columns_of_user
+        found = {}
+        for place, column in enumerate(table.columns):
+            part = schema.part(place)
+            if part is not None and part.is_first and columns is not None:
+                found[int(columns[place])] = column.dense().astype(np.float64)
+        return found
 
     def parts(
         self, table: Table, background: Table | None, *, pairs: bool, n_columns: int, n_threads: int
@@ -124,7 +134,8 @@ class Contributions:
     columns x columns, with what a pair does together halved between its two orders, and what a column does by
     itself on the diagonal. `base_values` is the score of a row of which nothing is known: a number, or one
     per class or output; with missing="available" a row of these for each row of X. Base and parts sum to the
-    score. `names` are those of the columns, `outputs` the classes or outputs. Arrays take it as `values`.
+    score. `names` are those of the columns, `outputs` the classes or outputs. `days` has the values of the
+    columns of dates, by their place, as days since 1970-01-01. Arrays take it as `values`.
     """
 
     values: FloatArray
@@ -133,6 +144,7 @@ class Contributions:
     outputs: tuple[Any, ...] = ()
     pairs: bool = False
     X: Any = field(default=None)
+    days: Mapping[int, FloatArray] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -165,9 +177,8 @@ class Contributions:
             known = ", ".join(map(repr, self.outputs)) or "there is one score only"
             raise ValueError(f"No output {output!r}; outputs are: {known}.")
         place = self.outputs.index(output)
-        return Contributions(
-            self.values[..., place], self.base_values[..., place], self.names, (), self.pairs, self.X
-        )
+        values, base = self.values[..., place], self.base_values[..., place]
+        return Contributions(values, base, self.names, (), self.pairs, self.X, self.days)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame: a row per row, a column per column and one, "base", for the base.
@@ -204,8 +215,10 @@ def contributions_of(
     """Explain the rows of X: see `Contributions`; with `to_answer`, what the score stands for."""
     parts: Any = 0.0
     base: Any = whole.start
+    days: dict[int, FloatArray] = {}
     for one in whole.sums:
         table = one.read(X, estimator_name=estimator_name)
+        days.update(one.days(table))
         others = None if background is None else _read_background(one, background, estimator_name)
         told, start = one.parts(table, others, pairs=pairs, n_columns=len(names), n_threads=n_threads)
         told += parts  # in place: parts are as large as what is handed out
@@ -222,6 +235,7 @@ def contributions_of(
         outputs=whole.outputs,
         pairs=pairs,
         X=X,
+        days=days,
     )
 
 

@@ -1,5 +1,6 @@
 """What all pictures share: axes to draw into, and colours that everybody can tell apart."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "label",
     "name_dates",
     "tint",
+    "turn_long_names",
     "value_colours",
 ]
 
@@ -99,3 +101,12 @@ def name_dates(axis: Any) -> None:
     ticker = require("matplotlib.ticker", purpose="Writing dates")
     axis.set_major_locator(ticker.MaxNLocator(4))
     axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: text_of_days(days)))
+
+
+def turn_long_names(ax: Any, names: Sequence[object]) -> None:
+    """Write names along the lower axis aslant where they would run into each other."""
+    room = 60 / max(len(names), 1)  # letters that an axis of the usual width has for each
+    if any(len(label(name)) > room for name in names):
+        ax.tick_params(axis="x", labelrotation=40)
+        for text in ax.get_xticklabels():
+            text.set(ha="right", rotation_mode="anchor")

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam._optional import require
+from hornbeam.data.dates import text_of_days
 from hornbeam.data.wording import shown
 from hornbeam.inside import words
 from hornbeam.inside.shapley import Contributions
-from hornbeam.plot.canvas import BLUE, GREY, INK, ORANGE, axes_for, label
+from hornbeam.plot.canvas import BLUE, GREY, INK, ORANGE, axes_for, label, name_dates, turn_long_names
 
 __all__ = ["contributions"]
 
@@ -24,6 +25,9 @@ Kind = Literal["beeswarm", "bar", "waterfall", "dependence"]
 # A swarm has so many places along its line, and is so high.
 N_PLACES = 120
 HALF_HEIGHT = 0.4
+
+# Categories have a box each; beyond so many, the rare ones have none.
+MOST_BOXES = 20
 
 
 def contributions(
@@ -93,8 +97,11 @@ def _values_of(found: Contributions, column: int) -> npt.NDArray[Any] | None:
     return np.asarray([line[column] for line in X]) if isinstance(X, list) else np.asarray(X)[:, column]
 
 
-def _numbers(values: npt.NDArray[Any] | None) -> FloatArray | None:
-    """Return values as numbers; None if they are none."""
+def _numbers(found: Contributions, column: int) -> FloatArray | None:
+    """Return the values of a column as numbers, dates as days; None if they are neither, or not at hand."""
+    if column in found.days:
+        return found.days[column]
+    values = _values_of(found, column)
     if values is None:
         return None
     try:
@@ -125,7 +132,7 @@ def _swarms(found: Contributions, most: int, ax: Any) -> Any:
     colours = require("matplotlib", purpose="Colours").colormaps["cividis_r"]
     ax.axvline(0, color=GREY, linewidth=0.8, zorder=0)
     for line, j in enumerate(order):
-        parts, numbers = found.values[:, j], _numbers(_values_of(found, j))
+        parts, numbers = found.values[:, j], _numbers(found, j)
         shades: Any = GREY
         if numbers is not None and np.isfinite(numbers).any():
             known = np.isfinite(numbers)
@@ -201,6 +208,8 @@ def _named_value(found: Contributions, column: int, row: int) -> str:
     if values is None:
         return name
     value = values[row]
+    if column in found.days and not np.isnan(found.days[column][row]):
+        return f"{name} = {text_of_days(float(found.days[column][row]))}"
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     return f"{name} = {f'{value:.4g}' if is_number else words.printable(value)}"
 
@@ -215,13 +224,23 @@ def _dependence(found: Contributions, column: str | None, ax: Any) -> Any:
         raise ValueError("The values of the rows are not at hand: take contributions(X) of a table.")
     ax = axes_for(ax, size=(5.5, 3.6), purpose="Drawing contributions")
     ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
-    numbers = _numbers(values)
+    numbers = _numbers(found, place)
     if numbers is not None:
         ax.scatter(numbers, parts, s=12, color=BLUE, alpha=0.6, linewidths=0)
+        if place in found.days:
+            name_dates(ax.xaxis)
     else:
-        texts = np.array([words.printable(value) for value in values])
-        groups = sorted(set(texts.tolist()))
-        ax.boxplot([parts[texts == group] for group in groups], tick_labels=[label(one) for one in groups])
+        _boxes(ax, np.array([words.printable(value) for value in values]), parts)
     ax.set_xlabel(label(column))
     ax.set_ylabel("contribution")
     return ax
+
+
+def _boxes(ax: Any, texts: npt.NDArray[Any], parts: FloatArray) -> None:
+    """Draw a box for each category, of many for the most frequent."""
+    groups, counts = np.unique(texts, return_counts=True)
+    drawn = np.sort(np.argsort(-counts, kind="stable")[:MOST_BOXES])
+    ax.boxplot([parts[texts == groups[k]] for k in drawn], tick_labels=[label(groups[k]) for k in drawn])
+    turn_long_names(ax, [groups[k] for k in drawn])
+    if len(drawn) < len(groups):
+        ax.set_title(f"the {len(drawn)} most frequent of {len(groups):,} values", size="small", loc="right")

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.dates import DatePart, text_of_days
 from hornbeam.data.wording import shown
 from hornbeam.inside.accumulated import AccumulatedEffect
 from hornbeam.inside.effects import Effect, JointEffect
 from hornbeam.inside.words import printable
-from hornbeam.plot.canvas import BLUE, GREY, ORANGE, axes_for, label, name_dates
+from hornbeam.plot.canvas import BLUE, GREY, ORANGE, axes_for, label, name_dates, turn_long_names
 
 __all__ = ["effect"]
 
@@ -28,7 +29,7 @@ def effect(
     The thick line is the mean over the rows, the thin ones are single rows, at most `most_lines` of them; an
     orange line is the score without a value. Accumulated effects have no lines of rows, and their mean is 0.
     Two columns are drawn as a map; dots are where X has rows. `output` is the class or output, where
-    there are several.
+    there are several: of two classes, the second by default.
     """
     if isinstance(found, JointEffect):
         return _draw_map(found, output, ax)
@@ -49,15 +50,16 @@ def effect(
             ax.plot(range(len(line)), line, color=GREY, alpha=0.35, linewidth=0.7)
         ax.plot(range(len(mean)), mean, "o", color=BLUE)
         ax.set_xticks(range(len(mean)), [label(printable(value)) for value in found.values])
+        turn_long_names(ax, found.values.tolist())
     if isinstance(found, AccumulatedEffect):
         ax.axhline(0, color=GREY, linewidth=0.7)
     if missing is not None:
         ax.axhline(float(missing), color=ORANGE, linestyle="--", linewidth=1, label="without a value")
         ax.legend(frameon=False, fontsize="small")
-    if isinstance(found, Effect) and found.part is not None and found.part.is_first:
+    if found.part is not None and found.part.is_first:
         name_dates(ax.xaxis)
     ax.set_xlabel(label(found.column))
-    ax.set_ylabel("score" if isinstance(found, Effect) else "change of the score")
+    ax.set_ylabel(_score_words(found, place))
     return ax
 
 
@@ -71,10 +73,19 @@ def _place_of(found: Effect | AccumulatedEffect | JointEffect, output: Any) -> i
     n_own = 2 if isinstance(found, JointEffect) else 1
     if found.mean.ndim == n_own:
         return None
+    if output is None and len(found.outputs) == 2:
+        return 1  # of two classes, the second: a score of one number speaks for it, too
     if output not in found.outputs:
         known = ", ".join(map(repr, found.outputs[:10]))
         raise ValueError(f"Choose one of the outputs: output={known}; got {shown(output)}.")
     return found.outputs.index(output)
+
+
+def _score_words(found: Effect | AccumulatedEffect | JointEffect, place: int | None) -> str:
+    """Name what is drawn."""
+    is_mean = isinstance(found, Effect) or (isinstance(found, JointEffect) and found.kind == "partial")
+    words = "score" if is_mean else "change of the score"
+    return words if place is None else f"{words} of {label(found.outputs[place])}"
 
 
 def _edges(values: npt.NDArray[Any], is_number: bool) -> FloatArray:
@@ -110,26 +121,39 @@ def _draw_map(found: JointEffect, output: Any, ax: Any) -> Any:
     middles = [(own[:-1] + own[1:]) / 2 for own in edges]
     right, up = np.nonzero(found.n_rows)  # a dot where X has rows: elsewhere nobody has seen any
     ax.plot(middles[0][right], middles[1][up], ".", color="#444444", markersize=1.5)
-    ax.figure.colorbar(drawn, ax=ax, label="score" if found.kind == "partial" else "change of the score")
-    for axis, values, number, own in zip(
-        (ax.xaxis, ax.yaxis), found.values, found.is_number, edges, strict=True
+    ax.figure.colorbar(drawn, ax=ax, label=_score_words(found, place))
+    for axis, values, number, own, part in zip(
+        (ax.xaxis, ax.yaxis), found.values, found.is_number, edges, found.parts, strict=True
     ):
-        _label_axis(axis, values, is_number=number, edges=own, has_missing=found.missing is not None)
+        if part is not None and part.is_first:
+            name_dates(axis)
+            if axis is ax.xaxis:  # which is short beside long names
+                axis.set_tick_params(labelrotation=90)
+        _label_axis(
+            axis, values, is_number=number, edges=own, has_missing=found.missing is not None, part=part
+        )
     ax.set_xlabel(label(found.columns[0]))
     ax.set_ylabel(label(found.columns[1]))
     return ax
 
 
 def _label_axis(
-    axis: Any, values: npt.NDArray[Any], *, is_number: bool, edges: FloatArray, has_missing: bool
+    axis: Any,
+    values: npt.NDArray[Any],
+    *,
+    is_number: bool,
+    edges: FloatArray,
+    has_missing: bool,
+    part: DatePart | None,
 ) -> None:
     beyond = float((edges[-2] + edges[-1]) / 2)
     if not is_number:
         ticks, texts = [float(k) for k in range(len(values))], [label(printable(value)) for value in values]
     elif has_missing:
-        low, high = edges[0], edges[-2] - 0.08 * (edges[-2] - edges[0])  # room for the last label
+        low, high = edges[0], edges[-2] - 0.12 * (edges[-2] - edges[0])  # room for the last label
         ticks = [float(tick) for tick in axis.get_major_locator().tick_values(low, high) if low < tick < high]
-        texts = [f"{tick:.6g}" for tick in ticks]
+        is_date = part is not None and part.is_first
+        texts = [text_of_days(tick) if is_date else f"{tick:.6g}" for tick in ticks]
     else:
         return
     if has_missing:
