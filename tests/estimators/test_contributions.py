@@ -188,8 +188,10 @@ def test_what_cannot_be_explained_says_so():
         tree.contributions(X.drop(columns="sepal width (cm)"))
     with pytest.raises(ValueError, match="of must be 'score' or 'answer'"):
         tree.contributions(X, of="probability")
-    with pytest.raises(ValueError, match="median of its members"):
-        hb.AdaBoostRegressor(n_estimators=3).fit(X, y).contributions(X)
+    many = np.random.default_rng(0).normal(size=(200, 15))
+    median = hb.AdaBoostRegressor(hb.DecisionTreeRegressor(), n_estimators=3, random_state=0)
+    with pytest.raises(ValueError, match=r"median of its members.* 15 columns, and 14 are the most"):
+        median.fit(many, many.sum(axis=1)).contributions(many)
     with pytest.raises(ValueError, match="member 0 is a KNeighborsClassifier"):
         hb.BaggingClassifier(hb.KNeighborsClassifier(), n_estimators=2).fit(X, y).contributions(X)
 

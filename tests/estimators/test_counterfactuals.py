@@ -24,6 +24,7 @@ MODELS = [
     hb.ExtraTreesRegressor(3, max_depth=3, random_state=0),
     hb.BaggingClassifier(n_estimators=3, random_state=0),
     hb.AdaBoostClassifier(n_estimators=5),
+    hb.AdaBoostRegressor(hb.DecisionTreeRegressor(max_depth=2), n_estimators=5, random_state=0),
     hb.GradientBoostingClassifier(n_estimators=4, max_leaf_nodes=4),
     hb.GradientBoostingRegressor(n_estimators=5, max_leaf_nodes=4),
     hb.GradientBoostingRegressor(loss="poisson", n_estimators=5, max_leaf_nodes=4),
@@ -132,6 +133,14 @@ def test_missing_values_may_be_filled_and_new_categories_changed():
     by_text = hb.DecisionTreeClassifier().fit(X[["c"]], ["p", "q", "p", "q", "p", "q"])
     new = by_text.counterfactual({"c": "w"}, X[["c"]])
     assert new.changes["c"][0] == "w" and new.prediction != new.before
+
+
+def test_a_number_of_minus_one_is_not_taken_for_a_missing_one():
+    X = pd.DataFrame({"a": [np.nan] * 4 + [-1.0] * 4, "b": [1.0, 2.0] * 4})
+    tree = hb.DecisionTreeClassifier().fit(X, ["no"] * 4 + ["yes"] * 4)
+    found = tree.counterfactual({"a": np.nan, "b": 1.0}, X)
+    assert found.is_exact and found.prediction == "yes"
+    assert found.changes["a"][1] == -1.0 and found.distance == 1.0
 
 
 def test_a_large_model_says_how_much_nearer_another_may_be():

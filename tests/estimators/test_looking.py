@@ -60,9 +60,8 @@ def test_importances_of_every_kind(model, X):
         assert shares.shape == (4,)
         assert shares.sum() == pytest.approx(1)
     np.testing.assert_array_equal(model.importance(), model.feature_importances_)
-    if type(model) is not hb.AdaBoostRegressor:
-        sizes = model.importance("contributions", X=X)
-        assert sizes.shape == (4,) and sizes[2:].sum() > sizes[:2].sum()
+    sizes = model.importance("contributions", X=X)
+    assert sizes.shape == (4,) and sizes[2:].sum() > sizes[:2].sum()
     with pytest.raises(ValueError, match="got 'shap'"):
         model.importance("shap")
     with pytest.raises(ValueError, match="give X"):
@@ -70,10 +69,6 @@ def test_importances_of_every_kind(model, X):
 
 
 def test_a_row_is_explained_in_two_sentences(model, X):
-    if type(model) is hb.AdaBoostRegressor:
-        with pytest.raises(ValueError, match="estimators_"):
-            model.explain(X.iloc[[0]])
-        return
     told = model.explain(dict(X.iloc[77]))
     assert told.prediction == model.predict(X.iloc[[77]])[0]
     assert told.text.count(". ") == 1 and told.text.endswith(".")
@@ -196,9 +191,8 @@ def test_the_commands_explain_a_stack_member_by_member(X, tmp_path, capsys):
 
 # --- Every question to every model -----------------------------------------------------------------------
 
-# What a model of members that grew on tables of their own, or of a median, has no answer to; it says why.
+# What a model of members that grew on tables of their own has no answer to; it says why.
 NOT_BY_HAND = {"counterfactual", "export json"}
-NOT_A_MEDIAN = {"contributions", "effect", "ale", "counterfactual", "plot.contributions"}
 
 
 @pytest.mark.parametrize("question", [
@@ -234,9 +228,7 @@ def test_every_model_answers_every_question(model, X, question, tmp_path, capsys
         "show --tree": lambda: show("--tree", "0"),
     }[question]
     by_hand = getattr(model, "_grown", 0) is None
-    if (type(model) is hb.AdaBoostRegressor and question in NOT_A_MEDIAN) or (
-        by_hand and question in NOT_BY_HAND
-    ):
+    if by_hand and question in NOT_BY_HAND:
         with pytest.raises((ValueError, TypeError), match=r"estimators_|tables of their own"):
             asked()
         return

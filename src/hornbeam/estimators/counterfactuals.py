@@ -25,6 +25,7 @@ from hornbeam.inside.counterfactual import (
 )
 from hornbeam.inside.effects import Asking
 from hornbeam.inside.explain import GivenRow, read_row
+from hornbeam.inside.routes import is_missing
 from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble, refuse_missing
 
@@ -199,11 +200,13 @@ class _Search:
     def _nearest(self, margins: Margins, is_wanted: Any, known: Found | None) -> Found:
         boxes = leaf_boxes(
             self.model,
-            lambda number, values: self._worth(number, values) @ margins.of_scores,
+            lambda number, values: self._worth(number, values, margins),
             self.terrain.steps,
             self.terrain.choices,
         )
         needed = margins.needed - self.whole.start @ margins.of_scores
+        if self.whole.is_median:
+            needed = np.full(len(margins.needed), self.whole.sums[0].weights.sum() / 2)
         room = np.maximum(_ROUNDING * (np.abs(needed) + _size(boxes)), _LEAST_ROOM)
         begin = self._begin(Margins(margins.of_scores, margins.needed + room), is_wanted)
         if known is not None and known.cost <= begin.cost:
@@ -218,8 +221,17 @@ class _Search:
             most_boxes=self.most_boxes,
         )
 
-    def _worth(self, number: int, values: FloatArray) -> FloatArray:
-        """Return what leaves of a tree add to the scores: leaves x scores."""
+    def _worth(self, number: int, values: FloatArray, margins: Margins) -> FloatArray:
+        """Return what leaves of a tree add to the margins: leaves x margins.
+
+        A median is far enough if half of the weight is with trees that are, so there each leaf has a vote.
+        """
+        if self.whole.is_median:
+            is_far_enough = values @ margins.of_scores >= margins.needed
+            return np.asarray(self.whole.sums[0].weights[number] * is_far_enough)
+        return self._scores_of_leaves(number, values) @ margins.of_scores
+
+    def _scores_of_leaves(self, number: int, values: FloatArray) -> FloatArray:
         (one,) = self.whole.sums
         if one.votes:
             values = np.eye(values.shape[1])[values.argmax(axis=1)]
@@ -242,7 +254,7 @@ class _Search:
             if place < len(steps):
                 own = steps[place].own
                 cells = np.searchsorted(steps[place].ends, values)
-                cells = np.where(np.isnan(values.astype(np.float64)) | (values == -1), own, cells)
+                cells = np.where(is_missing(self.model, part.feature, values), own, cells)
             else:
                 codes = choices[place - len(steps)].codes
                 cells = (values.astype(np.float64)[:, np.newaxis] == codes).argmax(axis=1)

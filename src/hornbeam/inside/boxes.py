@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.data.table import MISSING, UNSEEN
+from hornbeam.inside.routes import branches_at
 from hornbeam.model import Ensemble
 
 __all__ = ["Choices", "Found", "LeafBoxes", "Steps", "leaf_boxes", "nearest"]
@@ -128,25 +128,8 @@ def _boxes_of_nodes(
         for place, choice in enumerate(choices):
             at = feature[above] == choice.feature
             for node, test, own in zip(nodes[at], above[at], branch[at], strict=True):
-                allowed[place][node] &= _branches(model, tree, int(test), choice) == own
+                allowed[place][node] &= branches_at(model, tree, int(test), choice.codes) == own
     return low, high, allowed
-
-
-def _branches(model: Ensemble, tree: _core.Tree, node: int, choice: Choices) -> IntArray:
-    """Return the branch of each cell at a test."""
-    codes = choice.codes
-    categories = model.schema.categories[choice.feature]
-    is_known = ~np.isnan(codes) & (codes != MISSING) & (codes != UNSEEN)
-    branches = np.full(len(codes), int(tree.missing_branch[node]), dtype=np.int64)
-    if model.schema.kinds[choice.feature] == "categorical":
-        of_category = tree.branches_of_categories(node, len(categories or ()))
-        branches[is_known] = of_category[codes[is_known].astype(np.int64)]
-        if model.unseen == "majority":
-            first, n = int(tree.first_child[node]), int(tree.n_branches[node])
-            branches[codes == UNSEEN] = int(np.argmax(tree.weighted_n_node_samples[first : first + n]))
-    else:
-        branches[is_known] = codes[is_known] > tree.threshold[node]
-    return branches
 
 
 # --- Search ----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hornbeam.data.dates import DatePart
 from hornbeam.data.table import MISSING, UNSEEN, Category, Column, Table
 from hornbeam.data.wording import shown
+from hornbeam.inside.medians import median_of
 from hornbeam.inside.shapley import ScoreSum, TreeSum
 
 __all__ = [
@@ -213,11 +214,11 @@ class Asking:
             for column, codes in changes.items():
                 for place in _places_of(one, column):
                     columns[place] = self._with_codes(columns[place], column, codes)
+            changed = Table(len(rows), tuple(columns), table.feature_names)
+            if self.whole.is_median:
+                return median_of(one.model, one.weights, changed, n_threads=self._n_threads)[:, np.newaxis]
             said = one.model.total(
-                Table(len(rows), tuple(columns), table.feature_names),
-                n_threads=self._n_threads,
-                weights=one.weights,
-                hard_votes=one.votes,
+                changed, n_threads=self._n_threads, weights=one.weights, hard_votes=one.votes
             )
             own = said.reshape(len(rows), -1)
             total = total + (own if one.onto is None else own @ one.onto)

@@ -7,6 +7,7 @@ played, by path and by background, are described in docs/explaining.md.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils import _safe_indexing
 from hornbeam import _core
 from hornbeam._optional import require
 from hornbeam.data.table import Table
+from hornbeam.inside.medians import TreeMedian
 from hornbeam.inside.words import printable
 from hornbeam.model import Ensemble
 
@@ -50,6 +52,13 @@ class TreeSum:
         sources = np.array(schema.sources, dtype=np.int32)
         return sources if self.columns is None else self.columns[sources]
 
+    @cached_property
+    def _explainer(self) -> _core.Explainer:
+        model = self.model
+        return _core.Explainer(
+            model.core_trees, self.weights, model.adds_to, self.votes, model.unseen == "majority"
+        )
+
     def read(self, X: Any, *, estimator_name: str) -> Table:
         """Read a table as these trees do."""
         if isinstance(X, Table):  # has been read already
@@ -67,19 +76,20 @@ class TreeSum:
                 found[int(columns[place])] = column.dense().astype(np.float64)
         return found
 
-    def parts(
-        self, table: Table, background: Table | None, *, pairs: bool, n_columns: int, n_threads: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the parts, rows x columns (x columns) x scores, and the base, rows x scores."""
-        model = self.model
-        explainer = _core.Explainer(
-            model.core_trees, self.weights, model.adds_to, self.votes, model.unseen == "majority"
-        )
-        if background is None and not explainer.has_weights:
+    def refuse_paths_without_weights(self, background: Table | None) -> None:
+        """Raise if there is no background and the trees do not say how many rows took which branch."""
+        if background is None and not self._explainer.has_weights:
             raise ValueError(
                 "These trees do not know the weight of the rows they were grown on, which contributions "
                 "along the paths need; give a background: contributions(X, background=...)."
             )
+
+    def parts(
+        self, table: Table, background: Table | None, *, pairs: bool, n_columns: int, n_threads: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the parts, rows x columns (x columns) x scores, and the base, rows x scores."""
+        model, explainer = self.model, self._explainer
+        self.refuse_paths_without_weights(background)
         width = len(table.columns)
         shape = (table.n_rows, width, width) if pairs else (table.n_rows, width)
         parts = np.empty((*shape, explainer.n_scores))
@@ -115,7 +125,8 @@ class ScoreSum:
     `shape` is that of a row's scores as users see them, () for a single number; `outputs` names the entries
     of its last dimension, if it has any. `answers` turns scores into what the model predicts of them, rows x
     scores, where that is something else; None where scores are the answer. Answers of several scores are
-    their softmax, after multiplication by `sharpness`.
+    their softmax, after multiplication by `sharpness`. `is_median` says that the score is no sum, but the
+    median of what the trees of one `TreeSum` say, by their weights.
     """
 
     sums: tuple[TreeSum, ...]
@@ -124,6 +135,7 @@ class ScoreSum:
     outputs: tuple[Any, ...] = ()
     answers: Callable[[FloatArray], FloatArray] | None = None
     sharpness: float = 1.0
+    is_median: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,7 +232,11 @@ def contributions_of(
         table = one.read(X, estimator_name=estimator_name)
         days.update(one.days(table))
         others = None if background is None else _read_background(one, background, estimator_name)
-        told, start = one.parts(table, others, pairs=pairs, n_columns=len(names), n_threads=n_threads)
+        asked: TreeSum | TreeMedian = one
+        if whole.is_median:
+            one.refuse_paths_without_weights(others)
+            asked = TreeMedian.of(one.model, one.weights, one.columns_of_user, estimator_name=estimator_name)
+        told, start = asked.parts(table, others, pairs=pairs, n_columns=len(names), n_threads=n_threads)
         told += parts  # in place: parts are as large as what is handed out
         parts, base = told, base + start
     if to_answer and whole.answers is not None:

@@ -168,12 +168,8 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
         are_trees = all(type(one) in (DecisionTreeClassifier, DecisionTreeRegressor) for one in members)
         return [one._reading(one._own_tree()) for one in members] if are_trees else []
 
-    def _score_sum(self) -> ScoreSum:
-        raise ValueError(
-            f"The answer of {type(self).__name__} is the median of its members: no sum, so that there are no "
-            "contributions, effects, explanations or counterfactuals of it. Ask a member, such as "
-            "estimators_[0].contributions(X); rules, importance and to_frame do answer."
-        )
+    def _trees_to_explain(self) -> Ensemble:
+        return self._trees.model
 
     def _facts_beside_trees(self) -> dict[str, Any]:
         """Return what an export needs besides the trees."""
@@ -325,9 +321,6 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
     def _class_labels(self) -> tuple[AnyArray, ...]:
         return (self.classes_,)
 
-    def _trees_to_explain(self) -> Ensemble:
-        return self._trees.model
-
     def _exact_score(self, table: Table) -> FloatArray:
         return np.asarray(self._votes_of(table, range(len(self.estimator_weights_)))[0])
 
@@ -444,6 +437,15 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
     def _predictions(self, X: Any) -> FloatArray:
         rows = self._rows(X)
         return self._members.predictions(rows, n_threads=resolve_n_jobs(self.n_jobs))
+
+    def _score_sum(self) -> ScoreSum:
+        """Return the trees whose median is the answer."""
+        trees = TreeSum(self._trees.model, votes_of(self.estimator_weights_))
+        return ScoreSum((trees,), np.zeros(1), is_median=True)
+
+    def _exact_score(self, table: Table) -> FloatArray:
+        said = self._members.predictions(table, n_threads=1)
+        return weighted_median(said, votes_of(self.estimator_weights_))
 
     def predict(self, X: Any) -> FloatArray:
         """Return the weighted median of what the members predict."""

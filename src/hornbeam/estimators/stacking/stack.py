@@ -392,7 +392,7 @@ class Stack(MembersInside, TransformerMixin, StackingOptions):
         if not self._answers:
             raise AttributeError(
                 "There are no out-of-fold answers: members were fitted before (cv='prefit'), or the model "
-                "was saved with predict_only=True."
+                "was saved with slim=True or predict_only=True."
             )
         return self._answers
 
