@@ -6,6 +6,7 @@ import pytest
 from matplotlib import pyplot
 from reference import effects
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import hornbeam as hb
@@ -174,6 +175,36 @@ def test_sparse_columns_and_classes_are_asked_in_any_order():
             of_sparse = forest.effect(sparse.csr_array(dense), column, kind=kind)
             np.testing.assert_array_equal(of_sparse.mean, forest.effect(dense, column, kind=kind).mean)
     assert of_sparse.mean.shape[2] == 2
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hb.GradientBoostingClassifier(n_estimators=5),
+        hb.AdaBoostClassifier(n_estimators=5),
+        hb.RandomForestClassifier(3, random_state=0),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_effect_on_the_answer_is_what_probabilities_say(model, n_classes):
+    X, y = load_iris(return_X_y=True)
+    model = clone(model).fit(X, y % n_classes)
+    found = model.effect(X, 2, of="answer")
+    accumulated = model.effect(X, 2, kind="ale", of="answer")
+    for step in range(len(found.values) - 1):
+        changed = X.copy()
+        changed[:, 2] = found.values[step]
+        shares = model.predict_proba(changed)
+        np.testing.assert_allclose(found.lines[:, step], shares[:, 1] if found.lines.ndim == 2 else shares)
+    assert (found.of, accumulated.of) == ("answer", "answer")
+    assert np.abs(accumulated.mean).max() <= 1
+    ax = hb.plot.effect(found, output=None if n_classes == 2 else 1)
+    assert ax.get_ylabel() == ("answer" if found.lines.ndim == 2 else "answer of 1")
+    both = model.effect(X, (2, 3), of="answer")
+    np.testing.assert_allclose(both.mean.sum(axis=-1) if n_classes == 3 else both.mean.max() <= 1, 1)
+    with pytest.raises(ValueError, match="of must be 'score' or 'answer'"):
+        model.effect(X, 2, of="share")
 
 
 def test_of_two_classes_the_second_is_drawn():

@@ -5,7 +5,7 @@ A fitted model comes in. It says what it adds up (`Explainable`) and how a score
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from hornbeam.inside.effects import (
     Asking,
     Effect,
     EffectKind,
+    Explained,
     JointEffect,
     effect_names,
     effect_of,
@@ -43,7 +44,7 @@ __all__ = [
     "place_of_column",
 ]
 
-WhatToExplain = Literal["score", "answer"]
+WhatToExplain = Explained
 
 
 class Explainable(Protocol):
@@ -77,8 +78,7 @@ def contributions(
 ) -> Contributions:
     """Return what each column adds to the score of each row, as `LookInside.contributions` describes."""
     check_is_fitted(model)
-    if of not in get_args(WhatToExplain):
-        raise ValueError(f"of must be 'score' or 'answer'; got {shown(of)}.")
+    _check_of(of)
     return contributions_of(
         model._score_sum(),
         X,
@@ -91,17 +91,24 @@ def contributions(
     )
 
 
+def _check_of(of: WhatToExplain) -> None:
+    if of not in get_args(WhatToExplain):
+        raise ValueError(f"of must be 'score' or 'answer'; got {shown(of)}.")
+
+
 def effect(
     model: Explainable,
     X: Any,
     column: Any,
     *,
     kind: EffectKind = "partial",
+    of: WhatToExplain = "score",
     n_rows: int | None = None,
     n_steps: int | None = None,
 ) -> Effect | AccumulatedEffect | JointEffect:
     """Return how the score depends on a column, or on two, as `LookInside.effect` describes."""
     check_is_fitted(model)
+    _check_of(of)
     if kind not in get_args(EffectKind):
         raise ValueError(f"kind must be 'partial' or 'ale'; got {shown(kind)}.")
     whole = model._score_sum()
@@ -117,6 +124,7 @@ def effect(
         whole,
         X,
         most_rows=int(n_rows),
+        of=of,
         estimator_name=type(model).__name__,
         n_threads=resolve_n_jobs(getattr(model, "n_jobs", None)),
     )

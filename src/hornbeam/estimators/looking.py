@@ -120,6 +120,7 @@ class LookInside(Declared):
         column: Any,
         *,
         kind: EffectKind = "partial",
+        of: WhatToExplain = "score",
         n_rows: int | None = None,
         n_steps: int | None = None,
     ) -> Effect | AccumulatedEffect | JointEffect:
@@ -131,13 +132,13 @@ class LookInside(Declared):
         the score without a value. With kind "ale" only rows near a threshold are asked what crossing it
         changes, and the changes are added up (accumulated local effects): no row is given a value that is far
         from its own. Of a pair, "partial" is the mean score of every pair of values, "ale" what the two do
-        only together.
+        only together. `of="answer"` tells what the score stands for, such as the probability of boosting.
 
         Of a number the result is given for every step between thresholds, so nothing is missed between
         points of a grid. More rows of X than `n_rows` (500; 200 of a pair) are thinned out; a column with
         more than `n_steps` steps (300; 50 of a pair) is asked about at some of them.
         """
-        return effect(self, X, column, kind=kind, n_rows=n_rows, n_steps=n_steps)
+        return effect(self, X, column, kind=kind, of=of, n_rows=n_rows, n_steps=n_steps)
 
     def importance(
         self,

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hornbeam.data.dates import DatePart
 from hornbeam.data.table import Column
 from hornbeam.data.wording import shown
-from hornbeam.inside.effects import Asking, Grid, JointEffect, rows_at
+from hornbeam.inside.effects import Asking, Explained, Grid, JointEffect, rows_at
 
 __all__ = ["AccumulatedEffect", "accumulated_effect_of", "joint_accumulated_effect_of"]
 
@@ -38,7 +38,8 @@ class AccumulatedEffect:
 
     `values` are as in `Effect`, categories in the order they were put in; the mean over the rows is 0.
     `missing` is what losing the value changes in the mean over the rows that have one, None if the model
-    refuses that. `n_rows` counts the rows of X at each value. `part` is as in `Effect`.
+    refuses that. `n_rows` counts the rows of X at each value. `part` and `of` are as in
+    `Effect`.
     """
 
     column: str
@@ -50,6 +51,7 @@ class AccumulatedEffect:
     is_exact: bool
     outputs: tuple[Any, ...] = ()
     part: DatePart | None = None
+    of: Explained = "score"
 
     def __repr__(self) -> str:
         what = "steps" if self.is_number else "categories"
@@ -81,6 +83,7 @@ def accumulated_effect_of(asking: Asking, grid: Grid) -> AccumulatedEffect:
         is_exact=grid.is_exact,
         outputs=asking.whole.outputs,
         part=grid.part,
+        of=asking.of,
     )
 
 
@@ -108,6 +111,7 @@ def joint_accumulated_effect_of(asking: Asking, first: Grid, second: Grid) -> Jo
         is_exact=first.is_exact and second.is_exact,
         outputs=asking.whole.outputs,
         parts=(first.part, second.part),
+        of=asking.of,
     )
 
 

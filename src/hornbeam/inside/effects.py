@@ -22,6 +22,7 @@ __all__ = [
     "Asking",
     "Effect",
     "EffectKind",
+    "Explained",
     "Grid",
     "JointEffect",
     "effect_names",
@@ -32,6 +33,7 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 EffectKind = Literal["partial", "ale"]
+Explained = Literal["score", "answer"]
 
 # So many rows are asked about at a time: tables of changed rows may be large.
 _ROWS_AT_ONCE = 1 << 17
@@ -39,7 +41,7 @@ _ROWS_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Effect:
-    """How the score depends on one column, the others as they are.
+    """How the score, or the answer it stands for, depends on one column, the others as they are.
 
     Of a number, `values` are the upper ends of the steps, the last one infinite: the score is the same for
     all values above one end and up to the next. Of categories they are the categories. `lines` are the scores
@@ -47,7 +49,7 @@ class Effect:
     partial dependence. `missing` is the mean score without a value, None if the model refuses that.
     `is_exact` is False where there are more steps than were asked for: then `values` are some of them. `part`
     says of a column that is made of a date what its numbers are: those of the date itself are days since
-    1970-01-01.
+    1970-01-01, and `of` whether these are scores or the answers they stand for.
     """
 
     column: str
@@ -58,6 +60,7 @@ class Effect:
     is_exact: bool
     outputs: tuple[Any, ...] = ()
     part: DatePart | None = None
+    of: Explained = "score"
 
     @property
     def mean(self) -> FloatArray:
@@ -93,6 +96,7 @@ class JointEffect:
     is_exact: bool
     outputs: tuple[Any, ...] = ()
     parts: tuple[DatePart | None, DatePart | None] = (None, None)
+    of: Explained = "score"
 
     def __repr__(self) -> str:
         first, second = map(shown, self.columns)
@@ -137,9 +141,17 @@ class Asking:
     """Questions to a model about some rows, with other values in some columns."""
 
     def __init__(
-        self, whole: ScoreSum, X: Any, *, most_rows: int, estimator_name: str, n_threads: int
+        self,
+        whole: ScoreSum,
+        X: Any,
+        *,
+        most_rows: int,
+        estimator_name: str,
+        n_threads: int,
+        of: Explained = "score",
     ) -> None:
-        self.whole = whole
+        self.whole, self.of = whole, of
+        self._answers = whole.answers if of == "answer" else None
         self.tables = [_thinned(one.read(X, estimator_name=estimator_name), most_rows) for one in whole.sums]
         self.n_rows = self.tables[0].n_rows
         self.refuses_missing = any(not one.model.missing_allowed for one in whole.sums)
@@ -189,7 +201,7 @@ class Asking:
     def scores(self, rows: IntArray, changes: Mapping[int, Any]) -> FloatArray:
         """Return the scores of rows, with other values in some of the user's columns: rows x scores.
 
-        A change is one value per row, or one for all.
+        A change is one value per row, or one for all. Of answers, they are what the scores stand for.
         """
         n = len(rows)
         if not n:
@@ -202,7 +214,8 @@ class Asking:
             )
             for begin in range(0, n, _ROWS_AT_ONCE)
         ]
-        return np.concatenate(parts)
+        scores = np.concatenate(parts)
+        return scores if self._answers is None else self._answers(scores)
 
     def _scores_of(self, rows: IntArray, changes: Mapping[int, FloatArray]) -> FloatArray:
         total: Any = self.whole.start
@@ -320,6 +333,7 @@ def effect_of(asking: Asking, grid: Grid) -> Effect:
         is_exact=grid.is_exact,
         outputs=whole.outputs,
         part=grid.part,
+        of=asking.of,
     )
 
 
@@ -353,6 +367,7 @@ def joint_effect_of(asking: Asking, first: Grid, second: Grid) -> JointEffect:
         is_exact=first.is_exact and second.is_exact,
         outputs=asking.whole.outputs,
         parts=(first.part, second.part),
+        of=asking.of,
     )
 
 

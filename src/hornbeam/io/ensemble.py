@@ -104,8 +104,8 @@ class StrippedTree:
             raise AttributeError(name)
         if name in STATISTICS - self._known:
             raise AttributeError(
-                f"{name!r} is not known: the model was saved with slim=True or predict_only=True, which leaves "
-                "out what the fit saw in each node. Save it without that to keep it."
+                f"{name!r} is not known: the model was saved with slim=True or predict_only=True, which "
+                "leaves out what the fit saw in each node. Save it without that to keep it."
             )
         return getattr(self._tree, name)
 

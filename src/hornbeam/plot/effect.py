@@ -12,7 +12,7 @@ from hornbeam.inside.effects import Effect, JointEffect
 from hornbeam.inside.words import printable
 from hornbeam.plot.canvas import BLUE, GREY, ORANGE, axes_for, label, name_dates, turn_long_names
 
-__all__ = ["effect"]
+__all__ = ["edges_of_steps", "effect"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def effect(
     ax = axes_for(ax, size=(5.5, 3.6), purpose="Drawing an effect")
     some = lines[np.linspace(0, len(lines) - 1, min(most_lines, len(lines))).astype(np.int64)]
     if found.is_number:
-        edges = _edges(found.values, found.is_number)
+        edges = edges_of_steps(found.values)
         for line in some:
             ax.stairs(line, edges, color=GREY, alpha=0.35, linewidth=0.7, baseline=None)
         ax.stairs(mean, edges, color=BLUE, linewidth=2.2, baseline=None)
@@ -84,14 +84,12 @@ def _place_of(found: Effect | AccumulatedEffect | JointEffect, output: Any) -> i
 def _score_words(found: Effect | AccumulatedEffect | JointEffect, place: int | None) -> str:
     """Name what is drawn."""
     is_mean = isinstance(found, Effect) or (isinstance(found, JointEffect) and found.kind == "partial")
-    words = "score" if is_mean else "change of the score"
+    words = found.of if is_mean else f"change of the {found.of}"
     return words if place is None else f"{words} of {label(found.outputs[place])}"
 
 
-def _edges(values: npt.NDArray[Any], is_number: bool) -> FloatArray:
-    """Return where the steps of a number begin and end, the outermost cut off; categories are 1 apart."""
-    if not is_number:
-        return np.arange(len(values) + 1, dtype=np.float64) - 0.5
+def edges_of_steps(values: npt.NDArray[Any]) -> FloatArray:
+    """Return where the steps of a number begin and end, the outermost cut off."""
     ends = values[:-1].astype(np.float64)
     span = float(np.ptp(ends)) if len(ends) > 1 else 1.0
     last = (ends[-1] if len(ends) else 0.0) + 0.05 * span
@@ -104,7 +102,10 @@ def _draw_map(found: JointEffect, output: Any, ax: Any) -> Any:
     """Draw two columns as a map, the first to the right; missing values as strips beyond the edges."""
     place = _place_of(found, output)
     mean = _at(found.mean, place)
-    edges = [_edges(values, number) for values, number in zip(found.values, found.is_number, strict=True)]
+    edges = [
+        edges_of_steps(values) if number else np.arange(len(values) + 1, dtype=np.float64) - 0.5
+        for values, number in zip(found.values, found.is_number, strict=True)
+    ]
     if found.missing is not None:
         of_first, of_second, of_both = (_at(part, place) for part in found.missing)
         mean = np.block([[mean, of_second[:, np.newaxis]], [of_first[np.newaxis, :], of_both]])

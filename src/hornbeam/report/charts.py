@@ -13,6 +13,7 @@ from hornbeam.inside.accumulated import AccumulatedEffect
 from hornbeam.inside.words import named
 from hornbeam.plot.canvas import BLUE, GREY, ORANGE, PALETTE, STYLES, draw_course, label, name_dates
 from hornbeam.plot.contributions import contributions
+from hornbeam.plot.effect import edges_of_steps
 from hornbeam.plot.effect import effect as draw_effect
 from hornbeam.plot.importance import importance
 from hornbeam.report.facts import Facts
@@ -397,12 +398,19 @@ def _dependence(facts: Facts, found: Dependence, ax: Any) -> tuple[str, str]:
     outputs = [0] if single else _curve_classes(facts)
     places = found.places if isinstance(found.places, np.ndarray) else np.arange(float(len(found.places)))
     is_numeric = isinstance(found.places, np.ndarray)
+    style: dict[str, Any] = {}
+    means = found.mean
+    if found.is_exact:  # a step holds up to its place
+        style, places = {"drawstyle": "steps-pre"}, edges_of_steps(places)
+        means = np.concatenate([means[:1], means])
     if found.lines is not None and is_numeric:
-        ax.plot(places, found.lines.T, color=GREY, linewidth=0.5, alpha=0.45)
+        lines = np.concatenate([found.lines[:, :1], found.lines], axis=1) if found.is_exact else found.lines
+        ax.plot(places, lines.T, color=GREY, linewidth=0.5, alpha=0.45, **style)
     for position, k in enumerate(outputs):
         ax.plot(
             places,
-            found.mean[:, k],
+            means[:, k],
+            **style,
             color=BLUE if single else _colour(k),
             linestyle=STYLES[position % len(STYLES)] if is_numeric else "",
             marker=None if is_numeric else "o",

@@ -16,6 +16,7 @@ from hornbeam.data.content import MISSING
 from hornbeam.data.rows import Rows
 from hornbeam.data.table import Column
 from hornbeam.inside.accumulated import AccumulatedEffect
+from hornbeam.inside.effects import Effect
 from hornbeam.report.judging import Judgement, answers_of, folds
 
 __all__ = [
@@ -37,6 +38,8 @@ N_SHUFFLES = 5
 MOST_ROWS_MOVED = 200
 N_LINES = 30  # of single rows
 N_PLACES = 25
+N_EXACT_LINES = 15  # which have more places
+MOST_STEPS = 150
 MOST_CATEGORIES = 12
 MOST_ROWS_LEARNED = 20_000
 CURVE_SHARES = (0.1, 0.2, 0.35, 0.6, 1.0)
@@ -121,12 +124,14 @@ class Dependence:
 
     `places` are numbers, or the names of categories. `mean` is places x outputs: the share of each class, of
     the second of two, or the number. `lines` are the answers of single rows, rows x places, for one output.
+    With `is_exact`, a place is where a step of a model of trees ends; the last one has no end.
     """
 
     column: int
     places: FloatArray | list[Any]
     mean: FloatArray
     lines: FloatArray | None
+    is_exact: bool = False
 
 
 def dependence_of(model: Any, rows: Rows, column: Column, number: int, *, seed: int) -> Dependence | None:
@@ -138,6 +143,9 @@ def dependence_of(model: Any, rows: Rows, column: Column, number: int, *, seed: 
     chosen = np.arange(rows.n_rows)
     if rows.n_rows > MOST_ROWS_MOVED:
         chosen = np.sort(rng.choice(rows.n_rows, MOST_ROWS_MOVED, replace=False))
+    exact = _exact_dependence(model, rows.take(chosen), column, number)
+    if exact is not None:
+        return exact
     # The sample once per value, and the rows that have these values after it: one question to the model.
     n, n_places = len(chosen), len(sources)
     stacked = rows.take(np.concatenate([np.tile(chosen, n_places), sources])).dense()
@@ -146,6 +154,28 @@ def dependence_of(model: Any, rows: Rows, column: Column, number: int, *, seed: 
     said = answers[: n * n_places].reshape(n_places, n, -1)  # places x rows x outputs
     lines = said[:, :N_LINES, 0].T if said.shape[2] == 1 else None
     return Dependence(number, _places(column, sources), said.mean(axis=1), lines)
+
+
+def _exact_dependence(model: Any, rows: Rows, column: Column, number: int) -> Dependence | None:
+    """Ask a model of trees at its own thresholds; None if it has none, or no numbers in the column."""
+    if not hasattr(model, "effect") or column.kind != "numeric":
+        return None
+    try:
+        found = model.effect(rows.native, number, of="answer", n_rows=MOST_ROWS_MOVED, n_steps=MOST_STEPS)
+    except (ValueError, TypeError, AttributeError):  # members that are no trees, or grew on dates, ...
+        return None
+    if (
+        not isinstance(found, Effect)
+        or found.part is not None
+        or found.lines.ndim > 3
+        or len(found.values) < 2
+    ):
+        return None
+    lines = found.lines if found.lines.ndim == 3 else found.lines[:, :, np.newaxis]
+    if is_classifier(model) and lines.shape[2] == 2:
+        lines = lines[:, :, 1:]
+    own = lines[np.linspace(0, len(lines) - 1, min(N_EXACT_LINES, len(lines))).astype(np.int64), :, 0]
+    return Dependence(number, found.values, lines.mean(axis=0), own if lines.shape[2] == 1 else None, True)
 
 
 def _sources(column: Column) -> IntArray:

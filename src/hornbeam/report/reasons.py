@@ -14,6 +14,7 @@ from hornbeam.data.rows import Rows
 from hornbeam.inside.ensembles import EnsembleExplanation
 from hornbeam.inside.explain import Explanation
 from hornbeam.inside.shapley import Contributions
+from hornbeam.inside.words import brief_number
 from hornbeam.selection.metrics import Answers
 
 __all__ = ["Reasons", "RowTold", "reasons_of"]
@@ -78,7 +79,8 @@ def _rows_told(model: Any, rows: Rows, truth: npt.NDArray[Any], own: Answers) ->
         except ValueError:  # several outputs, or members that grew on tables of their own
             return ()
         if isinstance(said, EnsembleExplanation | Explanation):
-            told.append(RowTold(why, row + 1, truth[row], said.text))
+            right: Any = truth[row] if own.shares is not None else brief_number(float(truth[row]))
+            told.append(RowTold(why, row + 1, right, said.text))
     return tuple(told)
 
 

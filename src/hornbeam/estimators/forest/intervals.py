@@ -168,8 +168,8 @@ def require_draws(forest: Sampled, method: str) -> None:
     check_is_fitted(forest)
     if not hasattr(forest, "_plan"):
         raise AttributeError(
-            f"{method} needs to know which rows each tree saw; a model saved with slim=True or predict_only=True has "
-            "lost that."
+            f"{method} needs to know which rows each tree saw; a model saved with slim=True or "
+            "predict_only=True has lost that."
         )
 
 
