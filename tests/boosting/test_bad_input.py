@@ -77,12 +77,40 @@ def test_scores_beyond_700_stay_finite_or_raise():
     far = np.where(labels, -1000.0, 1000.0)
     model = hb.GradientBoostingClassifier(5).fit(X, labels, offset=far)
     assert np.isfinite(model.predict_proba(X, offset=far)).all()
-    with pytest.raises(ValueError, match="left the range"):
+    with pytest.raises(ValueError, match="offset is too large"):
         hb.GradientBoostingClassifier(5, loss="exponential").fit(X, labels, offset=far)
     largest = np.where(labels, 1.7e308, -1.7e308)
     assert np.isfinite(hb.GradientBoostingRegressor(2).fit(X, largest).predict(X)).all()
     with pytest.raises(ValueError, match="left the range"):
         hb.GradientBoostingRegressor(2, learning_rate=4.0).fit(X, largest)
+
+
+@pytest.mark.parametrize(
+    ("loss", "most"),
+    [("squared_error", 2.0**90), ("absolute_error", 2.0**90), ("poisson", 62.0), ("tweedie", 62.0)],
+)
+def test_offsets_up_to_what_a_loss_has_numbers_for(loss, most):
+    X, _ = noisy(60)
+    y, near = np.ones(60), np.zeros(60)
+    near[7] = most
+    model = hb.GradientBoostingRegressor(3, loss=loss).fit(X, y, offset=near, sample_weight=y * 1.7e308)
+    assert np.isfinite(model.predict(X, offset=near)).all()
+    for far in (near * 2, near * -2):
+        with pytest.raises(ValueError, match="offset is too large: row 7 holds"):
+            hb.GradientBoostingRegressor(3, loss=loss).fit(X, y, offset=far)
+        with pytest.raises(ValueError, match="offset is too large: row 7 holds"):
+            model.predict(X, offset=far)
+        with pytest.raises(ValueError, match="offset_val is too large: row 7 holds"):
+            hb.GradientBoostingRegressor(3, loss=loss).fit(
+                X, y, offset=near, X_val=X, y_val=y, offset_val=far
+            )
+
+
+def test_offsets_far_beyond_the_targets_and_weights_near_the_largest_number():
+    X, y = noisy(60)
+    weights = np.linspace(0.1, 1, 60) * 1e300
+    model = hb.GradientBoostingRegressor(3).fit(X, y * 1e-200, weights, offset=y * 1e6)
+    assert np.isfinite(model.predict(X, offset=y * 1e6)).all()
 
 
 def test_limits_beyond_the_rows_cost_nothing():

@@ -72,3 +72,21 @@ def test_a_training_loss_that_rises_is_said():
     X, y = far_targets()
     with pytest.warns(LossWarning, match=r"has risen from .* Check the signs of gradient_hessian"):
         hb.GradientBoostingRegressor(20, loss=WrongSign()).fit(X, y)
+
+
+def test_targets_beyond_single_precision_are_the_business_of_the_loss():
+    X, y = far_targets(60)
+    with pytest.raises(ValueError, match=r"gradient of row 0 is .* not a finite number of float32"):
+        hb.GradientBoostingRegressor(3, loss=Slopes(1.0)).fit(X, np.full(60, 1e300))
+    model = hb.GradientBoostingRegressor(3, loss=Slopes(1e-300)).fit(X, np.where(y > 0, 1e300, 3e300))
+    assert np.isfinite(model.predict(X)).all()
+
+
+class Slopes:
+    """Squared error in other units."""
+
+    def __init__(self, unit):
+        self.unit = unit
+
+    def gradient_hessian(self, y, score):
+        return (score - y) * self.unit, np.ones_like(y)

@@ -5,9 +5,12 @@ that hornbeam raised on purpose, if a warning is not one of hornbeam's, or if tw
 differ: before and after saving, one thread and two, a row alone and among others.
 
     python -m hostile.attack --seconds 600 --first 0        # from tests/; prints the seed of each success
+    python -m hostile.attack --of Boosting --give growth=symmetric      # aimed at some classes and options
 """
 
 import argparse
+import ast
+import contextlib
 import faulthandler
 import inspect
 import linecache
@@ -92,18 +95,43 @@ def methods_of(model: Any) -> Iterator[tuple[str, Any, list[str]]]:
 class Attack:
     """The attack of one seed."""
 
-    def __init__(self, seed: int, most_rows: int = 3000, kinds: list[Any] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        most_rows: int = 3000,
+        kinds: list[Any] | None = None,
+        given: dict[str, Any] | None = None,
+    ) -> None:
         rng = np.random.default_rng(seed)
         self.cls: Any = rng.choice(np.array(kinds or estimators(), dtype=object))
         self.table: Table = random_table(rng, task_of(self.cls), most_rows)
-        self.options = random_options(rng, self.cls, self.table)
+        self.options = random_options(rng, self.cls, self.table) | (given or {})
         self.arguments: dict[str, Any] = {}
         parameters = inspect.signature(self.cls.fit).parameters
+        self._draw_arguments(np.random.default_rng([seed, 1]), parameters)
         if "sample_weight" in parameters and self.table.weights is not None:
             self.arguments["sample_weight"] = self.table.weights
         if "groups" in parameters and self.table.groups is not None:
             self.arguments["groups"] = self.table.groups
         self.outcome = "refused"
+
+    def _draw_arguments(self, rng: np.random.Generator, parameters: Any) -> None:
+        """Draw rows to be judged by, what scores start from, and somebody who listens to the rounds."""
+        table = self.table
+        if "X_val" in parameters and rng.random() < 0.2:
+            rows = rng.integers(0, table.n_rows, size=int(rng.choice([1, 2, 40])))
+            X = table.X.iloc[rows] if hasattr(table.X, "iloc") else table.X[rows]
+            self.arguments.update(X_val=X, y_val=table.y[rows])
+            if table.weights is not None and rng.random() < 0.5:
+                self.arguments["sample_weight_val"] = table.weights[rows]
+        if "offset" in parameters and rng.random() < 0.1:
+            self.arguments["offset"] = rng.normal(size=table.n_rows) * rng.choice([1.0, 1e6, 1e300])
+            if "X_val" in self.arguments and rng.random() < 0.7:
+                self.arguments["offset_val"] = rng.normal(size=len(self.arguments["X_val"]))
+        if "callbacks" in parameters and rng.random() < 0.2:
+            last = int(rng.integers(0, 6))
+            self.arguments["callbacks"] = [lambda at: at.number >= last]
+        self.broken_in = int(rng.integers(1, 8)) if "checkpoint" in parameters and rng.random() < 0.2 else 0
 
     def describe(self) -> str:
         """Say what was tried."""
@@ -125,6 +153,7 @@ class Attack:
             self._saved_and_loaded(model, answers)
             self._row_by_row(model, answers)
             self._with_two_threads(answers)
+            self._broken_off(answers)
 
     def _fitted(self, options: dict[str, Any]) -> Any:
         y = () if self.table.y is None else (self.table.y,)
@@ -216,15 +245,44 @@ class Attack:
                 raise BreachError(f"{name} of a row alone differs")
 
     def _with_two_threads(self, answers: dict[str, Any]) -> None:
-        if "predict" not in answers or self.options.get("n_jobs") not in (None, 1):
-            return
-        if self.table.n_rows > 500 or "n_jobs" not in options_of(self.cls):
-            return
-        if not isinstance(self.options.get("random_state", 1), int):
+        if not self._is_repeatable(answers) or "n_jobs" not in options_of(self.cls):
             return
         other = self._fitted({**self.options, "n_jobs": 2})
         if not same(other.predict(self.table.rows(self.table.n_rows)), answers["predict"]):
             raise BreachError("predict differs with two threads")
+
+    def _is_repeatable(self, answers: dict[str, Any]) -> bool:
+        """Whether another fit is the same, and takes little time."""
+        if "predict" not in answers or self.options.get("n_jobs") not in (None, 1) or self.table.n_rows > 500:
+            return False
+        return isinstance(self.options.get("random_state", 1), int) and "time_budget" not in self.options
+
+    def _broken_off(self, answers: dict[str, Any]) -> None:
+        """A fit that is broken off in some round and goes on from its checkpoint is the same fit."""
+        if not self.broken_in or not self._is_repeatable(answers) or self.options.get("warm_start"):
+            return
+
+        def break_off(at: Any) -> None:
+            if at.number == self.broken_in:
+                raise InterruptedError
+
+        y = () if self.table.y is None else (self.table.y,)
+        others = self.arguments.get("callbacks", [])
+        with tempfile.TemporaryDirectory() as folder:
+            kept = {**self.arguments, "checkpoint": folder}
+            with contextlib.suppress(InterruptedError):
+                self.cls(**self.options).fit(self.table.X, *y, **{**kept, "callbacks": [*others, break_off]})
+            model = self.cls(**self.options).fit(self.table.X, *y, **kept)
+        if not same(model.predict(self.table.rows(self.table.n_rows)), answers["predict"]):
+            raise BreachError(f"predict differs after a fit that was broken off in round {self.broken_in}")
+
+
+def literal(text: str) -> Any:
+    """Read an option as Python would; what it cannot read is a text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def main() -> int:
@@ -234,7 +292,13 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--one", action="store_true", help="only the first seed, with its traceback")
     parser.add_argument("--most-rows", type=int, default=3000)
+    parser.add_argument("--of", default="", help="only estimators whose name holds this")
+    parser.add_argument(
+        "--give", nargs="*", default=[], metavar="OPTION=VALUE", help="options given every time"
+    )
     given = parser.parse_args()
+    kinds = [cls for cls in estimators() if given.of in cls.__name__]
+    options = {name: literal(value) for name, value in (text.split("=", 1) for text in given.give)}
     faulthandler.enable()
     begin, seed = time.monotonic(), given.first
     counts = {"fitted": 0, "refused": 0, "breach": 0}
@@ -243,7 +307,7 @@ def main() -> int:
     notes = Path(tempfile.gettempdir()) / f"hostile-{os.getpid()}.txt"
     while time.monotonic() - begin < given.seconds:
         notes.write_text(f"{seed}\n")
-        attack = Attack(seed, given.most_rows)
+        attack = Attack(seed, given.most_rows, kinds, options)
         started = time.monotonic()
         try:
             attack.run()

@@ -172,6 +172,7 @@ def random_options(rng: np.random.Generator, cls: Any, table: Table) -> dict[str
             kind = option.kinds[int(rng.integers(len(option.kinds)))]
             drawn[option.name] = _value(rng, option, kind, table, cls)
     if drawn.get("n_estimators") == "auto" and table.n_rows > 100:
-        drawn["n_estimators"] = 5
+        finds_its_length = drawn.get("early_stopping", True) and not drawn.get("warm_start")
+        drawn.update({"n_iter_no_change": 2} if finds_its_length else {"n_estimators": 5})
     drawn["random_state" if "random_state" in options_of(cls) else "n_jobs"] = 1
     return drawn

@@ -129,7 +129,9 @@ class BoostTarget:
     ) -> "BoostTarget":
         """Find the constant that scores start from, unless there is one already, and the unit."""
         y = given.numbers()
-        unit = _power_of_two(np.abs(y).max(), _USUAL_TARGETS) if loss.is_of_differences else 1.0
+        loss.check_offset(offset)
+        largest = max(np.abs(y).max(), 0.0 if offset is None else np.abs(offset).max())
+        unit = _power_of_two(largest, _USUAL_TARGETS) if loss.is_of_differences else 1.0
         if baseline is None:
             scaled = None if offset is None else offset / unit
             baseline = loss.baseline(y if unit == 1.0 else y / unit, weights, scaled) * unit
@@ -152,7 +154,9 @@ class BoostTarget:
         return self.start if self.loss.is_of_differences else 0.0
 
     def core_y(self) -> npt.NDArray[np.float32]:
-        """Return the targets as the core takes them."""
+        """Return the targets as the core takes them, which asks a loss of the user's own and not them."""
+        if isinstance(self.loss, OwnLoss):
+            return np.zeros(self.given.n_rows, dtype=np.float32)
         if not self.loss.is_of_differences:
             return self.y.astype(np.float32)
         return (self.y / self.unit - self.start[:, 0] / self.unit).astype(np.float32)

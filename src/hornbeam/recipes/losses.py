@@ -51,6 +51,18 @@ class Loss:
     def check(self, y: FloatArray) -> None:
         """Raise ValueError for a target that the loss cannot take."""
 
+    def check_offset(self, offset: FloatArray | None, name: str = "offset") -> None:
+        """Raise ValueError for scores to start from that the loss has no number for."""
+        most = np.log(_LARGEST_TARGET) if self.is_steep else _LARGEST_TARGET
+        beyond = False if offset is None else (np.abs(offset) > most).any(axis=1)
+        if offset is not None and np.any(beyond):
+            row = int(np.argmax(beyond))
+            counted = f", which counts {self.unit_of_scores}" if self.link == "exp" else ""
+            raise ValueError(
+                f"{name} is too large: row {row} holds {shown(offset[row].tolist())}, and loss={self.name!r} "
+                f"takes at most {most:.3g} either way. It is added to the score of the row{counted}."
+            )
+
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
         """Return the best constant, one per score, to be added to the offset."""
         raise NotImplementedError
@@ -357,7 +369,8 @@ class OwnLoss(Loss):
         if numbers.shape != expected:
             raise OwnLossError(f"loss: the {what} has shape {numbers.shape}; the score has {expected}.")
         numbers = numbers.reshape(scores.shape)
-        fits = np.isfinite(numbers.astype(np.float32)).all(axis=1)
+        with np.errstate(over="ignore"):
+            fits = np.isfinite(numbers.astype(np.float32)).all(axis=1)
         if not fits.all():
             row = int(np.argmin(fits))
             raise OwnLossError(

@@ -192,6 +192,7 @@ class BoostingPreparation(BoostingJudge):
         if not isinstance(table, Table) or (given.offset is None) != (data.offset_val is None):
             raise ValueError("offset and offset_val go together: give both, or neither.")
         offset = read_offset(data.offset_val, table.n_rows, data.loss.n_scores, name="offset_val")
+        data.loss.check_offset(offset, "offset_val")
         judged = BoostingRows(table, held.target, unequal(held.weights), offset, validation.X)
         data.loss.check(judged.y)
         return judged

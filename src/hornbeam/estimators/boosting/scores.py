@@ -49,6 +49,7 @@ class BoostingScores(TreeModel, BoostingOptions):
         scores = np.empty((rows.n_rows, 1, self._loss.n_scores))
         scores[:] = self._baseline
         given = read_offset(offset, rows.n_rows, self._loss.n_scores)
+        self._loss.check_offset(given)
         if given is not None:
             scores[:, 0, :] += given
         return scores
