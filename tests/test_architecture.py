@@ -38,6 +38,11 @@ ROOMS = {
     "simd": {*GROWING, "grow", "boost", "explain", "predict", "neighbors"},
 }
 ROOMS["bindings"] = set(ROOMS) - {"simd"}  # the loops are found through the rooms they belong to
+# Folders within a room, each with those of the same room that it may not include.
+WITHIN = {
+    "boost/histogram": {"boost/grow", "boost/parts"},
+    "boost/grow": {"boost/parts"},
+}
 
 # The parts of the package from the ground up; a part may import what stands on an earlier line, nothing else.
 LAYERS = (
@@ -149,6 +154,26 @@ def test_the_rooms_of_the_core_include_only_what_lies_below_them() -> None:
             if target not in {room, *ROOMS[room]}:
                 upward.append(f"{path.relative_to(CORE)} includes {named}")
     assert not upward, upward
+
+
+def included(path: Path) -> Iterator[Path]:
+    """Yield the files of the core that a file of it includes."""
+    for named in re.findall(r'^#include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+        yield next(place for place in (path.parent / named, CORE / named) if place.exists())
+
+
+def test_folders_within_a_room_include_only_what_lies_below_them() -> None:
+    upward = []
+    for path in core_files():
+        forbidden = WITHIN.get(path.parent.relative_to(CORE).as_posix(), set())
+        for target in included(path):
+            if target.parent.relative_to(CORE).as_posix() in forbidden:
+                upward.append(f"{path.relative_to(CORE)} includes {target.relative_to(CORE)}")
+    assert not upward, upward
+
+
+def test_files_of_the_core_do_not_include_each_other_in_a_circle() -> None:
+    TopologicalSorter({path: set(included(path)) for path in core_files()}).prepare()
 
 
 def test_a_file_of_the_core_speaks_in_the_namespace_of_its_room() -> None:

@@ -6,8 +6,8 @@
 
 #include "boost/boost_kernels.h"
 #include "boost/cells.h"
-#include "boost/histogram.h"
-#include "boost/tiles.h"
+#include "boost/histogram/histogram.h"
+#include "boost/histogram/tiles.h"
 #include "data/dataset.h"
 #include "measure.h"
 

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "boost/leaf_values.h"
-#include "boost/part_rows.h"
-#include "boost/tree_of_parts.h"
+#include "boost/parts/part_rows.h"
+#include "boost/parts/tree_of_parts.h"
 #include "boosting.h"
 
 namespace hornbeam::bindings {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
 #include "boost/losses.h"
 #include "settings.h"
 

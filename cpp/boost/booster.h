@@ -9,12 +9,12 @@
 #include <span>
 #include <vector>
 
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
+#include "boost/grow/row_leaves.h"
+#include "boost/histogram/reuse_pool.h"
+#include "boost/histogram/tiles.h"
 #include "boost/losses.h"
-#include "boost/reuse_pool.h"
-#include "boost/row_leaves.h"
 #include "boost/row_room.h"
-#include "boost/tiles.h"
 #include "tree/tree.h"
 
 namespace hornbeam::boost {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
 #include "boost/losses.h"
 #include "tree/tree.h"
 

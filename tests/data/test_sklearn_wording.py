@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hornbeam.data.class_weight import class_weights
 from hornbeam.data.table import Table, read_table, read_table_as
-from hornbeam.data.target import class_weights, read_classes, read_numbers, read_weights
+from hornbeam.data.target import read_classes, read_numbers, read_weights
 
 
 class Reader(BaseEstimator):

@@ -11,7 +11,7 @@
 
 #include "base/platform.h"
 #include "boost/boost_kernels.h"
-#include "boost/tiles.h"
+#include "boost/histogram/tiles.h"
 
 namespace hornbeam::boost::HORNBEAM_KERNELS {
 

@@ -10,7 +10,7 @@
 
 #include "base/platform.h"
 #include "boost/boost_kernels.h"
-#include "boost/row_sets.h"
+#include "boost/grow/row_sets.h"
 
 namespace hornbeam::boost::HORNBEAM_KERNELS {
 

@@ -10,7 +10,7 @@
 
 #include "base/math.h"
 #include "boost/boost_kernels.h"
-#include "boost/tiles.h"
+#include "boost/histogram/tiles.h"
 
 namespace hornbeam::boost::HORNBEAM_KERNELS {
 

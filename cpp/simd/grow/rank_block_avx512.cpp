@@ -16,6 +16,7 @@
 #include "simd/grow/rank_counts.h"
 #include "simd/grow/rank_sums.h"
 #include "simd/grow/rank_weights.h"
+#include "simd/grow/row_ranks.h"
 
 namespace hornbeam::grow::avx512 {
 
@@ -102,12 +103,13 @@ class RankGrower {
         tables_(reinterpret_cast<Item*>(growth.tables)),
         draw_(growth.draw),
         n_nodes_(growth.n_nodes),
-        n_words_((growth.n_rows + 63) / 64) {}
+        n_words_((growth.n_rows + 63) / 64),
+        row_ranks_(growth) {}
 
   void grow() {
     for (std::size_t c = 0; c < growth_.n_columns; ++c) {
       growth_.poll(growth_.poller, growth_.n_rows * 4);
-      rank(c);
+      row_ranks_.find(c);
     }
     std::size_t n_waiting = 0;
     waiting_[n_waiting++] = {0, growth_.n_rows, growth_.root_path, growth_.root, growth_.root_depth, 0};
@@ -139,61 +141,6 @@ class RankGrower {
   };
   static constexpr std::size_t kMostWaiting = 32;  // twice as often as kMostRows can be halved, and a few
   static_assert(RankGrowth::kMostRows <= 1u << 14);
-
-  // ---- ranks
-
-  // A code's rank is the number of smaller ones among the rows: marks are set in a field of bits and counted.
-  void rank(std::size_t c) {
-    const std::size_t n = growth_.n_rows;
-    const Code* codes = growth_.codes + c * growth_.stride;
-    Code* code_at = growth_.code_at + c * growth_.stride;
-    Rank* ranks = growth_.column(0, c, 0);
-    Bits* marks = growth_.marks;
-    std::uint16_t* before = growth_.marks_before;
-    for (std::size_t i = 0; i < n; ++i) marks[codes[i] / 64] |= Bits{1} << (codes[i] % 64);
-    const std::size_t n_marks = growth_.n_codes[c] / 64 + 1;
-    std::size_t n_values = 0;
-    for (std::size_t w = 0; w < n_marks; ++w) {
-      before[w] = static_cast<std::uint16_t>(n_values);
-      n_values += static_cast<std::size_t>(std::popcount(marks[w]));
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      const Code code = codes[i];
-      const auto below = std::popcount(_bzhi_u64(marks[code / 64], code % 64));
-      const auto rank = static_cast<Rank>(before[code / 64] + below);
-      ranks[i] = rank;
-      code_at[rank] = code;
-    }
-    std::fill_n(marks, n_marks, Bits{0});
-    std::fill_n(growth_.repeats + c * RankGrowth::kWords, RankGrowth::kWords, Bits{0});
-    growth_.has_repeats[c] = n_values < n;
-    if (n_values < n) part_equals(c, n_values);
-  }
-
-  // Gives rows with the same value different ranks, side by side.
-  void part_equals(std::size_t c, std::size_t n_values) {
-    const std::size_t n = growth_.n_rows;
-    const Code* codes = growth_.codes + c * growth_.stride;
-    Code* code_at = growth_.code_at + c * growth_.stride;
-    Rank* ranks = growth_.column(0, c, 0);
-    Rank* next = next_;
-    std::fill_n(next, n_values, Rank{0});
-    for (std::size_t i = 0; i < n; ++i) ++next[ranks[i]];
-    std::uint32_t sum = 0;
-    for (std::size_t value = 0; value < n_values; ++value) {
-      const std::uint32_t count = next[value];
-      next[value] = static_cast<Rank>(sum);
-      sum += count;
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      const Rank rank = next[ranks[i]]++;
-      ranks[i] = rank;
-      code_at[rank] = codes[i];
-    }
-    Bits* repeats = growth_.repeats + c * RankGrowth::kWords;
-    for (std::size_t rank = 1; rank < n; ++rank)
-      repeats[rank / 64] |= static_cast<Bits>(code_at[rank] == code_at[rank - 1]) << (rank % 64);
-  }
 
   // Writes down a node's test and its children; returns the first of them, or -1 if there is none, or none
   // that is worth it.
@@ -480,7 +427,7 @@ class RankGrower {
   Waiting waiting_[kMostWaiting];
   Bits occupied_[2][RankGrowth::kWords];
   Bits cuts_[RankGrowth::kWords + 2];
-  Rank next_[kPlaces];
+  RowRanks row_ranks_;
 
   const Rank* small_ranks_ = nullptr;
   std::size_t small_rows_ = 0;

@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.data.target import (
-    ClassTarget,
-    ClassWeight,
-    RegressionTarget,
-    class_weights,
-    read_classes,
-    read_numbers,
-)
+from hornbeam.data.class_weight import ClassWeight, class_weights
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.data.weights import multiplied
 from hornbeam.estimators.base import Training
 from hornbeam.params import Declared, fitted

@@ -6,16 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.class_weight import ClassWeight, class_weights
 from hornbeam.data.table import Table
-from hornbeam.data.target import (
-    ClassTarget,
-    ClassWeight,
-    RegressionTarget,
-    class_weights,
-    in_classes_of,
-    read_classes,
-    read_numbers,
-)
+from hornbeam.data.target import ClassTarget, RegressionTarget, in_classes_of, read_classes, read_numbers
 from hornbeam.data.weights import multiplied, weights_of_rows
 from hornbeam.model import Ensemble
 from hornbeam.recipes.holdout import HeldOut, refuse_one_class

@@ -15,8 +15,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from hornbeam import _core
+from hornbeam.data.class_weight import class_weights
 from hornbeam.data.encode import Encoded
-from hornbeam.data.target import ClassTarget, RegressionTarget, class_weights
+from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.estimators.adaboost.members import Members, OtherMembers, TreeMembers, one_answer_per_row
 from hornbeam.estimators.growth import criterion_by_name, warn_of_a_lone_leaf
 from hornbeam.estimators.tree import DecisionTreeClassifier

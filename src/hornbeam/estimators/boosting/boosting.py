@@ -12,14 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.data.target import (
-    ClassTarget,
-    class_weights,
-    read_classes,
-    read_groups,
-    read_numbers,
-    read_offset,
-)
+from hornbeam.data.class_weight import class_weights
+from hornbeam.data.target import ClassTarget, read_classes, read_groups, read_numbers, read_offset
 from hornbeam.data.weights import multiplied, unequal
 from hornbeam.estimators.boosting.begun import BoostingData, BoostingFit
 from hornbeam.estimators.boosting.rounds import BoostingRounds

@@ -29,13 +29,14 @@ from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.first_members import members_to_keep
+from hornbeam.estimators.forest.bag_insight import mean_importances, share_of_tests, sum_of_member
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.looking import LookInside
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.explain import row_as_table
 from hornbeam.inside.nodes import TreeReading
-from hornbeam.inside.shapley import ScoreSum, TreeSum
+from hornbeam.inside.shapley import ScoreSum
 from hornbeam.model import Ensemble
 from hornbeam.params import (
     BaggingOptions,
@@ -367,17 +368,7 @@ class Bagging(LookInside, BagModel, BaggingOptions):
     def feature_importances_(self) -> FloatArray:
         """The importances that the members give to the columns, averaged."""
         check_is_fitted(self)
-        total = np.zeros(self.n_features_in_)
-        for number, member in enumerate(self.estimators_):
-            if not hasattr(type(member), "feature_importances_"):
-                raise AttributeError(
-                    f"member {number}, a {type(member).__name__}, has no feature_importances_"
-                )
-            own = member.feature_importances_  # which says why it has none, where it has lost them
-            # Members on one table know all columns; a column that was drawn twice has two shares.
-            features = self._features_of(number) if self._grown is None else range(self.n_features_in_)
-            np.add.at(total, np.asarray(features), own)
-        return total / total.sum() if total.sum() > 0 else total
+        return mean_importances(self)
 
     def _has_trees(self) -> bool:
         """Whether members are trees, as far as is known before a fit."""
@@ -398,13 +389,7 @@ class Bagging(LookInside, BagModel, BaggingOptions):
         return np.stack(found, axis=1)
 
     def _share_of_tests(self) -> FloatArray:
-        self._reading_of(0)
-        total = np.zeros(self.n_features_in_)
-        for number, reading in enumerate(self._readings()):
-            tests = np.array(reading.schema.sources)[reading.tree.feature[reading.tree.feature >= 0]]
-            features = tests if self._grown is not None else self._features_of(number)[tests]
-            np.add.at(total, features, 1.0)
-        return total / total.sum() if total.sum() > 0 else total
+        return share_of_tests(self)
 
     def _trees_to_explain(self) -> Ensemble:
         if self._grown is None:
@@ -445,29 +430,9 @@ class Bagging(LookInside, BagModel, BaggingOptions):
         if self._grown is not None:
             return mean_of_trees(self._grown._model, labels, votes=votes)
         n_scores = len(labels[0]) if labels else 1
-        sums = [self._sum_of_member(number, votes=votes) for number in range(self._n_members)]
+        sums = [sum_of_member(self, number, votes=votes) for number in range(self._n_members)]
         shape, outputs = ((n_scores,), tuple(labels[0].tolist())) if labels else ((), ())
         return ScoreSum(tuple(sums), np.zeros(n_scores), shape, outputs)
-
-    def _sum_of_member(self, number: int, *, votes: bool) -> TreeSum:
-        """Return what a member that was fitted by itself adds to the mean."""
-        member: Any = self._fitted_members[number]
-        if not isinstance(member, DecisionTreeClassifier | DecisionTreeRegressor):
-            raise ValueError(
-                f"contributions take bags of {self._tree.__name__}; member {number} is a "
-                f"{type(member).__name__}."
-            )
-        features = self._features_of(number) if self._features.n_wanted else None
-        (own,) = mean_of_trees(member._model, member._class_labels(), votes=votes).sums
-        labels = self._class_labels()
-        onto = None
-        if isinstance(member, DecisionTreeClassifier) and len(member.classes_) < len(
-            labels[0]
-        ):  # a class that the sample lacks has no share
-            onto = (member.classes_[:, np.newaxis] == labels[0]).astype(np.float64)
-        return replace(
-            own, weights=own.weights / self._n_members, columns=features, picked=features, onto=onto
-        )
 
     def _mean_answer(self, X: Any, classes: Any) -> FloatArray:
         """Average what the members say: rows x classes, or rows x 1 for numbers."""

@@ -9,14 +9,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from hornbeam.data.class_weight import class_weights
 from hornbeam.data.pass_on import table_to_pass_on
-from hornbeam.data.target import (
-    ClassTarget,
-    RegressionTarget,
-    class_weights,
-    read_classes,
-    read_numbers,
-)
+from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import multiplied
 from hornbeam.estimators.answers import check_counts

@@ -6,7 +6,7 @@ each feature they try, extra trees draw one.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from hornbeam import _core
 from hornbeam.data.encode import Encoded, encode
-from hornbeam.data.table import Schema, Table
+from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.estimators.answers import ClassVotes, classes_to_fit, numbers_of, numbers_to_fit, shares_of
 from hornbeam.estimators.base import Training, paths_through
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.first_members import members_to_keep
+from hornbeam.estimators.forest.growing import as_tree, grow_forest, joint_classes
 from hornbeam.estimators.forest.insight import mean_share_of_gain, out_of_bag_importance
 from hornbeam.estimators.forest.intervals import (
     class_sets,
@@ -28,13 +29,12 @@ from hornbeam.estimators.forest.intervals import (
     errors_of_shares,
     intervals,
     is_kept,
-    kept,
     quantiles_of,
 )
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.from_source import fit_from_source, with_own_target
-from hornbeam.estimators.growth import GrownModel, rows_with_weight, warn_of_a_lone_leaf
+from hornbeam.estimators.growth import GrownModel
 from hornbeam.estimators.importances import Importance, WhichGroups
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.estimators.tree.scikit_tree import partial_dependence, take_for
@@ -46,14 +46,12 @@ from hornbeam.params import (
     RegressorForestOptions,
     fitted,
     option,
-    options_of,
 )
 from hornbeam.pseudo_votes import PseudoVotes
-from hornbeam.recipes.bag import Bag, MemberFeatures, TreeBag
+from hornbeam.recipes.bag import Bag, TreeBag
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.uncertainty import LeafRows
 from hornbeam.sklearn_bases import MultiOutputMixin, RegressorMixin
-from hornbeam.threads import resolve_n_jobs
 
 __all__ = [
     "ExtraTreesClassifier",
@@ -61,8 +59,6 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
 ]
-
-DecisionTree = TypeVar("DecisionTree", DecisionTreeClassifier, DecisionTreeRegressor)
 
 
 class _Forest(BagModel, GrownModel, ForestOptions):
@@ -74,59 +70,6 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 
     _random_splits: ClassVar[bool] = False
 
-    def _fit_forest(
-        self,
-        training: Training,
-        target: ClassTarget | RegressionTarget,
-        weights: npt.NDArray[np.float64] | None,
-        *,
-        criterion: Any,
-        groups: Any,
-        strata: npt.NDArray[np.int32] | None = None,
-        balance_classes: bool = False,
-    ) -> None:
-        self._check_available()
-        n_threads = resolve_n_jobs(self.n_jobs)
-        members = self._members_to_add(training.table.n_rows)
-        key = self._key_of_fit()
-        means = self._category_means(training, target, weights, key=key)
-        table = training.table if means is None else means.table
-        encoded = self._encoded(table, n_threads)
-        settings = self._settings(
-            encoded, target, weights, criterion=criterion, random_splits=self._random_splits, means=means
-        )
-        plan = self._make_plan(
-            rows_with_weight(encoded.n_rows, weights),
-            encoded.n_rows,
-            groups=self._read_groups(groups, training.n_rows_given, training.rows),
-            strata=strata,
-            key=key,
-        )
-        per_tree = self.feature_sampling == "tree"
-        bag = TreeBag(
-            encoded=encoded,
-            target=target,
-            weights=weights,
-            settings=replace(settings, max_features=0) if per_tree else settings,
-            plan=plan,
-            keys_of=lambda some: _core.member_keys(plan.key, some.start, len(some)),
-            features=MemberFeatures(settings.max_features if per_tree else 0),
-            min_weight_fraction=self.min_weight_fraction_leaf,
-            balance_classes=balance_classes,
-            ccp_alpha=self.ccp_alpha,
-            hard_votes=self._votes_are_hard(),
-            n_threads=n_threads,
-        )
-        out_of_bag = OutOfBag(target) if self._wants_out_of_bag() else None
-        former = self._former_trees(training.table.schema, target)
-        trees = tuple(self._fill(self._at_work(bag), members, former, out_of_bag))
-        warn_of_a_lone_leaf(trees[0], encoded)
-        facts = {} if out_of_bag is None else self._out_of_bag_facts(training, target, out_of_bag)
-        n_given, rows = training.n_rows_given, training.rows
-        facts |= kept(self.keep, bag, trees, out_of_bag, n_given=n_given, rows=rows)
-        self._remember_growth(training, target, settings, trees, means)
-        self._remember_draws(plan, n_given, rows, facts)
-
     def _encoded(self, table: Table, n_threads: int) -> Encoded:
         """Turn the columns into codes."""
         return encode(table, max_bins=self.max_bins, n_threads=n_threads)
@@ -137,21 +80,6 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 
     def _wants_out_of_bag(self) -> bool:
         return super()._wants_out_of_bag() or is_kept("oob", self.keep)
-
-    def _former_trees(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[_core.Tree, ...]:
-        """Return the trees that a warm start goes on with."""
-        if not self._continues():
-            return ()
-        labels = tuple(target.classes) if isinstance(target, ClassTarget) else ()
-        same_classes = len(labels) == len(self._class_labels()) and all(
-            np.array_equal(one, other) for one, other in zip(labels, self._class_labels(), strict=True)
-        )
-        if schema != self._model.schema or target.n_outputs != self.n_outputs_ or not same_classes:
-            raise ValueError(
-                "warm_start goes on with the columns and classes of the fit before; X or y have others now. "
-                "Give the same, or set warm_start=False."
-            )
-        return self._model.trees
 
     def _out_of_bag_facts(self, training: Training, target: Any, out_of_bag: OutOfBag) -> dict[str, Any]:
         """Turn out-of-bag sums into the attributes that show them."""
@@ -186,18 +114,6 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 
     def _member(self, tree: _core.Tree) -> Any:
         raise NotImplementedError
-
-    def _as_tree(self, member: DecisionTree, tree: _core.Tree) -> DecisionTree:
-        """Give an unfitted decision tree the parameters and the tree of a member."""
-        shared = options_of(type(self)).keys() & options_of(type(member)).keys() - {"random_state"}
-        member.set_params(**{name: getattr(self, name) for name in shared})
-        member.set_params(splitter="random" if self._random_splits else "best")
-        member._model = replace(self._model, trees=(tree,))
-        member._pruning = None
-        for name in ("n_features_in_", "feature_names_in_", "n_outputs_", "max_features_", "_missing_seen"):
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
-        return member
 
     # --- Answers -----------------------------------------------------------------------------------------
 
@@ -322,8 +238,9 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
             None if class_weight == "balanced_subsample" else class_weight,
             estimator_name=type(self).__name__,
         )
-        strata = _joint_classes(labels) if self.stratify else None
-        self._fit_forest(
+        strata = joint_classes(labels) if self.stratify else None
+        grow_forest(
+            self,
             training,
             labels,
             weights,
@@ -382,7 +299,7 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
         return target
 
     def _member(self, tree: _core.Tree) -> DecisionTreeClassifier:
-        member = self._as_tree(DecisionTreeClassifier(), tree)
+        member = as_tree(self, DecisionTreeClassifier(), tree)
         if self.class_weight == "balanced_subsample":
             member.class_weight = "balanced"
         member.classes_, member.n_classes_ = self.classes_, self.n_classes_
@@ -421,7 +338,7 @@ class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorFores
         y, sample_weight, groups = with_own_target(X, y, sample_weight=sample_weight, groups=groups)
         training = self._begin_fit(X, sample_weight)
         numbers = numbers_to_fit(training, y, criterion=self.criterion, estimator_name=type(self).__name__)
-        self._fit_forest(training, numbers, training.weights, criterion=self.criterion, groups=groups)
+        grow_forest(self, training, numbers, training.weights, criterion=self.criterion, groups=groups)
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
@@ -469,13 +386,7 @@ class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorFores
         return read_numbers(y, n_rows, estimator_name=type(self).__name__)
 
     def _member(self, tree: _core.Tree) -> DecisionTreeRegressor:
-        return self._as_tree(DecisionTreeRegressor(), tree)
-
-
-def _joint_classes(target: ClassTarget) -> npt.NDArray[np.int32]:
-    """Number the combinations of classes that occur, over all outputs."""
-    _, numbers = np.unique(target.codes, axis=0, return_inverse=True)
-    return numbers.reshape(-1).astype(np.int32)
+        return as_tree(self, DecisionTreeRegressor(), tree)
 
 
 # --- The four forests ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 #include "base/counters.h"
 #include "boost/boost_kernels.h"
-#include "boost/histogram.h"
+#include "boost/histogram/histogram.h"
 
 namespace hornbeam::boost {
 

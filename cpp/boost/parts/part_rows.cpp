@@ -1,10 +1,10 @@
-#include "boost/part_rows.h"
+#include "boost/parts/part_rows.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/parallel.h"
-#include "boost/row_marker.h"
+#include "boost/grow/row_marker.h"
 #include "boost/spread.h"
 
 namespace hornbeam::boost {

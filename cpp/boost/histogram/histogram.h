@@ -10,9 +10,9 @@
 #include "base/cancel.h"
 #include "base/platform.h"
 #include "boost/cells.h"
-#include "boost/reuse_pool.h"
+#include "boost/histogram/reuse_pool.h"
+#include "boost/histogram/tiles.h"
 #include "boost/team.h"
-#include "boost/tiles.h"
 
 namespace hornbeam::boost {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <variant>
 
-#include "boost/many_categories.h"
+#include "boost/histogram/many_categories.h"
 #include "criterion/candidates.h"
 
 namespace hornbeam::boost {

@@ -1,4 +1,4 @@
-#include "boost/cuts.h"
+#include "boost/histogram/cuts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 
 #include "base/counters.h"
 #include "base/parallel.h"
-#include "boost/boost_grower.h"
 #include "boost/boost_kernels.h"
+#include "boost/grow/boost_grower.h"
 #include "boost/spread.h"
 
 namespace hornbeam::boost {

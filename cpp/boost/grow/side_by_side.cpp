@@ -9,7 +9,7 @@
 #include "base/counters.h"
 #include "base/parallel.h"
 #include "base/patience.h"
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
 
 namespace hornbeam::boost {
 

@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "boost/boost_kernels.h"
-#include "boost/row_marker.h"
-#include "boost/row_sets.h"
+#include "boost/grow/row_marker.h"
+#include "boost/grow/row_sets.h"
 
 namespace hornbeam::boost {
 

@@ -13,8 +13,8 @@
 #include "base/cancel.h"
 #include "base/platform.h"
 #include "boost/cells.h"
-#include "boost/histogram.h"
-#include "boost/tiles.h"
+#include "boost/histogram/histogram.h"
+#include "boost/histogram/tiles.h"
 
 namespace hornbeam::boost {
 

@@ -1,4 +1,4 @@
-#include "boost/row_leaves.h"
+#include "boost/grow/row_leaves.h"
 
 #include <algorithm>
 

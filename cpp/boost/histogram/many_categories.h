@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "boost/cuts.h"
-#include "boost/histogram.h"
+#include "boost/histogram/cuts.h"
+#include "boost/histogram/histogram.h"
 #include "data/dataset.h"
 
 namespace hornbeam::boost {

@@ -8,7 +8,7 @@
 #include "base/counters.h"
 #include "base/parallel.h"
 #include "base/sampler.h"
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
 
 namespace hornbeam::boost {
 

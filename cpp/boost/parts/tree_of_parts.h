@@ -1,4 +1,4 @@
-// A boosted tree that grows from sums of rows that are elsewhere, in parts (boost/part_rows.h): cells come in, tests
+// A boosted tree that grows from sums of rows that are elsewhere, in parts (boost/parts/part_rows.h): cells come in, tests
 // go out. Frontier, search and bounds are those of BoostGrower, so the tree is the one that it would grow on all rows
 // together. Tests are carried out ahead of time, several at once, since asking the parts takes long; what turns out
 // not to be needed is thrown away.
@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "boost/boost_grower.h"
-#include "boost/part_rows.h"
+#include "boost/grow/boost_grower.h"
+#include "boost/parts/part_rows.h"
 #include "tree/tree.h"
 
 namespace hornbeam::boost {

@@ -1,4 +1,4 @@
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include "base/counters.h"
 #include "base/parallel.h"
 #include "base/sampler.h"
-#include "boost/row_marker.h"
-#include "boost/symmetric_tree.h"
+#include "boost/grow/row_marker.h"
+#include "boost/grow/symmetric_tree.h"
 
 namespace hornbeam::boost {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "boost/boost_kernels.h"
-#include "boost/histogram.h"
+#include "boost/histogram/histogram.h"
 #include "data/dataset.h"
 #include "split/split.h"
 

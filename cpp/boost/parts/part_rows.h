@@ -1,5 +1,5 @@
 // Some of the rows of a boosting fit, the others being elsewhere: a part. It has the codes, targets and scores of
-// its rows, and adds them up for trees that grow where all parts answer (boost/tree_of_parts.h). Sums of cells are
+// its rows, and adds them up for trees that grow where all parts answer (boost/parts/tree_of_parts.h). Sums of cells are
 // integers and need no order. Sums of floating-point numbers are made in the same pieces as in a fit on all rows,
 // whatever the parts are: a piece that lies in two of them is begun in the one and ended in the next.
 #pragma once
@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
+#include "boost/grow/row_leaves.h"
+#include "boost/histogram/tiles.h"
 #include "boost/losses.h"
-#include "boost/row_leaves.h"
-#include "boost/tiles.h"
 
 namespace hornbeam::boost {
 
@@ -57,7 +57,7 @@ class PartRows {
   void compute_derivatives(const Loss& loss, double huber_delta, Cancel& cancel);
 
   // From the next tree on, and until the next derivatives: one set of tests for all scores. The tree grows on the
-  // derivatives along a direction (losses.h), which have the number after those of the scores.
+  // derivatives along a direction (boost/losses.h), which have the number after those of the scores.
   void share_tests(std::span<const std::uint64_t> keys, Cancel& cancel);
 
   // The rows (ascending, numbered within the part; nothing for all) that the next trees grow on; `first_place` is

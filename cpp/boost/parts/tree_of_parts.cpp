@@ -1,4 +1,4 @@
-#include "boost/tree_of_parts.h"
+#include "boost/parts/tree_of_parts.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/counters.h"
-#include "boost/boost_grower.h"
 #include "boost/boost_kernels.h"
-#include "boost/row_marker.h"
+#include "boost/grow/boost_grower.h"
+#include "boost/grow/row_marker.h"
 
 namespace hornbeam::boost {
 

@@ -7,7 +7,7 @@
 
 #include "boost/boost_kernels.h"
 #include "boost/cells.h"
-#include "boost/tiles.h"
+#include "boost/histogram/tiles.h"
 #include "data/dataset.h"
 #include "split/split.h"
 

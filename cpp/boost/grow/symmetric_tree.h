@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
 
 namespace hornbeam::boost {
 

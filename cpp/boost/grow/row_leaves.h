@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/platform.h"
-#include "boost/boost_grower.h"
+#include "boost/grow/boost_grower.h"
 
 namespace hornbeam::boost {
 

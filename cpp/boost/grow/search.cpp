@@ -6,8 +6,8 @@
 
 #include "base/counters.h"
 #include "base/sampler.h"
-#include "boost/boost_grower.h"
-#include "boost/row_marker.h"
+#include "boost/grow/boost_grower.h"
+#include "boost/grow/row_marker.h"
 #include "criterion/candidates.h"
 
 namespace hornbeam::boost {

@@ -1,4 +1,4 @@
-#include "boost/shared_pass.h"
+#include "boost/histogram/shared_pass.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "boost/symmetric_tree.h"
+#include "boost/grow/symmetric_tree.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "base/parallel.h"
-#include "boost/tiles.h"
+#include "boost/histogram/tiles.h"
 
 namespace hornbeam::boost {
 

@@ -1,0 +1,57 @@
+"""What the members of a bag say of the columns: importances, tests, and what each adds to an explanation."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.estimators.explained import mean_of_trees
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from hornbeam.inside.shapley import TreeSum
+
+__all__ = ["mean_importances", "share_of_tests", "sum_of_member"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def mean_importances(bag: Any) -> FloatArray:
+    """Return the importances that the members give to the columns, averaged."""
+    total = np.zeros(bag.n_features_in_)
+    for number, member in enumerate(bag.estimators_):
+        if not hasattr(type(member), "feature_importances_"):
+            raise AttributeError(f"member {number}, a {type(member).__name__}, has no feature_importances_")
+        own = member.feature_importances_  # which says why it has none, where it has lost them
+        # Members on one table know all columns; a column that was drawn twice has two shares.
+        features = bag._features_of(number) if bag._grown is None else range(bag.n_features_in_)
+        np.add.at(total, np.asarray(features), own)
+    return total / total.sum() if total.sum() > 0 else total
+
+
+def share_of_tests(bag: Any) -> FloatArray:
+    """Return the share of each column in all tests of the members."""
+    bag._reading_of(0)
+    total = np.zeros(bag.n_features_in_)
+    for number, reading in enumerate(bag._readings()):
+        tests = np.array(reading.schema.sources)[reading.tree.feature[reading.tree.feature >= 0]]
+        features = tests if bag._grown is not None else bag._features_of(number)[tests]
+        np.add.at(total, features, 1.0)
+    return total / total.sum() if total.sum() > 0 else total
+
+
+def sum_of_member(bag: Any, number: int, *, votes: bool) -> TreeSum:
+    """Return what a member that was fitted by itself adds to the mean."""
+    member: Any = bag._fitted_members[number]
+    if not isinstance(member, DecisionTreeClassifier | DecisionTreeRegressor):
+        raise ValueError(
+            f"contributions take bags of {bag._tree.__name__}; member {number} is a {type(member).__name__}."
+        )
+    features = bag._features_of(number) if bag._features.n_wanted else None
+    (own,) = mean_of_trees(member._model, member._class_labels(), votes=votes).sums
+    labels = bag._class_labels()
+    onto = None
+    if isinstance(member, DecisionTreeClassifier) and len(member.classes_) < len(
+        labels[0]
+    ):  # a class that the sample lacks has no share
+        onto = (member.classes_[:, np.newaxis] == labels[0]).astype(np.float64)
+    return replace(own, weights=own.weights / bag._n_members, columns=features, picked=features, onto=onto)
