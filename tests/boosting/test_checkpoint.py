@@ -87,13 +87,15 @@ def assert_same(found: Any, wanted: Any, X: Any) -> None:
 
 
 @pytest.mark.parametrize("stopped_in", [2, 9, 23])
+@pytest.mark.parametrize("growth", ["best_first", "symmetric"])
 @pytest.mark.parametrize("judged", [False, True])
-def test_an_interrupted_fit_goes_on(stopped_in: int, judged: bool, tmp_path: Path) -> None:
+def test_an_interrupted_fit_goes_on(stopped_in: int, judged: bool, growth: str, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 4))
     y = 1e6 + X[:, 0] * X[:, 1] + random.normal(size=300)
     rows = {"X_val": X[:90] + 0.3, "y_val": y[:90]} if judged else {}
     options = {"n_estimators": 60, "early_stopping": judged or "auto", "random_state": 1, "max_features": 0.5}
+    options["growth"] = growth
 
     def stop(round_: Any) -> None:
         if round_.number == stopped_in:

@@ -135,10 +135,11 @@ def target_of(rng, loss, n_rows, weights=None, offset=None):
 
 
 @st.composite
-def problems(draw):
+def problems(draw, most_categories=True):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_rows = draw(st.integers(6, 300))
-    kinds = draw(st.lists(st.sampled_from(["category", "many", "few", "number"]), min_size=1, max_size=5))
+    some = ["category", "few", "number", *(["many"] if most_categories else [])]
+    kinds = draw(st.lists(st.sampled_from(some), min_size=1, max_size=5))
     encoded = encode(
         read_table(frame_of(rng, n_rows, kinds)), max_bins=draw(st.sampled_from([8, 255])), n_threads=1
     )
@@ -170,11 +171,73 @@ def test_parts_grow_the_trees_of_all_rows(problem):
     assert_same(grown_both_ways(*problem))
 
 
+def symmetric_problem(problem, *, leaves=16):
+    """The same rows for trees that have one test per level, with what these take."""
+    encoded, target, options, draws, cuts = problem
+    limits = {"monotonic": (), "interactions": (), "categorical_split": "subset", "max_leaf_nodes": leaves}
+    return encoded, target, replace(options, symmetric=True, **limits), draws, cuts
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(most_categories=False), st.sampled_from([2, 3, 8, 64]))
+def test_parts_grow_the_symmetric_trees_of_all_rows(problem, leaves):
+    assert_same(grown_both_ways(*symmetric_problem(problem, leaves=leaves)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(problems(most_categories=False))
+def test_classes_share_symmetric_trees_on_parts(problem):
+    encoded, _, options, draws, cuts = symmetric_problem(problem)
+    target = target_of(np.random.default_rng(len(cuts)), "softmax", encoded.n_rows)
+    assert_same(grown_both_ways(encoded, target, options, draws, cuts, shares_tests=True))
+
+
+def calls_to(parts):
+    """Note the calls whose sums are asked for, and what they ask about."""
+    calls, ask_sums = [], parts._parts.ask_sums
+
+    def noted(call, arguments):
+        calls.append((call, arguments[0]))
+        return ask_sums(call, arguments)
+
+    parts._parts.ask_sums = noted
+    return calls
+
+
+def test_a_level_of_symmetric_trees_is_one_call_to_the_parts():
+    rng = np.random.default_rng(2)
+    encoded = encode(read_table(frame_of(rng, 3_000, ["number"] * 4)), max_bins=255, n_threads=1)
+    options = replace(PLAIN, symmetric=True, max_leaf_nodes=64, min_samples_leaf=1)
+    target = target_of(rng, "squared_error", 3_000)
+    parts = both_ways(encoded, target, options, draws_of(encoded), [700, 2_100])[1]
+    calls = calls_to(parts)
+    assert parts.add_round(0)[0].max_depth == 6
+    assert [call for call, _ in calls] == ["begin_trees", *["divide"] * 6]
+    assert all(len(tasks) <= 2**level for level, (_, tasks) in enumerate(calls[1:]))
+
+
+def test_nodes_that_a_level_leaves_whole_wait_for_the_next_one():
+    # Rows of a weight of 9 have hessian enough for a leaf, but are not rows enough.
+    rng = np.random.default_rng(3)
+    encoded = encode(read_table(frame_of(rng, 2_000, ["number"] * 4)), max_bins=255, n_threads=1)
+    weights = np.where(rng.random(2_000) < 0.05, 9.0, 0.1)
+    target = target_of(rng, "log_loss", 2_000, weights)
+    options = replace(PLAIN, symmetric=True, max_leaf_nodes=64, min_samples_leaf=60)
+    problem = (encoded, target, options, draws_of(encoded), [700, 1_300])
+    assert_same(grown_both_ways(*problem))
+    parts = both_ways(*problem)[1]
+    calls = calls_to(parts)
+    parts.add_round(0)
+    divided = [task[1] for call, tasks in calls if call == "divide" for task in tasks]
+    assert len(set(divided)) < len(divided)
+
+
+@pytest.mark.parametrize("grows_symmetric", [False, True])
 @pytest.mark.parametrize("n_parts", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize(
     ("loss", "weighted"), [("log_loss", False), ("squared_error", True), ("softmax", False)]
 )
-def test_blocks_and_pieces_lie_across_parts(n_parts, loss, weighted):
+def test_blocks_and_pieces_lie_across_parts(n_parts, loss, weighted, grows_symmetric):
     # Blocks of leaves have n / 8 rows, pieces of a spread 4,096: no part begins with either.
     n_rows = 41_234
     rng = np.random.default_rng(3)
@@ -183,7 +246,7 @@ def test_blocks_and_pieces_lie_across_parts(n_parts, loss, weighted):
     )
     target = target_of(rng, loss, n_rows, rng.random(n_rows) + 0.1 if weighted else None)
     cuts = [n_rows * k // n_parts + 17 * (k % 3) for k in range(1, n_parts)]
-    options = replace(PLAIN, max_leaf_nodes=31, min_samples_leaf=20)
+    options = replace(PLAIN, max_leaf_nodes=32, min_samples_leaf=20, symmetric=grows_symmetric)
     assert_same(grown_both_ways(encoded, target, options, draws_of(encoded, share=0.7), cuts, n_rounds=2))
     assert_same(grown_both_ways(encoded, target, options, draws_of(encoded), cuts, n_rounds=2))
 
@@ -196,13 +259,15 @@ def test_many_small_parts_within_one_block():
     assert_same(grown_both_ways(encoded, target, PLAIN, draws_of(encoded), cuts))
 
 
-def test_more_rows_than_packed_cells_hold():
+@pytest.mark.parametrize("grows_symmetric", [False, True])
+def test_more_rows_than_packed_cells_hold(grows_symmetric):
     # Beyond 65,536 rows cells are wide; the children of such nodes are packed again.
     n_rows = 70_001
     rng = np.random.default_rng(8)
     encoded = encode(read_table(frame_of(rng, n_rows, ["number", "few"])), max_bins=63, n_threads=1)
     target = target_of(rng, "squared_error", n_rows)
-    assert_same(grown_both_ways(encoded, target, PLAIN, draws_of(encoded), [20_000, 68_000], n_rounds=2))
+    options = replace(PLAIN, symmetric=grows_symmetric)
+    assert_same(grown_both_ways(encoded, target, options, draws_of(encoded), [20_000, 68_000], n_rounds=2))
 
 
 @settings(max_examples=30, deadline=None)

@@ -65,6 +65,7 @@ REGRESSORS = [
     (hb.GradientBoostingRegressor(n_estimators=4, random_state=0, categorical_split="one_vs_rest"), "y"),
     (hb.GradientBoostingRegressor(n_estimators=4, random_state=0, subsample=0.4), "y"),
     (hb.GradientBoostingRegressor(random_state=0, n_members=2, max_leaf_nodes=5), "y"),
+    (hb.GradientBoostingRegressor(n_estimators=4, random_state=0, growth="symmetric"), "y"),
 ]
 CLASSIFIERS = [
     (hb.GradientBoostingClassifier(n_estimators=4, random_state=0), "two"),
@@ -75,6 +76,7 @@ CLASSIFIERS = [
         "two",
     ),
     (hb.GradientBoostingClassifier(random_state=0, n_members=2, max_leaf_nodes=5), "two"),
+    (hb.GradientBoostingClassifier(random_state=0, n_members=2, n_iter_no_change=3), "two"),  # symmetric
     (hb.GradientBoostingClassifier(n_estimators=4, random_state=0), "three"),
 ]
 

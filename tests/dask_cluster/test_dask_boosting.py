@@ -104,6 +104,27 @@ def test_boosting_finds_its_own_length(client, monkeypatch, n_classes):
     assert np.array_equal(model.validation_score_, expected.validation_score_)
 
 
+def test_with_no_settings_a_cluster_gives_the_model_of_one_machine(client):
+    # Several members of one score, whose trees are symmetric; categories that become means beside others.
+    frame, score = table()
+    frame["city"] = np.char.add("c", np.random.default_rng(5).integers(0, 60, N_ROWS).astype(str))
+    options = {"random_state": 3, "n_iter_no_change": 1, "learning_rate": 0.9, "n_members": 2}
+    model = GradientBoostingRegressor(**options).fit(dd.from_pandas(frame, npartitions=5), score)
+    assert model.settings_["growth"] == "symmetric"
+    expected = hb.GradientBoostingRegressor(**options).fit(frame, score)
+    assert_same(model, expected)
+    assert model.settings_ == expected.settings_
+    assert np.array_equal(model.validation_score_, expected.validation_score_)
+
+
+def test_what_symmetric_trees_cannot_is_refused_on_a_cluster_too(client):
+    frame, score = table(500)
+    rows = dd.from_pandas(frame, npartitions=2)
+    model = GradientBoostingRegressor(n_estimators=2, growth="symmetric", monotonic_cst={"number": 1})
+    with pytest.raises(ValueError, match=r"growth='symmetric' does not go with monotonic_cst"):
+        model.fit(rows, score)
+
+
 def test_rows_are_set_aside_on_the_workers(client):
     frame, score = table()
     weights = np.random.default_rng(1).random(N_ROWS)

@@ -78,6 +78,7 @@ def assert_same(found: Any, wanted: Any) -> None:
 LEARNERS = [
     hb.GradientBoostingClassifier(n_estimators=4, random_state=0),
     hb.GradientBoostingClassifier(random_state=0, n_members=2, max_leaf_nodes=5),  # finds its own length
+    hb.GradientBoostingClassifier(n_estimators=4, random_state=0, growth="symmetric"),
     hb.DecisionTreeClassifier(max_bins=255, random_state=0),
     hb.RandomForestClassifier(30, max_bins=20, random_state=0, max_depth=4, oob_score=True),
     hb.ExtraTreesClassifier(3, max_bins=255, random_state=0),

@@ -21,15 +21,40 @@ void SymmetricTree::grow(Histogram* counted) {
   g.row_sets_.give_back(std::exchange(root.members, nullptr));  // rows are divided as lists
   if (!g.scale_.has_hessian || !g.may_split(root, 0)) return;
   count_root(counted);
-  order_categories();
+  open();
   CancelPoller poller(*g.cancel_, g.on_calling_thread_);
-  std::vector<NodeId> level = {0};
-  for (std::int32_t depth = 0; has_room(depth) && !level.empty(); ++depth) {
+  while (std::optional<Level> level = next_level()) {
     poller.poll(root.n_rows() * g.feature_groups_.size());
-    const std::optional<Split> test = best_test(level, depth);
-    if (!test) break;
-    level = divide(level, *test, depth);
+    send_rows(*level);
+    if (!level->is_last) count_rows(level->families);
+    carry_out(*level);
   }
+}
+
+void SymmetricTree::open() {
+  nodes_ = {0};
+  order_categories();
+}
+
+std::optional<SymmetricTree::Level> SymmetricTree::next_level() {
+  if (nodes_.empty() || !has_room(depth_)) return std::nullopt;
+  std::optional<Split> test = best_test();
+  if (!test) return std::nullopt;
+  Level level;
+  level.split = std::move(*test);
+  level.is_last = !has_room(depth_ + 1);
+  for (const NodeId id : nodes_) {
+    level.families.push_back({.parent = id, .children = {}});
+    sum_children(level.families.back(), level.split);
+  }
+  return level;
+}
+
+void SymmetricTree::carry_out(Level& level) {
+  nodes_.clear();
+  for (Family& family : level.families)
+    family.is_allowed ? add_nodes(family, level.split) : nodes_.push_back(family.parent);
+  ++depth_;
 }
 
 // A level is grown as a whole, if the leaves that it could lead to are not too many.
@@ -66,18 +91,18 @@ void SymmetricTree::order_categories() {
   }
 }
 
-std::optional<Split> SymmetricTree::best_test(std::span<const NodeId> level, std::int32_t depth) {
+std::optional<Split> SymmetricTree::best_test() const {
   BoostGrower& g = grower_;
   // Features are drawn for the level: its number is the path that the draws follow from.
   const std::vector<char> allowed =
-      g.start_search(g.states_[0], depth, static_cast<std::uint64_t>(depth)).allowed;
+      g.start_search(g.states_[0], depth_, static_cast<std::uint64_t>(depth_)).allowed;
   std::vector<LevelCut> cuts(static_cast<std::size_t>(g.data_.n_features()));
   g.for_feature_groups(g.everyone(),
                        [&](const BoostGrower::FeatureGroup& group, BoostGrower::Worker& worker) {
                          if (group.slot == Digit::kNoSlot) return;
                          for (const FeatureId feature : group.features) {
                            const auto f = static_cast<std::size_t>(feature);
-                           if (allowed.empty() || allowed[f]) cuts[f] = best_cut(level, feature, worker.cuts);
+                           if (allowed.empty() || allowed[f]) cuts[f] = best_cut(feature, worker.cuts);
                          }
                        });
   FirstBest<FeatureId> best(0.0);
@@ -95,14 +120,13 @@ std::optional<Split> SymmetricTree::best_test(std::span<const NodeId> level, std
   return split;
 }
 
-SymmetricTree::LevelCut SymmetricTree::best_cut(std::span<const NodeId> level, FeatureId feature,
-                                                CutFinder& finder) const {
+SymmetricTree::LevelCut SymmetricTree::best_cut(FeatureId feature, CutFinder& finder) const {
   const BoostGrower& g = grower_;
   const Column& column = g.data_.column(feature);
   const std::span<const Code> order = orders_[static_cast<std::size_t>(feature)];
   CutGains gains;
   double score_of_level = 0.0;
-  for (const NodeId id : level) {
+  for (const NodeId id : nodes_) {
     const NodeState& node = g.state_of(id);
     const CutTerms terms = g.terms_for(column, g.terms_of(node));
     finder.add_gains(column, *node.histogram, g.tiles_.digit_of(feature), terms, order, gains);
@@ -114,23 +138,6 @@ SymmetricTree::LevelCut SymmetricTree::best_cut(std::span<const NodeId> level, F
   best.gain = best.cut.score;
   best.floor = tie_slack(score_of_level, 0.0);
   return best;
-}
-
-// Carries a test out in all nodes of a level; returns those of the next.
-std::vector<NodeId> SymmetricTree::divide(std::span<const NodeId> level, const Split& split,
-                                          std::int32_t depth) {
-  std::vector<Family> families;
-  for (const NodeId id : level) {
-    families.push_back({.parent = id, .children = {}});
-    sum_children(families.back(), split);
-  }
-  send_rows(families, split, depth);
-  if (has_room(depth + 1)) count_rows(families);
-  std::vector<NodeId> next;
-  for (Family& family : families) {
-    family.is_allowed ? add_nodes(family, split, next) : next.push_back(family.parent);
-  }
-  return next;
 }
 
 void SymmetricTree::sum_children(Family& family, const Split& split) const {
@@ -148,19 +155,23 @@ void SymmetricTree::sum_children(Family& family, const Split& split) const {
 
 // Gives children their rows, in the list where those of the parent are not: children that the limits forbid are
 // simply forgotten.
-void SymmetricTree::send_rows(std::span<Family> families, const Split& split, std::int32_t depth) {
+void SymmetricTree::send_rows(Level& level) {
   BoostGrower& g = grower_;
   std::vector<BoostGrower::Division> divisions;
-  for (Family& family : families) {
-    if (family.is_allowed) divisions.push_back(g.divide(g.state_of(family.parent), split, family.children));
+  for (Family& family : level.families) {
+    if (!family.is_allowed) continue;
+    divisions.push_back(g.divide(g.state_of(family.parent), level.split, family.children));
   }
   g.partition(divisions, g.everyone());
+  for (Family& family : level.families) judge_rows(family);
+}
+
+void SymmetricTree::judge_rows(Family& family) const {
+  const BoostGrower& g = grower_;
   const auto fewest = static_cast<std::size_t>(std::max(std::int64_t{1}, g.params_.min_samples_leaf));
-  for (Family& family : families) {
-    family.is_allowed = family.is_allowed && family.children[family.smaller()].n_rows() >= fewest;
-    for (int b = 0; b < 2; ++b)
-      family.goes_on[b] = family.is_allowed && g.may_split(family.children[b], depth + 1);
-  }
+  family.is_allowed = family.is_allowed && family.children[family.smaller()].n_rows() >= fewest;
+  for (int b = 0; b < 2; ++b)
+    family.goes_on[b] = family.is_allowed && g.may_split(family.children[b], depth_ + 1);
 }
 
 // The smaller children are counted, all as one list of rows; the larger are what remains of their parents,
@@ -197,7 +208,7 @@ void SymmetricTree::count_rows(std::span<Family> families) {
   }
 }
 
-void SymmetricTree::add_nodes(Family& family, const Split& split, std::vector<NodeId>& next) {
+void SymmetricTree::add_nodes(Family& family, const Split& split) {
   BoostGrower& g = grower_;
   NodeState& parent = g.state_of(family.parent);
   const NodeId first = g.work_.add(1);
@@ -213,7 +224,7 @@ void SymmetricTree::add_nodes(Family& family, const Split& split, std::vector<No
   for (int b = 0; b < 2; ++b) {
     NodeState& child = family.children[b];
     if (!family.goes_on[b]) g.pool_.give_back(std::exchange(child.histogram, nullptr));
-    if (family.goes_on[b]) next.push_back(first + b);
+    if (family.goes_on[b]) nodes_.push_back(first + b);
     g.states_.push_back(std::move(child));
     g.describe(first + b);
   }

@@ -59,6 +59,7 @@ void TreeOfParts::begin(const Scale& scale, std::size_t n_rows, const PartSums& 
   grower_.scale_ = scale;
   grower_.states_.clear();
   frontier_.emplace(grower_.params_.growth);
+  levels_.emplace(grower_);
   next_node_ = 1;
   NodeState root;
   root.end = n_rows;
@@ -72,7 +73,11 @@ void TreeOfParts::begin(const Scale& scale, std::size_t n_rows, const PartSums& 
   NodeState& state = grower_.states_[0];
   if (!grower_.may_split(state, 0) || !scale.has_hessian) return;
   fill(state, root_sums.cells, root_sums.categories);
-  settle({kNoParent, 0, searched(state, 0, 0)});
+  if (params_.symmetric) {
+    levels_->open();
+  } else {
+    settle({kNoParent, 0, searched(state, 0, 0)});
+  }
 }
 
 // ---- what the parts are asked
@@ -95,6 +100,33 @@ PartRows::Wanted TreeOfParts::wanted_of(const OpenNode& node) const {
 }
 
 std::vector<TreeOfParts::Task> TreeOfParts::tasks(std::size_t most) {
+  return params_.symmetric ? tasks_of_level() : tasks_of_nodes(most);
+}
+
+// All nodes of a level have their histograms, so the child of less hessian is counted.
+std::vector<TreeOfParts::Task> TreeOfParts::tasks_of_level() {
+  std::vector<Task> tasks;
+  asked_.clear();
+  n_answered_ = 0;
+  while (tasks.empty() && (level_ = levels_->next_level())) {
+    for (SymmetricTree::Family& family : level_->families) {
+      if (!family.is_allowed) continue;
+      PartRows::Wanted wanted;
+      const bool left_is_smaller = family.children[0].total.hessian <= family.children[1].total.hessian;
+      if (!level_->is_last) (left_is_smaller ? wanted.left : wanted.right) = true;
+      for (NodeState& child : family.children) {
+        child.sums = std::make_unique<BoostGrower::NodeSums>();
+        child.sums->node = next_node_++;
+      }
+      tasks.push_back({grower_.state_of(family.parent).sums->node, level_->split, wanted});
+      asked_.push_back({&family, wanted});
+    }
+    if (tasks.empty()) levels_->carry_out(*level_);
+  }
+  return tasks;
+}
+
+std::vector<TreeOfParts::Task> TreeOfParts::tasks_of_nodes(std::size_t most) {
   std::vector<Task> tasks;
   sent_.clear();
   n_answered_ = 0;
@@ -170,21 +202,36 @@ void TreeOfParts::fill_with_rest(NodeState& parent, const NodeState& counted, No
   }
 }
 
-void TreeOfParts::give_sums(const Sent& sent, const PartSums& sums, NodeState* children) {
-  NodeState& parent = grower_.state_of(sent.node.id);
+void TreeOfParts::give_sums(NodeState& parent, PartRows::Wanted wanted, const PartSums& sums,
+                            NodeState* children) {
   const std::span<const WideCell> cells(sums.cells);
   const std::span<const CategorySums> categories(sums.categories);
-  if (sent.wanted.left && sent.wanted.right) {
+  if (wanted.left && wanted.right) {
     fill(children[0], cells.first(n_cells()), categories.first(without_slot_.size()));
     fill(children[1], cells.last(n_cells()), categories.last(without_slot_.size()));
     return;
   }
-  const int counted = sent.wanted.left ? 0 : 1;
+  const int counted = wanted.left ? 0 : 1;
   fill(children[counted], cells, categories);
   fill_with_rest(parent, children[counted], children[1 - counted]);
 }
 
 void TreeOfParts::answer(const PartSums& sums) {
+  params_.symmetric ? answer_of_level(sums) : answer_of_node(sums);
+}
+
+void TreeOfParts::answer_of_level(const PartSums& sums) {
+  auto& [family, wanted] = asked_[n_answered_++];
+  NodeState& parent = grower_.state_of(family->parent);
+  family->children[0].end = sums.n_left;
+  family->children[1].end = parent.n_rows() - sums.n_left;
+  levels_->judge_rows(*family);
+  const bool goes_on = family->goes_on[0] || family->goes_on[1];
+  if (goes_on && (wanted.left || wanted.right)) give_sums(parent, wanted, sums, family->children);
+  if (n_answered_ == asked_.size()) levels_->carry_out(*level_);
+}
+
+void TreeOfParts::answer_of_node(const PartSums& sums) {
   const Sent& sent = sent_[n_answered_++];
   const OpenNode& node = sent.node;
   NodeState& parent = grower_.state_of(node.id);
@@ -194,7 +241,7 @@ void TreeOfParts::answer(const PartSums& sums) {
   const int larger = children[0].n_rows() > children[1].n_rows() ? 0 : 1;
   const bool is_counted = sent.wanted.left || sent.wanted.right;
   if (is_counted && grower_.may_split(children[larger], node.depth + 1)) {
-    give_sums(sent, sums, children);
+    give_sums(parent, sent.wanted, sums, children);
     for (const int b : {0, 1})
       settle({node.id, b, searched(children[b], node.depth + 1, child_path(node.path, b))});
   }

@@ -1,7 +1,7 @@
 // A boosted tree that grows from sums of rows that are elsewhere, in parts (boost/parts/part_rows.h): cells come in, tests
 // go out. Frontier, search and bounds are those of BoostGrower, so the tree is the one that it would grow on all rows
 // together. Tests are carried out ahead of time, several at once, since asking the parts takes long; what turns out
-// not to be needed is thrown away.
+// not to be needed is thrown away. Of a symmetric tree (boost/grow/symmetric_tree.h) a whole level is asked for at once.
 //
 // `begin`; then, as long as there are `tasks`, the parts divide nodes, and `answer` takes their sums. Questions that
 // come up are put to the parts before the next tasks. At the end `leaves` names the leaves, and `finish` gives them
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "boost/grow/boost_grower.h"
+#include "boost/grow/symmetric_tree.h"
 #include "boost/parts/part_rows.h"
 #include "tree/tree.h"
 
@@ -42,7 +43,7 @@ class TreeOfParts {
     Split split;
     PartRows::Wanted wanted;
   };
-  // At most so many. Their answers, sums of all parts, must come in the same order.
+  // At most so many of a tree that grows node by node. Their answers, sums of all parts, must come in the same order.
   std::vector<Task> tasks(std::size_t most);
   void answer(const PartSums& sums);
 
@@ -77,9 +78,13 @@ class TreeOfParts {
     Search search;
   };
 
+  std::vector<Task> tasks_of_nodes(std::size_t most);
+  std::vector<Task> tasks_of_level();
+  void answer_of_node(const PartSums& sums);
+  void answer_of_level(const PartSums& sums);
   PartRows::Wanted wanted_of(const OpenNode& node) const;
   void describe_children(const Sent& sent, const PartSums& sums, NodeState* children) const;
-  void give_sums(const Sent& sent, const PartSums& sums, NodeState* children);
+  void give_sums(NodeState& parent, PartRows::Wanted wanted, const PartSums& sums, NodeState* children);
   void fill(NodeState& node, std::span<const WideCell> cells, std::span<const CategorySums> categories);
   void fill_with_rest(NodeState& parent, const NodeState& counted, NodeState& other);
   Search searched(NodeState& node, std::int32_t depth, std::uint64_t path);
@@ -103,6 +108,14 @@ class TreeOfParts {
   std::vector<Sent> sent_;
   std::size_t n_answered_ = 0;
   std::vector<Pending> pending_;
+  // Of a symmetric tree: its levels, the one that is asked for, and its families in the order of the answers.
+  struct Asked {
+    SymmetricTree::Family* family;
+    PartRows::Wanted wanted;
+  };
+  std::optional<SymmetricTree> levels_;
+  std::optional<SymmetricTree::Level> level_;
+  std::vector<Asked> asked_;
 };
 
 }  // namespace hornbeam::boost

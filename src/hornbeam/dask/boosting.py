@@ -71,11 +71,6 @@ class _Boosting(OnCluster, BoostingRounds):
                 f"{name}: scoring is a function of rows, and those that a fit on a cluster sets aside are on "
                 "the workers. Give a scorer by name, or rows to judge by: X_val and y_val, tables in memory."
             )
-        if self.growth == "symmetric":
-            raise ValueError(
-                f"{name}: symmetric trees do not grow on a cluster. Use growth='best_first', here and on a "
-                "single machine that is to give the same model."
-            )
         if self.warm_start:
             raise ValueError(
                 f"{name}: a fit on a cluster cannot go on with another one; set warm_start=False."
@@ -84,9 +79,6 @@ class _Boosting(OnCluster, BoostingRounds):
             raise ValueError(
                 f"{name}: a fit on a cluster takes the losses of hornbeam, by name, not one of your own."
             )
-
-    def _can_be_symmetric(self) -> bool:
-        return False  # so "auto" is "best_first"
 
     def _rows_to_grow_on(
         self, data: BoostingData, plan: BoostingPlan, key: int
