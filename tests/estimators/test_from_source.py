@@ -417,6 +417,11 @@ def test_errors_name_the_file_the_row_group_and_the_column(tmp_path: Path) -> No
             {"row_group_size": 2},
             r"2\.parquet, row group 1: column 'y' \(target\) has no value in row 11",
         ),
+        (
+            good.set_column(1, "y", pa.array([1.0, 2.0, np.inf, 4.0])),
+            {"row_group_size": 2},
+            r"2\.parquet, row group 1: column 'y' \(target\) holds inf in row 10",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             _fit(with_third(table, **options))

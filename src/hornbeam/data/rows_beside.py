@@ -35,6 +35,7 @@ class BesideReader:
             present = content.present()
             self._refuse_gaps(present, block)
             values = content.values if content.values.dtype != object else _plain(content.values)
+            self._refuse_infinity(values, block)
         elif isinstance(content, Labels):
             self._refuse_gaps(content.codes != MISSING, block)
             self._places = {} if self._places is None else self._places
@@ -70,6 +71,15 @@ class BesideReader:
             raise ValueError(
                 f"{block.where}: column {shown(self.name)} ({self.role}) has no value in row {row} of the "
                 "source. Drop such rows or fill them in."
+            )
+
+    def _refuse_infinity(self, values: AnyArray, block: Block) -> None:
+        infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(0, dtype=np.bool_)
+        if self.role != "groups" and infinite.any():
+            row = int(np.argmax(infinite))
+            raise ValueError(
+                f"{block.where}: column {shown(self.name)} ({self.role}) holds {values[row]} in row "
+                f"{row + block.start} of the source. Drop such rows or rescale."
             )
 
 
