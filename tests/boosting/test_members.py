@@ -223,7 +223,8 @@ def test_settings_by_the_number_of_rows():
     estimator = hb.GradientBoostingRegressor()
     assert plan(estimator, 15).n_estimators == 100  # too few to hold some out
     assert plan(estimator, 16).n_estimators == 1500
-    assert plan(estimator, 2_499).max_leaf_nodes == 64  # of symmetric trees
+    for n_rows, n_leaves in ((2_499, 16), (2_500, 24)):
+        assert plan(estimator, n_rows).max_leaf_nodes == n_leaves
     assert plan(estimator, 2_499, n_scores=3).max_leaf_nodes == 16
     assert plan(estimator, 2_500, n_scores=3).max_leaf_nodes == 24
     rates = [plan(estimator, n).learning_rate for n in (100, 1_000, 2_000, 10**6)]

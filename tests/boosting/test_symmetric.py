@@ -142,8 +142,10 @@ def table(n_rows=300):
 @pytest.mark.parametrize(
     ("options", "growth"),
     [
-        ({}, "symmetric"),
-        ({"max_depth": 3}, "symmetric"),
+        ({}, "mixed"),
+        ({"max_depth": 3}, "mixed"),
+        ({"growth": "symmetric"}, "symmetric"),
+        ({"growth": "mixed", "max_leaf_nodes": 4}, "mixed"),
         ({"n_members": 1}, "best_first"),
         ({"max_leaf_nodes": 8}, "best_first"),
         ({"n_estimators": 5}, "best_first"),
@@ -162,6 +164,43 @@ def test_what_auto_stands_for(options, growth):
         random_state=0, **{**options, **model.settings_, "n_estimators": options.get("n_estimators", "auto")}
     ).fit(X, y)
     assert np.array_equal(again.predict(X), model.predict(X))
+
+
+def tests_of(tree):
+    return {(tree.feature[node], tree.threshold[node]) for node in np.flatnonzero(tree.n_branches)}
+
+
+def test_members_take_turns():
+    """Every other member grows symmetric trees, of up to four times as many leaves."""
+    X, y = table(2_000)
+    model = hb.GradientBoostingRegressor(
+        random_state=0, n_members=4, n_iter_no_change=3, max_leaf_nodes=8, growth="mixed"
+    ).fit(X, y)
+    trees = list(model._model.trees)
+    for turn in range(4):
+        n_tests = [len(tests_of(tree)) for tree in trees[turn::4]]
+        n_leaves = [tree.n_leaves for tree in trees[turn::4]]
+        if turn % 2 == 0:
+            assert 8 < max(n_leaves) <= 32
+            assert max(n_tests) == 5  # one for each level
+        else:
+            assert max(n_leaves) == 8
+            assert max(n_tests) > 5
+
+
+@pytest.mark.parametrize(
+    "options", [{"n_estimators": 5}, {"n_members": 1}, {"early_stopping": False}, {"warm_start": True}]
+)
+def test_a_single_member_cannot_take_turns(options):
+    X, y = table()
+    with pytest.raises(ValueError, match="growth='mixed' goes with several members"):
+        hb.GradientBoostingRegressor(growth="mixed", **options).fit(X, y)
+
+
+def test_rows_to_judge_by_leave_one_member():
+    X, y = table()
+    with pytest.raises(ValueError, match="growth='mixed' goes with several members"):
+        hb.GradientBoostingRegressor(growth="mixed").fit(X, y, X_val=X[:50], y_val=y[:50])
 
 
 def test_several_classes_grow_best_first():

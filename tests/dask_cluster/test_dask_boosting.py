@@ -105,12 +105,12 @@ def test_boosting_finds_its_own_length(client, monkeypatch, n_classes):
 
 
 def test_with_no_settings_a_cluster_gives_the_model_of_one_machine(client):
-    # Several members of one score, whose trees are symmetric; categories that become means beside others.
+    # Several members of one score, which take turns; categories that become means beside others.
     frame, score = table()
     frame["city"] = np.char.add("c", np.random.default_rng(5).integers(0, 60, N_ROWS).astype(str))
     options = {"random_state": 3, "n_iter_no_change": 1, "learning_rate": 0.9, "n_members": 2}
     model = GradientBoostingRegressor(**options).fit(dd.from_pandas(frame, npartitions=5), score)
-    assert model.settings_["growth"] == "symmetric"
+    assert model.settings_["growth"] == "mixed"
     expected = hb.GradientBoostingRegressor(**options).fit(frame, score)
     assert_same(model, expected)
     assert model.settings_ == expected.settings_

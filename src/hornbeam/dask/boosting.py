@@ -107,25 +107,24 @@ class _Boosting(OnCluster, BoostingRounds):
         former: Sequence[_core.Tree],
         shares_tests: bool,
     ) -> Any:
-        return self._placed(encoded, target, settings, shares_tests=shares_tests)(draws)
+        return self._placed(encoded, target, settings, shares_tests=shares_tests)(draws, settings)
 
     def _member_boosting(
         self,
         encoded: Encoded,
         target: BoostTarget,
-        settings: BoostSettings,
         members: Sequence[Member],
         *,
         n_threads: int,
         shares_tests: bool,
     ) -> MemberBoosting:
-        begin = self._placed(encoded, target, settings, shares_tests=shares_tests)
-        return MemberPartsBoosting(begin, encoded, target, settings, members, shares_tests=shares_tests)
+        begin = self._placed(encoded, target, members[0].settings, shares_tests=shares_tests)
+        return MemberPartsBoosting(begin, encoded, target, members, shares_tests=shares_tests)
 
     def _placed(
         self, encoded: Encoded, target: BoostTarget, settings: BoostSettings, *, shares_tests: bool
-    ) -> Callable[[RoundDraws], PartsBoosting]:
-        """Put the codes of parts on workers; return what begins a fit on them."""
+    ) -> Callable[[RoundDraws, BoostSettings], PartsBoosting]:
+        """Put the codes of parts on workers, cut for trees of so many leaves; return what begins a fit."""
         cluster = self._cluster
         workers = cluster.workers()
         first_rows = _cuts(encoded.n_rows, settings.max_leaf_nodes or _USUAL_LEAVES, len(workers))
@@ -139,8 +138,9 @@ class _Boosting(OnCluster, BoostingRounds):
         )
         codes = _put_together(cluster, specs)
 
-        def begin(draws: RoundDraws) -> PartsBoosting:
-            parts = DaskParts(cluster.client, specs, codes)
+        def begin(draws: RoundDraws, settings: BoostSettings) -> PartsBoosting:
+            own = [spec.with_settings(settings, target) for spec in specs]
+            parts = DaskParts(cluster.client, own, codes)
             self._parts.append(parts)
             return PartsBoosting(
                 parts,

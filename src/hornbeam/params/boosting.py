@@ -46,11 +46,12 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
     max_depth: Count | None = option(
         default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
     )
-    growth: Literal["auto", "best_first", "level", "symmetric"] = option(
+    growth: Literal["auto", "best_first", "level", "symmetric", "mixed"] = option(
         default="auto",
         help="Split the node that gains most first, or level by level; 'symmetric': one test for all nodes "
-        "of a level; 'auto': symmetric where n_estimators is 'auto' and several members have one score each, "
-        "else best first.",
+        "of a level; 'mixed': members take turns, symmetric (of four times as many leaves) and best first; "
+        "'auto': mixed where n_estimators is 'auto' and several members have one score each, else best "
+        "first.",
     )
     min_samples_leaf: Count | Literal["auto"] = option(
         default="auto", help="Fewest rows a split may leave in a child."

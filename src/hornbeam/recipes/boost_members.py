@@ -35,11 +35,12 @@ _LEAVES_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """The rows that a member grows on, those it is judged by, and what its rounds draw."""
+    """The rows that a member grows on, those it is judged by, what its rounds draw, how its trees grow."""
 
     grown_on: RowArray
     judged_by: RowArray
     draws: RoundDraws
+    settings: BoostSettings
 
 
 class MemberBoosting:
@@ -49,7 +50,6 @@ class MemberBoosting:
         self,
         encoded: Encoded,
         target: BoostTarget,
-        settings: BoostSettings,
         members: Sequence[Member],
         *,
         n_threads: int,
@@ -58,19 +58,18 @@ class MemberBoosting:
         self.trees: list[_core.Tree] = []
         self.target = target
         self._encoded = encoded
-        self._settings = settings
         self._plans = members
         self._n_threads = n_threads
         self._shares_tests = shares_tests
-        self.members = [self._begun(member.draws) for member in members]
+        self.members = [self._begun(member) for member in members]
 
-    def _begun(self, draws: RoundDraws) -> Boosting:
+    def _begun(self, member: Member) -> Boosting:
         """Get the rounds of a member ready."""
         return Boosting(
             self._encoded,
             self.target,
-            self._settings,
-            draws,
+            member.settings,
+            member.draws,
             n_threads=self._n_threads,
             shares_tests=self._shares_tests,
         )
@@ -144,9 +143,8 @@ class MemberBoosting:
         return [self.trees[begin : begin + n_scores] for begin in begins]
 
     def _refitted_member(self, number: int, n_rounds: int, share: float) -> Iterator[list[_core.Tree]]:
-        whole = Boosting(
-            self._encoded, self.target, self._settings, self._plans[number].draws, n_threads=self._n_threads
-        )
+        member = self._plans[number]
+        whole = Boosting(self._encoded, self.target, member.settings, member.draws, n_threads=self._n_threads)
         n_scores = self.target.loss.n_scores
         rounds = self._rounds_of(number, n_rounds)
         rows = EncodedRows(self._encoded.codes, self._encoded.all_rows())

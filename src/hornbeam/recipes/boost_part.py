@@ -6,7 +6,7 @@ the rows can take the place of a part that is lost.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,10 @@ class PartSpec:
     def n_rows(self) -> int:
         """Number of rows of the part."""
         return len(self.y)
+
+    def with_settings(self, settings: BoostSettings, target: BoostTarget) -> "PartSpec":
+        """Return the same part for trees that grow otherwise."""
+        return replace(self, settings=asdict(settings.in_units(target.unit)))
 
 
 class Part:

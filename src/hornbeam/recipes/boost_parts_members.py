@@ -25,19 +25,18 @@ class MemberPartsBoosting(MemberBoosting):
 
     def __init__(
         self,
-        begin: Callable[[RoundDraws], PartsBoosting],
+        begin: Callable[[RoundDraws, BoostSettings], PartsBoosting],
         encoded: Encoded,
         target: BoostTarget,
-        settings: BoostSettings,
         members: Sequence[Member],
         *,
         shares_tests: bool,
     ) -> None:
         self._begin = begin
-        super().__init__(encoded, target, settings, members, n_threads=1, shares_tests=shares_tests)
+        super().__init__(encoded, target, members, n_threads=1, shares_tests=shares_tests)
 
-    def _begun(self, draws: RoundDraws) -> Any:
-        return self._begin(draws)
+    def _begun(self, member: Member) -> Any:
+        return self._begin(member.draws, member.settings)
 
     def _scores_by(self, number: int, trees: Sequence[_core.Tree], start: FloatArray) -> FloatArray:
         member: Any = self.members[number]
@@ -45,6 +44,6 @@ class MemberPartsBoosting(MemberBoosting):
         return found[:, np.newaxis, :]
 
     def _refitted_member(self, number: int, n_rounds: int, share: float) -> Iterator[list[_core.Tree]]:
-        whole = self._begin(self._plans[number].draws)
+        whole = self._begun(self._plans[number])
         for trees in self._rounds_of(number, n_rounds):
             yield whole.refit_round(trees, share)

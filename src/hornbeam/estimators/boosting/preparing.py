@@ -35,6 +35,7 @@ from hornbeam.threads import resolve_n_jobs
 __all__ = ["BoostingPreparation"]
 
 _MOST_CATEGORIES_IN_A_BYTE = 255  # one code is left for missing values
+_LEAVES_OF_SYMMETRIC = 4  # as many as a tree has that grows best first
 _FIRST_MEMBER_KEY = 2**40  # of the keys that follow from a fit's; rounds use those from 0 on
 
 
@@ -60,9 +61,9 @@ class BoostingPreparation(BoostingJudge):
         members: list[Member] = []
         boosting: Boosting | MemberBoosting
         if plan.has_members:
-            members = _members(plan, rows, drawn, encoded, key)
+            members = _members(plan, settings, rows, drawn, encoded, key=key)
             boosting = self._member_boosting(
-                encoded, target, settings, members, n_threads=n_threads, shares_tests=shares_tests
+                encoded, target, members, n_threads=n_threads, shares_tests=shares_tests
             )
         else:
             draws = _draws(plan, drawn, encoded, encoded.all_rows(), key)
@@ -124,16 +125,13 @@ class BoostingPreparation(BoostingJudge):
         self,
         encoded: Encoded,
         target: BoostTarget,
-        settings: BoostSettings,
         members: Sequence[Member],
         *,
         n_threads: int,
         shares_tests: bool,
     ) -> MemberBoosting:
         """Get rounds ready whose trees grow for several members, each without some rows."""
-        return MemberBoosting(
-            encoded, target, settings, members, n_threads=n_threads, shares_tests=shares_tests
-        )
+        return MemberBoosting(encoded, target, members, n_threads=n_threads, shares_tests=shares_tests)
 
     def _with_judges(
         self,
@@ -219,8 +217,8 @@ class BoostingPreparation(BoostingJudge):
         n_rows = encoded.n_rows
         schema = rows.table.schema
         monotonic = self._checked_monotonic(schema, rows.target)
-        if plan.growth == "symmetric":
-            self._refuse_what_symmetric_trees_cannot(encoded)
+        if plan.growth in ("symmetric", "mixed"):
+            self._refuse_what_symmetric_trees_cannot(encoded, plan.growth)
         interactions = _of_all_parts(interaction_groups(self.interaction_cst, schema.given_names), schema)
         # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
         return BoostSettings(
@@ -241,24 +239,24 @@ class BoostingPreparation(BoostingJudge):
             categorical_split="one_vs_rest" if self.categorical_split == "one_vs_rest" else "subset",
         )
 
-    def _refuse_what_symmetric_trees_cannot(self, encoded: Encoded) -> None:
+    def _refuse_what_symmetric_trees_cannot(self, encoded: Encoded, growth: str) -> None:
         asked = {"monotonic_cst": self.monotonic_cst, "interaction_cst": self.interaction_cst}
         for name, value in asked.items():
             if value is not None:
                 raise ValueError(
-                    f"growth='symmetric' does not go with {name}: nodes of a level share a test. Use "
+                    f"growth={growth!r} does not go with {name}: nodes of a level share a test. Use "
                     "growth='best_first'."
                 )
         if self.categorical_split == "one_vs_rest":
             raise ValueError(
-                "growth='symmetric' does not go with categorical_split='one_vs_rest': use 'auto' or "
+                f"growth={growth!r} does not go with categorical_split='one_vs_rest': use 'auto' or "
                 "'subset', or growth='best_first'."
             )
         for feature, name in enumerate(encoded.schema.names):
             if encoded.codes.n_codes(feature) > _MOST_CATEGORIES_IN_A_BYTE:
                 raise ValueError(
                     f"Column {name!r} has {encoded.codes.n_codes(feature):,} categories, and "
-                    f"growth='symmetric' tests sets of at most {_MOST_CATEGORIES_IN_A_BYTE}. Use "
+                    f"growth={growth!r} tests sets of at most {_MOST_CATEGORIES_IN_A_BYTE}. Use "
                     "categorical_split='auto', or growth='best_first'."
                 )
 
@@ -270,7 +268,13 @@ def _of_all_parts(groups: tuple[tuple[int, ...], ...], schema: Schema) -> tuple[
 
 
 def _members(
-    plan: BoostingPlan, rows: BoostingRows, drawn: MemberFeatures, encoded: Encoded, key: int
+    plan: BoostingPlan,
+    settings: BoostSettings,
+    rows: BoostingRows,
+    drawn: MemberFeatures,
+    encoded: Encoded,
+    *,
+    key: int,
 ) -> list[Member]:
     """Deal the rows out to parts, of which each member leaves one out."""
     n_parts = plan.n_members if plan.n_members > 1 else max(2, round(1 / plan.validation_fraction))
@@ -280,10 +284,21 @@ def _members(
         rows.target, encoded.all_rows(), n_parts, key, given=GivenRows(encoded.n_rows), groups=rows.groups
     )
     keys = _core.member_keys(key, _FIRST_MEMBER_KEY, plan.n_members)
+    by_turns = (_symmetric(settings), settings) if plan.growth == "mixed" else (settings,)
     return [
-        Member(outside, inside, _draws(plan, drawn, encoded, outside, int(own_key)))
-        for (outside, inside), own_key in zip(parts, keys, strict=False)
+        Member(
+            outside,
+            inside,
+            _draws(plan, drawn, encoded, outside, int(own_key)),
+            by_turns[number % len(by_turns)],
+        )
+        for number, ((outside, inside), own_key) in enumerate(zip(parts, keys, strict=False))
     ]
+
+
+def _symmetric(settings: BoostSettings) -> BoostSettings:
+    """Return the settings of symmetric trees beside others: more leaves, as a test is not of one node."""
+    return replace(settings, symmetric=True, max_leaf_nodes=_LEAVES_OF_SYMMETRIC * settings.max_leaf_nodes)
 
 
 def _draws(

@@ -25,7 +25,7 @@ class BoostingPlan:
 
     n_estimators: int
     learning_rate: float
-    growth: Literal["best_first", "level", "symmetric"]
+    growth: Literal["best_first", "level", "symmetric", "mixed"]
     max_leaf_nodes: int | None
     min_samples_leaf: int
     l2_regularization: float
@@ -99,7 +99,7 @@ def plan_boosting(
 ) -> BoostingPlan:
     """Settle the options of a fit on a table; `can_judge` is False where nothing says how good a round is.
 
-    Trees that `can_be_symmetric` are, where that was found to be better: of several members and one score.
+    Where trees `can_be_symmetric`, every other member's are, if there are several and one score.
     Of `n_groups` groups of rows, which are never divided, each member leaves one out at least.
     """
     automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
@@ -113,8 +113,10 @@ def plan_boosting(
         chosen = replace(chosen, class_trees="shared")
     has_several = automatic and (n_members if options.n_members == "auto" else options.n_members) > 1
     is_free = can_be_symmetric and n_scores == 1 and options.max_leaf_nodes == "auto"
-    if options.growth == "symmetric" or (options.growth == "auto" and has_several and is_free):
+    if options.growth == "symmetric":
         chosen = _symmetric(chosen)
+    elif options.growth == "mixed" or (options.growth == "auto" and has_several and is_free):
+        chosen = replace(chosen, growth="mixed", min_samples_leaf=1, max_features=0.8)
     given = {name: getattr(options, name, "auto") for name in vars(chosen)}
     plan = BoostingPlan(**{**vars(chosen), **{k: v for k, v in given.items() if v != "auto"}})
     if plan.n_members & (plan.n_members - 1):
@@ -123,6 +125,12 @@ def plan_boosting(
         raise ValueError(
             f"n_members={plan.n_members} goes with n_estimators='auto' or early_stopping=True, and without "
             "X_val: members are judged by rows of X that they have not seen, to find the number of rounds."
+        )
+    if plan.growth == "mixed" and not (plan.has_members and plan.n_members > 1):
+        raise ValueError(
+            "growth='mixed' goes with several members, which take turns: n_estimators='auto' or "
+            "early_stopping=True, and n_members of 2 or more. This fit has one: use 'symmetric' "
+            "or 'best_first'."
         )
     if plan.has_members and n_groups is not None:
         _refuse_few_groups(plan, n_groups)
