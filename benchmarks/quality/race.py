@@ -1,6 +1,7 @@
 """The race: every contestant on every fold of every table, each turn noted as it ends.
 
-A turn that stands in the file of an earlier run is not run again, so a race may be stopped at any time.
+A turn that stands in the file of an earlier run is not run again, so a race may be stopped at any time. Who
+gets as much time as another contestant needed runs after everybody else.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.quality.learners import LEARNERS
+from benchmarks.quality.learners import LEARNERS, TIMED
 from benchmarks.quality.tables import QualityTable
 
-__all__ = ["Turn", "read_turns", "run"]
+__all__ = ["Turn", "loss_of", "read_turns", "rows_of", "run"]
 
 _LEAST_PROBABILITY = 1e-15
 _MANY_ROWS = 1_000  # up to which the folds are dealt out several times
@@ -61,9 +62,18 @@ def run(
     by_name = {table.name: table for table in tables}
     path.parent.mkdir(parents=True, exist_ok=True)
     with get_context("spawn").Pool(processes) as pool, path.open("a", encoding="utf-8") as file:
-        for turn in pool.imap_unordered(_run_turn, ((t, by_name[t.table], n_folds) for t in turns)):
-            file.write(json.dumps(asdict(turn)) + "\n")
-            file.flush()
+        for some in ([t for t in turns if t.learner not in TIMED], [t for t in turns if t.learner in TIMED]):
+            seconds = {turn.place: turn.seconds for turn in read_turns(path)}
+            work = ((t, by_name[t.table], n_folds, _budget(t, seconds)) for t in some)
+            for turn in pool.imap_unordered(_run_turn, work):
+                file.write(json.dumps(asdict(turn)) + "\n")
+                file.flush()
+
+
+def _budget(turn: Turn, seconds: dict[tuple[Any, ...], float]) -> float | None:
+    """How long the contestant that this one is given the time of took for the same rows."""
+    other = TIMED.get(turn.learner)
+    return None if other is None else seconds.get((other, *turn.place[1:]))
 
 
 def _turns(tables: list[QualityTable], learners: list[str], n_folds: int, n_seeds: int) -> Iterator[Turn]:
@@ -74,12 +84,12 @@ def _turns(tables: list[QualityTable], learners: list[str], n_folds: int, n_seed
                 yield from (Turn(learner, table.name, len(table.y), seed, fold) for learner in learners)
 
 
-def _run_turn(given: tuple[Turn, QualityTable, int]) -> Turn:
+def _run_turn(given: tuple[Turn, QualityTable, int, float | None]) -> Turn:
     from threadpoolctl import threadpool_limits
 
-    turn, table, n_folds = given
+    turn, table, n_folds, budget = given
     os.environ["OMP_NUM_THREADS"] = "1"
-    train, test = _rows_of(table, turn, n_folds)
+    train, test = rows_of(table, turn, n_folds)
     start = time.process_time()
     try:
         with warnings.catch_warnings(), threadpool_limits(1):
@@ -89,14 +99,15 @@ def _run_turn(given: tuple[Turn, QualityTable, int]) -> Turn:
                 table.y[train],
                 table.X.iloc[test].reset_index(drop=True),
                 table.is_regression,
+                **({} if budget is None else {"time_budget": budget}),
             )
-        loss = _loss(table, answers, test)
+        loss = loss_of(table, answers, test)
     except Exception as error:
         return Turn(*turn.place, fault=f"{type(error).__name__}: {error}"[:300])
     return Turn(*turn.place, loss=loss, seconds=round(time.process_time() - start, 3))
 
 
-def _rows_of(table: QualityTable, turn: Turn, n_folds: int) -> tuple[Any, Any]:
+def rows_of(table: QualityTable, turn: Turn, n_folds: int) -> tuple[Any, Any]:
     from sklearn.model_selection import KFold, StratifiedKFold
 
     kind = KFold if table.is_regression else StratifiedKFold
@@ -104,7 +115,7 @@ def _rows_of(table: QualityTable, turn: Turn, n_folds: int) -> tuple[Any, Any]:
     return list(folds)[turn.fold]
 
 
-def _loss(table: QualityTable, answers: Any, test: Any) -> float:
+def loss_of(table: QualityTable, answers: Any, test: Any) -> float:
     """Log loss, or squared error in units of the target's variance."""
     y = table.y[test]
     if table.is_regression:
