@@ -166,7 +166,7 @@ def test_what_auto_stands_for(options, growth):
     assert np.array_equal(again.predict(X), model.predict(X))
 
 
-def tests_of(tree):
+def distinct_tests(tree):
     return {(tree.feature[node], tree.threshold[node]) for node in np.flatnonzero(tree.n_branches)}
 
 
@@ -178,7 +178,7 @@ def test_members_take_turns():
     ).fit(X, y)
     trees = list(model._model.trees)
     for turn in range(4):
-        n_tests = [len(tests_of(tree)) for tree in trees[turn::4]]
+        n_tests = [len(distinct_tests(tree)) for tree in trees[turn::4]]
         n_leaves = [tree.n_leaves for tree in trees[turn::4]]
         if turn % 2 == 0:
             assert 8 < max(n_leaves) <= 32

@@ -2,7 +2,7 @@
 // (symmetric or oblivious trees; Kohavi 1994, CatBoost). A node that the test does not divide, or not into
 // children that the limits allow, stays whole and waits for the test of the next level.
 //
-// `grow` does it all where the rows are. Where they are elsewhere (boost/tree_of_parts.h), its steps are taken one by
+// `grow` does it all where the rows are. Where they are elsewhere (boost/parts/tree_of_parts.h), its steps are taken one by
 // one: `open`; then, as long as there is a `next_level`, its children get their rows and histograms, and `carry_out`
 // makes them nodes.
 #pragma once

@@ -1,7 +1,6 @@
 """`hornbeam fit` on a folder or a pattern of Parquet files, read in blocks: rows need not fit into memory."""
 
 import os
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from hornbeam.cli.sizes import leaf_size_for
 from hornbeam.cli.table_format import TableFormat
 from hornbeam.cli.targets import task_for
 from hornbeam.data.encoded_table import EncodedTable, Progress
+from hornbeam.data.scratch import scratch_folder
 from hornbeam.data.task import Task
 from hornbeam.estimators.from_source import telling
 from hornbeam.estimators.memory_needed import make_do
@@ -48,13 +48,13 @@ def fit_to_files(
     """Fit a model to files; return it with the facts about the fit, and how good it is out of bag."""
     given = {name: value for name, value in options.items() if value is not None}
     start = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
+    with scratch_folder("hornbeam-") as folder:
         with listening(int(given.get("verbose") or 0), "Reading") as listener:
             encoded = _encoded(
                 data,
                 target,
                 given,
-                Path(folder),
+                folder,
                 form=form,
                 max_memory=max_memory,
                 progress=telling(listener),
@@ -64,7 +64,7 @@ def fit_to_files(
         estimator = _with_bins(estimator_for(method, chosen, options))
         if leaf_size := leaf_size_for(estimator, encoded.n_rows, given):
             estimator.set_params(min_samples_leaf=leaf_size)
-        make_do(estimator, encoded, max_memory, Path(folder))
+        make_do(estimator, encoded, max_memory, folder)
         in_bag = judge and bool(estimator.get_params(deep=False).get("bootstrap"))
         judged = fit_and_judge(estimator, encoded, y, chosen, judge=in_bag)
         n_rows, n_columns = encoded.n_rows, encoded.n_columns

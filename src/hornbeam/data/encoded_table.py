@@ -6,7 +6,6 @@ same rows in memory, bit for bit.
 """
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +31,7 @@ from hornbeam.data.date_texts import Order
 from hornbeam.data.dates import PART_NAMES, DatePart, FoundDates
 from hornbeam.data.names import forced_columns
 from hornbeam.data.rows_beside import BesideReader, beside_from
+from hornbeam.data.scratch import scratch_folder
 from hornbeam.data.sources import CodedSource
 from hornbeam.data.table import Table
 from hornbeam.data.wording import shown
@@ -170,8 +170,8 @@ class EncodedTable(CodedSource):
             _USUAL_MEMORY if max_memory is None else parse_bytes(max_memory),
             progress or (lambda what, done, in_all: None),
         )
-        with tempfile.TemporaryDirectory(prefix=".hornbeam-", dir=place.parent) as folder:
-            blocks = open_blocks(source, Path(folder))
+        with scratch_folder(".hornbeam-", place.parent) as folder:
+            blocks = open_blocks(source, folder)
             _write(blocks, place, plan)
             if fingerprint_of(source) != blocks.fingerprint:
                 place.unlink()

@@ -5,7 +5,6 @@ the folder of `checkpoint`, until it is complete.
 """
 
 import shutil
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 from hornbeam.data.blocks import fingerprint_of
 from hornbeam.data.code_file import CodeFileError
 from hornbeam.data.encoded_table import EncodedTable, Progress
+from hornbeam.data.scratch import scratch_folder
 from hornbeam.estimators.memory_needed import make_do
 from hornbeam.memory import parse_bytes
 from hornbeam.recipes.listen import Listener, listening
@@ -64,7 +64,7 @@ def fit_from_source(
             raise TypeError(f"With target= the {name} must be the name of a column, too; got {type(given)}.")
     if max_memory is not None:
         parse_bytes(max_memory)
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as temporary:
+    with scratch_folder("hornbeam-") as temporary:
         # A fit that is to go on after an accident keeps its codes, too: reading takes its time.
         place = Path(temporary if checkpoint is None else checkpoint) / "table.codes"
         _remove_litter(place)
