@@ -9,8 +9,8 @@ from hornbeam.data import scratch
 from hornbeam.data.scratch import scratch_folder
 
 
-def interrupted_at(line: int, place: Path) -> bool:
-    """Use a folder, and raise KeyboardInterrupt at the given line that is reached in the module; say if it was."""
+def interrupted_at(nth: int, place: Path) -> bool:
+    """Use a folder; raise KeyboardInterrupt at the n-th line that runs in the module. Say if there is one."""
     reached = 0
 
     def trace(frame, event, _):
@@ -19,7 +19,7 @@ def interrupted_at(line: int, place: Path) -> bool:
             return None
         if event == "line":
             reached += 1
-            if reached == line:
+            if reached == nth:
                 raise KeyboardInterrupt
         return trace
 

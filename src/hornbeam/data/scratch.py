@@ -17,7 +17,7 @@ __all__ = ["scratch_folder"]
 
 @contextmanager
 def scratch_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
-    """Make a folder in `place` (the system's folder for temporary files if None), and remove it at the end."""
+    """Make a folder in `place` (None: where the system keeps temporary files); remove it at the end."""
     folder = Path(tempfile.gettempdir() if place is None else place) / f"{prefix}{secrets.token_hex(8)}"
     try:
         try:
