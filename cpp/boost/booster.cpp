@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kRowsPerTask = 1 << 14;
 constexpr std::size_t kManyRows = 100'000;
 constexpr std::size_t kVeryManyRows = 600'000;
-constexpr std::size_t kDerivativesPerTask = 1 << 12;  // tasks small enough to share out few rows evenly
 
 // Where there is too little memory for scores, there is too little for columns.
 BoostParams params_beside(BoostParams params, const RowsInFile& in_file) {
@@ -80,19 +79,10 @@ void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {
     huber_delta_ = weighted_quantile(sizes, weights, loss.parameter);
   }
   if (fresh_) return fresh_->set(loss, huber_delta_);
-  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
-               [&](std::size_t task, int) {
-                 const Timed timed("derivatives");
-                 const LossRows rows{scores_.data(),
-                                     y_.data(),
-                                     weights_.empty() ? nullptr : weights_.data(),
-                                     n,
-                                     task * kDerivativesPerTask,
-                                     std::min((task + 1) * kDerivativesPerTask, n)};
-                 float* hessians = loss.hessian_is_one() && weights_.empty() ? nullptr : hessians_.data();
-                 boost::compute_derivatives(loss, n_scores_, rows, huber_delta_, gradients_.data(), hessians);
-               },
-               &cancel);
+  const LossRows rows{scores_.data(), y_.data(), weights_.empty() ? nullptr : weights_.data(), n, 0, n};
+  float* hessians = loss.hessian_is_one() && weights_.empty() ? nullptr : hessians_.data();
+  all_derivatives(loss, n_scores_, rows, huber_delta_, gradients_.data(), hessians, params_.n_threads,
+                  cancel);
 }
 
 // The unquantised sums of each leaf, block by block in a fixed order: the same bits for any number of
@@ -243,14 +233,8 @@ Derivatives Booster::along(std::span<const std::uint64_t> keys, Cancel& cancel) 
   const std::size_t n = data_.n_rows();
   along_gradients_.grow_to(n);
   along_hessians_.grow_to(n);
-  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
-               [&](std::size_t task, int) {
-                 const std::size_t begin = task * kDerivativesPerTask;
-                 derivatives_along(keys, {gradients_.data(), hessians_.data(), n}, begin,
-                                   std::min(begin + kDerivativesPerTask, n), along_gradients_.data(),
-                                   along_hessians_.data());
-               },
-               &cancel);
+  derivatives_along(keys, {gradients_.data(), hessians_.data(), n}, along_gradients_.data(),
+                    along_hessians_.data(), params_.n_threads, cancel);
   return {along_gradients_.span(), along_hessians_.span(), !weights_.empty()};
 }
 

@@ -3,7 +3,9 @@
 #include <numeric>
 #include <vector>
 
+#include "base/counters.h"
 #include "base/math.h"
+#include "base/parallel.h"
 #include "boost/boost_kernels.h"
 #include "boost/losses.h"
 
@@ -24,6 +26,18 @@ void for_rows(const LossRows& rows, float* gradients, float* hessians, Rule rule
     gradients[i] = static_cast<float>(pair.gradient * weight);
     if (hessians != nullptr) hessians[i] = static_cast<float>(pair.hessian * weight);
   }
+}
+
+// Calls `work(begin, end)` for stretches of rows that are short enough to share out few rows evenly.
+template <class Work>
+void for_stretches(std::size_t n_rows, int n_threads, Cancel& cancel, const Work& work) {
+  constexpr std::size_t kRowsPerTask = 1 << 12;
+  parallel_for((n_rows + kRowsPerTask - 1) / kRowsPerTask, n_threads,
+               [&](std::size_t task, int) {
+                 const Timed timed("derivatives");
+                 work(task * kRowsPerTask, std::min((task + 1) * kRowsPerTask, n_rows));
+               },
+               &cancel);
 }
 
 void weigh(const LossRows& rows, float* values) {
@@ -172,19 +186,31 @@ double refitted_value(const Loss& loss, double delta, std::span<double> residual
   return median + sum / total;
 }
 
-void derivatives_along(std::span<const std::uint64_t> keys, const Along& all, std::size_t begin,
-                       std::size_t end, float* gradients, float* hessians) {
-  std::fill(gradients + begin, gradients + end, 0.0F);
-  std::fill(hessians + begin, hessians + end, 0.0F);
-  for (std::size_t score = 0; score < keys.size(); ++score) {
-    const float sign = keys[score] >> 63 != 0 ? -1.0F : 1.0F;
-    const float* first = all.gradients + score * all.n_rows;
-    const float* second = all.hessians + score * all.n_rows;
-    for (std::size_t row = begin; row < end; ++row) {
-      gradients[row] += sign * first[row];
-      hessians[row] += second[row];
+void all_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
+                     float* hessians, int n_threads, Cancel& cancel) {
+  for_stretches(rows.n_rows, n_threads, cancel, [&](std::size_t begin, std::size_t end) {
+    LossRows stretch = rows;
+    stretch.begin = begin;
+    stretch.end = end;
+    compute_derivatives(loss, n_scores, stretch, delta, gradients, hessians);
+  });
+}
+
+void derivatives_along(std::span<const std::uint64_t> keys, const Along& all, float* gradients,
+                       float* hessians, int n_threads, Cancel& cancel) {
+  for_stretches(all.n_rows, n_threads, cancel, [&](std::size_t begin, std::size_t end) {
+    std::fill(gradients + begin, gradients + end, 0.0F);
+    std::fill(hessians + begin, hessians + end, 0.0F);
+    for (std::size_t score = 0; score < keys.size(); ++score) {
+      const float sign = keys[score] >> 63 != 0 ? -1.0F : 1.0F;
+      const float* first = all.gradients + score * all.n_rows;
+      const float* second = all.hessians + score * all.n_rows;
+      for (std::size_t row = begin; row < end; ++row) {
+        gradients[row] += sign * first[row];
+        hessians[row] += second[row];
+      }
     }
-  }
+  });
 }
 
 }  // namespace hornbeam::boost

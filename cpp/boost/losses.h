@@ -20,6 +20,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/cancel.h"
 #include "base/types.h"
 #include "boost/cells.h"
 
@@ -96,15 +97,19 @@ struct LossRows {
 void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
                          float* hessians);
 
-// Derivatives of rows [begin, end) by a step of all scores at once, up or down by the signs of the keys; what one
-// score's curvature owes to another's is left out, as it is in the steps. Both come in as [score][row].
+// The same for a whole table, on several threads.
+void all_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
+                     float* hessians, int n_threads, Cancel& cancel);
+
+// Derivatives of all rows by a step of all scores at once, up or down by the signs of the keys; what one score's
+// curvature owes to another's is left out, as it is in the steps. Both come in as [score][row].
 struct Along {
   const float* gradients;
   const float* hessians;
   std::size_t n_rows;
 };
-void derivatives_along(std::span<const std::uint64_t> keys, const Along& all, std::size_t begin,
-                       std::size_t end, float* gradients, float* hessians);
+void derivatives_along(std::span<const std::uint64_t> keys, const Along& all, float* gradients,
+                       float* hessians, int n_threads, Cancel& cancel);
 
 // The leaf value of a loss that refits leaves; residuals y - s with their weights (empty for none) are
 // reordered.

@@ -11,8 +11,6 @@ namespace hornbeam::boost {
 
 namespace {
 
-constexpr std::size_t kDerivativesPerTask = 1 << 12;
-
 LeafSums operator+(const LeafSums& a, const LeafSums& b) {
   return {a.gradient + b.gradient, a.hessian + b.hessian, a.weight + b.weight};
 }
@@ -51,18 +49,9 @@ PartRows::PartRows(const Dataset& data, const BoostParams& params, int n_scores,
 void PartRows::compute_derivatives(const Loss& loss, double huber_delta, Cancel& cancel) {
   shares_tests_ = false;
   const std::size_t n = data_.n_rows();
-  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
-               [&](std::size_t task, int) {
-                 const LossRows rows{scores_.data(),
-                                     y_.data(),
-                                     weights_.empty() ? nullptr : weights_.data(),
-                                     n,
-                                     task * kDerivativesPerTask,
-                                     std::min((task + 1) * kDerivativesPerTask, n)};
-                 float* hessians = loss.hessian_is_one() && weights_.empty() ? nullptr : hessians_.data();
-                 boost::compute_derivatives(loss, n_scores_, rows, huber_delta, gradients_.data(), hessians);
-               },
-               &cancel);
+  const LossRows rows{scores_.data(), y_.data(), weights_.empty() ? nullptr : weights_.data(), n, 0, n};
+  float* hessians = loss.hessian_is_one() && weights_.empty() ? nullptr : hessians_.data();
+  all_derivatives(loss, n_scores_, rows, huber_delta, gradients_.data(), hessians, params_.n_threads, cancel);
 }
 
 void PartRows::share_tests(std::span<const std::uint64_t> keys, Cancel& cancel) {
@@ -70,14 +59,8 @@ void PartRows::share_tests(std::span<const std::uint64_t> keys, Cancel& cancel) 
   const std::size_t n = data_.n_rows();
   along_gradients_.grow_to(n);
   along_hessians_.grow_to(n);
-  parallel_for((n + kDerivativesPerTask - 1) / kDerivativesPerTask, params_.n_threads,
-               [&](std::size_t task, int) {
-                 const std::size_t begin = task * kDerivativesPerTask;
-                 derivatives_along(keys, {gradients_.data(), hessians_.data(), n}, begin,
-                                   std::min(begin + kDerivativesPerTask, n), along_gradients_.data(),
-                                   along_hessians_.data());
-               },
-               &cancel);
+  derivatives_along(keys, {gradients_.data(), hessians_.data(), n}, along_gradients_.data(),
+                    along_hessians_.data(), params_.n_threads, cancel);
 }
 
 void PartRows::choose_rows(std::optional<std::vector<RowId>> rows, std::size_t first_place) {
