@@ -230,6 +230,25 @@ def test_first_folds_leave_half_of_the_time_for_the_others(taking, iris):
     assert list(found.failures) == ["second", "third"]
 
 
+def test_where_only_the_baseline_had_time_nothing_is_said_about_the_columns(taking, iris):
+    """A busy machine and a short budget: that nothing was tried does not mean that nothing can be learned."""
+    found = quick(*iris, methods=[], add={"long": taking(50, [])}, cv=3, time_budget=18)
+    assert list(found.names) == ["baseline"]
+    assert found.verdict.startswith("Only the baseline could be judged: accuracy 0.32. Whether any method")
+    assert "Not in the ranking: long." in found.verdict
+    assert "too short for a full turn of long" in found.verdict
+    assert "Best is" not in found.verdict and "tell little" not in found.verdict
+    assert "was spent before" not in str(found)  # the verdict names it; once is enough
+
+
+def test_methods_without_time_might_beat_the_baseline(taking, iris):
+    add = {"guess": taking(1, []), "long": taking(11, [])}
+    found = quick(*iris, methods=[], add=add, cv=3, time_budget=20)
+    assert set(found.names) == {"baseline", "guess"}
+    assert "beyond noise; the methods that were left out might be." in found.verdict
+    assert "tell little" not in found.verdict
+
+
 def test_five_minutes_are_the_default():
     assert inspect.signature(hb.compare).parameters["time_budget"].default == 300
 

@@ -20,7 +20,7 @@ from hornbeam.inside.words import named, printable
 from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.listen import listening
 from hornbeam.selection.ahead import Ahead
-from hornbeam.selection.contest import Contest, Entry
+from hornbeam.selection.contest import OUT_OF_TIME, Contest, Entry
 from hornbeam.selection.family import BASELINE, choose_family, choose_from_bins
 from hornbeam.selection.folds import Folded, own_target, random_splitter, refuse_target
 from hornbeam.selection.frames import as_frame
@@ -293,9 +293,14 @@ class Comparison:
 
         return comparison(self, ax=ax)
 
+    @property
+    def _told_failures(self) -> list[tuple[str, str]]:
+        """The failures that the verdict does not explain; who had no time is named there."""
+        return [(name, why) for name, why in self.failures.items() if why != OUT_OF_TIME]
+
     def _repr_html_(self) -> str:
         """Show the leaderboard in a notebook."""
-        failed = "".join(f" {name}: {why}" for name, why in self.failures.items())
+        failed = "".join(f" {name}: {why}" for name, why in self._told_failures)
         rows = [_cells(record, self.metrics) for record in self.records]
         return html_table(_titles(self.metrics), rows, self.verdict + failed)
 
@@ -311,7 +316,7 @@ class Comparison:
             [_cells(record, self.metrics) for record in self.records],
             dim_rows=frozenset(place for place, name in enumerate(self.names) if name == BASELINE),
         )
-        failed = [Text(f"{named(name)}: {printable(why, 300)}") for name, why in self.failures.items()]
+        failed = [Text(f"{named(name)}: {printable(why, 300)}") for name, why in self._told_failures]
         return Group(table, Text(), Text(self.verdict), *failed)
 
     def __str__(self) -> str:

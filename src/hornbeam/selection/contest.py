@@ -29,7 +29,9 @@ from hornbeam.selection.folds import Fold, Folded
 from hornbeam.selection.metrics import Metric
 from hornbeam.selection.trials import Candidate, Trial
 
-__all__ = ["Contest", "Entry"]
+__all__ = ["OUT_OF_TIME", "Contest", "Entry"]
+
+OUT_OF_TIME = "the time budget was spent before its turn was over"
 
 _STACKED = 3  # members of a stack
 _LEAST_STACKED = 2
@@ -169,7 +171,7 @@ class Contest:
             self._done(entry.name, fold)
 
     def _no_time_for(self, entry: Entry) -> None:
-        entry.failure = "the time budget was spent before its turn was over"
+        entry.failure = OUT_OF_TIME
         self._out_of_time.append(entry.name)
 
     @property

@@ -69,12 +69,11 @@ def verdict(names: Sequence[str], metrics: Sequence[Metric], scores: Scores, lef
     """Say who wins, whether that is more than noise, and whether something simpler would do."""
     metric = metrics[0]
     standing = standing_of(names, metric, scores)
+    if list(names) == [BASELINE] and left_out:
+        return f"{_only_the_baseline(metric, scores)} Not in the ranking: {', '.join(map(named, left_out))}."
     sentences = [_winner(names, metric, scores, standing.best), *_why_not_accuracy(names, metrics, scores)]
     if BASELINE in names and not standing.beats_baseline:
-        sentences.append(
-            "That is no better than the baseline beyond noise: these columns tell little about the target, "
-            "or there are too few rows to see it."
-        )
+        sentences.append(_nothing_beats_the_baseline(is_whole=not left_out))
     elif standing.within_noise:
         close = [names[m] for m in standing.within_noise if not _is_a_guess(names, metric, scores, m)]
         if close:
@@ -96,6 +95,22 @@ def _winner(names: Sequence[str], metric: Metric, scores: Scores, best: int) -> 
     if BASELINE in names and names[best] != BASELINE:
         sentence += f" (baseline {scores.values[names.index(BASELINE), 0]:.4g})"
     return sentence + "."
+
+
+def _only_the_baseline(metric: Metric, scores: Scores) -> str:
+    return (
+        f"Only the baseline could be judged: {metric.name} {scores.values[0, 0]:.4g}. Whether any method "
+        "does better is not known."
+    )
+
+
+def _nothing_beats_the_baseline(*, is_whole: bool) -> str:
+    if not is_whole:
+        return "That is no better than the baseline beyond noise; the methods that were left out might be."
+    return (
+        "That is no better than the baseline beyond noise: these columns tell little about the target, "
+        "or there are too few rows to see it."
+    )
 
 
 def _why_not_accuracy(names: Sequence[str], metrics: Sequence[Metric], scores: Scores) -> list[str]:
