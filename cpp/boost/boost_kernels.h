@@ -8,8 +8,8 @@
 
 namespace hornbeam::boost {
 
-// How a cut of one feature is scored. Gradients and hessians are in fixed point; `hessian_unit` is the worth
-// of one unit of hessian, so that l2 can be added; scores are in squared units of gradient.
+// How a cut of one feature is scored. Gradients and hessians are in fixed point; `hessian_unit` is the real value
+// of one unit of hessian, which adding l2 takes; scores are in squared units of gradient.
 struct CutTerms {
   double gradient = 0.0;  // of the whole node
   double hessian = 0.0;
@@ -26,22 +26,22 @@ struct SetCounts {
 };
 
 struct BoostKernels {
-  // Adds n rows to the cells of a tile. `codes` is the tile's place in row 0 of its slab; `n_known` >= n
-  // entries are known, so that codes needed soon can be asked for.
+  // Adds n rows to the cells of a tile. `codes` points to the tile's codes in row 0 of its slab; the entries
+  // up to n_known >= n may be read ahead, to prefetch the codes that come next.
   void (*add_packed)(const std::uint8_t* codes, std::size_t row_bytes, int n_slots, const BoostEntry* entries,
                      std::size_t n, std::size_t n_known, PackedCell* cells);
   void (*add_wide)(const std::uint8_t* codes, std::size_t row_bytes, int n_slots, const BoostEntry* entries,
                    std::size_t n, std::size_t n_known, const FixedPair* pairs, WideCell* cells);
 
-  // Adds n rows to the cells of some slots, each a run of four or eight sums from place first[j] on.
-  // `additions` has as many numbers per row; `codes` is the first slot's place in row 0 of its slab.
+  // Adds n rows to the cells of some slots; a code has four or eight sums side by side, slot j's from index
+  // first[j] on. `additions` has as many numbers per row; `codes` points to the first slot in row 0.
   using AddLanes = void(const std::uint8_t* codes, std::size_t row_bytes, int n_slots,
                         const std::uint32_t* first, const RowId* rows, const PackedCell* additions,
                         std::size_t n, PackedCell* cells);
   AddLanes* add_four;
   AddLanes* add_eight;
 
-  // One bit per entry, 64 to a word: whether its code `is_left` (256 ones and zeros).
+  // One bit per entry, 64 to a word: is_left[its code], where `is_left` is 256 ones and zeros.
   void (*mark_left)(const std::uint8_t* column, const BoostEntry* entries, std::size_t n,
                     const std::uint8_t* is_left, std::uint64_t* left_bits);
   // Sends marked entries to `left`, the others to `right`, in order; writes nothing beyond them.
@@ -52,34 +52,33 @@ struct BoostKernels {
   SetCounts (*divide_set)(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
                           std::uint64_t* members, std::uint64_t* left, std::uint64_t* left_bits);
 
-  // scores[i] for the cut after cell i, i < n; `start` is what lies left of the first cell already. Returns
-  // the largest.
+  // scores[i] is that of the cut after cell i, i < n; `start` is on the left from the beginning. Returns the
+  // largest score.
   double (*score_packed)(const PackedCell* cells, std::size_t n, PackedCell start, const CutTerms& terms,
                          double* scores);
   double (*score_wide)(const WideCell* cells, std::size_t n, const WideCell& start, const CutTerms& terms,
                        double* scores);
   // The first score that is no less than `floor`; there is one.
   std::size_t (*first_at_least)(const double* scores, std::size_t n, double floor);
-  // The place of each of a few keys among them, in ascending order; equal keys stay in theirs.
+  // The rank of each of a few keys among all of them, stable for equal keys.
   void (*rank_keys)(const double* keys, std::size_t n, std::uint32_t* places);
 
-  // The largest size, and the sum of sizes.
+  // The largest absolute value, and the sum of absolute values.
   struct Spread {
     double largest = 0.0;
     double sum = 0.0;
   };
   Spread (*spread)(const float* values, std::size_t n);
 
-  // Entries of rows first_row, first_row + 1, ... with derivatives in fixed point; hessians may be null for
-  // ones. Returns the sum.
+  // Writes the entries of rows first_row, first_row + 1, ..., derivatives in fixed point; without hessians
+  // (null) all are 1. Returns the sum.
   WideCell (*pack_rows)(const float* gradients, const float* hessians, std::size_t n, RowId first_row,
                         double gradient_scale, double hessian_scale, BoostEntry* entries);
 
   // gradient = p - y, hessian = p (1 - p), p the logistic function of the score.
   void (*log_loss)(const double* scores, const float* y, std::size_t n, float* gradients, float* hessians);
-  // The same for several classes: p the class's share of exp(score), y the number of a class. Scores,
-  // gradients and hessians of a class begin `stride` after those of the class before; `room` is for n numbers
-  // per class and 2 n more.
+  // The same for several classes: p is the class's share of exp(score), y the class number. The arrays of
+  // consecutive classes are `stride` apart; `room` has n numbers per class and 2 n more.
   void (*softmax)(const double* scores, const float* y, std::size_t n, std::size_t n_classes,
                   std::size_t stride, double* room, float* gradients, float* hessians);
 };

@@ -23,8 +23,8 @@ using tree::Tree;
 
 class Booster {
  public:
-  // y and weights (empty for none) have one element per row and stay alive; so does what is `in_file`, where
-  // memory is short.
+  // `y` and `weights` (empty for none) have one element per row. They must outlive the booster, and so must
+  // `in_file`, which takes the place of memory where that is short.
   Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
           std::span<const float> weights, Cancel& cancel, const RowsInFile& in_file = {});
   static std::size_t room_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives);
@@ -37,23 +37,22 @@ class Booster {
 
   void compute_derivatives(const Loss& loss, Cancel& cancel);
 
-  // Grows a tree per score on the derivatives and adds what its leaves say to the scores of all rows; `keys`
-  // has one key per tree. Without a `loss`, derivatives are from outside and a leaf takes a Newton step.
+  // Grows one tree per score on the derivatives and adds its leaf values to the scores of all rows; `keys`
+  // holds one key per tree. Without a `loss` the derivatives came from outside, and a leaf is a Newton step.
   std::vector<Tree> grow(std::span<const RowId> rows, std::span<const char> features,
                          std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
                          Cancel& cancel);
 
-  // The same with one set of tests for all scores. A single tree grows on the derivatives along a direction,
-  // the sum of all scores, each with the sign that the top bit of its key says; every score then takes steps
-  // of its own in the leaves. The first key is the tree's.
+  // The same with one set of tests for all scores: a single tree grows on the derivatives along one direction,
+  // the sum of all scores with random signs (the top bit of each key); then every score gets leaf values of
+  // its own. The first key is the tree's.
   std::vector<Tree> grow_shared(std::span<const RowId> rows, std::span<const char> features,
                                 std::span<const std::uint64_t> keys, const std::optional<Loss>& loss,
                                 Cancel& cancel);
 
-  // Gives a tree of this table new values: the steps that all rows of each leaf take at the derivatives as
-  // they are, added to the scores. `leaves` names the leaf of each row; the tests stay as they are. The
-  // values of the tree that is returned are multiplied by `share`, a power of two: it is one of several that
-  // are averaged.
+  // Gives a tree new leaf values, computed from all rows at the current derivatives, and adds them to the
+  // scores. `leaves` is the leaf of each row; the tests do not change. The values of the returned tree are
+  // multiplied by `share`, a power of two, since it is one of several that are averaged.
   Tree refit(const Tree& tree, std::span<const NodeId> leaves, int score, double share,
              const std::optional<Loss>& loss, Cancel& cancel);
 
@@ -63,12 +62,12 @@ class Booster {
     return buffer.span().subspan(static_cast<std::size_t>(score) * data_.n_rows(), data_.n_rows());
   }
   std::size_t n_with_own_grower(std::size_t n_trees);
-  // The scores that a tree is finished for.
+  // The scores that a grown tree serves.
   struct Scores {
     int first;
     int count;
   };
-  // Derivatives of some rows, each at its row's number less `first_row`; `room` is for those that are not kept.
+  // Derivatives of some rows: row r is at index r - first_row. `room` holds those that are not kept.
   struct SomeDerivatives {
     const float* gradients;
     const float* hessians;

@@ -43,8 +43,8 @@ inline WideCell widen(const WideCell& cell) {
   return cell;
 }
 
-// A row of a node: its number and, in packed trees, its gradient and hessian, so that they need not be looked
-// up. Bits 0-31 row, 32-47 hessian, 48-63 gradient (signed).
+// A row of a node: its number and, in packed trees, its gradient and hessian, which saves looking them up.
+// Bits 0-31 row, 32-47 hessian, 48-63 gradient (signed).
 using BoostEntry = std::uint64_t;
 
 inline BoostEntry make_entry(RowId row, std::int32_t gradient, std::int32_t hessian) {
@@ -65,7 +65,7 @@ inline std::int32_t fixed_point(float value, double scale) {
   return static_cast<std::int32_t>((static_cast<double>(value) * scale + kRound) - kRound);
 }
 
-// Never nothing: every row leaves a trace in the cells of its codes, however sure it is of its answer.
+// At least 1: a cell is empty only if no row has its code, however small the rows' hessians are.
 inline std::int32_t fixed_hessian(float value, double scale) {
   const std::int32_t rounded = fixed_point(value, scale);
   return rounded > 1 ? rounded : 1;

@@ -1,6 +1,6 @@
 // First and second derivatives of the loss by the score. As a rule they are kept, one per row. Where memory is
-// short they are found again from the scores whenever they are asked for: that is three times per round, and
-// takes less time than reading them back from a file.
+// short they are computed from the scores each time they are needed: three times per round, which takes less
+// time than reading them back from a file.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace hornbeam::boost {
 
-// Of a loss with one score.
+// Derivatives that are not kept, of a loss with one score.
 class FreshDerivatives {
  public:
-  // Targets are numbers or, if there are any, codes of two classes. All stay alive and may change.
+  // Targets are `y`, unless there are `y_codes` of two classes. The arrays must outlive this and may change.
   FreshDerivatives(std::span<const double> scores, std::span<const float> y,
                    std::span<const std::uint8_t> y_codes, std::span<const float> weights)
       : scores_(scores), y_(y), y_codes_(y_codes), weights_(weights) {}
@@ -26,9 +26,9 @@ class FreshDerivatives {
   }
   bool hessian_is_one() const { return loss_.hessian_is_one() && weights_.empty(); }
 
-  // Those of rows [begin, begin + n); hessians are left alone if all are 1.
+  // For rows [begin, begin + n); hessians are not written if all are 1.
   void find(std::size_t begin, std::size_t n, float* gradients, float* hessians) const;
-  // Those of n rows of a list, from place `begin` on; of all rows if it is empty.
+  // For n rows of a list, from index `begin` on; an empty list means all rows.
   void find_listed(std::span<const RowId> rows, std::size_t begin, std::size_t n, float* gradients,
                    float* hessians) const;
 

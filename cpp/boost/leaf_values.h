@@ -1,4 +1,4 @@
-// What the leaves of a boosted tree say, from the sums of their rows; and what its inner nodes then say.
+// The values of a boosted tree's leaves, from the sums of their rows, and those of its inner nodes.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ inline double rounded(double value) {
   return static_cast<double>(static_cast<float>(value));
 }
 
-// Newton's step, before the learning rate. Without a loss, derivatives are from outside.
+// Newton's step, before the learning rate. Without a loss the derivatives came from outside.
 double newton_value(const BoostParams& params, const LeafSums& sums, BoostGrower::Bounds bounds,
                     const std::optional<Loss>& loss);
 
-// Gives the inner nodes the weights and mean values of what lies below them.
+// Gives the inner nodes the weight and the mean value of the leaves below them.
 void describe_inner_nodes(TreeBuilder& work);
 
-// New values are found from sums over so many rows at a time.
+// Refitting sums rows in blocks of this size.
 inline constexpr std::size_t kRowsPerRefitBlock = 1 << 14;
 
-// The tree with new values from other rows: `sums` and `sizes` are those of the rows in each leaf, by node, and
-// `value_of_leaf` tells a leaf's value before the learning rate. A leaf without rows says nothing.
+// The tree with new values from other rows: `sums` and `sizes` are those of the rows in each leaf, indexed by
+// node, and `value_of_leaf` returns a leaf's value before the learning rate. A leaf without rows gets 0.
 tree::Tree refitted(const tree::Tree& tree, std::span<const LeafSums> sums,
                     std::span<const std::int64_t> sizes, double learning_rate,
                     const std::function<double(std::size_t)>& value_of_leaf);

@@ -4,7 +4,7 @@
 //   squared_error   (s - y)^2 / 2
 //   absolute_error  |s - y|                              leaf: median of y - s
 //   huber           (s - y)^2 / 2 up to delta, then linear
-//                   (delta is a quantile of |s - y|, found anew each round)
+//                   (delta is a quantile of |s - y|, computed anew each round)
 //   quantile        pinball loss at alpha                leaf: alpha-quantile of y - s
 //   poisson         e^s - y s
 //   gamma           s + y e^-s
@@ -43,8 +43,8 @@ enum class LossKind : std::uint8_t {
 struct LossRow {
   LossKind kind;
   std::string_view name;
-  bool hessian_is_one;  // of every row, so that none are kept
-  bool refits_leaves;   // the best constant of a leaf is no Newton step, but found from residuals
+  bool hessian_is_one;  // for every row, so hessians need no memory
+  bool refits_leaves;   // a leaf's value is computed from its residuals, not by a Newton step
 };
 inline constexpr std::array kLosses = {
     LossRow{LossKind::kSquaredError, "squared_error", true, false},
@@ -65,7 +65,7 @@ static_assert([] {
   return true;
 }());
 
-// The derivatives of a leaf's rows, added up as they are, not in fixed point.
+// The derivatives of a leaf's rows, summed in floating point.
 struct LeafSums {
   double gradient = 0.0;
   double hessian = 0.0;
@@ -74,16 +74,16 @@ struct LeafSums {
 
 struct Loss {
   LossKind kind = LossKind::kSquaredError;
-  double parameter = 0.0;  // huber: the quantile that delta is; quantile: alpha; tweedie: the power p
+  double parameter = 0.0;  // huber: delta's quantile; quantile: alpha; tweedie: the power p
 
   const LossRow& row() const { return kLosses[static_cast<std::size_t>(kind)]; }
   bool hessian_is_one() const { return row().hessian_is_one; }
   bool refits_leaves() const { return row().refits_leaves; }
-  // Newton's step for a leaf, not beyond the leaf's minimum.
+  // A Newton step, cut short where it would overshoot the leaf's minimum.
   double shortened(double step, const LeafSums& leaf) const;
 };
 
-// A stretch of rows; arrays of scores and derivatives are [score][row], `n_rows` apart.
+// A range of rows; arrays of scores and derivatives are [score][row], with `n_rows` rows per score.
 struct LossRows {
   const double* scores;
   const float* y;
@@ -101,8 +101,8 @@ void compute_derivatives(const Loss& loss, int n_scores, const LossRows& rows, d
 void all_derivatives(const Loss& loss, int n_scores, const LossRows& rows, double delta, float* gradients,
                      float* hessians, int n_threads, Cancel& cancel);
 
-// Derivatives of all rows by a step of all scores at once, up or down by the signs of the keys; what one score's
-// curvature owes to another's is left out, as it is in the steps. Both come in as [score][row].
+// Derivatives of all rows along one direction: all scores move together, each up or down by the sign in its key.
+// Mixed second derivatives are left out, as they are in the leaf values. Input is [score][row].
 struct Along {
   const float* gradients;
   const float* hessians;
@@ -111,11 +111,10 @@ struct Along {
 void derivatives_along(std::span<const std::uint64_t> keys, const Along& all, float* gradients,
                        float* hessians, int n_threads, Cancel& cancel);
 
-// The leaf value of a loss that refits leaves; residuals y - s with their weights (empty for none) are
-// reordered.
+// The leaf value of a loss that refits leaves. Reorders the residuals y - s and their weights (empty for none).
 double refitted_value(const Loss& loss, double delta, std::span<double> residuals, std::span<double> weights);
 
-// The value below which lies a share `alpha` of the weight, halfway between two where it falls between them.
+// The alpha-quantile of weighted values; halfway between two values where it falls between them.
 double weighted_quantile(std::span<double> values, std::span<double> weights, double alpha);
 
 }  // namespace hornbeam::boost

@@ -1,6 +1,5 @@
-// Where a boosting fit keeps what belongs to rows and is gone through from one end to the other: scores,
-// and derivatives. As a rule that is memory of its own. Where memory is short it is a file
-// that is mapped: the system writes pages out and reads them again when their turn comes.
+// Where a boosting fit keeps its per-row arrays that are read sequentially: scores and derivatives. As a rule
+// that is memory. Where memory is short it is a mapped file, whose pages the system writes out and reads back.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +11,16 @@
 
 namespace hornbeam::boost {
 
-// What a fit is given instead of memory.
+// What a fit uses instead of memory.
 struct RowsInFile {
   std::span<std::byte> room;              // as much as Booster::room_bytes says
-  bool keeps_derivatives = true;          // else they are found again from the scores
+  bool keeps_derivatives = true;          // else they are recomputed from the scores
   std::span<const std::uint8_t> y_codes;  // if they are not kept: targets that are codes of two classes
 };
 
 class RowRoom {
  public:
-  // Nothing given: every buffer has memory of its own. Else they follow each other in `given`.
+  // Without `given`, every buffer has memory of its own; otherwise they follow each other in it.
   explicit RowRoom(std::span<std::byte> given) : is_given_(!given.empty()), left_(given) {}
 
   template <class T>
@@ -29,7 +28,7 @@ class RowRoom {
     if (!is_given_) return Buffer<T>(n);
     const std::size_t bytes = bytes_for(n * sizeof(T));
     if (bytes > left_.size()) throw std::length_error("the room for rows is too small");
-    // The buffer may be written to: what it lies over is memory that may.
+    // Buffer::over takes const memory; what is `given` is writable, so the buffer is too.
     const auto* const first = reinterpret_cast<const T*>(left_.data());
     left_ = left_.subspan(bytes);
     return Buffer<T>::over(first, n);

@@ -1,5 +1,5 @@
-// How far derivatives spread: the largest size and the sum of sizes. They are summed in pieces of fixed size, put
-// together in their order: the same bits for any number of threads, or of places where the rows are.
+// How large derivatives are: the largest absolute value and the sum of absolute values. Sums are made in pieces of
+// fixed size and added in order, so they have the same bits for any number of threads or machines.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace hornbeam::boost {
 
 using Spread = BoostKernels::Spread;
 
-// One piece of rows that a tree grows on, which are all rows or some that are `listed`.
+// The spread of one piece. A tree grows on all rows, whose derivatives lie side by side, or on a list of rows.
 template <class ValueAt>
 Spread spread_of_listed(std::size_t n, ValueAt value_at) {
   Spread spread;

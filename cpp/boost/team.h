@@ -1,4 +1,4 @@
-// Who works on a node of a boosted tree.
+// The threads that work together on a node of a boosted tree.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace hornbeam::boost {
 
-// The pieces of several things one after the other, for a loop over all of them.
+// The pieces of several jobs, numbered through, for one loop over all of them.
 class Pieces {
  public:
   void add(std::size_t n_pieces) { ends_.push_back(size() + n_pieces); }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
-  // Which thing a piece belongs to, and which of its pieces it is.
+  // The job that a piece belongs to, and the piece's number within it.
   std::pair<std::size_t, std::size_t> at(std::size_t index) const {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
     return {static_cast<std::size_t>(end - ends_.begin()), index - (end == ends_.begin() ? 0 : end[-1])};
@@ -26,8 +26,8 @@ class Pieces {
   std::vector<std::size_t> ends_;
 };
 
-// The threads that work on nodes together: workers [first, first + size). Nodes worked on side by side
-// have teams of one, whose loops are open to those who find no node.
+// Workers [first, first + size). Nodes that grow side by side have teams of one thread each; idle threads may join
+// in their loops.
 struct Team {
   int first = 0;
   int size = 1;
@@ -48,7 +48,7 @@ struct Team {
     }
     if (cancel.requested()) throw Cancelled();
   }
-  // Calls task(thing, piece, worker) for every piece.
+  // Calls task(job, piece, worker) for every piece.
   template <class Task>
   void run(const Pieces& pieces, const Task& task, Cancel& cancel) const {
     run(

@@ -1,5 +1,5 @@
-// What a node says: its weight, its impurity and what it predicts, written into the growing tree. Includes
-// what a test lowers of the impurity that is shown, where that is not the criterion's score.
+// Writes a node's weight, impurity and prediction into the growing tree. Also computes a test's gain in the shown
+// impurity, where that differs from the criterion's score.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using data::codes_at_or_below;
 using split::add_up;
 using split::partition_rows;
 
-// What some rows say together; for classes, `cell` is theirs.
+// The facts of some rows; for classes, `cell` must be theirs.
 template <Scorer S>
 NodeFacts facts_of(const TreeFit<S>& fit, std::span<const Entry> rows,
                    const std::vector<typename S::Element>& cell, Worker<S>& worker, double* value) {
@@ -39,7 +39,7 @@ NodeFacts facts_of(const TreeFit<S>& fit, std::span<const Entry> rows,
   return class_facts(shown, fit.target, worker.class_weights, value, fit.n_values);
 }
 
-// For classes, `cell` is the node's; returns whether all its rows say the same.
+// Writes a node's facts; for classes, `cell` must be its own. Returns whether the node is pure.
 template <Scorer S>
 bool write_facts(const TreeFit<S>& fit, TreeBuilder& part, NodeId id, std::span<const Entry> rows,
                  const std::vector<typename S::Element>& cell, Worker<S>& worker) {
@@ -52,7 +52,7 @@ bool write_facts(const TreeFit<S>& fit, TreeBuilder& part, NodeId id, std::span<
   return facts.pure;
 }
 
-// The same for classes, where the cell says it all.
+// The same for classes, for which the cell is enough.
 template <Scorer S>
 void write_class_facts(const TreeFit<S>& fit, TreeBuilder& part, NodeId id, std::int64_t n_samples,
                        const std::vector<typename S::Element>& cell, Worker<S>& worker) {
@@ -60,7 +60,7 @@ void write_class_facts(const TreeFit<S>& fit, TreeBuilder& part, NodeId id, std:
   part.nodes[static_cast<std::size_t>(id)].n_samples = n_samples;
 }
 
-// Writes down what the node says; sets node.pure and, for classes, its cell.
+// Writes the node's facts; sets node.pure, node.n_counted and, for classes, its cell.
 template <Scorer S>
 void describe(TreeFit<S>& fit, TreeBuilder& part, OpenNode& node, Worker<S>& worker,
               std::vector<typename S::Element>& cell) {
@@ -75,7 +75,7 @@ void describe(TreeFit<S>& fit, TreeBuilder& part, OpenNode& node, Worker<S>& wor
   }
 }
 
-// A branch without rows predicts what its parent does.
+// A branch without rows predicts what its parent predicts.
 inline void describe_empty(TreeBuilder& part, std::size_t value_size, OpenNode& node,
                            const OpenNode& parent) {
   const auto size = static_cast<std::ptrdiff_t>(value_size);
@@ -85,7 +85,7 @@ inline void describe_empty(TreeBuilder& part, std::size_t value_size, OpenNode& 
   node.pure = true;
 }
 
-// What the node's test, carried out, has lowered of the impurity that is shown.
+// The decrease of the shown impurity by a test that has been carried out.
 inline double gain_by_children(const TreeBuilder& part, NodeId id, NodeId first, std::size_t n_branches) {
   const auto spread = [&](std::size_t at) { return part.nodes[at].weight * part.nodes[at].impurity; };
   double after = 0.0;
@@ -104,8 +104,7 @@ std::span<Entry> known_rows(TreeFit<S>& fit, const OpenNode& node, const Column&
   return {worker.scratch.data(), end};
 }
 
-// The same before it is carried out, for those who must know it by then; of the rows that the test was scored
-// on.
+// The same for a test that has not been carried out yet, over the rows that it was scored on.
 template <Scorer S>
 double shown_gain(TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker) {
   const Column& column = fit.data.column(node.split.feature);

@@ -1,5 +1,5 @@
-// Who goes where: sends a node's rows to the branches of its test, those that lack the test's feature by the
-// policy for missing values.
+// Sends a node's rows to the branches of its test; rows that lack the test's feature follow the policy for missing
+// values.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ std::int32_t heavier_branch(TreeFit<S>& fit, const OpenNode& node, Worker<S>& wo
   return weight[1] > weight[0] ? 1 : 0;
 }
 
-// The same of a test that has been carried out, by all its rows.
+// The same for a test that has been carried out, by the weight of all rows.
 inline std::int32_t heaviest_branch(const TreeBuilder& part, NodeId first, std::size_t n_branches) {
   std::size_t heaviest = 0;
   for (std::size_t b = 1; b < n_branches; ++b) {
@@ -61,7 +61,7 @@ inline std::int32_t heaviest_branch(const TreeBuilder& part, NodeId first, std::
   return static_cast<std::int32_t>(heaviest);
 }
 
-// Moves the rows that lack the test's feature behind the others, where they belong to no child.
+// Moves the rows that lack the test's feature behind the others; they will belong to no child.
 template <Scorer S>
 void leave_out_missing(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const std::span<Entry> rows = fit.rows_of(node);
@@ -80,8 +80,8 @@ void leave_out_missing(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   node.split.n_missing = 0;
 }
 
-// Sends a portion of every row that lacks the test's feature down each branch. The children's rows come into
-// a list of their own.
+// Sends a portion of every row that lacks the test's feature down each branch. The children's rows get a list of
+// their own.
 template <Scorer S>
 void share_out_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const std::span<const Entry> rows = fit.rows_of(node);
@@ -100,7 +100,7 @@ void share_out_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   node.portions = std::move(divided);
 }
 
-// Leaves the branch of each row in worker.branches, and finds tests that agree with the node's.
+// Finds tests that agree with the node's; leaves the branch of each row in worker.branches.
 template <Scorer S>
 void find_surrogates(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const std::span<const Entry> rows = fit.rows_of(node);
@@ -139,7 +139,7 @@ std::size_t part_in_two(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
                         worker.region);
 }
 
-// Sends the node's rows to its branches and candidates in worker.branch_begin where each begins.
+// Sends the node's rows to its branches and writes into worker.branch_begin where each begins.
 template <Scorer S>
 void divide_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   std::vector<std::size_t>& begin = worker.branch_begin;

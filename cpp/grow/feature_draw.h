@@ -1,5 +1,5 @@
-// Which features a node looks at. Draws are a function of the fit's key and the node's path, so they depend
-// neither on the order in which nodes grow nor on threads.
+// Which features a node tries. Draws are a function of the fit's key and the node's path, so they depend neither on
+// the order in which nodes grow nor on threads.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class FeatureDraw {
   // The features to try now, in ascending order.
   std::span<const FeatureId> drawn() const { return drawn_; }
 
-  // Calls `try_drawn` with max_features features drawn, and again with one more as long as all were constant:
-  // at least one feature that is not is looked at, if there is one.
+  // Draws max_features features and calls `try_drawn`, then draws one more at a time as long as all were constant:
+  // if any feature varies in the node, one that does is tried.
   template <class TryDrawn>
   void until_informative(std::uint64_t path, const TryDrawn& try_drawn) {
     Stream stream(key_, Purpose::kFeatures, path);
@@ -51,7 +51,7 @@ class FeatureDraw {
     std::sort(drawn_.begin(), drawn_.end());
   }
 
-  // Undoes the swaps, so that the next node draws from the same starting order.
+  // Undoes the swaps, so that every node draws from the same initial order.
   void restore() {
     for (auto swap = swaps_.rbegin(); swap != swaps_.rend(); ++swap)
       std::swap(features_[swap->first], features_[swap->second]);

@@ -1,5 +1,5 @@
-// Where to split: the best test of a node among the features that are drawn for it, by whichever method the
-// plan has for them (split/finders.h has those who find a feature's best test; here is who asks them, and how).
+// Where to split: the best test of a node among the features drawn for it, each searched by the method that the plan
+// has chosen. The finders of a single feature's best test are in split/finders.h; here they are called.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using split::Limits;
 using split::Node;
 using split::ValuesByRow;
 
-// Row visits below which handing features to other threads costs more than it saves.
+// With fewer row visits, sharing out features among threads costs more than it saves.
 inline constexpr std::size_t kParallelWork = 100'000;
 
 template <Scorer S>
@@ -47,7 +47,7 @@ Limits limits_of(const TreeFit<S>& fit, const OpenNode& open, const typename S::
   return limits;
 }
 
-// What finders are told about the node with this cell; its rows are made ready in the worker's room.
+// What finders get to know about the node with this cell; loads its rows into the worker's room.
 template <Scorer S>
 Node<S> node_at_hand(TreeFit<S>& fit, const OpenNode& open, Worker<S>& worker,
                      std::span<const typename S::Element> cell) {
@@ -70,7 +70,7 @@ int classes_in(const Target& target, const Element* cell) {
       std::count_if(cell, cell + target.n_classes[0], [](Element weight) { return weight > 0; }));
 }
 
-// What the second step of the criterion asks about the node.
+// What the criterion's second step needs to know about the node.
 template <Scorer S>
 ChoiceNode choice_node(const TreeFit<S>& fit, const NodeRecord& record, const typename S::Element* cell,
                        double node_score, Worker<S>& worker) {
@@ -84,7 +84,7 @@ ChoiceNode choice_node(const TreeFit<S>& fit, const NodeRecord& record, const ty
   return facts;
 }
 
-// The same about the rows that have a feature.
+// The same for the rows that have a feature.
 template <Scorer S>
 RowFacts known_facts(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, FeatureId feature,
                      Worker<S>& worker) {
@@ -141,7 +141,7 @@ bool try_codes(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worke
                            : find_cut(node, feature, column, best);
 }
 
-// The same by what needs the rows themselves.
+// The same for criteria that need the rows themselves.
 template <Scorer S>
 bool try_rows(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
               FeatureId feature, FirstBest<Split>& best) {
@@ -168,7 +168,7 @@ bool try_feature(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Wor
   }
 }
 
-// The same for a feature that is looked at apart from the others.
+// The same for a feature that is compared with the others later.
 template <Scorer S>
 bool try_contender(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                    FeatureId feature, FirstBest<Split>& own) {
@@ -178,8 +178,8 @@ bool try_contender(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, W
   return informative;
 }
 
-// A criterion with a second step gets the best tests of all features before it takes one; what it takes is
-// offered to `best` in the end.
+// A criterion with a second step sees the best tests of all features before it chooses one, which is offered to
+// `best` in the end.
 template <class Test>
 void contend(Choice& choice, std::vector<Test>& contenders, FirstBest<Test>& of_feature) {
   if (!of_feature.found()) return;
@@ -213,7 +213,7 @@ bool try_features_alone(TreeFit<S>& fit, const OpenNode& open, const Node<S>& no
   return informative;
 }
 
-// The drawn features shared out to all threads; what they find is compared in the features' order.
+// Shares out the drawn features among all threads; what they find is compared in the order of the features.
 template <Scorer S>
 bool try_features_together(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                            FirstBest<Split>& best) {
@@ -241,8 +241,8 @@ bool try_features_together(TreeFit<S>& fit, const OpenNode& open, const Node<S>&
   return std::ranges::find(informative, 1) != informative.end();
 }
 
-// Offers the best test of each drawn feature, in order; true if one of them is not constant in the node.
-// Where the criterion has a second step, nothing is offered to `best` yet.
+// Offers the best test of each drawn feature, in order; true unless all are constant in the node. Where the
+// criterion has a second step, nothing is offered to `best` yet.
 template <Scorer S>
 bool try_features(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                   FirstBest<Split>& best) {
@@ -254,7 +254,7 @@ bool try_features(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Wo
                : try_features_together(fit, open, node, worker, best);
 }
 
-// Looks up what is needed of the winner only: its threshold, and how the rows will be divided.
+// Looks up what only the winner needs: its threshold, and how it divides the rows.
 template <Scorer S>
 void finish_split(TreeFit<S>& fit, OpenNode& open, Worker<S>& worker) {
   const FeatureId feature = open.split.feature;
@@ -272,8 +272,8 @@ void finish_split(TreeFit<S>& fit, OpenNode& open, Worker<S>& worker) {
   }
 }
 
-// Finds the best test of the node with this cell and leaves it in open.split; returns its score less that of
-// the node without a test, or nothing if there is no test.
+// Finds the best test of the node with this cell and puts it into open.split. Returns how much it raises the node's
+// score, or nothing if there is no test.
 template <Scorer S>
 std::optional<double> find_test(TreeFit<S>& fit, const NodeRecord& record, OpenNode& open, Worker<S>& worker,
                                 const std::vector<typename S::Element>& cell) {

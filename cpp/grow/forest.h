@@ -1,8 +1,8 @@
-// Many trees on many samples: which rows and features each member of a bag sees, and the members themselves,
-// one per core.
+// Many trees on many samples: draws the rows and features of each member of a bag and grows the members, one per core
+// at a time.
 //
-// A member's draw is a function of the key of the fit and the member's number alone, so it is drawn again
-// where it is needed (out-of-bag rows, lists of samples) and never stored, and 50 + 50 members equal 100.
+// A member's draw is a function of the fit's key and the member's number alone. So draws are never stored but repeated
+// where they are needed (out-of-bag rows, lists of samples), and 50 + 50 members equal 100.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace hornbeam::grow {
 
-// What rows are drawn from. Units are what is drawn: single rows, or groups of rows that stay together. Units
-// of a stratum lie side by side, and each stratum gives a fixed number of draws.
+// What rows are drawn from. The units of drawing are single rows, or groups of rows that stay together. The units of a
+// stratum lie side by side, and each stratum has a fixed number of draws.
 struct Draws {
   std::uint64_t key = 0;
   bool with_replacement = true;
   std::size_t n_rows = 0;                     // of the table
-  std::span<const RowId> rows;                // of all units, one unit after the other; empty: all, in order
+  std::span<const RowId> rows;                // of all units, one after the other; empty: all rows in order
   std::span<const std::uint64_t> unit_begin;  // into rows, and their end; empty: every row is a unit
   std::span<const std::uint64_t> stratum_begin;  // into units, and their end
   std::span<const std::uint64_t> draws_per_stratum;
@@ -30,7 +30,7 @@ struct Draws {
   std::size_t row(std::size_t place) const { return rows.empty() ? place : rows[place]; }
 };
 
-// Rows with how often each was drawn, ascending; an empty `multiplicity` means once each.
+// Drawn rows, ascending, and how often each was drawn; an empty `multiplicity` means once each.
 struct DrawnRows {
   std::vector<RowId> rows;
   std::vector<std::uint32_t> multiplicity;

@@ -1,6 +1,5 @@
-// The open nodes of a growing tree, and the one rule that says which comes next: the deepest (depth-first),
-// the oldest (level by level) or the one with the largest gain (best-first, which is what limits on leaves
-// and nodes mean).
+// The open nodes of a growing tree, and the rule for which comes next: the newest (depth-first), the oldest (level by
+// level) or the one with the largest gain (best-first, which is what limits on leaves and nodes mean).
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ using split::Split;
 
 enum class Growth : std::uint8_t { kDepthFirst, kLevel, kBestFirst };
 
-// A node that waits: for its test to be carried out or, without a test, to become the root of a subtree.
+// A node that waits: for its test to be carried out or, if it has none yet, to be grown by a lane.
 struct OpenNode {
   NodeId id = 0;
   std::size_t begin = 0;  // its rows in the grower's list
@@ -29,9 +28,9 @@ struct OpenNode {
   bool pure = false;
   std::uint64_t path = 0;     // random draws below are functions of it
   double gain = 0.0;          // weight * impurity decrease of the test
-  double lower = -kInfinity;  // bounds from monotonic constraints above
+  double lower = -kInfinity;  // bounds on its value, from monotonic constraints
   double upper = kInfinity;
-  // Features that a test above gave a branch per category, which are not tried again; null for none.
+  // Features that are not tried again: a test above had a branch for each of their categories. Null for none.
   std::shared_ptr<const std::vector<FeatureId>> spent;
   Split split;
   std::int64_t n_counted = 0;                    // its rows, or what their portions amount to
@@ -71,10 +70,10 @@ class Frontier {
     return (growth_ == Growth::kDepthFirst ? nodes_.back() : nodes_[first_]).node;
   }
 
-  // The nodes that will probably be next, at most n and in their order, for work ahead of time.
+  // The nodes that will probably be next, at most n, in order; for work ahead of time.
   void foresee(std::size_t n, std::vector<const OpenNode*>& out) const {
     out.clear();
-    // Those of a heap that come soon are near its front.
+    // In a heap, the largest gains are near the front.
     constexpr std::size_t kMostExamined = 256;
     const bool sorts = growth_ == Growth::kBestFirst;
     const std::size_t n_examined = std::min(size(), sorts ? kMostExamined : n);
@@ -87,7 +86,7 @@ class Frontier {
     out.erase(end, out.end());
   }
 
-  // Best-first: the nodes that will not be among the next n, because as many come before them already.
+  // Best-first: the nodes that cannot be among the next n, because n nodes with larger gains are waiting.
   std::vector<NodeId> beyond(std::size_t n) const {
     std::vector<NodeId> ids;
     if (growth_ != Growth::kBestFirst || size() <= n) return ids;
@@ -115,8 +114,8 @@ class Frontier {
     return node;
   }
 
-  // Those that have been taken stay in the list until they are half of it: a list that only grows asks for
-  // memory a few times, a queue of blocks for every node.
+  // Nodes that have been taken stay in the vector until they are half of it, so memory is allocated only a few times;
+  // a deque would allocate for every node.
   OpenNode take_front() {
     OpenNode node = std::move(nodes_[first_++].node);
     if (2 * first_ >= nodes_.size()) {

@@ -1,6 +1,6 @@
-// From the table of criteria to a grower: grows a task with a scorer of its criterion, if that has one whose
-// cells are of this kind and they can add up the task's rows. Each grow_*.cpp beside it compiles the growers of
-// one kind of cells, so that they compile side by side.
+// From the table of criteria to a compiled grower: grows a task with the criterion's scorer for one kind of cells, if
+// there is one and such cells can represent the task's rows. Each grow_*.cpp instantiates the growers of one kind of
+// cells, so that they compile in parallel.
 #pragma once
 
 #include <concepts>

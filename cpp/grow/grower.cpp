@@ -37,7 +37,7 @@ bool can_count(const Target& target, const Sample& sample) {
 
 namespace {
 
-// Which cells and which criterion: what the innermost loops add up is decided here, once.
+// Chooses the cells: what the innermost loops add up is decided here, once.
 GrownTree grow_by_quickest_cells(const GrowTask& task) {
   for (const auto grow :
        {grow_by_cells<Cells::kCountsOfTwo>, grow_by_cells<Cells::kCounts>, grow_by_cells<Cells::kTwoWeights>,
@@ -48,7 +48,7 @@ GrownTree grow_by_quickest_cells(const GrowTask& task) {
   throw std::invalid_argument("the criterion cannot add up such rows");
 }
 
-// Grows a tree whose rows may have to be sent down several branches, which takes the most general cells.
+// Grows a tree whose rows may be sent down several branches in portions, which takes the most general cells.
 GrownTree grow_in_portions(const GrowTask& task) {
   const Sample& sample = task.sample;
   // A portion leaves no bits for the multiplicity of its row, which becomes a weight.
@@ -106,15 +106,15 @@ int largest_exponent(std::span<const double> numbers, std::span<const RowId> row
   return largest_exponent({&largest, 1});
 }
 
-// The power of two that brings numbers near 1, or 0 if they are near enough to compute with.
+// The power of two that brings numbers near 1, or 0 if they are near enough already.
 int distant_exponent(int exponent) {
   constexpr int kNear = 200;  // squares and sums of billions still fit a float64
   return std::abs(exponent) > kNear ? exponent : 0;
 }
 
-// By how many powers of two impurities are shown too small or, negative, too large: by none, unless the user's
-// targets are such that impurities, or those times weights, would be no numbers any more, or all of them 0.
-// All targets decide, so that the trees of a forest can be compared.
+// The power of two by which the impurities in the tree are smaller (or, if negative, larger) than the true ones. It
+// is 0 unless the true ones, or those times weights, would overflow or underflow. It depends on all targets, not on
+// those of the sample, so that the trees of a forest can be compared.
 int unshown_exponent(const Target& target, bool squared) {
   constexpr int kRoom = 60;  // for sums over rows and nodes
   const int reals = largest_exponent(target.reals);
@@ -135,8 +135,8 @@ std::vector<double> scaled(std::span<const double> numbers, int exponent) {
   return result;
 }
 
-// Weights or targets like 1e-300: grows with all of them multiplied by a power of two, then says it in the
-// user's units. What decides are the rows of the sample: others may be far from them.
+// Weights or targets like 1e-300: grows with all of them multiplied by a power of two, then converts the tree back
+// to the user's units. The power depends on the rows of the sample only: other rows may be far from them.
 GrownTree grow_near(const GrowTask& task) {
   const auto& [data, target, sample, params, cancel] = task;
   const auto n_outputs = static_cast<std::size_t>(target.n_outputs);
@@ -180,7 +180,7 @@ GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sam
   std::optional<Arena> arena;
   if (own.regions.empty())
     own.regions = arena.emplace(static_cast<std::size_t>(std::max(1, own.n_threads))).regions();
-  // Rows that lack nothing stay whole, and grow faster as such.
+  // Without missing values no row is ever divided, and faster cells will do.
   if (own.missing == Missing::kFractional && !lacks_values(data, sample, own.features))
     own.missing = Missing::kLearn;
   GrownTree grown = grow_near({data, target, sample, own, cancel});

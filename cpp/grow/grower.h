@@ -32,25 +32,25 @@ using data::RowValues;
 using split::CategoricalSplit;
 using tree::Tree;
 
-// What becomes of rows that lack the feature a test asks for. `kLearn` sends them where the test gains most;
-// under the others a test is scored on the rows that have its feature.
+// The policy for rows that lack a test's feature. `kLearn` sends them where the test gains most; under all others
+// a test is scored on the rows that have its feature.
 enum class Missing : std::uint8_t { kLearn, kMajority, kSurrogate, kFractional, kAvailable };
 
 // Limits of 0 mean "none", except where said.
 struct GrowParams {
   Criterion criterion{};              // a row of criterion/table.h
-  ScoreBranches own_score = nullptr;  // in place of the criterion, which then is only shown; one output
+  ScoreBranches own_score = nullptr;  // scores tests instead of the criterion, whose impurity is still shown
   LeafValue leaf_value = LeafValue::kMean;
   Growth growth = Growth::kDepthFirst;
   Missing missing = Missing::kLearn;
   std::int32_t max_surrogates = 5;
   bool random_splits = false;  // one random threshold per feature instead of the best
   CategoricalSplit categorical_split = CategoricalSplit::kSubset;
-  double merge_level = 0.05;  // categories are merged whose difference has a larger p-value
+  double merge_level = 0.05;  // kMerge: categories are merged if their difference has a larger p-value
   std::int32_t max_depth = 0;
   std::int64_t min_samples_split = 2;
   std::int64_t min_samples_leaf = 1;
-  double min_weight_leaf = 0.0;  // an amount of weight, 0 for none
+  double min_weight_leaf = 0.0;  // total weight, not a fraction
   std::int64_t max_leaf_nodes = 0;
   std::int64_t max_nodes = 0;
   std::int32_t max_features = 0;  // features tried per node
@@ -59,14 +59,14 @@ struct GrowParams {
   std::vector<FeatureId> features;  // the only ones that may be tested, ascending; empty for all
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   std::uint64_t key = 0;               // every random draw is a function of it
-  const RowValues* row_values =
-      nullptr;                          // for random splits: made once for many trees, or else by the grower
-  const RowRecords* records = nullptr;  // for best splits of two classes among drawn features; likewise
-  bool searches_groups = true;          // may look for them by groups of values; for tests
-  bool grows_blocks = true;             // may grow two classes in blocks; for tests
+  // Other layouts of the table that some lanes read: made once for many trees, or else by the grower.
+  const RowValues* row_values = nullptr;  // for random splits
+  const RowRecords* records = nullptr;    // for best splits of two classes among drawn features
+  bool searches_groups = true;            // whether the lane of groups is allowed; for tests
+  bool grows_blocks = true;               // whether the lanes of blocks are allowed; for tests
   int n_threads = 1;
-  std::span<Region> regions;         // one per thread, to work in; empty: an arena of its own
-  bool on_calling_thread = true;     // the thread that called in from Python grows it, and asks for signals
+  std::span<Region> regions;      // working memory, one per thread; empty: the grower makes its own
+  bool on_calling_thread = true;  // it runs on the thread that called in from Python, and checks for signals
   std::size_t subtree_rows = 65536;  // nodes of at most so many rows are grown from compacted rows; for tests
 };
 

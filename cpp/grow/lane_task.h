@@ -1,6 +1,6 @@
-// What the fast lanes (grow/fast) are asked about before the first node: the task, the criterion, and what has
-// been found out about both. Each lane has a function `takes` of it beside its own code: may it grow this task?
-// Whether it then grows a node is asked node by node: grow/fast/lanes.h.
+// What the fast lanes (grow/fast) get to know before the first node: the task and the properties of its criterion.
+// Each lane has a function `takes(const LaneTask&)` beside its own code: can it grow this task? Whether it then
+// grows a given node is asked node by node, in grow/fast/lanes.h.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ using criterion::Scorer;
 // With several threads, nodes of at most this many rows are grown as pieces, one thread each.
 inline constexpr std::size_t kPieceRows = 8192;
 
-// What lanes ask about the criterion; the names are those of criterion/concepts.h.
+// The properties of a criterion that lanes ask about; the names are those of criterion/concepts.h.
 struct CriterionTraits {
   bool shows_another;
   bool bounds_groups;
   BlockCells block_cells;
   bool needs_rows;
   int cell_size;
-  int n_classes;        // of counted rows, else 0
-  std::size_t n_words;  // that a row is: criterion/stats.h
+  int n_classes;        // if rows are counted, else 0
+  std::size_t n_words;  // per row: criterion/stats.h
   double weight_unit;
 };
 
@@ -58,10 +58,10 @@ struct LaneTask {
   const CriterionTraits& criterion;
   std::span<const Entry> entries;
   Growth growth;
-  Code most_codes;  // that a feature has
+  Code most_codes;  // of any feature
   bool has_second_step;
 
-  // Found on the way.
+  // Filled in while the plan is made.
   const RowValues* values = nullptr;
   const RowRecords* records = nullptr;
   std::size_t subtree_rows = 0;
@@ -70,7 +70,7 @@ struct LaneTask {
   bool is_depth_first() const { return growth == Growth::kDepthFirst; }
   bool is_unconstrained() const { return task.params.monotonic.empty(); }
   bool has_surrogates() const { return task.params.missing == Missing::kSurrogate; }
-  // The best score wins, it is what is shown, and rows go where the test sends them.
+  // The best score wins, it is also what is shown, and no surrogates are needed.
   bool is_plain() const { return !has_second_step && !criterion.shows_another && !has_surrogates(); }
 };
 

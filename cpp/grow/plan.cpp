@@ -16,7 +16,7 @@ namespace hornbeam::grow {
 
 namespace {
 
-// Built without them (cmake -DHORNBEAM_PLAIN=ON), every tree grows by the slow and obvious way: the same trees.
+// Without the fast ways (cmake -DHORNBEAM_PLAIN=ON) every tree grows by the slow and obvious one: the same trees.
 #if defined(HORNBEAM_PLAIN)
 constexpr bool kHasFastWays = false;
 #else
@@ -35,11 +35,11 @@ Code most_codes(const GrowTask& task) {
   return most;
 }
 
-// The table's rows in a form of their own, which the caller may have brought.
+// Another layout of the table's rows, which the caller may have passed in.
 template <class Rows>
-const Rows* rows_as(const Rows* brought, std::unique_ptr<const Rows>& own, const Dataset& data,
+const Rows* rows_as(const Rows* passed, std::unique_ptr<const Rows>& own, const Dataset& data,
                     CancelPoller& poller) {
-  if (brought != nullptr) return brought;
+  if (passed != nullptr) return passed;
   own = std::make_unique<const Rows>(data, poller);
   return own.get();
 }
@@ -59,7 +59,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.growth = plan.limited && params.growth == Growth::kDepthFirst ? Growth::kBestFirst : params.growth;
   plan.min_weight = min_weight_in_units(params.min_weight_leaf, criterion.weight_unit);
 
-  // A constrained feature that stood in for another would move rows against the constraint.
+  // A constrained feature is no surrogate: standing in for another, it would move rows against its constraint.
   std::ranges::copy_if(params.features, std::back_inserter(plan.stand_ins), [&](FeatureId feature) {
     return params.monotonic.empty() || params.monotonic[static_cast<std::size_t>(feature)] == 0;
   });

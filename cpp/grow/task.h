@@ -1,4 +1,4 @@
-// One tree to be grown, and the doors to growing it with a criterion whose type is known.
+// One tree to grow, and the entry points to growing it once the types of criterion and cells are known.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ struct GrowTask {
   const Dataset& data;
   const Target& target;
   const Sample& sample;
-  const GrowParams& params;  // with the features listed, max_features counted and a region per thread
+  const GrowParams& params;  // complete: with features, max_features and a region per thread
   Cancel& cancel;
 };
 
-// What a scorer's cells are; the quickest come first.
+// The kinds of cells that scorers work on, quickest first.
 enum class Cells : std::uint8_t { kCountsOfTwo, kCounts, kTwoWeights, kWeights, kRows, kSums, kSumsOfMany };
 
 // Whole-number weights below 256 in one output of classes can be counted.
 bool can_count(const Target& target, const Sample& sample);
 
-// Nothing if the task's criterion has no scorer with such cells, or they cannot add up its rows. The body is in
-// grow_by_cells.h.
+// Grows the tree with such cells; nothing if the criterion has no scorer for them, or they cannot represent the rows.
+// The body is in grow_by_cells.h.
 template <Cells cells>
 std::optional<GrownTree> grow_by_cells(const GrowTask& task);
 

@@ -1,5 +1,5 @@
-// A tree while it grows: nodes in the order they came up, in one or several pieces; at the end they become
-// the one flat Tree.
+// A tree while it grows: nodes in order of creation, in one or several pieces, from which the flat Tree is assembled
+// in the end.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ struct LeastGain {
   }
 };
 
-// A node while the tree grows. `part` >= 0 says that the node's subtree was grown elsewhere and is spliced in
-// at the end, `counted` >= 0 that it is among the counted nodes of the same part.
+// A node while the tree grows. If `part` >= 0, the node and its subtree are in another part and are spliced in at the
+// end; if `counted` or `block` >= 0, they are in that list of the same part.
 struct NodeRecord {
   NodeId first_child = kNoChild;
   std::int32_t part = -1;
@@ -48,19 +48,18 @@ struct NodeRecord {
   double gain = 0.0;
 };
 
-// A grown node of two classes and of rows that weigh the same each time they were drawn, in few bytes: the
-// rest follows from the counts.
+// A grown node of two classes whose rows all have the same weight, in few bytes: the rest follows from the counts.
 struct CountedNode {
   double threshold;
   double gain;
   NodeId first_child;  // of two, among the counted nodes; kNoChild at leaves, which have no test
   FeatureId feature;
-  std::uint32_t samples;  // rows, each once;
-  std::uint32_t rows;     // as often as they were drawn,
-  std::uint32_t ones;     // and those of class 1
+  std::uint32_t samples;  // distinct rows
+  std::uint32_t rows;     // rows as often as they were drawn
+  std::uint32_t ones;     // of these, rows of class 1
 };
 
-// A list of them that grows without touching what it has room for.
+// A vector of them that leaves its spare capacity uninitialized.
 class CountedNodes {
  public:
   std::size_t size() const { return size_; }
@@ -90,7 +89,7 @@ class CountedNodes {
   double row_weight_ = 1.0;
 };
 
-// A grown node of any other cells, besides what its rows add up to.
+// A grown node with any other cells, which are kept beside it (BlockNodes).
 struct BlockNode {
   double threshold;
   double gain;
@@ -99,8 +98,8 @@ struct BlockNode {
   std::uint32_t samples;
 };
 
-// A list of them, with what the rows of each add up to: either counts of classes, or weights of two classes, or,
-// where rows are numbers, what the node says.
+// A list of them with the sums over each node's rows: counts of classes, or weights of two classes; or, where targets
+// are numbers, the node's facts and value.
 struct BlockNodes {
   std::vector<BlockNode> nodes;
   std::size_t n_classes = 0;
@@ -111,7 +110,7 @@ struct BlockNodes {
   double weight_unit = 1.0;           // of counts and weights
 
   std::size_t size() const { return nodes.size(); }
-  // Adds nodes whose children are numbered among themselves; returns the place of the first.
+  // Adds nodes, whose child indices count from the first of them; returns the index of the first.
   std::int32_t add(std::span<const BlockNode> more) {
     const auto first = static_cast<std::int32_t>(nodes.size());
     nodes.insert(nodes.end(), more.begin(), more.end());
@@ -121,13 +120,13 @@ struct BlockNodes {
   }
 };
 
-// A test of a number without missing values, in two branches: all there is to say of it.
+// A test with two branches on a number without missing values.
 struct ValueTest {
   FeatureId feature;
   double threshold;
 };
 
-// Grown nodes in the order they came up; one per thread's piece of the tree.
+// Grown nodes in order of creation; one TreeBuilder per piece of the tree.
 struct TreeBuilder {
   std::vector<NodeRecord> nodes;
   std::vector<double> values;
@@ -143,12 +142,12 @@ struct TreeBuilder {
   }
 };
 
-// Thresholds that are still to be looked up, all at once: the values lie far apart, and a processor can wait
-// for many of them at the same time.
+// Looks up the thresholds that are still missing. All at once, because the values are scattered in memory and the
+// processor can wait for many of them at the same time.
 void set_thresholds(const Dataset& data, TreeBuilder& part);
 
-// Numbers the nodes of all pieces breadth-first, so that the result does not depend on who grew what when.
-// Works in the memory of a region, if there is one.
+// Puts the pieces together and numbers the nodes breadth-first, so that the tree does not depend on which thread grew
+// what. Working memory comes from `region`, if given.
 Tree assemble(const Dataset& data, const std::vector<TreeBuilder>& parts, int n_outputs, int n_values,
               const CategoryPlan& plan = CategoryPlan::subsets(), Region* region = nullptr);
 

@@ -1,5 +1,5 @@
-// What all who grow a tree share. Nothing here changes while nodes grow, except the order of the rows: each
-// node has its own stretch of them.
+// What all parts of growing one tree share. Nothing here changes while nodes grow, except the order of the rows:
+// each node has its own range of them.
 #pragma once
 
 #include <algorithm>
@@ -49,8 +49,8 @@ struct TreeFit {
     return {list + node.begin, node.n_rows()};
   }
 
-  // Rows in portions: min_samples_* count what the portions of a node amount to (as C4.5 does, and so that
-  // there are never more leaves than rows). A little less passes, for what rounding has cost.
+  // Rows in portions: min_samples_* limit the sum of a node's portions (as in C4.5, and so that there are never
+  // more leaves than rows). Slightly less passes, to allow for rounding.
   bool in_portions() const { return params.missing == Missing::kFractional; }
   std::int64_t in_row_units(std::int64_t rows) const {
     return in_portions() ? (rows << kPortionBits) - (rows << (kPortionBits - 10)) : rows;

@@ -1,6 +1,6 @@
-// Grows one tree: takes the next open node from the frontier, carries out its test, describes the children
-// and finds their tests, until none is open. A node that a fast lane takes (grow/fast/lanes.h) is left to it;
-// with several threads, nodes become pieces that one thread each grows to the end.
+// Grows one tree: takes the next open node from the frontier, carries out its test, describes the children and
+// finds their tests, until no node is open. A node that a fast lane takes (grow/fast/lanes.h) is left to it. With
+// several threads, smaller nodes become pieces, each of which one thread grows to the end.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class TreeGrower {
 
   // ---- the loop
 
-  // A test that is too large for what the limits leave is passed over: the next may be smaller.
+  // A test with too many branches for what the limits have left is skipped: the next may have fewer.
   void grow_all(TreeBuilder& part, Frontier& frontier, Worker<S>& worker) {
     const auto grow_below = [this](TreeBuilder& same_part, OpenNode& root, Worker<S>& same_worker) {
       grow_from(same_part, root, same_worker);
@@ -63,8 +63,8 @@ class TreeGrower {
     }
   }
 
-  // Whether the limits have room for a test with so many branches: it adds a node for each, and a leaf less.
-  // Under a limit the tree grows in one piece.
+  // Whether the limits allow a test with that many branches: it adds a node for each, and one leaf less. Under a
+  // limit the tree grows in one piece, so the first part has all nodes.
   bool has_room_for(std::int64_t n_branches) const {
     if (!fit_.plan.limited) return true;
     const GrowParams& params = fit_.params;
@@ -90,14 +90,14 @@ class TreeGrower {
     if (worker.subtree.started() && std::ranges::any_of(children, is_open)) part_orders(node, worker);
     if (learns_gain) node.gain = gain_by_children(part, node.id, first, children.size());
     record_test(part, node, first, children.size());
-    // A stack gives back the last one first, so the first child goes in last.
+    // The frontier is a stack when growing depth-first: the first child goes in last.
     for (std::size_t i = 0; i < children.size(); ++i) {
       const std::size_t b = fit_.plan.growth == Growth::kDepthFirst ? children.size() - 1 - i : i;
       admit(part, frontier, children[b], worker, worker.child_cells[b]);
     }
   }
 
-  // Puts a node per branch into the tree and into worker.children, described; returns the first.
+  // Adds a described node per branch, to the tree and to worker.children; returns the first.
   NodeId add_children(TreeBuilder& part, const OpenNode& node, Worker<S>& worker) {
     const auto n_branches = static_cast<std::size_t>(node.split.n_branches);
     std::vector<OpenNode>& children = worker.children;
@@ -146,7 +146,7 @@ class TreeGrower {
 
   bool is_leaf(const OpenNode& node) const { return node.pure || fit_.ends_at(node.n_counted, node.depth); }
 
-  // A new node is opened, unless it is to become a piece, or a lane is to grow it when its turn comes.
+  // Opens a new node, unless it becomes a piece, or a lane will grow it when its turn comes.
   void admit(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
              std::vector<Element>& cell) {
     if (is_leaf(node)) return;
@@ -159,7 +159,7 @@ class TreeGrower {
     }
   }
 
-  // Finds the node's test; a node without one stays a leaf.
+  // Finds the node's test and puts it on the frontier; a node without a test stays a leaf.
   void open(TreeBuilder& part, Frontier& frontier, OpenNode& node, Worker<S>& worker,
             std::vector<Element>& cell) {
     if (!fit_.target.is_classification()) add_up(worker.scorer, fit_.rows_of(node), cell);
@@ -185,7 +185,7 @@ class TreeGrower {
     open(part, frontier, node, worker, worker.child_cells[0]);
   }
 
-  // Grows all that is below a described node.
+  // Grows everything below a described node.
   void grow_from(TreeBuilder& part, OpenNode& root, Worker<S>& worker) {
     Frontier frontier(fit_.plan.growth);
     add_up(worker.scorer, fit_.rows_of(root), worker.child_cells[0]);

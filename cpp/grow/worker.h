@@ -1,4 +1,4 @@
-// What one thread needs to grow nodes, kept from node to node.
+// What one thread needs to grow nodes, kept from node to node to save allocations.
 #pragma once
 
 #include <cstdint>
@@ -57,14 +57,14 @@ struct Worker {
   SearchRoom<S> room;
   Finders<S> finders;
   Choice choice;
-  std::vector<Split> contenders;  // what it has been offered,
-  std::vector<Cut> cuts;          // or in a small subtree
+  std::vector<Split> contenders;  // the tests that `choice` has been offered
+  std::vector<Cut> cuts;          // the same in a small subtree
   FeatureDraw features;
   std::vector<double> class_weights;
-  std::vector<OpenNode> children;  // of the node at hand, with their cells
+  std::vector<OpenNode> children;  // of the current node, with their cells
   std::vector<std::vector<typename S::Element>> child_cells{2};
   std::vector<std::size_t> branch_begin;  // where the rows of each branch begin in the node, and the end
-  std::vector<typename S::Element> branch_cell;  // of a test that is looked at but not carried out yet,
+  std::vector<typename S::Element> branch_cell;  // of a test that has not been carried out yet,
   std::vector<double> value;                     // and what the branch would predict
   Buffer<Entry> scratch;
   Buffer<std::uint8_t> branches;  // of the node's rows

@@ -1,7 +1,7 @@
-// Growing one boosted tree: derivatives of the loss come in, the nodes of a tree and the rows of its leaves
-// go out. The frontier, the split and the finished tree are those of every other tree; what differs is how a
-// node finds its test: from a histogram of fixed-point sums, of which the larger child's is its parent's
-// minus its sibling's.
+// Growing one boosted tree: derivatives of the loss come in; the nodes of a tree and the rows of its leaves go
+// out. The frontier, the split and the finished tree are those of every other tree. What differs is how a node
+// finds its test: from a histogram of fixed-point sums. Only the smaller child's histogram is counted; the
+// larger one is its parent's minus its sibling's.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,12 @@ using grow::OpenNode;
 using grow::TreeBuilder;
 using split::CategoricalSplit;
 
-// What is not set limits nothing, and limits of 0 mean "none": the defaults that users get are those of
+// By default nothing is limited; limits of 0 mean "none". The defaults that users get are stated in
 // src/hornbeam/params/boosting.py.
 struct BoostParams {
   double learning_rate = 1.0;
   Growth growth = Growth::kBestFirst;
-  bool symmetric = false;  // whole levels, each with one test for all its nodes; `growth` is not asked then
+  bool symmetric = false;  // one test for all nodes of a level; then `growth` has no meaning
   std::int32_t max_depth = 0;
   std::int64_t max_leaf_nodes = 0;
   std::int64_t min_samples_leaf = 1;
@@ -55,13 +55,12 @@ struct BoostParams {
   std::vector<std::int8_t> monotonic;  // per feature -1, 0, +1; empty for none
   // Groups of features that may occur on one path together; empty for all.
   std::vector<std::vector<FeatureId>> interactions;
-  // Hessian added to every category's when they are put in order, and to branches when sets are judged.
+  // Hessian added to each category when categories are ordered, and to both branches when a set is scored.
   double categorical_smoothing = 0.0;
-  // Sets of categories, or tests that single one out, as if each had a column; no other.
+  // kSubset (sets of categories) or kOneVsRest; no other.
   CategoricalSplit categorical_split = CategoricalSplit::kSubset;
   int n_threads = 1;
-  // Memory is short, and the pages of the columns' codes may not be in it: rows here and there are looked up
-  // elsewhere.
+  // Memory is short, and the columns' codes may lie in a file: scattered rows are looked up in the tiles.
   bool columns_in_file = false;
 
   bool one_vs_rest() const { return categorical_split == CategoricalSplit::kOneVsRest; }
@@ -75,9 +74,8 @@ struct LeafRows {
 
 class BoostGrower {
  public:
-  // Features without a slot in `tiles` are categorical.
-  // Several growers may share a pool. Only one on the thread that called in from Python may ask it for
-  // signals.
+  // Features without a slot in `tiles` are categorical. Several growers may share a pool. Only the grower on
+  // the thread that called in from Python may check for signals.
   BoostGrower(const Dataset& data, const Tiles& tiles, const BoostParams& params, HistogramPool& pool,
               bool on_calling_thread = true);
   int n_threads() const { return params_.n_threads; }
@@ -93,13 +91,13 @@ class BoostGrower {
     std::int64_t largest_hessian = 1;  // of one row, in fixed point
     bool has_hessian = true;           // without any, nothing can be gained
   };
-  // Where a tree begins; without a histogram its rows are counted when it grows.
+  // What is known of a tree's root before it grows; a missing histogram is counted then.
   struct Root {
     Scale scale;
     Histogram* histogram = nullptr;
   };
-  // Begins several trees on the same rows (ascending; empty for all), each of which must then grow; what can
-  // be counted for many at once is.
+  // Plans several trees on the same rows (ascending; empty for all), all of which must then be grown. Where it
+  // pays, their root histograms are counted in one pass.
   std::vector<Root> plan_roots(std::span<const Derivatives> trees, std::span<const RowId> rows,
                                Cancel& cancel);
 
@@ -110,9 +108,9 @@ class BoostGrower {
 
   TreeBuilder& nodes() { return work_; }
   const std::vector<LeafRows>& leaves() const { return leaves_; }
-  // Rows that were not grown on: the leaf that each would fall into.
+  // The leaf of a row that the tree was not grown on.
   NodeId leaf_of(RowId row) const;
-  // The bounds that monotonic constraints put on what a node may say.
+  // The bounds that monotonic constraints put on a node's value.
   struct Bounds {
     double lower;
     double upper;
@@ -136,8 +134,8 @@ class BoostGrower {
   // How far a node is whose test has been found.
   enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };
 
-  // What a node must be told whose rows are elsewhere, besides its histogram: by feature, the sums of the
-  // categories of columns that have no slot, and how many rows have each code of a column that was asked for.
+  // What a node whose rows are elsewhere needs besides its histogram: by feature, the sums of the categories of
+  // columns without a slot, and the number of rows with each code where that was asked for.
   struct NodeSums {
     std::size_t node = 0;  // its number where the rows are
     std::map<FeatureId, CategorySums> categories;
@@ -153,9 +151,9 @@ class BoostGrower {
     WideCell total{};
     double lower = -kInfinity;
     double upper = kInfinity;
-    std::vector<std::size_t> groups;  // of `interactions`: those that hold every feature tested above
+    std::vector<std::size_t> groups;  // of `interactions`: those with every feature tested above
     Stage stage = Stage::kWaiting;
-    int home = 0;  // the worker that wrote the list of its rows, or most of it
+    int home = 0;  // the worker that wrote most of its list of rows, and so has it in its cache
     std::unique_ptr<Prepared> prepared;
     std::unique_ptr<NodeSums> sums;  // of rows that are elsewhere
     std::size_t n_rows() const { return end - begin; }
@@ -176,7 +174,7 @@ class BoostGrower {
 
   Scale choose_scale(const Derivatives& derivatives, std::span<const RowId> rows) const;
   Scale scale_of_fresh(const Derivatives& derivatives, std::span<const RowId> rows) const;
-  // From the spread of all gradients, and of all hessians unless they are 1.
+  // From the spread of all gradients, and that of all hessians unless they are 1.
   static Scale scale_of(const Spread& gradients, const std::optional<Spread>& hessians, std::size_t n_rows,
                         bool weighted);
   void load_root(const Derivatives& derivatives, std::span<const RowId> rows);
@@ -216,7 +214,7 @@ class BoostGrower {
   void add_up(Division& division);
   void send(const Division& division, std::size_t piece);
   void partition(std::span<Division> divisions, Team team);
-  // Whether a set of rows has so few of the table's that a list is the better way to go through them.
+  // Whether a node has so few of the table's rows that a list of them is quicker than a set.
   bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
   void release(NodeState& node);
   void release_hopeless(const Frontier& frontier);
@@ -266,7 +264,7 @@ class BoostGrower {
   CutTerms terms_of(const NodeState& node) const;
   BranchLimits limits_of(const NodeState& node, int feature) const;
   CutTerms terms_for(const Column& column, CutTerms terms) const;
-  // Features whose sums are read together: those of a slot, or one without.
+  // Features whose sums are read together: those that share a slot, or a single one without.
   struct FeatureGroup {
     int slot = Digit::kNoSlot;
     std::vector<FeatureId> features;

@@ -1,6 +1,5 @@
-// Which leaf each row is in: the leaves' lists of rows once more, by row. What is added up or handed out by
-// leaf then goes through all rows in their order, from one end of memory to the other, instead of jumping
-// about in it list by list.
+// The leaf of each row: the leaves' lists of rows turned into one array indexed by row. Sums over leaves, and
+// adding leaf values to scores, then read memory sequentially instead of jumping about in it list by list.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +12,9 @@
 
 namespace hornbeam::boost {
 
-// Sums over leaves are made block by block of neighbouring rows. Blocks depend on the rows of the table and the
-// number of leaves only, so that sums have the same bits for any number of threads. Within a block, neighbouring
-// rows add to different sums, `kLanes` of them by turns.
+// Sums over leaves are made in blocks of neighbouring rows. Blocks depend only on the number of rows and of leaves,
+// so sums have the same bits for any number of threads. Within a block, consecutive rows are added to `kLanes`
+// separate sums in turn.
 struct LeafBlocks {
   static constexpr std::size_t kLanes = 4;
   std::size_t n_rows;
@@ -29,16 +28,16 @@ struct LeafBlocks {
 
 class RowLeaves {
  public:
-  // Of a tree on all rows, or on some of them if not `complete`. `room` is used as long as this lives.
+  // For a tree on all rows, or if not `complete` on some of them. `room` must outlive this.
   RowLeaves(const std::vector<LeafRows>& leaves, std::size_t n_rows, bool complete,
             Buffer<std::uint8_t>& room);
 
-  // Everything is done in blocks of neighbouring rows; threads may take different blocks.
+  // All work is done in blocks of neighbouring rows; different threads may take different blocks.
   std::size_t n_blocks() const { return blocks_.n_blocks; }
-  // Comes before the others.
+  // Must be called for every block before the functions below.
   void record(std::size_t block);
-  // The sums over the rows of each leaf, of two values of a row at once; `second` may be nullptr. The values are
-  // those of rows first_row, first_row + 1, ...
+  // Sums two values per row over the rows of each leaf; `second` may be null. The arrays begin with row
+  // first_row.
   struct Sums {
     double first = 0.0;
     double second = 0.0;

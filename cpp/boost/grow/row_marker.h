@@ -1,4 +1,4 @@
-// Which rows of a node a test sends to branch 0: a bit for each, and their number.
+// Which rows of a node a test sends to branch 0: a bit per row, and their number.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ inline const std::uint8_t* byte_codes(const Column& column) {
 class RowMarker {
  public:
   RowMarker(const Column& column, const Split& split);
-  // For `mark` only, which then reads the joint codes of the column's slot instead of the column: these are in
-  // memory, where a column may be in a file.
+  // For `mark` only: reads the joint codes of the column's slot, which are in memory, instead of the column,
+  // which may be in a file.
   RowMarker(const Column& column, const Split& split, const Digit& digit, Tiles::SlotCodes codes);
 
   // One bit per row into `words`; returns how many are set.
   std::size_t mark(std::span<const BoostEntry> rows, std::uint64_t* words) const;
-  // The same for n_words words of a set of rows, the first of them row 64 * first_word: `members` keeps those
-  // of branch 1, `left` gets the others.
+  // The same for n_words words of a set of rows, beginning with row 64 * first_word: `members` keeps the rows of
+  // branch 1, `left` gets the others.
   SetCounts divide(std::size_t first_word, std::size_t n_words, std::uint64_t* members, std::uint64_t* left,
                    std::uint64_t* left_bits) const;
 

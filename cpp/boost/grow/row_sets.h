@@ -1,5 +1,5 @@
-// Sets of rows, one bit each, 64 to a word. A large node is divided faster as a set than as a list: the codes
-// of neighbouring rows are tested together, where a list must look them up one by one.
+// Sets of rows, one bit per row, 64 to a word. A large node is divided faster as a set than as a list: the codes
+// of neighbouring rows are tested together, while those of a list are looked up one by one.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ inline std::size_t words_of_set(std::size_t n_rows) {
   return (n_rows + 63) / 64;
 }
 
-// Bits without gaps, some at a time.
+// Writes bits one behind the other, a few at a time.
 class BitStream {
  public:
   explicit BitStream(std::uint64_t* out) : out_(out) {}
-  // The lowest n of `bits`, n <= 64; those above are 0. How many words are full nobody can guess, so there is
-  // no branch: the word at hand is written every time.
+  // Adds the lowest n of `bits`, n <= 64; those above must be 0. Whether a word is full cannot be predicted, so
+  // there is no branch: the current word is written every time.
   void add(std::uint64_t bits, int n) {
     word_ |= bits << n_bits_;
     *out_ = word_;

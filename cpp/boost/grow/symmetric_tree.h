@@ -1,10 +1,10 @@
-// A tree in which all nodes of a level have the same test, the one whose gains at the nodes add up to the most
-// (symmetric or oblivious trees; Kohavi 1994, CatBoost). A node that the test does not divide, or not into
-// children that the limits allow, stays whole and waits for the test of the next level.
+// A tree in which all nodes of a level share one test, the one with the largest sum of gains (symmetric or
+// oblivious trees; Kohavi 1994, CatBoost). A node that the test does not divide, or not into children that the
+// limits allow, stays whole and waits for the next level's test.
 //
-// `grow` does it all where the rows are. Where they are elsewhere (boost/parts/tree_of_parts.h), its steps are taken one by
-// one: `open`; then, as long as there is a `next_level`, its children get their rows and histograms, and `carry_out`
-// makes them nodes.
+// `grow` does everything where the rows are at hand. Where they are elsewhere (boost/parts/tree_of_parts.h), the steps
+// are taken one by one: `open`; then, while there is a `next_level`, its children get their rows and histograms, and
+// `carry_out` makes them nodes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class SymmetricTree {
   using NodeState = BoostGrower::NodeState;
 
   explicit SymmetricTree(BoostGrower& grower) : grower_(grower) {}
-  // Grows from the root, whose rows are loaded; `counted` is its histogram if it has been filled already.
+  // Grows from the root, whose rows are loaded; `counted` is its histogram, if it has been counted already.
   void grow(Histogram* counted);
 
   // A node that is to be divided, and what becomes of it.
@@ -35,19 +35,19 @@ class SymmetricTree {
   struct Level {
     Split split;
     std::vector<Family> families;
-    bool is_last = false;  // no test is looked for among the children, so nobody needs their histograms
+    bool is_last = false;  // no child will be divided, so none needs a histogram
   };
-  // The root is a node, and its histogram is filled.
+  // Begins with a root whose histogram is filled.
   void open();
-  // The test of the next level, and the nodes that it divides, of which some are not allowed.
+  // The next level's test and the nodes that it divides; for some of them that is not allowed.
   std::optional<Level> next_level();
-  // What the limits say of children that know their rows.
+  // Checks children against the limits, once their numbers of rows are known.
   void judge_rows(Family& family) const;
-  // Makes children nodes; those that may be divided again have histograms.
+  // Makes the children nodes of the tree; those that may be divided again must have histograms.
   void carry_out(Level& level);
 
  private:
-  // A test and what it gains over a level, in squared units of gradient.
+  // A test and its gain over the whole level, in squared units of gradient.
   struct LevelCut {
     double gain = 0.0;
     double floor = 0.0;  // a gain up to this is rounding
@@ -67,9 +67,9 @@ class SymmetricTree {
   double gain_of(const NodeState& parent, const NodeState* children) const;
 
   BoostGrower& grower_;
-  std::vector<NodeId> nodes_;  // of the level that is next
+  std::vector<NodeId> nodes_;  // to be divided next
   std::int32_t depth_ = 0;
-  // Per feature that is categorical: its categories in the order in which cuts are looked for, in all nodes.
+  // Per categorical feature: its categories in the order that cuts follow, the same in all nodes.
   std::vector<std::vector<Code>> orders_;
 };
 

@@ -17,50 +17,49 @@ using split::Split;
 
 struct Cut {
   double score = -kInfinity;
-  // Numeric: the last cell on the left. Categorical: how many groups are left, less one; or, where a single
-  // one is left, its number.
+  // Numeric: the last cell on the left. Categorical: the number of groups on the left, less one; or, in
+  // one-vs-rest tests, the number of the one group on the left.
   Code place = 0;
   bool missing_left = false;
   bool found = false;
 };
 
-// What a branch must satisfy besides CutTerms.
+// What a branch must satisfy beyond CutTerms.
 struct BranchLimits {
   std::int64_t node_rows = 0;
   std::int64_t min_rows = 1;
   int direction = 0;          // monotonic constraint of the feature
   double lower = -kInfinity;  // bounds on a branch's value, in units of gradient per hessian
   double upper = kInfinity;
-  double l2 = 0.0;                  // in such a value
+  double l2 = 0.0;                  // in the denominator of such a value
   double category_smoothing = 0.0;  // in units of hessian
-  bool one_category = false;        // a test on categories has a single one on the left
+  bool one_category = false;        // one-vs-rest tests: a single category goes left
 };
 
-// Twice what a node as a leaf lowers the loss by, in squared units of gradient.
+// Twice the loss that the node saves as a leaf, in squared units of gradient.
 double score_of_node(const CutTerms& terms);
 
-// What the cuts of a feature gain over several nodes: those that send rows without a value to the right, and to
-// the left.
+// The gains of a feature's cuts, summed over several nodes; for rows without a value going right, and going left.
 struct CutGains {
   std::size_t n = 0;
   bool has_missing = false;
   double missing_right[kCellsPerSlot] = {};
   double missing_left[kCellsPerSlot] = {};
 
-  // The cut of the largest gain; ties, by sums of this size, go to the first.
+  // The cut with the largest gain; of those within rounding of it, the first.
   Cut best(double score_of_nodes) const;
 };
 
 void write_categories(std::span<const Code> present, const Cut& cut, const BranchLimits& limits,
                       Split& split);
 
-// The test that a cut of a feature stands for; `order` has its categories, if it is categorical.
+// Turns a cut of a feature into a test; `order` lists its categories, if it is categorical.
 Split split_at(const Column& column, std::span<const Code> order, const Cut& cut, bool has_missing);
 
 class CutFinder {
  public:
-  // The best cut by score. `rows_by_code`, if given, holds the node's rows per code, and then `min_rows`
-  // counts.
+  // The cut with the best score. `min_rows` is observed only if `rows_by_code`, the node's rows per code, is
+  // given.
   Cut find(const Column& column, Histogram& histogram, const Digit& digit, const CutTerms& terms,
            const BranchLimits& limits, std::span<const std::uint32_t> rows_by_code = {});
 
@@ -68,15 +67,15 @@ class CutFinder {
   double left_hessian(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                       const BranchLimits& limits);
 
-  // Adds what each cut gains at a node. A cut that leaves too little in a branch adds nothing: the node would
-  // stay whole. Categories are taken in the order that is given.
+  // Adds each cut's gain at a node. A cut that leaves too little in a branch adds nothing, since the node would
+  // stay whole. Categories are taken in the given order.
   void add_gains(const Column& column, Histogram& histogram, const Digit& digit, const CutTerms& terms,
                  std::span<const Code> order, CutGains& gains);
-  // The categories of a node in the order in which cuts are looked for.
+  // A node's categories in the order that cuts follow.
   std::vector<Code> order_of_categories(const Column& column, Histogram& histogram, const Digit& digit,
                                         const BranchLimits& limits);
 
-  // Writes the test that a cut stands for.
+  // Turns a cut into a test.
   Split to_split(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
                  const BranchLimits& limits);
 
@@ -104,7 +103,7 @@ class CutFinder {
   WideCell missing_{};
   bool has_missing_ = false;
   std::vector<Code> present_;  // categories in the node
-  std::vector<double> keys_;   // what they are put in order by
+  std::vector<double> keys_;   // what they are sorted by
   std::vector<Code> order_;    // the same categories in the order of their mean gradient, or by code
   std::vector<PackedCell> ordered_packed_;
   std::vector<WideCell> ordered_wide_;

@@ -1,5 +1,5 @@
-// Histograms of nodes: per slot one cell per joint code, each the sum of the derivatives of the node's rows
-// with that code. Built from rows, or as parent minus sibling; read feature by feature.
+// Histograms of nodes: a slot has a cell per joint code, the sum of the derivatives of the node's rows with that
+// code. Built from rows, or as parent minus sibling; read feature by feature.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,9 @@ class Histogram {
   Buffer<WideCell> wide_;
 };
 
-// A feature's sums by its own codes, from those of its slot's joint codes: all cells whose digit is the same
-// belong together. Those of the digits above are added in halves, long runs that a vector likes; those of the
-// digits below lie side by side.
+// A feature's sums by its own codes, from those of its slot's joint codes: cells with the same digit are added
+// up. Over the digits above, the array is folded in half again and again, in long runs that vectorize; those of
+// the digits below lie side by side.
 template <class Cell>
 void add_up_digit(const Cell* joint, const Digit& digit, Cell* out) {
   const std::size_t period = std::size_t{digit.step} * digit.n_codes;
@@ -73,8 +73,8 @@ class HistogramPool {
   ReusePool<Histogram> wide_;
 };
 
-// The rows of a node and what they add. `pairs` is set in trees with wide cells and looked up by row; in
-// packed trees the entries carry their own.
+// The rows of a node with their derivatives: in packed trees the entries carry them, in trees with wide cells they
+// are looked up in `pairs` by row.
 struct NodeRows {
   std::span<const BoostEntry> entries;
   const FixedPair* pairs = nullptr;
@@ -93,16 +93,15 @@ class HistogramBuilder {
   HistogramBuilder(const Tiles& tiles, int n_threads)
       : tiles_(tiles), n_threads_(static_cast<std::size_t>(std::max(1, n_threads))) {}
 
-  // Whether the threads of a team take different columns of a node; else they take different rows.
+  // Whether the threads of a team share out a node's columns; otherwise they share out its rows.
   bool parts_columns(Team team) const {
     return tiles_.slabs().size() >= 2 * static_cast<std::size_t>(team.size);
   }
-  // Sums the rows into `out`, except that `finish_slot` must be called for every slot before it is read:
-  // where several threads may take part, each has sums of its own, which are put together slot by slot while
-  // something is done with them, and then given back.
-  using Parts = std::vector<PartialSums*>;  // none if `out` is filled
+  // Sums the rows into `out`. Where several threads take part, each has sums of its own: `finish_slot` must be
+  // called for each slot before it is read, and the parts must be given back in the end.
+  using Parts = std::vector<PartialSums*>;  // none if `out` is complete
   Parts add_rows(const NodeRows& rows, Histogram& out, Team team, Cancel& cancel);
-  // The same for several nodes at once, their rows shared out as one list.
+  // The same for several nodes at once; their rows are shared out as one list.
   struct Count {
     NodeRows rows;
     Parts parts{};
@@ -111,7 +110,7 @@ class HistogramBuilder {
   void finish_slot(int slot, Histogram& out, const Parts& parts) const;
   void give_back(const Parts& parts);
 
-  // whole -= part, turned into what `out` holds. `out` may be `whole`.
+  // out = whole - part, in the kind of cells that `out` has. `out` may be `whole`.
   void subtract(int slot, Histogram& whole, Histogram& part, Histogram& out) const;
 
  private:

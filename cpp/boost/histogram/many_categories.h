@@ -1,6 +1,5 @@
-// The best test on a column of more categories than a byte has codes. No histogram is kept: a node's rows are
-// added up category by category, and only the categories that are present are looked at, so the cost follows
-// the rows.
+// The best test on a column with more categories than a byte has codes. No histogram is kept: a node's rows are
+// added up by category, and only categories that occur are looked at, so the cost grows with the rows only.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace hornbeam::boost {
 
-// What the categories of one column add up to at a node, where the rows themselves are not at hand.
+// The sums of one column's categories at a node, where the rows themselves are not at hand.
 struct CategorySums {
   std::vector<Code> codes;
   std::vector<WideCell> cells;
@@ -22,8 +21,8 @@ struct CategorySums {
 
 class ManyCategories {
  public:
-  // From the rows of a node or from their CategorySums. Places of cuts are how many categories are left, less one, in the order of their mean gradient; or the
-  // number of the one that is.
+  // From a node's NodeRows or CategorySums. The place of a cut is the number of categories on the left, less one, in
+  // the order of their mean gradients; or, in one-vs-rest tests, the number of the one on the left.
   template <class Source>
   Cut find(const Column& column, const Source& source, const CutTerms& terms, const BranchLimits& limits);
   template <class Source>
@@ -45,7 +44,7 @@ class ManyCategories {
   Cut find_one_way(const CutTerms& terms, const BranchLimits& limits, bool missing_left) const;
 
   std::vector<Sums> sums_;   // per code; all zero between uses
-  std::vector<Code> order_;  // the categories that are present
+  std::vector<Code> order_;  // the categories that occur
   Sums missing_;
 };
 

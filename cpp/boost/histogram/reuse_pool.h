@@ -1,4 +1,4 @@
-// Large pieces of memory that are no longer needed are used again. Several threads may take and give back.
+// A pool of large objects that are used again and again. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@ namespace hornbeam::boost {
 template <class Item>
 class ReusePool {
  public:
-  // One that nobody needs, or else a new one, made of `arguments`.
+  // A free one, or else a new one, made from `arguments`.
   template <class... Arguments>
   Item* take(Arguments... arguments) {
     const std::lock_guard lock(lock_);

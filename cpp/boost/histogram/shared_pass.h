@@ -1,8 +1,8 @@
-// Root histograms of several trees in one pass over the codes. The trees of a round, one per class, start
-// from the same rows; only what a row adds differs. So a code has the sums of all trees side by side, and a
-// row adds its derivatives to all of them at once: one vector addition in place of one scalar per tree.
+// Root histograms of several trees in one pass over the codes. The trees of a round, one per class, start with the
+// same rows; only their derivatives differ. So a code has the sums of all trees side by side, and a row adds to
+// all of them with one vector addition instead of a scalar addition per tree.
 //
-// Below the root the trees part their rows differently and there is nothing left to share.
+// Below the root each tree divides its rows in its own way, and there is nothing left to share.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace hornbeam::boost {
 
-// A tree with packed cells that takes part in a shared pass.
+// A tree that takes part in a shared pass; its cells must be packed.
 struct SharedTree {
   std::span<const float> gradients;  // one per row of the data set
   std::span<const float> hessians;   // empty: all are 1
@@ -33,7 +33,7 @@ class SharedPass {
 
   SharedPass(const Tiles& tiles, int n_threads);
 
-  // Whether so many rows are worth the memory that the sums take.
+  // Whether that many rows are worth the memory that the sums take.
   bool pays(std::size_t n_rows) const;
 
   // Sums `rows` (ascending; all `n_rows` if empty) into the histograms of at most kMostTrees trees.
@@ -41,7 +41,7 @@ class SharedPass {
                 Cancel& cancel);
 
  private:
-  // Slots of a tile whose cells stay in the cache together.
+  // Slots of a tile whose cells fit the cache together.
   struct Group {
     const Slab* slab;
     std::size_t offset;  // of the first slot's code within a row of the slab

@@ -1,12 +1,12 @@
-// The codes of a binned table once more, row by row: what the histogram kernel reads.
+// A second copy of a binned table's codes, row by row, for the histogram kernel.
 //
-// A column-major pass would touch every row's gradient once per feature; row by row it is read once and added
-// to the cells of up to 16 codes (a tile), which together fit the first-level cache. Tiles of a row lie side
-// by side in a slab of at most 64 bytes, one cache line, so that a row far away costs one trip to memory.
+// A column-major pass would read every row's gradient once per feature. Row by row it is read once and added to
+// the cells of up to 16 codes (a tile), which together fit the first-level cache. The tiles of a row lie side by
+// side in a slab of at most 64 bytes, one cache line, so a random row costs one memory access.
 //
-// A byte has room for 256 codes, and many columns have two or ten. Such features share a byte, a slot, as
-// digits of one joint code: eight flags are one update of one cell instead of eight. Sums of the joint codes
-// are put apart again when a feature is looked at, once per node instead of once per row.
+// A byte has room for 256 codes, and many columns have two or ten. Such features share a byte, called a slot, as
+// the digits of one joint code: eight flags take one update instead of eight. A feature's own sums are recovered
+// from those of the joint codes when it is searched, once per node instead of once per row.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline constexpr std::size_t kCellsPerSlot = 256;  // codes are bytes, "missing"
 // A feature's digit of the joint codes of a slot: joint code = sum of code * step.
 struct Digit {
   static constexpr int kNoSlot = -1;
-  int slot = kNoSlot;  // for features that do not fit a byte
+  int slot = kNoSlot;  // kNoSlot: the feature's codes do not fit a byte
   std::uint32_t step = 1;
   std::uint32_t n_codes = 1;  // "missing" included if the column has any
   std::uint32_t n_joint = 1;  // joint codes of the slot
@@ -43,7 +43,7 @@ struct Tile {
 };
 
 struct Slab {
-  std::size_t row_bytes = 0;  // 16, 32 or 64; a byte per slot where rows are close together
+  std::size_t row_bytes = 0;  // 16, 32 or 64; as many as there are slots where rows are kClose
   std::vector<Tile> tiles;
   Buffer<std::uint8_t> codes;
 
@@ -52,12 +52,12 @@ struct Slab {
 
 class Tiles {
  public:
-  // Rows that lie close together take less memory; some of them reach over the end of a cache line.
+  // kClose rows take less memory, but some of them straddle two cache lines.
   enum class Rows : std::uint8_t { kAligned, kClose };
 
-  // Of the columns whose codes are bytes.
+  // Holds the columns whose codes are bytes.
   Tiles(const Dataset& data, int n_threads, Cancel& cancel, Rows rows = Rows::kAligned);
-  // Where features have their slots, without the codes of any row.
+  // Slots and digits only, without the codes of any row.
   explicit Tiles(const Dataset& data);
 
   int n_slots() const { return static_cast<int>(features_.size()); }
@@ -73,7 +73,7 @@ class Tiles {
     std::size_t row_bytes;
   };
   SlotCodes codes_of(int slot) const;
-  // The joint code that most rows of a slot have, as far as some of them tell.
+  // A slot's most common joint code, as estimated from a sample of rows.
   std::uint8_t common_code(int slot) const { return common_codes_[static_cast<std::size_t>(slot)]; }
 
  private:

@@ -1,7 +1,7 @@
-// Some of the rows of a boosting fit, the others being elsewhere: a part. It has the codes, targets and scores of
-// its rows, and adds them up for trees that grow where all parts answer (boost/parts/tree_of_parts.h). Sums of cells are
-// integers and need no order. Sums of floating-point numbers are made in the same pieces as in a fit on all rows,
-// whatever the parts are: a piece that lies in two of them is begun in the one and ended in the next.
+// A part: some of the rows of a boosting fit whose other rows are elsewhere. It has the codes, targets and scores of
+// its rows and computes their sums for a tree that grows from the sums of all parts (boost/parts/tree_of_parts.h).
+// Cells are integers, so the order of sums does not matter. Floating-point sums are made in the same pieces as in a
+// fit on all rows, however these are divided: a piece that lies in two parts is begun in one and ended in the next.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace hornbeam::boost {
 
-// The sums of a node's rows in a part: per slot and code, without unused cells, and per category of columns that
-// have no slot.
+// A part's sums over a node's rows: per slot and code, without unused cells, and per category of columns without a
+// slot.
 struct PartSums {
   WideCell total{};
   std::size_t n_left = 0;                // rows of branch 0
@@ -26,26 +26,26 @@ struct PartSums {
   std::vector<CategorySums> categories;  // the same, column after column
 };
 
-// What a part of a list of numbers adds to the spread of all: whole pieces, and the numbers before and after them.
+// A part's contribution to the spread of all rows: whole pieces, and the numbers before and after them.
 struct PartSpread {
   std::vector<float> before;
   std::vector<Spread> pieces;
   std::vector<float> after;
 };
 
-// Sums over leaves: of whole blocks, [block, leaf], and of a block that ends in a later part, [lane, leaf].
+// Sums over leaves: those of whole blocks, [block, leaf], and of a block that ends in a later part, [lane, leaf].
 struct PartLeafSums {
   std::vector<LeafSums> blocks;
   std::vector<LeafSums> open;
 };
 
-// The sums of a block, per leaf, from those of its lanes.
+// A block's sums per leaf, from those of its lanes.
 std::vector<LeafSums> sum_of_lanes(std::span<const LeafSums> lanes);
 
 class PartRows {
  public:
-  // Rows first_row, first_row + 1, ... of n_rows_of_all. y and weights (empty for none) stay alive, as does the
-  // data set.
+  // Rows first_row, first_row + 1, ... of n_rows_of_all. The data, `y` and `weights` (empty for none) must
+  // outlive this.
   PartRows(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
            std::span<const float> weights, std::size_t first_row, std::size_t n_rows_of_all, Cancel& cancel);
 
@@ -56,22 +56,22 @@ class PartRows {
 
   void compute_derivatives(const Loss& loss, double huber_delta, Cancel& cancel);
 
-  // From the next tree on, and until the next derivatives: one set of tests for all scores. The tree grows on the
-  // derivatives along a direction (boost/losses.h), which have the number after those of the scores.
+  // Until derivatives are computed again, all scores share one set of tests. Their tree grows on the derivatives
+  // along a direction (boost/losses.h), which are counted as one more score, the last.
   void share_tests(std::span<const std::uint64_t> keys, Cancel& cancel);
 
-  // The rows (ascending, numbered within the part; nothing for all) that the next trees grow on; `first_place` is
-  // the place of the first of them among those of all parts.
+  // Chooses the rows that the next trees grow on (ascending, numbered within the part; nothing for all).
+  // `first_place` is the index of the first among the chosen rows of all parts.
   void choose_rows(std::optional<std::vector<RowId>> rows, std::size_t first_place);
   std::size_t n_chosen() const { return rows_ ? rows_->size() : data_.n_rows(); }
 
-  // Of the chosen rows' gradients or hessians.
+  // The spread of the chosen rows' gradients or hessians.
   PartSpread spread(int score, bool hessians) const;
 
-  // Begins a tree: the sums of the root. Nodes are numbered in the order in which they come up, the root is 0.
+  // Begins a tree and returns the root's sums. Nodes are numbered in order of creation; the root is 0.
   PartSums begin_tree(int score, const BoostGrower::Scale& scale, bool hessian_is_one, bool counts,
                       Cancel& cancel);
-  // Divides a node and adds up what is asked for of its children, the next two nodes.
+  // Divides a node into the next two nodes and returns the sums that are wanted of them.
   struct Wanted {
     bool total = false;  // of the left child
     bool left = false;
@@ -81,8 +81,8 @@ class PartRows {
   // How many rows of a node have each code, kCellsPerSlot numbers for each column that has a slot.
   std::vector<std::uint32_t> rows_by_code(int score, std::size_t node) const;
 
-  // Sums over the rows of leaves. A block that was begun in an earlier part is left alone, or ended by
-  // `end_block` from what it was there, [lane, leaf]; it may go on in the next part.
+  // Sums over the rows of leaves, but for the block that an earlier part has begun: `end_block` continues it from
+  // that part's sums, [lane, leaf]. It may go on in the next part.
   PartLeafSums sum_leaves(int score, std::span<const std::size_t> leaves, bool hessian_is_one) const;
   std::vector<LeafSums> end_block(int score, std::span<const std::size_t> leaves, bool hessian_is_one,
                                   std::vector<LeafSums> lanes) const;

@@ -1,11 +1,12 @@
-// A boosted tree that grows from sums of rows that are elsewhere, in parts (boost/parts/part_rows.h): cells come in, tests
-// go out. Frontier, search and bounds are those of BoostGrower, so the tree is the one that it would grow on all rows
-// together. Tests are carried out ahead of time, several at once, since asking the parts takes long; what turns out
-// not to be needed is thrown away. Of a symmetric tree (boost/grow/symmetric_tree.h) a whole level is asked for at once.
+// A boosted tree that grows from sums over rows that are elsewhere, in parts (boost/parts/part_rows.h): sums come in,
+// tests go out. Frontier, search and bounds are those of BoostGrower, so the tree is the one that BoostGrower would
+// grow on all rows together. Asking the parts takes long, so several nodes are divided ahead of time at once, and
+// what turns out not to be needed is thrown away. A symmetric tree (boost/grow/symmetric_tree.h) asks for a whole
+// level at once.
 //
-// `begin`; then, as long as there are `tasks`, the parts divide nodes, and `answer` takes their sums. Questions that
-// come up are put to the parts before the next tasks. At the end `leaves` names the leaves, and `finish` gives them
-// values.
+// The protocol: `begin`; while there are `tasks`, the parts divide nodes and `answer` takes their sums; `questions`
+// that come up are put to the parts before the next tasks. At the end `leaves` names the leaves, and `finish` gives
+// them values.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ class TreeOfParts {
  public:
   using Scale = BoostGrower::Scale;
 
-  // `data` has columns without codes and the number of all rows, and stays alive; `categories` are those that
-  // occur, per feature, for one-vs-rest tests.
+  // `data` has columns without codes, and the number of all rows; it must outlive this. `categories` are those
+  // that occur, per feature, for one-vs-rest tests.
   TreeOfParts(const Dataset& data, const BoostParams& params, std::vector<std::vector<Code>> categories);
 
   static Scale scale_of(const Spread& gradients, const std::optional<Spread>& hessians, std::size_t n_rows,
@@ -33,17 +34,17 @@ class TreeOfParts {
     return BoostGrower::scale_of(gradients, hessians, n_rows, weighted);
   }
 
-  // `root` are the sums of all parts, of n_rows rows; features (empty for all) and key as for BoostGrower.
+  // `root` are the sums of all parts over n_rows rows; features (empty for all) and key are as for BoostGrower.
   void begin(const Scale& scale, std::size_t n_rows, const PartSums& root, std::vector<char> features,
              std::uint64_t key);
 
-  // A node to divide: its number in the parts, its test, and what is to be added up.
+  // A node to divide: its number in the parts, its test, and the sums that are wanted.
   struct Task {
     std::size_t node;
     Split split;
     PartRows::Wanted wanted;
   };
-  // At most so many of a tree that grows node by node. Their answers, sums of all parts, must come in the same order.
+  // At most `most` tasks, if the tree grows node by node. The answers, sums over all parts, must come in this order.
   std::vector<Task> tasks(std::size_t most);
   void answer(const PartSums& sums);
 
@@ -54,8 +55,8 @@ class TreeOfParts {
   // The numbers of the leaves in the parts.
   std::vector<std::size_t> leaves() const;
   BoostGrower::Bounds bounds_of_leaf(std::size_t leaf) const;
-  // Values of leaves, before the learning rate, and the weights of their rows; again and again for scores that share
-  // the tests.
+  // Takes the leaves' values, before the learning rate, and their rows' weights. May be called once per score where
+  // scores share the tests.
   tree::Tree finish(std::span<const double> values, std::span<const double> weights);
 
   const BoostParams& params() const { return params_; }
@@ -71,7 +72,7 @@ class TreeOfParts {
     PartRows::Wanted wanted;
     std::size_t first_child;
   };
-  // A search that waits for an answer: on a child of a node, or on the root.
+  // A search that waits for the answer to a question: that of a node's child, or of the root.
   struct Pending {
     NodeId parent;
     int branch;

@@ -1,6 +1,6 @@
-// What blocks (grow/fast/value_block.h, grow/fast/rank_block.h) know of a tree besides its rows: when growth
-// ends, and room to draw the columns that a node tries. The draws are those of grow/feature_draw.h;
-// simd/grow/drawn_columns.h makes them.
+// What blocks (grow/fast/value_block.h, grow/fast/rank_block.h) know of a tree besides its rows: the limits of growth,
+// and memory for drawing the columns that a node tries. The draws are those of grow/feature_draw.h, made by
+// simd/grow/drawn_columns.h.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@ struct TreeRules {
   std::int32_t max_depth = 0;    // 0 for none
   std::int64_t min_samples_split = 2;
   std::int64_t min_samples_leaf = 1;
-  std::int64_t min_weight = 0;  // of a branch, in rows as often as they were drawn, or in fixed point
+  std::int64_t min_weight = 0;  // of a branch; in drawn rows if rows are counted, else in fixed point
   LeastGain least_gain;
-  double score_unit = 1.0;  // what one of a score is in the user's weight * impurity
+  double score_unit = 1.0;  // a unit of score in the user's weight * impurity
 
-  // Whether a grown node of so many rows and of this weight may have a test.
+  // Whether a node with these rows and this weight may have a test.
   bool opens(std::int64_t samples, std::int64_t weight, bool pure, std::int32_t depth) const {
     const bool ends = samples < std::max(min_samples_split, 2 * min_samples_leaf) ||
                       weight < 2 * min_weight || (max_depth > 0 && depth >= max_depth);
     return !pure & !ends;
   }
-  // The same of two classes, of which this much is class 1.
+  // The same for two classes; `ones` is the weight of class 1.
   bool opens_two(std::int64_t samples, std::int64_t weight, std::int64_t ones, std::int32_t depth) const {
     return opens(samples, weight, ones == 0 || ones == weight, depth);
   }
-  // Writes down a node's test, which raises the score by so much, and makes two children behind the nodes there
-  // are; returns the first of them, or -1 if the test gains too little.
+  // Writes a node's test, which raises the score by `raised`, and appends two children to the nodes; returns the
+  // first of them, or -1 if the test gains too little.
   template <class Node>
   std::int32_t split(Node* nodes, std::size_t& n_nodes, std::int32_t id, FeatureId feature,
                      double raised) const {
@@ -52,15 +52,15 @@ struct TreeRules {
 };
 
 struct ColumnDraw {
-  static constexpr std::size_t kFour = 4;  // columns can be tried so many at a time
+  static constexpr std::size_t kFour = 4;  // kernels try four columns at a time
 
   std::size_t n_columns;
   std::size_t max_features;    // tried per node
   std::uint64_t key;           // of the stream of features
-  std::uint32_t* order;        // of columns: 0, 1, 2, ..., and so it is left behind
+  std::uint32_t* order;        // of columns; 0, 1, 2, ... between uses
   std::uint32_t* swapped;      // per column
   std::uint32_t* drawn;        // per column, and kFour more
-  std::uint64_t* drawn_words;  // a bit per column; zeros, and so they are left behind
+  std::uint64_t* drawn_words;  // a bit per column; zeros between uses
 };
 
 class ColumnDrawRoom {

@@ -1,5 +1,5 @@
-// Best tests by groups of values (split/find_groups.h over data/row_records.h): whether a task's tests are found
-// so, and a node's.
+// Best tests by groups of values (split/find_groups.h over data/row_records.h): whether a task's tests are found that
+// way, and finding those of a node.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,14 @@ using split::RecordsByRow;
 
 bool takes_groups(const LaneTask& lane);
 
-// Calls with the records of the node's rows, wherever they are.
+// Calls `call` with the records of the node's rows, wherever they are.
 template <Scorer S, class Call>
 bool with_records(TreeFit<S>& fit, const OpenNode& node, const Worker<S>& worker, const Call& call) {
   if (worker.subtree.started()) return call(worker.subtree.records(node.begin));
   return call(RecordsByRow{*fit.plan.records, fit.rows_of(node).data()});
 }
 
-// Offers the best tests of some features by groups of values, a few at once; false if all are constant in the
-// node.
+// Offers the best tests of some features, searching a few at once; false if all are constant in the node.
 template <Scorer S>
 bool try_groups(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
                 std::span<const FeatureId> features, FirstBest<Split>& best) {

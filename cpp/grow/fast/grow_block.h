@@ -1,4 +1,4 @@
-// Grows all that is below a node as one block: of values (grow/fast/value_block.h) or of ranks
+// The lanes of blocks: grow everything below a node as one block of values (grow/fast/value_block.h) or of ranks
 // (grow/fast/rank_block.h).
 #pragma once
 
@@ -56,7 +56,7 @@ void grow_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   });
 }
 
-// Makes records of a block's nodes below its root, which is there already. `describe` writes down what one says.
+// Adds a block's nodes to the tree, except its root, which is there already. `describe` writes the facts of one.
 template <Scorer S, class Node, class Describe>
 void write_nodes(const TreeFit<S>& fit, TreeBuilder& part, NodeId root, std::span<const Node> grown,
                  const Describe& describe) {
@@ -78,7 +78,7 @@ void write_nodes(const TreeFit<S>& fit, TreeBuilder& part, NodeId root, std::spa
   }
 }
 
-// The same for weighted rows, whose nodes are written down like those of any other method.
+// The same for weighted rows, whose nodes become records like those of any other method.
 template <Scorer S>
 void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   RankBlock& block = worker.ranks;
@@ -125,7 +125,7 @@ void grow_ranks_of_numbers(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& r
     rows.numbers[i + 1] = fit.target.real(row);
     rows.row_weights[i + 1] = fit.target.weight(row) * entries[i].payload;
   }
-  // What the root says is known.
+  // The root's facts are known.
   NodeRecord& record = part.nodes[static_cast<std::size_t>(root.id)];
   rows.node_facts[0] = {record.weight, record.impurity, false};
   rows.node_values[0] = part.values[static_cast<std::size_t>(root.id)];
@@ -136,7 +136,7 @@ void grow_ranks_of_numbers(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& r
   record.block = nodes.add(grown);
 }
 
-// The words of a block's rows (grow/fast/value_block.h), and what all of them add up to.
+// Writes the words of a block's rows (grow/fast/value_block.h) and the sums of the root.
 template <Scorer S>
 BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, ValueBlock& block, S& scorer) {
   if constexpr (kBlockCells<S> == BlockCells::kCounts) {
@@ -171,7 +171,7 @@ BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, V
   }
 }
 
-// What nodes of sums say has been found with them; what those of classes say follows from their cells.
+// Grows by words. Nodes of numbers come back with their facts; those of classes follow from the cells.
 template <Scorer S>
 void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   constexpr BlockCells kCells = kBlockCells<S>;
@@ -193,7 +193,7 @@ void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   } else if constexpr (kCells == BlockCells::kTwoWeights) {
     nodes.weights.insert(nodes.weights.end(), words.sums, words.sums + 2 * grown.size());
   } else {
-    // What the root says is known.
+    // The root's facts are known.
     const NodeRecord& record = part.nodes[static_cast<std::size_t>(root.id)];
     nodes.facts.push_back({record.weight, record.impurity, false});
     nodes.values.push_back(part.values[static_cast<std::size_t>(root.id)]);
@@ -223,7 +223,7 @@ struct ValueLane {
 
 template <Scorer S>
 struct RankLane {
-  // Nodes that are worth a block. Counted rows and what they count have few bits.
+  // Starts at nodes that are worth a block; counts must fit their few bits.
   static bool starts(const TreeFit<S>& fit, const TreeBuilder& part, const OpenNode& node, const Worker<S>&) {
     if (!fit.plan.grows_ranks || node.n_rows() > fit.params.subtree_rows ||
         !RankBlock::is_worth(node.n_rows(), fit.plan.most_codes))

@@ -1,6 +1,6 @@
-// Grows a node of random tests and all below it (grow/fast/random_nodes.h): any criterion whose tests are
-// scored by their branches, any weights, all limits but monotonic constraints. A node costs its rows and little
-// else; the finders of split/ find the same tests, node by node.
+// The lane of rows as words: grows a node of random tests and everything below it (grow/fast/random_nodes.h), for any
+// criterion that scores a test by its branches, any weights, and all limits but monotonic constraints. A node costs a
+// pass over its rows and little else; the finders of split/ find the same tests, node by node.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class RandomGrower {
 
   FirstBest<RandomTest> find_test(const RandomNode& node) {
     FirstBest<RandomTest> best(scorer_.tie_scale(node_cell_.data()));
-    // Two rows can be divided in one way only: the first feature that does so wins.
+    // All tests that separate two rows are equal: the first feature that does wins.
     const bool is_pair = node.n_rows() == 2 && fit_.plan.min_weight == 0;
     worker_.features.until_informative(node.path, [&] {
       bool informative = false;
@@ -101,7 +101,7 @@ class RandomGrower {
     return std::min(left, right) >= fit_.plan.min_weight;
   }
 
-  // Divides the rows, writes down the children, and opens those that may grow on.
+  // Divides the rows, adds the children to the tree, and opens those that may be divided again.
   void carry_out(const RandomNode& node, std::span<Entry> entries, const RandomTest& test, double gain) {
     if (test.feature != fetched_) room_.fetch(test.feature);
     const std::size_t middle = node.begin + room_.divide(node, test.threshold, entries);
@@ -125,7 +125,7 @@ class RandomGrower {
     record.missing_branch = records[1].weight > records[0].weight ? 1 : 0;
     record.value_test = static_cast<std::int32_t>(part_.value_tests.size());
     part_.value_tests.push_back({test.feature, test.threshold});
-    // The smaller one goes on first: then few wait.
+    // The smaller child is grown first, so that few nodes wait.
     const std::size_t larger = children[1].n_rows() > children[0].n_rows() ? 1 : 0;
     for (const std::size_t b : {larger, 1 - larger}) {
       if (opens[b]) waiting_.push_back(children[b]);
@@ -138,7 +138,7 @@ class RandomGrower {
   RandomRoom& room_;
   S& scorer_;
   std::vector<RandomNode> waiting_;
-  FeatureId fetched_ = kNoFeature;  // the last feature of which the room has the values
+  FeatureId fetched_ = kNoFeature;  // the feature whose values the room has
   Cell node_cell_;
   Cell left_cell_;
   Cell right_cell_;

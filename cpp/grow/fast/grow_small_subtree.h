@@ -1,4 +1,4 @@
-// Grows the last levels of a tree, from a node of at most 64 rows down to its leaves
+// The lane of small subtrees: grows the last levels of a tree, from a node of at most 64 rows down to its leaves
 // (grow/fast/small_subtree.h).
 #pragma once
 
@@ -31,7 +31,7 @@ FirstBest<Cut> find_cut(const TreeFit<S>& fit, const SmallNode& node,
     const Stream stream = threshold_stream(fit, feature, node.path);
     return small_subtree.find_random(feature, node.rows, cell.data(), stream, best);
   };
-  // Two rows can be divided in one way only: the first feature that does so wins.
+  // All tests that separate two rows are equal: the first feature that does wins.
   const bool is_pair = std::popcount(node.rows) == 2 && fit.plan.min_weight == 0;
   worker.features.until_informative(node.path, [&] {
     bool informative = false;
@@ -45,7 +45,7 @@ FirstBest<Cut> find_cut(const TreeFit<S>& fit, const SmallNode& node,
   return best;
 }
 
-// Finds the node's test and writes down its children; a node without a test stays a leaf.
+// Finds the node's test and adds its children to the tree; a node without a test stays a leaf.
 template <Scorer S>
 void grow_small_node(const TreeFit<S>& fit, TreeBuilder& part, const SmallNode& node, Worker<S>& worker) {
   SmallSubtree<S>& small_subtree = worker.small_subtree;
@@ -87,7 +87,7 @@ void grow_small_node(const TreeFit<S>& fit, TreeBuilder& part, const SmallNode& 
   small_subtree.name_values(cut, split);
 }
 
-// Grows all that is below the node; false, and nothing is done, if one of its rows lacks a value.
+// Grows everything below the node; returns false, and does nothing, if one of its rows lacks a value.
 template <Scorer S>
 bool grow_small_subtree(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   worker.poller.poll(root.n_rows() * fit.params.features.size());

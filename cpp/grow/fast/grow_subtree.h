@@ -1,5 +1,5 @@
-// Grows a node and all below it over rows that are copied together (grow/fast/subtree.h); node by node, by who
-// asked for it.
+// The lane of subtrees: copies a node's rows together (grow/fast/subtree.h) and lets the grower go on from there, node
+// by node.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace hornbeam::grow {
 
-// How many levels will grow below a node, at a guess.
+// A guess at how many levels will grow below a node.
 template <Scorer S>
 double levels_below(const TreeFit<S>& fit, const OpenNode& node) {
   const GrowParams& params = fit.params;
@@ -22,8 +22,8 @@ double levels_below(const TreeFit<S>& fit, const OpenNode& node) {
 
 template <Scorer S>
 struct SubtreeLane {
-  // Going depth first, a subtree is finished before the next one starts. Reading all features pays when a few
-  // levels look at them.
+  // Growing depth-first, a subtree is finished before the next one starts. Reading all features pays if a few levels
+  // will use them.
   static bool starts(const TreeFit<S>& fit, const TreeBuilder&, const OpenNode& node,
                      const Worker<S>& worker) {
     return !worker.subtree.started() && fit.plan.growth == Growth::kDepthFirst &&

@@ -1,9 +1,9 @@
-// The seam between the grower and its fast lanes. A lane grows a node and all below it at once, and finds the
-// tests of the slow and obvious way. Each has the same two functions, beside its own code:
+// The seam between the grower and its fast lanes. A lane grows a node and everything below it at once, and finds the
+// same tests as the slow and obvious way. Each lane has the same two functions, beside its own code:
 //
-//   starts   may it grow this node? Whether it may grow the task, the plan has asked it (grow/plan.cpp).
-//   grow     does so; false if it cannot after all, and then nothing is done. `grow_below` grows a node the
-//            usual way, for lanes that only prepare it.
+//   starts   whether it grows this node; that it can grow the task was asked before, by grow/plan.cpp
+//   grow     does so; returns false if it turns out to be impossible, and then has changed nothing. `grow_below`
+//            grows a node the usual way, for lanes that only prepare it.
 #pragma once
 
 #include <tuple>
@@ -15,7 +15,7 @@
 
 namespace hornbeam::grow {
 
-// The first one that may grow a node does.
+// The first lane that may grow a node does so.
 template <Scorer S>
 using Lanes = std::tuple<RankLane<S>, SmallSubtreeLane<S>, ValueLane<S>, RandomLane<S>, SubtreeLane<S>>;
 

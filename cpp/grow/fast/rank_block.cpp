@@ -13,8 +13,7 @@ using data::halfway;
 
 namespace {
 
-// Room for a column: an odd number of cache lines, so that columns do not fall on the same few places of a
-// cache.
+// The size of a column: an odd number of cache lines, so that columns do not compete for the same sets of the cache.
 std::size_t column_stride(std::size_t n_rows) {
   constexpr std::size_t kRanksPerLine = 64 / sizeof(RankGrowth::Rank);
   return ((n_rows + RankGrowth::kLanes + kRanksPerLine - 1) / kRanksPerLine | 1) * kRanksPerLine;
@@ -47,8 +46,8 @@ bool RankBlock::takes(const LaneTask& lane) {
   }
 }
 
-// Larger nodes count by columns of groups, or sort, and smaller ones become blocks. What is left are nodes too
-// sparse for columns, of which a cache line would have less than two rows, or with too few rows for a block.
+// Larger nodes count by columns of groups, or sort, and smaller ones become blocks. Subtrees are left with nodes too
+// sparse for columns (less than two of their rows per cache line), and with those too small to be worth a block.
 std::size_t RankBlock::rows_beside(const LaneTask& lane) {
   constexpr std::size_t kSparse = 32;
   return std::max(lane.task.data.n_rows() / kSparse, std::size_t{lane.most_codes} / kCodesPerRow);
@@ -129,7 +128,7 @@ std::int32_t RankBlock::grow_held_counts(std::span<const Entry> entries, std::ui
   return root;
 }
 
-// Column by column: few nodes are read so, and each takes its time.
+// Column by column, in the table's order.
 void RankBlock::read_codes(std::span<const Entry> entries) {
   for (std::size_t c = 0; c < features_.size(); ++c) {
     Code* to = codes_.data() + c * growth_.stride;
@@ -224,7 +223,7 @@ std::span<const BlockNode> RankBlock::grow_numbers(std::span<const Entry> entrie
   return {nodes_.data(), growth_.n_nodes};
 }
 
-// All at once: the values lie far apart, and a processor can wait for many of them at the same time.
+// All at once, because the values are scattered in memory and the processor can wait for many of them at a time.
 template <class Node>
 void RankBlock::look_up_thresholds(std::span<Node> nodes) const {
   for (Node& node : nodes) {

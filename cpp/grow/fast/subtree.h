@@ -1,17 +1,17 @@
-// The rows of one subtree, compacted: what its nodes look at shrinks with them, and nothing is sorted twice.
+// The rows of one subtree, copied together: nodes read less memory the smaller they are, and nothing is sorted twice.
 //
-// A node of at most 65,536 rows, and all that grows below it, names a row by 16 bits. When the subtree
-// starts, each feature's codes are read from the table once, and then are
-//   ordered   as keys, rank above place, ascending. Dividing the rows keeps the keys of every feature in
-//             order (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted;
-//   records   the codes of a row side by side (data/row_records.h), which move with their rows;
-//   kept      by row (codes or, for random tests, values), where order is of no use (categories, random
-//             tests, few codes) or features are drawn so rarely that keeping all of them in order would cost
-//             more than sorting the drawn ones.
+// In a node of at most 65,536 rows, and everywhere below it, 16 bits identify a row. When the subtree starts, each
+// feature's codes are read from the table once and kept in one of three forms:
+//   ordered   keys, rank above place, ascending. Dividing the rows keeps the keys of every feature in order
+//             (SPRINT: Shafer, Agrawal, Mehta 1996), so all nodes below find them sorted.
+//   records   the codes of a row side by side (data/row_records.h), which move with their rows.
+//   kept      by row (codes or, for random tests, values): where order is of no use (categories, random tests,
+//             few codes), or where features are drawn so rarely that keeping all of them in order would cost more
+//             than sorting the drawn ones.
 //
-// A row's place is its position in the grower's list of entries, counted from the subtree's first. The rows
-// of a node lie side by side there and in every list of keys, at the same places; where they are divided,
-// keys learn the new places. So whatever a node looks up by place lies within its own few cache lines.
+// A row's place is its index in the grower's list of entries, relative to the subtree's first. The rows of a node lie
+// side by side there and in every list of keys, at the same places; when rows are divided, the keys are given their
+// new places. So whatever a node looks up by place lies within a few cache lines of its own.
 #pragma once
 
 #include <cstdint>
@@ -56,17 +56,17 @@ class Subtree {
         sort_keys_(region),
         scratch_(region) {}
 
-  // Nodes of at most so many rows grow as subtrees; 0 for none. Then, whether with their features in order.
+  // Nodes of at most this many rows grow as subtrees; 0 for none. And whether these keep their features in order.
   static std::size_t rows_for(const LaneTask& lane);
   static bool keeps_order_for(const LaneTask& lane);
 
-  // As many rows as a subtree over so many features may have: places fit 16 bits, all lists 16 MiB.
+  // The most rows that a subtree over so many features may have: places fit 16 bits, all lists 16 MiB.
   static std::size_t most_rows(std::size_t n_features);
   // The same where values are kept, which should fit a core's own cache.
   static std::size_t most_rows_of_values(std::size_t n_features);
 
-  // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list. Where there
-  // are records, they are kept and nothing else; there may be none (null).
+  // `entries` are the rows of the subtree's root, which begin at `origin` in the grower's list. If there are
+  // `records` (or null), they are kept and nothing else.
   void start(const Dataset& data, const RowRecords* records, std::span<const FeatureId> features,
              std::span<const Entry> entries, std::size_t origin, bool keep_order, CancelPoller& poller);
   // Keeps values, for random tests.
@@ -75,7 +75,7 @@ class Subtree {
   void finish() { n_rows_ = 0; }
   bool started() const { return n_rows_ > 0; }
 
-  // What the subtree has of the node at [begin, end) of the grower's list.
+  // What the subtree knows of the node at [begin, end) of the grower's list.
   bool is_ordered(FeatureId feature) const { return keys_[static_cast<std::size_t>(feature)] != nullptr; }
   OrderedRows ordered_rows(FeatureId feature, std::size_t begin, std::size_t end) const {
     const std::size_t first = begin - origin_;
@@ -92,8 +92,8 @@ class Subtree {
     return {values_[static_cast<std::size_t>(feature)], original_.data() + (begin - origin_)};
   }
 
-  // Sends the node's rows to its branches; returns how many go to branch 0. The ordered features follow by
-  // `part_orders`, which can be spared where neither branch looks for a test.
+  // Sends the node's rows to its branches; returns how many go to branch 0. `part_orders` does the same to the ordered
+  // features, which is needed only if a branch will look for a test.
   std::size_t divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
                           const Split& split, const CategoryPlan& plan);
   // The same by the branch of each row.
@@ -101,8 +101,7 @@ class Subtree {
                           std::span<const std::uint8_t> branches);
   void part_orders(std::size_t begin, std::size_t end, std::size_t n_left);
 
-  // The same for any number of branches; `branch_begin` gets where the rows of each begin in the node, and
-  // the end.
+  // The same for any number of branches; writes into `branch_begin` where the rows of each begin, and the end.
   void divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
                    const CategoryPlan& plan, std::span<std::size_t> branch_begin);
   void part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin);

@@ -11,13 +11,13 @@ namespace hornbeam::grow {
 
 namespace {
 
-// As many rows as a block over so many features holds, so that it fits a core's own cache.
+// The most rows that a block over so many features holds: it must fit a core's own cache.
 std::size_t most_held_rows(std::size_t n_features) {
   constexpr std::size_t kMostValues = std::size_t{1} << 18;  // 1 MiB
   return std::max(kMostValues / n_features, BlockGrowth::kLanes);
 }
 
-// Room for a list: an odd number of cache lines, so that lists do not fall on the same few places of a cache.
+// The size of a list: an odd number of cache lines, so that lists do not compete for the same sets of the cache.
 std::size_t room_for_list(std::size_t n_rows) {
   constexpr std::size_t kLanes = BlockGrowth::kLanes;
   return (((n_rows + kLanes - 1) / kLanes + 1) | 1) * kLanes;
@@ -93,7 +93,7 @@ std::int32_t ValueBlock::grow(std::span<const Entry> entries, std::uint64_t path
   return root;
 }
 
-// What is looked up lies in one piece, which gets huge pages if it is large.
+// Everything that is read at random lies in one allocation, which gets huge pages if it is large.
 void ValueBlock::make_room(std::size_t n_rows) {
   const std::size_t n_held = std::min(n_rows, growth_.held_rows);
   const std::size_t list = room_for_list(n_rows);

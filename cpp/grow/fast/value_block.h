@@ -1,21 +1,19 @@
-// Random tests (extra trees): a node and all that grows below it, grown as one piece of work. What the rows add
-// up to is one of several kinds of cells: counts of two classes or of more, weights of two classes, sums.
+// Random tests (extra trees): grows a node and everything below it in one go. There are several kinds of cells:
+// counts of two classes or of more, weights of two classes, and sums of numbers.
 //
-// The rows of a node are a stretch of a list. A node is looked at in one of three ways.
-//   listed   More rows than a core's own cache has room for: the values of the features that the node tries
-//            are fetched, from the table's columns or from its records, in which those of a row lie side by
-//            side.
-//   held     Some thousand rows: their records are copied once into a block, and all nodes below fetch from
-//            there. Nothing moves but the list.
+// The rows of a node are a range of a list. Depending on its size, a node is treated in one of three ways.
+//   listed   More rows than fit a core's own cache: the values of the features that the node tries are fetched
+//            from the table's columns, or from its records, in which the values of a row lie side by side.
+//   held     Some thousand rows: their records are copied into a block once, and all nodes below fetch from
+//            there. Only the list changes.
 //   lanes    At most sixteen rows: one register holds a column of all of them. Not even the list changes any
 //            more; the nodes below are sets of its lanes.
-// The list has two sides: a node's rows lie on one of them, and dividing the node writes those of its
-// children to the other, at the same places. The class of two travels with a row's place; anything else a row
-// counts is a few words beside the list.
+// The list has two sides: a node's rows lie on one of them, and dividing the node writes those of its children to
+// the other, at the same indices. Where there are two classes, the class is a bit of the list's entry; anything else
+// that a row adds is a few words beside the list.
 //
-// The loops are those of simd/grow/value_block_body.h; cells are in simd/grow/value_two_counts.h,
-// simd/grow/value_class_counts.h and simd/grow/value_sums.h. The finders of split/ find the same tests wherever both
-// can look.
+// The loops are those of simd/grow/value_block_body.h; the cells are in simd/grow/value_two_counts.h,
+// simd/grow/value_class_counts.h and simd/grow/value_sums.h. The finders of split/ find the same tests.
 #pragma once
 
 #include <cstddef>
@@ -40,19 +38,19 @@ using criterion::Entry;
 using data::Column;
 using data::RowValues;
 
-// What a kernel gets to grow where rows are more than one of two classes.
+// What a kernel needs besides BlockGrowth where rows are not just of two classes.
 struct BlockWords {
   static constexpr std::size_t kMostClasses = 64;
   static constexpr std::size_t kClassesPerWord = 8;  // a byte each
 
-  std::int64_t* of_side[2];  // of the rows in the list, word by word
-  std::size_t stride;
+  std::int64_t* of_side[2];  // the words of the listed rows: all first words, all second ones, ...
+  std::size_t stride;        // from a word to the next
+  std::size_t n_words;  // counts: a byte per class; weights: one of each class; sums: the sum and the weight
   std::size_t
-      n_words;  // counts: the classes, a byte each; weights: of either class; sums: the sum, the weight
-  std::size_t n_carried;  // more that move with the rows: for sums, the number and its weight, both float64
+      n_carried;  // more words that move with the rows; for sums, the number and its weight, both float64
   std::size_t n_classes;
 
-  // By grown node: what its rows add up to. Where those are sums, what the node says, too.
+  // By grown node: the sums over its rows; where these are numbers, its facts and its value, too.
   BlockNode* nodes;
   std::uint32_t* counts;  // n_classes
   std::int64_t* sums;     // two
@@ -65,12 +63,12 @@ struct BlockWords {
   }
 };
 
-// What a kernel gets to grow.
+// What a kernel needs to grow a node.
 struct BlockGrowth {
-  static constexpr std::size_t kLanes = 16;  // lists have room for so many more
+  static constexpr std::size_t kLanes = 16;  // lists have room for that many rows more
   static constexpr std::size_t kFour = ColumnDraw::kFour;
 
-  // Twice where the row is, plus its class: in the table, its number; in the block, where its record begins.
+  // 2 * position + class; the position is the row's number in the table, or where its record begins in the block.
   using ListedRow = std::uint32_t;
 
   // A node that waits for its test.
@@ -90,19 +88,19 @@ struct BlockGrowth {
   std::size_t record_size;
   std::size_t table_rows;
   const FeatureId* features;
-  bool whole_records;     // whether the features are all of those in a record, in its order
-  std::size_t held_rows;  // the block has room for
-  bool whole_table;       // whether the list begins as that of all rows, in order
+  bool whole_records;     // whether `features` are all features of a record, in its order
+  std::size_t held_rows;  // how many the block has room for
+  bool whole_table;       // whether the list begins as 0, 1, 2, ... over all rows
 
   ListedRow* list[2];
   float* block;  // records of draw.n_columns values
   TreeRules rules;
   ColumnDraw draw;
-  const std::uint64_t* threshold_keys;  // by feature: of the stream of its thresholds
+  const std::uint64_t* threshold_keys;  // by feature: the key of its stream of thresholds
   Waiting root;
-  // Those that are grown: first the root, whose cell is known; children in pairs. Two classes are counted,
-  CountedNode* nodes;
-  BlockWords words;     // or else nodes are here
+  // The grown nodes: first the root, whose cell is known; children in pairs.
+  CountedNode* nodes;   // if two classes are counted,
+  BlockWords words;     // otherwise in here
   std::size_t n_nodes;  // so far
 
   // Room for the kernel.
@@ -119,16 +117,16 @@ struct ValueRange {
 
 struct BlockKernels {
   void (*grow_two_counts)(BlockGrowth& growth);
-  // Null where registers are narrow: such rows grow by the words of grow/fast/random_nodes.h.
+  // Null where registers are narrow: grow/fast/random_nodes.h does such rows then.
   void (*grow_counts)(BlockGrowth& growth);
   void (*grow_two_weights)(BlockGrowth& growth);
   void (*grow_sums)(BlockGrowth& growth);
 
   // For random tests of any criterion (grow/fast/random_nodes.h).
-  // Copies values from so many places on, and finds the least and the largest.
+  // Copies n values from[offsets[i]] and finds the least and the largest.
   ValueRange (*fetch_values)(const float* from, const std::uint32_t* offsets, std::size_t n, float* to);
-  // Adds up the words of rows whose value is not larger than the bound, each word of all rows side by side and
-  // `stride` apart from the next; returns how many rows they are.
+  // Adds up the words of the rows whose value is at most `bound` and returns the number of these rows. A word of all
+  // rows lies side by side, `stride` apart from the next word.
   std::size_t (*sum_words)(const float* values, std::size_t n, float bound, const std::int64_t* words,
                            std::size_t stride, std::size_t n_words, std::int64_t* sums);
 };
@@ -138,23 +136,23 @@ class ValueBlock {
  public:
   explicit ValueBlock(Region* region) : values_(region), lists_(region), words_(region), cells_(region) {}
 
-  // Cells that it knows, values that float32 holds, and counted rows that are drawn once.
+  // It takes the cells listed above if values fit float32; counted rows must have been drawn once.
   static bool takes(const LaneTask& lane);
 
   bool started() const { return !features_.empty(); }
-  // The features and rules of a tree; all features of the data have float32 values. The data must outlive it.
+  // Begins a tree with these features and rules; all features must have float32 values. The data must outlive it.
   void start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
              const TreeRules& rules);
-  // Grows what is below a node of class counts (entries as CountStats has them, each row once); returns the
-  // place of its copy among `grown`.
+  // Grows everything below a node whose rows are counted (entries as in CountStats, each row once); returns the index
+  // of its copy in `grown`.
   std::int32_t grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
                     CountedNodes& grown, CancelPoller& poller);
 
-  // The same for other cells. Makes room for so many rows, which are so many words each, and for what their nodes
-  // add up to; returns where to write the words, and what the root adds up to.
+  // The same for other cells, in two steps. First: makes room for the rows' words and the nodes' sums, and returns
+  // where to write the words of the rows and the sums of the root.
   BlockWords& start_words(std::size_t n_rows, std::size_t n_words, std::size_t n_carried,
                           std::size_t n_classes);
-  // Then grows; returns the nodes, of which the first is the root.
+  // Second: grows; returns the nodes, of which the first is the root.
   std::span<const BlockNode> grow_words(void (*kernel)(BlockGrowth& growth), std::span<const Entry> entries,
                                         std::uint64_t path, std::int32_t depth, CancelPoller& poller);
 
