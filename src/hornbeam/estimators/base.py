@@ -1,4 +1,4 @@
-"""What all estimators made of our trees share: reading X and weights at fit, X at predict, a look inside."""
+"""What all estimators made of our trees share: reading X and weights in fit, X in predict, a look inside."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,9 +32,10 @@ __all__ = ["Training", "TreeModel", "paths_through", "paths_to", "read_training"
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a fit starts from, checked: a table, and weights that are all positive.
+    """The checked input of a fit: a table, and weights that are all positive.
 
-    Both have the rows of X that count: those numbered in `rows`, or all `n_rows_given` if that is None.
+    Both have only the rows of X with a positive weight: those numbered in `rows`, or all `n_rows_given` if
+    that is None.
     """
 
     table: Table
@@ -52,7 +53,7 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
     _model: Ensemble = fitted()
 
     def _begin_fit(self, X: Any, sample_weight: Any) -> Training:
-        """Check the parameters and X, and leave out rows without weight: they must not matter in any way.
+        """Check the parameters and X, and leave out rows without weight, which must not matter in any way.
 
         Nothing is stored on the estimator yet: a fit that fails or is interrupted leaves it as it was.
         """
@@ -60,7 +61,7 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         return read_training(self, X, sample_weight, estimator_name=type(self).__name__)
 
     def _remember_columns(self, table: Table, missing_seen: tuple[bool, ...]) -> None:
-        """Store what scikit-learn's tools ask about the columns of the fit, and which of them have gaps."""
+        """Store what scikit-learn's tools ask about the columns, and which of them have missing values."""
         self.n_features_in_ = len(table.schema.given_names)
         if table.feature_names is not None:
             self.feature_names_in_ = np.array(table.feature_names, dtype=object)
@@ -70,7 +71,7 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
 
     def _reading(self, tree: _core.Tree) -> TreeReading:
         """Give a tree the names that make it readable."""
-        # The branch that is named for missing values is not where they go, or not at once.
+        # Otherwise the tree's branch for missing values is not where they go, or not immediately.
         is_one_branch = tree.gaps == "branch" and len(tree.surrogate_begin) == 0
         return TreeReading(
             tree=tree,
@@ -84,11 +85,11 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         return [self._reading(tree) for tree in self._model.trees]
 
     def _score_sum(self) -> ScoreSum:
-        """Return what the model adds up: the mean of its trees, unless somebody knows better."""
+        """Return the sum that is the prediction: the mean of the trees, unless a subclass overrides it."""
         return mean_of_trees(self._model, self._class_labels())
 
     def _pseudo_votes(self) -> PseudoVotes | None:
-        """Return the votes that are counted beside those of the trees; most models have none."""
+        """Return votes that are counted in addition to those of the trees; most models have none."""
         return None
 
     def _class_labels(self) -> tuple[npt.NDArray[np.generic], ...]:
@@ -108,20 +109,20 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         return self._model.leaves(rows, n_threads=n_threads)
 
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the mean of what the trees say about each row: rows x outputs x classes."""
+        """Return the mean of the trees' values for each row: rows x outputs x classes."""
         rows, n_threads = self._rows(X)
         return self._model.mean(rows, n_threads=n_threads)
 
     def path_contributions(self, X: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Say how each prediction changes at the tests on each column, and where it starts.
+        """Say how much each prediction changes at the tests on each column, and where it starts.
 
-        On its way down a tree the answer for a row changes from node to node; each change is put down to the
-        column of the test. That is quick and easy to follow, but later tests get more than earlier ones of
-        the same kind; `contributions` shares out fairly.
+        On a row's way down a tree the nodes' predictions change; each change is attributed to the column of
+        the test. That is quick and easy to follow, but later tests get more than earlier ones of the same
+        kind; `contributions` is fair.
 
         The first array is rows x columns, the second has a number per row; with several classes or outputs
-        both have further dimensions for these. Start and contributions sum to the predicted number, or to
-        the share of each class under soft voting.
+        both have further dimensions. Start and contributions sum to the predicted number, or to the share of
+        each class under soft voting.
         """
         if getattr(self, "voting", "soft") == "hard":
             raise ValueError("Votes are no sums of contributions; path_contributions need voting='soft'.")
@@ -144,7 +145,7 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
         by_column = self._monotonic_directions(schema.given_names)
         if not by_column:
             return ()
-        # What comes again, such as the weekday, has no direction in time.
+        # Parts of a date that repeat, such as the weekday, have no direction in time.
         directions = tuple(
             0 if part is not None and not part.is_first else by_column[source]
             for source, part in zip(schema.sources, map(schema.part, range(len(schema.names))), strict=True)
@@ -195,9 +196,9 @@ class TreeModel(LookInside, ColumnOptions, RunOptions):
 
 
 def read_training(columns: ColumnOptions, X: Any, sample_weight: Any, *, estimator_name: str) -> Training:
-    """Read X as `columns` says, and the weights; leave out rows without weight.
+    """Read X by the options of `columns`, and the weights; leave out rows without weight.
 
-    `columns` are the options of the estimator itself, or of the member that it is made of.
+    `columns` is the estimator itself, or the member that it is made of.
     """
     source = open_source(X, estimator_name)
     rows, weights = rows_that_count(sample_weight, source.n_rows)

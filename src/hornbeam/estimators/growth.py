@@ -43,7 +43,7 @@ _OTHER_NAMES = {other: name for name, *_, others in _core.criteria() for other i
 
 
 def criterion_by_name(given: Any) -> Any:
-    """Return the one name of a criterion that has two."""
+    """Return the main name of a criterion, which may have others."""
     return _OTHER_NAMES.get(given, given) if isinstance(given, str) else given
 
 
@@ -64,7 +64,7 @@ class GrownModel(GrowthOptions, TreeModel):
         rows: npt.NDArray[np.uint32] | None = None,
         means: CategoryMeans | None = None,
     ) -> GrowthSettings:
-        """Turn the parameters into numbers, now that the data are known; shares are of `rows`, or of all."""
+        """Turn parameters into numbers, now that the data are known; fractions refer to `rows`, or to all."""
         if not isinstance(criterion, str):
             criterion = own_criterion(criterion, of_classes=isinstance(target, ClassTarget))
         criterion = criterion_by_name(criterion)
@@ -76,10 +76,8 @@ class GrownModel(GrowthOptions, TreeModel):
         n_rows = encoded.n_rows if rows is None else len(rows)
         some_weights = weights if weights is None or rows is None else weights[rows]
         total_weight = float(n_rows if some_weights is None else some_weights.sum())
-        no_categories = (
-            "categorical" not in encoded.schema.kinds
-        )  # then it does not matter how they are split
-        # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
+        no_categories = "categorical" not in encoded.schema.kinds  # then categorical_split does not matter
+        # Limits far above the number of rows are cut: the core has fewer bits than Python.
         min_samples_leaf = min(resolve_count(self.min_samples_leaf, n_rows), n_rows + 1)
         min_samples_split = min(resolve_count(self.min_samples_split, n_rows, at_least=2), n_rows + 1)
         return GrowthSettings(
@@ -103,7 +101,7 @@ class GrownModel(GrowthOptions, TreeModel):
         )
 
     def _leaf_value(self) -> Literal["mean", "median"]:
-        """Return what nodes of numbers predict; medians may break the order that constraints promise."""
+        """Return what nodes of numbers predict; medians could violate monotonic constraints."""
         leaf_value: Literal["mean", "median"] = getattr(self, "leaf_value", "mean")
         if leaf_value == "median" and self.monotonic_cst is not None:
             raise ValueError(

@@ -1,8 +1,9 @@
 """Bags of trees: each member grows on rows of its own, drawn from one encoded table.
 
-A `BagPlan` says what is drawn: rows, or groups of rows that stay together, over all rows or class by class. A
-member's sample follows from the plan and the member's number alone, so samples are drawn again where they are
-needed and never stored. A `TreeBag` grows any stretch of members; which stretch comes when changes nothing.
+A `BagPlan` says what is drawn: rows, or groups of rows that stay together, from all rows or class by class. A
+member's sample follows from the plan and the member's number alone, so samples are never stored but drawn
+again where they are needed. A `TreeBag` grows any range of members; the order in which ranges are grown does
+not matter.
 """
 
 import time
@@ -44,8 +45,8 @@ Member = TypeVar("Member")
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 
-# n_estimators="auto": members between two looks at the out-of-bag error, the share by which it has to fall
-# from one look to the next, and the most members.
+# n_estimators="auto": how many members are added between two checks of the out-of-bag error, by which share
+# it has to fall from one check to the next, and how many members there may be.
 _MEMBERS_BETWEEN_LOOKS = 50
 _LEAST_PROGRESS = 0.005
 _MOST_MEMBERS = 1000
@@ -55,10 +56,10 @@ _MOST_MEMBERS = 1000
 class BagPlan:
     """What the members of a bag draw their rows from.
 
-    `rows` lists the rows of all units, unit after unit, or is None if they are all rows of the table in
-    order. Unit u has those from `unit_begin[u]` on, or is the one row `rows[u]` if that is None. Stratum s
-    has the units from `stratum_begin[s]` on, of which `draws_per_stratum[s]` are drawn, in proportion to
-    `unit_weights` if there are any. The table has `n_rows` rows.
+    `rows` lists the rows of all units, unit after unit; None means all rows of the table in order. Unit u has
+    the rows from `unit_begin[u]` on; if that is None, each row is a unit. Stratum s has the units from
+    `stratum_begin[s]` on, of which `draws_per_stratum[s]` are drawn, in proportion to `unit_weights` if there
+    are any. The table has `n_rows` rows.
     """
 
     key: int
@@ -82,7 +83,7 @@ class BagPlan:
 
     @cached_property
     def leaves_rows_out(self) -> bool:
-        """Whether samples lack rows, as a rule."""
+        """Whether samples usually lack some rows."""
         return self.with_replacement or self.n_draws < self.n_units
 
     @cached_property
@@ -123,7 +124,7 @@ class BagPlan:
 
 @dataclass(frozen=True, eq=False)
 class GivenPlan(BagPlan):
-    """Samples that the user has given: `given`, members x rows, says how often each has each row."""
+    """Samples that the user has given: `given`, members x rows, is how often each sample has each row."""
 
     given: UIntArray = field(kw_only=True)
 
@@ -147,7 +148,7 @@ class GivenPlan(BagPlan):
 
     @classmethod
     def of_counts(cls, counts: UIntArray, key: int) -> "GivenPlan":
-        """Plan members whose samples have each row so often: members x rows."""
+        """Plan members from the number of times that each sample has each row: members x rows."""
         n_rows = counts.shape[1]
         return cls(
             key=key,
@@ -187,10 +188,10 @@ def plan_draws(
     strata: npt.NDArray[np.int32] | None = None,
     weights: npt.NDArray[np.float64] | None = None,
 ) -> BagPlan:
-    """Plan draws from `rows`, some rows of a table of `n_rows`.
+    """Plan draws from `rows`, which are rows of a table of `n_rows`.
 
-    `groups` and `strata` number, for each row of the table, the group it is drawn with and the class it is
-    drawn from; `weights`, if given, say how likely rows are drawn.
+    For each row of the table, `groups` is the number of the group that it is drawn with, `strata` the class
+    that it is drawn from, and `weights`, if given, how likely it is to be drawn.
     """
     if groups is None:
         unit_begin = np.arange(len(rows))
@@ -223,7 +224,7 @@ def plan_draws(
 def _refuse_mixed_groups(
     rows: UIntArray, groups: npt.NDArray[np.int32], strata: npt.NDArray[np.int32]
 ) -> None:
-    """Raise if a group has rows of several classes: it then belongs to no class that could be drawn from."""
+    """Raise if a group has rows of several classes: it could not be drawn from any one of them."""
     same_group = groups[rows[1:]] == groups[rows[:-1]]
     mixed = same_group & (strata[rows[1:]] != strata[rows[:-1]])
     if mixed.any():
@@ -245,7 +246,7 @@ def _reordered(
 
 
 def _shared_out(n_draws: int, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Share draws out over strata by their sizes; what is left after rounding down goes to largest rests."""
+    """Distribute draws over strata by size, rounded down; the largest remainders get what is left over."""
     exact = n_draws * sizes / sizes.sum()
     shares: npt.NDArray[np.int64] = np.floor(exact).astype(np.int64)
     largest_rests_first = np.argsort(shares - exact, kind="stable")
@@ -269,7 +270,7 @@ class MemberFeatures:
 
 @dataclass(frozen=True, eq=False)
 class TreeBag:
-    """A bag of trees on one encoded table; members differ in their number and the key of their draws."""
+    """A bag of trees on one encoded table; members differ only in their number and the key of their draws."""
 
     encoded: Encoded
     target: ClassTarget | RegressionTarget
@@ -301,7 +302,7 @@ class TreeBag:
     def refuse_hopeless(self) -> None:
         """Refuse trees that cannot fit into memory."""
         settings = self.settings
-        # Limits of which only growing can tell what they leave.
+        # Under these two limits only growing can tell how many leaves there will be.
         if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
             most_leaves = self.settings.most_leaves(self.plan.n_drawable)
             refuse_hopeless_tree(self.encoded, self.target, most_leaves=most_leaves)
@@ -331,14 +332,14 @@ class TreeBag:
         return trees, n_weightless
 
     def answer(self, members: range, trees: Sequence[_core.Tree], out_of_bag: OutOfBag) -> None:
-        """Ask members about the rows their samples lack."""
+        """Let members predict the rows that their samples lack."""
         for rows, values in self.answers(members, trees):
             out_of_bag.add(rows, values)
 
     def answers(
         self, members: range, trees: Sequence[_core.Tree]
     ) -> Iterator[tuple[UIntArray, npt.NDArray[np.float64]]]:
-        """Yield, member by member, the rows that its sample lacks and what it says about them."""
+        """Yield, member by member, the rows that its sample lacks and its predictions for them."""
         model = Ensemble(tuple(trees), self.encoded.schema)
         for position, member in enumerate(members):
             rows = self.plan.rows_left_out(member)
@@ -357,13 +358,13 @@ class TreeBag:
 
 
 class Bag(Protocol[Member]):
-    """What can make members and have them answer for rows they have not seen."""
+    """Something that can make members and let them predict rows that they have not seen."""
 
     def grow(self, members: range, listener: Listener) -> list[Member]:
         """Make some members."""
 
     def answer(self, members: range, made: Sequence[Member], out_of_bag: OutOfBag) -> None:
-        """Ask members about the rows their samples lack."""
+        """Let members predict the rows that their samples lack."""
 
 
 def fill(
@@ -375,9 +376,9 @@ def fill(
     *,
     clock: Clock,
 ) -> list[Member]:
-    """Make members on top of former ones, and have all of them answer, if `out_of_bag` wants to know.
+    """Make members in addition to former ones; if there is an `out_of_bag`, all predict the rows they lack.
 
-    When the time is up there are as many as there are, and one at least.
+    When the time is up, those that are finished are returned, at least one.
     """
     listener.expect(members.stop)
     made = [*former]
@@ -405,7 +406,7 @@ def fill_until_settled(
 
 
 def _has_settled(curve: Sequence[float]) -> bool:
-    """Whether the error, averaged over the last members, is hardly lower than over as many before them."""
+    """Whether the average error of the last members is hardly lower than that of as many before them."""
     n = _MEMBERS_BETWEEN_LOOKS
     if len(curve) < 2 * n:
         return False
@@ -414,7 +415,7 @@ def _has_settled(curve: Sequence[float]) -> bool:
 
 
 def _while_there_is_time(members: range, clock: Clock) -> Iterator[range]:
-    """Yield all members at once, or under a time limit some at a time, until it is reached."""
+    """Yield all members at once; under a time limit some at a time, until it is reached."""
     if not isfinite(clock.left):
         yield from (members,) if members else ()
         return
@@ -432,7 +433,7 @@ def _while_there_is_time(members: range, clock: Clock) -> Iterator[range]:
 
 
 def _batches(members: range, n_threads: int, listener: Listener) -> Iterator[range]:
-    """Cut members into batches: one if nobody listens, else some that take about as long as reports should.
+    """Divide members into batches: a single one, or if progress is reported, one for each report.
 
     Cores wait for each other at the end of a batch, so batches should not be small.
     """

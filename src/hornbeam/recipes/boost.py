@@ -1,8 +1,8 @@
 """Gradient boosting: round by round, trees that lower the loss of the scores so far.
 
-In come an encoded table, targets and settings; out go trees, `n_scores` of them per round, whose values are
-steps of the score, learning rate included. The loop is `Boosting.run`; what may end it early, and whoever
-wants to know how it goes, stands in `rounds.py`.
+Takes an encoded table, targets and settings; makes trees, `n_scores` of them per round, whose values are
+steps of the score, learning rate included. The loop is `Boosting.run`; early stopping, callbacks and progress
+reports are in `rounds.py`.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 
-# Derivatives have 31 bits beside the largest: what a lighter row adds is rounded away.
+# Derivatives have 31 bits relative to the largest one: a lighter row is rounded away.
 _LEAST_WEIGHT = 2.0**-31
 # Targets and weights go into the core as float32; beyond these exponents they are scaled first.
 _USUAL_TARGETS = 60
@@ -77,7 +77,7 @@ class BoostSettings:
 
 @dataclass(frozen=True, eq=False)
 class RoundDraws:
-    """What each round draws: a share of the rows, and features for its trees."""
+    """What each round draws: some of the rows, and features for its trees."""
 
     rows: BagPlan
     features: MemberFeatures
@@ -107,8 +107,8 @@ class RoundDraws:
 class BoostTarget:
     """Targets of a boosting fit, and the scores that it starts from.
 
-    The score of a row is `unit` times what the core counts, plus `shift`. For losses of differences the
-    constant and the offset are taken off the targets, which keeps all digits of those in float32.
+    The score of a row is `unit` times the score in the core, plus `shift`. For losses of differences, the
+    constant and the offset are subtracted from the targets, so that float32 keeps all of their digits.
     """
 
     loss: Loss
@@ -139,7 +139,7 @@ class BoostTarget:
 
     @property
     def y(self) -> FloatArray:
-        """The targets as losses take them: numbers, or the codes of classes; not kept, for rows are many."""
+        """The targets as losses take them: numbers, or the codes of classes. Not stored, to save memory."""
         return self.given.numbers()
 
     @property
@@ -150,11 +150,11 @@ class BoostTarget:
 
     @property
     def shift(self) -> FloatArray | float:
-        """What the core does not count."""
+        """The part of the scores that the core does not have."""
         return self.start if self.loss.is_of_differences else 0.0
 
     def core_y(self) -> npt.NDArray[np.float32]:
-        """Return the targets as the core takes them, which asks a loss of the user's own and not them."""
+        """Return the targets as the core takes them; zeros for a user-defined loss, which has its own."""
         if isinstance(self.loss, OwnLoss):
             return np.zeros(self.given.n_rows, dtype=np.float32)
         if not self.loss.is_of_differences:
@@ -177,7 +177,7 @@ def _power_of_two(largest: float, usual: int) -> float:
 
 
 class Boosting:
-    """A boosting fit at work: the trees so far, and the scores they give the rows of the fit."""
+    """A running boosting fit: the trees so far, and the scores of the fit's rows."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class Boosting:
         self._start_scores()
 
     def run(self, rounds: range, watch: Watch) -> None:
-        """Add trees, round by round, until there are enough or somebody says so."""
+        """Add trees, round by round, until there are enough or the watch stops the fit."""
         for number in rounds:
             if watch.before_round(number):
                 break
@@ -226,7 +226,7 @@ class Boosting:
         warn_of_refused_thread("the trees were grown")
 
     def go_on_after(self, trees: Sequence[_core.Tree]) -> None:
-        """Take up the trees of rounds that another process has run: rows get the scores they had then."""
+        """Continue after rounds that another process has run: rows get the scores that they had then."""
         self.trees = list(trees)
         self._start_scores()
 
@@ -238,7 +238,7 @@ class Boosting:
     def refit_round(
         self, trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], share: float
     ) -> list[_core.Tree]:
-        """Give the trees of a round, in whose leaves the rows are, values from all rows, times `share`."""
+        """Give the trees of a round, in whose `leaves` rows are, new values from all rows, times `share`."""
         self._find_derivatives()
         before = self._scores_to_come_back_to()
         refitted = [
@@ -266,7 +266,7 @@ class Boosting:
             refuse_runaway_scores()
 
     def _grow(self, number: int) -> list[_core.Tree]:
-        """Grow the trees of a round, one per score; all draw the same rows and features, or are one."""
+        """Grow the trees of a round on the same rows and features, one per score or one with shared tests."""
         rows, features = self._draws.rows_of(number), self._draws.features_of(number)
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
@@ -279,7 +279,7 @@ class Boosting:
         return self._checked(trees)
 
     def _scores_to_come_back_to(self) -> FloatArray | None:
-        """Copy the scores before a round under a loss of the user's own, whose steps may be too long."""
+        """Copy the scores before a round of a user-defined loss, whose steps may turn out too long."""
         return self._booster.scores().T.copy() if isinstance(self.target.loss, OwnLoss) else None
 
     def _shortened(
@@ -289,7 +289,7 @@ class Boosting:
         before: FloatArray,
         rows: npt.NDArray[np.uint32] | None,
     ) -> list[_core.Tree]:
-        """Take back what steps go beyond twice the way to their minimum, in trees and scores."""
+        """Shorten steps that go more than twice as far as their minimum, in trees and scores."""
         loss, scores = self.target.loss, self._booster.scores()
         assert isinstance(loss, OwnLoss)
         counted = np.zeros(len(before)) if rows is not None else np.ones(len(before))
@@ -320,7 +320,7 @@ class Boosting:
         ]
 
     def _checked(self, trees: list[_core.Tree], *, gains_are_new: bool = True) -> list[_core.Tree]:
-        """Return trees of the core in units of the target, if none has run away."""
+        """Convert trees of the core to units of the target; raise if values are not finite."""
         if not all(np.isfinite(tree.value).all() for tree in trees):
             refuse_runaway_scores()
         unit = self.target.unit
@@ -336,7 +336,7 @@ class Boosting:
         return counted + (shift if isinstance(shift, float) else shift[rows])
 
     def _start_scores(self) -> None:
-        """Give every row the score before the next round; in place, for there may be many classes."""
+        """Give every row its score before the next round; in place, since there may be many classes."""
         target, scores = self.target, self._booster.scores()
         if self.trees:
             scores[:] = self._scores_of_former().T
@@ -346,7 +346,7 @@ class Boosting:
             np.divide(target.start.T, target.unit, out=scores)
 
     def _scores_of_former(self) -> FloatArray:
-        """Give every row what the trees of an earlier fit say, added in the same order as then."""
+        """Compute every row's score from the trees of an earlier fit, added in the same order as then."""
         target = self.target
         start = np.array(target.start, order="C")
         if target.loss.is_of_differences:
@@ -362,9 +362,9 @@ class Boosting:
 def rows_in_file(
     folder: Path, target: BoostTarget, weights: npt.NDArray[np.float32] | None
 ) -> dict[str, Any]:
-    """Return what the core takes where memory is short: room in a file, targets and weights that lie there.
+    """Return the core's arguments where memory is short: space in a file, with the targets and weights in it.
 
-    Derivatives are found again where the core can do that; targets of two classes stay what they are, bytes.
+    Derivatives are recomputed where the core can do that; targets of two classes stay bytes.
     """
     loss, n_rows = target.loss, target.given.n_rows
     keeps = loss.n_scores > 1 or loss.is_steep or isinstance(loss, OwnLoss)
@@ -384,7 +384,7 @@ def rows_in_file(
 
 
 def in_units_of_y(tree: _core.Tree, unit: float, unit_of_gain: float, schema: Schema) -> _core.Tree:
-    """Return a tree of the core, which counts targets in units, in those of the target."""
+    """Convert a tree of the core, whose targets are multiples of `unit`, to the target's own units."""
     arrays = tree_to_arrays(tree)
     with np.errstate(over="ignore"):  # gains are squares
         arrays["value"] = arrays["value"] * unit
@@ -395,7 +395,7 @@ def in_units_of_y(tree: _core.Tree, unit: float, unit_of_gain: float, schema: Sc
 
 
 def refuse_runaway_scores() -> NoReturn:
-    """Refuse to go on with scores that are no numbers any more."""
+    """Raise because scores are not finite any more."""
     raise ValueError(
         "The scores or their derivatives have left the range of floating-point numbers. Rescale y, give "
         "smaller offsets, lower learning_rate, or raise l2_regularization or min_hessian_leaf."
@@ -403,10 +403,10 @@ def refuse_runaway_scores() -> NoReturn:
 
 
 def turns(n_trees: int, n_scores: int) -> npt.NDArray[np.int32] | None:
-    """Tell which score each tree adds to; None where there is one score."""
+    """Return the score that each tree adds to; None if there is only one."""
     return None if n_scores == 1 else (np.arange(n_trees) % n_scores).astype(np.int32)
 
 
 def core_name(loss: Loss) -> str:
-    """Return what the core calls a loss."""
+    """Return the core's name of a loss."""
     return "squared_error" if loss.name == "only_class" else loss.name

@@ -1,7 +1,7 @@
-"""What goes on between the rounds of boosting: scores are noted, early stopping, callbacks, the progress bar.
+"""What happens between the rounds of boosting: recording scores, early stopping, callbacks, the progress bar.
 
 A callback is a function called after every round, or an object with `before_round` or `after_round` or both.
-Each is given a `Round`; what returns True ends the fit, with the trees there are.
+It is given a `Round`; if it returns True, the fit ends with the trees there are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,15 +19,15 @@ __all__ = ["EarlyStopping", "Round", "UserCodeError", "Watch", "checked_callback
 
 
 class UserCodeError(Exception):
-    """Code of the user (a callback, a loss, a scorer) has raised; the cause is what it raised.
+    """The user's code (a callback, a loss, a scorer) has raised an exception, which is the cause of this one.
 
-    It lets a fit keep the rounds that are done, and never leaves it: the user sees the original exception.
+    It lets a fit keep the rounds that are done and never leaves it: the user sees the original exception.
     """
 
 
 @contextmanager
 def users_code() -> Iterator[None]:
-    """Mark exceptions that code of the user raises in the block."""
+    """Mark exceptions that the user's code raises in the block."""
     try:
         yield
     except Exception as error:
@@ -35,7 +35,7 @@ def users_code() -> Iterator[None]:
 
 
 def checked_callbacks(given: Any) -> list[Any]:
-    """Return callbacks as a list; refuse what nobody could call after a round."""
+    """Return callbacks as a list; refuse anything that cannot be called after a round."""
     if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
         raise TypeError(f"callbacks must be a list of functions, each given a Round; got {shown(given)}.")
     callbacks = list(given or ())
@@ -50,11 +50,11 @@ def checked_callbacks(given: Any) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What a callback is told.
+    """What a callback gets to know.
 
-    `number` counts rounds from 1, `n_rounds` is how many there will be at most. `train_score` and
-    `validation_score` are those after the round (before a round: after the one before), None if nobody asked
-    for them. `model()` makes a fitted estimator of the rounds that are done, to be kept, used or saved.
+    `number` counts rounds from 1; `n_rounds` is how many there will be at most. `train_score` and
+    `validation_score` are those after the round (in `before_round`, after the previous one), or None if they
+    are not computed. `model()` makes a fitted estimator of the rounds so far, to be kept, used or saved.
     """
 
     number: int
@@ -66,9 +66,9 @@ class Round:
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """Stop when so many rounds in a row were not better than the best before by more than `tol`.
+    """Stop after `n_iter_no_change` rounds without improving on the best score by more than `tol`.
 
-    `relative` is a tolerance as a share of the score: rounds that gain next to nothing are not waited for.
+    `relative` is a tolerance as a share of the score, for scores that improve by next to nothing.
     """
 
     n_iter_no_change: int
@@ -76,7 +76,7 @@ class EarlyStopping:
     relative: float = 0.0
 
     def counts_as_progress(self, score: float, best: float) -> bool:
-        """Whether a score is better than the best before by enough to go on."""
+        """Whether a score is enough better than the best one before."""
         return score > best + max(self.tol, self.relative * abs(best) if isfinite(best) else 0.0)
 
 
@@ -84,9 +84,9 @@ class EarlyStopping:
 class Watch:
     """Follows a fit from round to round.
 
-    The two functions return the score of the training and of the validation rows, the higher the better; the
-    second is told which trees are new. `model` makes an estimator of trees, `keep` stores the state of a fit
-    that goes on.
+    `score_training` and `score_validation` return the scores of the training and the validation rows, higher
+    is better; the latter is given the new trees. `model` makes an estimator from trees; `keep` saves the
+    state of a fit that goes on.
     """
 
     n_rounds: int
@@ -113,7 +113,7 @@ class Watch:
         self.listener.expect(self.n_rounds)
 
     def begin_after(self, trees: Sequence[_core.Tree], n_done: int) -> None:
-        """Take note of rounds of an earlier fit."""
+        """Start after the rounds of an earlier fit."""
         self._trees, self._n_trees_seen = list(trees), len(trees)
         self.n_done = self.best_round = self._round_of_progress = n_done
         if trees and self.score_validation is not None:
@@ -126,7 +126,7 @@ class Watch:
         validation_scores: list[float],
         n_done: int,
     ) -> None:
-        """Take note of rounds of this fit that another process has run, as if they had been watched."""
+        """Continue after rounds of this fit that another process has run, as if they had been watched."""
         self._trees, self._n_trees_seen = list(trees), len(trees)
         self.train_scores = list(train_scores)
         for number in range(n_done):
@@ -138,11 +138,11 @@ class Watch:
         self.listener.done(n_done)
 
     def before_round(self, number: int) -> bool:
-        """Tell callbacks that a round begins; return whether the fit ends instead."""
+        """Tell callbacks that a round begins; return whether one of them ends the fit."""
         return self._any_says_stop("before_round", number)
 
     def after_round(self, number: int, trees: Sequence[_core.Tree]) -> bool:
-        """Note what a round has done; return whether the fit ends with it, of which there is one at least."""
+        """Record what a round has done; return whether the fit ends with it."""
         with users_code():  # scorers and losses may be the user's
             if self.score_training is not None:
                 self.train_scores.append(self.score_training())
@@ -165,7 +165,7 @@ class Watch:
         last = self.validation_scores[-1]
         if last > self._best_score:
             self.best_round, self._best_score = self.n_done, last
-        # Progress too small to wait for still makes the better model.
+        # A round whose progress is too small to go on for can still be the best one.
         if self.stopping is not None and self.stopping.counts_as_progress(last, self._score_to_beat):
             self._round_of_progress, self._score_to_beat = self.n_done, last
 

@@ -1,6 +1,6 @@
 """One tree: the smallest recipe, and the settings of growth that every other recipe shares.
 
-In come an encoded table, a target and settings; out goes a tree.
+Takes an encoded table, a target and settings; returns a tree.
 """
 
 from dataclasses import dataclass
@@ -44,11 +44,11 @@ class GrowthSettings:
 
     @property
     def has_many_branches(self) -> bool:
-        """Whether a test may have more than two branches, of which two must be as large as the limits ask."""
+        """Whether tests may have more than two branches; then only two of them must satisfy the limits."""
         return self.categorical_split in ("multiway", "merge")
 
     def most_leaves(self, n_rows: int) -> int:
-        """Return the number of leaves that the limits allow on so many rows."""
+        """Return the most leaves that the limits allow on that many rows."""
         limits = [2 * n_rows if self.has_many_branches else max(1, n_rows // self.min_samples_leaf)]
         if self.max_leaf_nodes:
             limits.append(self.max_leaf_nodes)
@@ -72,9 +72,9 @@ def grow_tree(
 ) -> _core.Tree:
     """Grow one tree on some rows; weights must be positive there.
 
-    `warn_of_weightless` is for the weights of users; a recipe that makes its own may let rows fade.
+    `warn_of_weightless` is for users' weights; a recipe that makes its own may let rows fade away.
     """
-    # Limits of which only growing can tell what they leave.
+    # Under these two limits only growing can tell how many leaves there will be.
     if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
         refuse_hopeless_tree(encoded, target, most_leaves=settings.most_leaves(len(rows)))
     tree: _core.Tree
@@ -107,7 +107,7 @@ def warn_of_weightless_rows(n_rows: int) -> None:
 
 
 def warn_of_refused_thread(what_was_done: str) -> None:
-    """Warn if the system has refused a thread since this was last asked."""
+    """Warn if the system has refused a thread since the last call."""
     if _core.thread_was_refused():
         warn(
             f"The system refused a thread; {what_was_done} with fewer. Raise the limit, or set n_jobs.",

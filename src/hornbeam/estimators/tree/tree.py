@@ -55,7 +55,7 @@ class _DecisionTree(Prunable, TreeOptions):
         self._check_available()
         self._check_pruning(target, validation, with_groups=groups is not None)
         n_threads = resolve_n_jobs(self.n_jobs)
-        # Rows of the user's own to prune by have the user's columns, and no means.
+        # Validation rows that the user gives have the user's columns, without category means.
         means = None if validation.is_given else self._category_means(training, target, weights, key=0)
         table = training.table if means is None else means.table
         encoded = encode(table, max_bins=self.max_bins, n_threads=n_threads)
@@ -108,9 +108,9 @@ class _DecisionTree(Prunable, TreeOptions):
 
     @property
     def tree_(self) -> Any:
-        """The fitted tree as scikit-learn's kind, where it tests numbers of X itself; else as ours."""
+        """The fitted tree as one of scikit-learn's, if it tests only numeric columns of X; otherwise ours."""
         tree = self._own_tree()
-        if self._model.schema.parts:  # columns that are made of dates are none of X
+        if self._model.schema.parts:  # columns made from dates are not columns of X
             return tree
         made = vars(self).get("_scikit_tree")
         if made is None or getattr(made, "_ours", made) is not tree:
