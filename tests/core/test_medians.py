@@ -13,7 +13,8 @@ from reference.tables import Table, tables
 from sklearn.tree import DecisionTreeRegressor as TheirTree
 
 import hornbeam as hb
-from core.test_grower import compare, grow_with
+from core.cases import grow_with
+from core.comparing import compare
 
 
 @st.composite

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from reference import naive
 
+from core.cases import cases, grow_with
+from core.comparing import compare
 from core.growing import grow, same_bits
-from core.test_grower import cases, compare, grow_with
 
 
 @settings(max_examples=400)

@@ -8,8 +8,8 @@ from reference import naive
 from reference.nodes import Rules
 from reference.tables import Table, tables
 
+from core.comparing import compare
 from core.growing import encode, grow, same_bits
-from core.test_grower import compare
 from hornbeam import _core
 
 RULES = Rules(criterion="accuracy", max_depth=1)

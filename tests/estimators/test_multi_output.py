@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from core.comparing import compare
 from core.growing import grow, same_bits
-from core.test_grower import compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
