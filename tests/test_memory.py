@@ -1,6 +1,7 @@
 """Memory: what the system says there is, the refusal that quotes it, and how many leaves limits allow."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,27 @@ def test_refusal_gives_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse_beyond_memory(3 * 2**29, what="Shares", way_out="Have fewer.")
 
 
+UNLIMITED = GrowthSettings(
+    criterion="gini",
+    leaf_value="mean",
+    missing="learn",
+    max_surrogates=0,
+    random_splits=False,
+    categorical_split="subset",
+    merge_level=0.05,
+    max_depth=0,
+    min_samples_split=2,
+    min_samples_leaf=1,
+    min_weight_leaf=0.0,
+    max_leaf_nodes=0,
+    max_nodes=0,
+    max_features=0,
+    min_impurity_decrease=0.0,
+    min_significance=1.0,
+    monotonic=(),
+)
+
+
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
@@ -55,7 +77,7 @@ def test_refusal_gives_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_most_leaves(limits: dict[str, int], expected: int) -> None:
-    assert GrowthSettings(criterion="gini", **limits).most_leaves(1000) == expected
+    assert replace(UNLIMITED, **limits).most_leaves(1000) == expected
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ namespace hornbeam::bindings {
 using criterion::Sample;
 using grow::grow_tree;
 using grow::GrownTree;
+using grow::has_lanes;
 
 namespace {
 
@@ -46,6 +47,8 @@ void bind_grow(nb::module_& module) {
              "The criteria: name, the impurity that is shown, the second step, '' if there is none, whether "
              "it is for "
              "classes, and other names for it.");
+  module.def("has_lanes", &has_lanes,
+             "Whether trees and stumps may grow by fast lanes; if not, they are the same and take longer.");
   module.def("grow_tree", &grow, nb::arg("data"), nb::kw_only(), nb::arg("n_classes"), nb::arg("n_outputs"),
              nb::arg("classes").none(), nb::arg("reals").none(), nb::arg("weights").none(), nb::arg("rows"),
              nb::arg("multiplicity").none(), nb::arg("key"), nb::arg("n_threads"), nb::arg("settings"),

@@ -1,14 +1,14 @@
-// The second step of a criterion: every feature has found its best test by the first step, and one is taken.
+// The second step of a criterion: the first step has found the best test of each feature; one of them is chosen.
 //
-//   none        the largest score wins; the grower keeps the best as it goes and nothing here is used
+//   none        the largest score wins; the grower keeps the best test as it goes and uses nothing in this file
 //   gain_ratio  of the tests whose gain is at least the mean of all, the one with the largest gain per bit of
 //               split information, which is the entropy of the branch sizes (Quinlan 1993)
 //   chi2        the least p-value of Pearson's test on the class by branch table, times the number of tests
 //               that the feature was the best of (Bonferroni; Kass 1980)
 //   f_test      the same with the F test of equal means in all branches
 //
-// Weights are read as counts where there are p-values. A test that says nothing of rows that lack its feature
-// has the p-value that it has among the others.
+// For p-values, weights are taken as counts. If a test does not place the rows that lack its feature, its p-value is
+// that among the other rows.
 #pragma once
 
 #include <cstdint>

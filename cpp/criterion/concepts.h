@@ -1,12 +1,12 @@
-// What a criterion is. It scores a test by what the branches' cells say, larger being better; the score of a
-// test is the sum of its branches' scores, each equal to -weight * impurity up to terms that every test of
-// the node shares. So score(test) - score(node) is the weighted impurity decrease, and two tests with the
-// same partition tie exactly.
+// What a criterion is. It scores a test by the cells of its branches; larger is better. The score of a test is the
+// sum of its branches' scores, each equal to -weight * impurity up to terms that are the same for every test of the
+// node. So score(test) - score(node) is the weighted impurity decrease, and two tests with the same partition tie
+// exactly.
 //
-// A Scorer's Walk goes through the candidates of one feature: all rows start on the right, codes move left
-// one by one, and between them the state is written down. When the walk is over, all candidates are scored at
-// once. Counting, sorting and tiny nodes all use the same Walk, which lives in the walking function so that
-// its state stays in registers.
+// A Scorer's Walk goes through the candidates of one feature: all rows start on the right, codes move left one by
+// one, and in between the state is recorded as a candidate. After the walk, all candidates are scored at once.
+// Counting, sorting and tiny nodes all use the same Walk, a local variable of the walking function, so that its state
+// stays in registers.
 #pragma once
 
 #include <concepts>

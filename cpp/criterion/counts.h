@@ -360,26 +360,26 @@ class TwoClassScorer : public CountCriterion<Term> {
         kernels().rough_gini_two_classes(walk.candidates_, walk.n_candidates_, walk.node_, rough);
     if (largest * (1 + kDoubt) <= to_beat) return {};
     const auto floor = static_cast<float>(largest * (1 - 2 * kDoubt));
-    std::size_t n_hopeful = 0;
+    std::size_t n_promising = 0;
     std::size_t last = 0;
     for (std::size_t i = 0; i < walk.n_candidates_; ++i) {
-      const bool hopeful = rough[i] >= floor;
-      n_hopeful += hopeful;
-      last = hopeful ? i : last;
+      const bool promising = rough[i] >= floor;
+      n_promising += promising;
+      last = promising ? i : last;
     }
-    if (n_hopeful == 1) {  // the usual case
+    if (n_promising == 1) {  // the usual case
       const double score = score_of(walk, last);
       return {last, score, score > to_beat};
     }
     double* scores = scores_.data();
-    hopeful_.clear();
+    promising_.clear();
     for (std::size_t i = 0; i < walk.n_candidates_; ++i) {
       if (rough[i] < floor) continue;
-      scores[hopeful_.size()] = score_of(walk, i);
-      hopeful_.push_back(i);
+      scores[promising_.size()] = score_of(walk, i);
+      promising_.push_back(i);
     }
-    BestCandidate best = first_best(scores, hopeful_.size(), scale_, to_beat);
-    best.index = hopeful_[best.index];
+    BestCandidate best = first_best(scores, promising_.size(), scale_, to_beat);
+    best.index = promising_[best.index];
     return best;
   }
 
@@ -388,7 +388,7 @@ class TwoClassScorer : public CountCriterion<Term> {
   CandidateList<float> rough_;
   CandidateList<float> rough_groups_;
   CandidateList<std::int32_t> majorities_;
-  std::vector<std::size_t> hopeful_;  // candidates whose rough score is near the largest
+  std::vector<std::size_t> promising_;  // candidates whose rough score is near the largest
   CandidateList<double> scores_;
 };
 

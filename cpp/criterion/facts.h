@@ -1,8 +1,9 @@
-// What a node says about its rows: weight, impurity, value (class shares or mean), and whether it is pure.
-// Class facts come from the integer cell; means and variances from the targets themselves, in row order, so
-// that they carry no fixed-point rounding.
+// The facts of a node: weight, impurity, value (class shares or mean), and whether it is pure. Those of classes are
+// computed from the integer cell; means and variances from the targets themselves, in row order, so that they have no
+// fixed-point rounding.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace hornbeam::criterion {
 
-// What a node of numbers predicts.
+// What a regression node predicts.
 enum class LeafValue : std::uint8_t { kMean, kMedian };
 
 struct NodeFacts {
@@ -24,7 +25,7 @@ struct NodeFacts {
 // `value` has room for [output, class]; `n_values` is its row length (see Tree).
 NodeFacts class_facts(Impurity shown, const Target& target, std::span<const double> class_weights,
                       double* value, int n_values);
-// The same for one output of two classes and gini, by the weights of the classes.
+// The same for one output of two classes and gini, from the weights of the classes.
 inline NodeFacts gini_facts(double zeros, double ones, double* value) {
   NodeFacts facts;
   facts.weight = zeros + ones;
@@ -34,25 +35,31 @@ inline NodeFacts gini_facts(double zeros, double ones, double* value) {
   facts.impurity = facts.pure ? 0.0 : value[0] * (1 - value[0]) + value[1] * (1 - value[1]);
   return facts;
 }
-// The same for any number of classes, by how many rows there are of each, which weigh so much; as class_facts.
+// The same for any number of classes, from the number of rows of each, which all have the same weight.
 inline NodeFacts gini_facts(std::span<const std::uint32_t> counts, double row_weight, double* value) {
   NodeFacts facts;
-  std::size_t present = 0;
+  std::uint32_t total = 0;
+  std::uint32_t largest = 0;
   for (const std::uint32_t count : counts) {
-    facts.weight += count * row_weight;
-    present += count > 0;
+    total += count;
+    largest = std::max(largest, count);
   }
+  facts.pure = largest == total;
+  if (facts.pure) {  // most leaves are, and need no division
+    facts.weight = total * row_weight;
+    for (std::size_t k = 0; k < counts.size(); ++k) value[k] = counts[k] > 0 ? 1.0 : 0.0;
+    return facts;
+  }
+  for (const std::uint32_t count : counts) facts.weight += count * row_weight;
   for (std::size_t k = 0; k < counts.size(); ++k) value[k] = counts[k] * row_weight / facts.weight;
-  facts.pure = present <= 1;
-  if (facts.pure) return facts;
   for (std::size_t k = 0; k < counts.size(); ++k) facts.impurity += value[k] * (1 - value[k]);
   return facts;
 }
 NodeFacts real_facts(Impurity shown, LeafValue leaf_value, const Target& target,
                      std::span<const Entry> entries, double* value);
 
-// The least number with at least half of the weight at or below it; where that is exactly half, the mean of
-// it and the next one. So whole-number weights are like repeated numbers. Reorders the pairs.
+// The least number with at least half of the weight at or below it; if exactly half, the mean of it and the next one.
+// So whole-number weights are the same as repeated numbers. Reorders the pairs.
 struct WeightedNumber {
   double number;
   double weight;

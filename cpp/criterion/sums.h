@@ -215,21 +215,21 @@ class SumScorer {
     const double reached = branch_(walk.left_sums_[promising], left_weight) +
                            branch_(walk.right_sums_[promising], node_weight - left_weight);
     const double needed = std::max(reached, to_beat) - node_score - slack;
-    std::size_t n_hopeful = 0;
-    hopeful_.resize(n);
+    std::size_t n_promising = 0;
+    promising_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
-      hopeful_[n_hopeful] = i;
-      n_hopeful += bounds[i] >= needed;
+      promising_[n_promising] = i;
+      n_promising += bounds[i] >= needed;
     }
-    hopeful_candidates_.start(n_hopeful);
-    for (std::size_t i = 0; i < n_hopeful; ++i) {
-      hopeful_candidates_.left_sums.data()[i] = walk.left_sums_[hopeful_[i]];
-      hopeful_candidates_.right_sums.data()[i] = walk.right_sums_[hopeful_[i]];
-      hopeful_candidates_.left_weights.data()[i] = walk.left_weights_[hopeful_[i]];
+    promising_candidates_.start(n_promising);
+    for (std::size_t i = 0; i < n_promising; ++i) {
+      promising_candidates_.left_sums.data()[i] = walk.left_sums_[promising_[i]];
+      promising_candidates_.right_sums.data()[i] = walk.right_sums_[promising_[i]];
+      promising_candidates_.left_weights.data()[i] = walk.left_weights_[promising_[i]];
     }
-    if (n_hopeful == 0) return {};
-    BestCandidate best = best_of_all(hopeful_candidates_, n_hopeful, node_weight, to_beat);
-    best.index = hopeful_[best.index];
+    if (n_promising == 0) return {};
+    BestCandidate best = best_of_all(promising_candidates_, n_promising, node_weight, to_beat);
+    best.index = promising_[best.index];
     return best;
   }
 
@@ -250,9 +250,9 @@ class SumScorer {
   std::int64_t known_weight_ = 0;
   double known_score_ = 0.0;
   Candidates candidates_;
-  Candidates hopeful_candidates_;
+  Candidates promising_candidates_;
   CandidateList<double> bounds_;
-  std::vector<std::size_t> hopeful_;
+  std::vector<std::size_t> promising_;
   CandidateList<double> scores_;
 };
 

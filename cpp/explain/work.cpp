@@ -53,7 +53,7 @@ Work::Work(const Explainer& model, const RowSource& rows, const Question& questi
       block_rows_(rows_per_block(slots_.size() * model.n_scores_)) {
   for (int w = 0; w < std::max(1, question.n_threads); ++w)
     workers_.emplace_back(model, question.pairs, cancel, w == 0);
-  use_tables_ = tables_pay() && !background_is_parted();
+  use_tables_ = tables_pay() && !background_is_divided();
 }
 
 template <class Task>
@@ -70,7 +70,7 @@ bool Work::tables_pay() const {
   return rows_.n_rows() * std::max<std::size_t>(n_background_, 1) >= kFewestRowsForTables;
 }
 
-bool Work::background_is_parted() {
+bool Work::background_is_divided() {
   if (model_.gaps_ == Gaps::kBranch) return false;
   Worker& worker = workers_[0];
   for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
@@ -285,7 +285,7 @@ void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_r
     for (std::size_t row = 0; row < worker.rows.n_rows(); ++row)
       walk_row(tree, prepared.cut.is_root, row, 1.0, worker);
   }
-  if (model_.gaps_ != Gaps::kBranch) walk_parted_rows(begin, end, worker);
+  if (model_.gaps_ != Gaps::kBranch) walk_divided_rows(begin, end, worker);
   give_out(first_row, worker);
 }
 
@@ -421,7 +421,7 @@ Work::Answers Work::answers_of(const RowBlock& block, std::size_t row) const {
   return found;
 }
 
-void Work::walk_parted_rows(std::size_t begin, std::size_t end, Worker& worker) {
+void Work::walk_divided_rows(std::size_t begin, std::size_t end, Worker& worker) {
   for (std::size_t row = 0; row < worker.rows.n_rows(); ++row) {
     if (!lacks_a_value(worker.rows, row, model_.is_category_, model_.unseen_)) continue;
     for (std::size_t sum = row; sum < worker.sums.size(); sum += block_rows_) worker.sums[sum] = 0.0;

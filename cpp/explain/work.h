@@ -71,7 +71,7 @@ class Work {
 
   bool tables_pay() const;
   bool has_long_paths() const { return n_background_ == 0 && !slots_.has_pairs(); }
-  bool background_is_parted();
+  bool background_is_divided();
 
   std::size_t prepare(std::size_t begin);
   void cut_tree(std::size_t tree, Prepared& prepared) const;
@@ -91,7 +91,7 @@ class Work {
   void add_leaf(std::size_t tree, NodeId leaf, std::span<const PathColumn> columns, std::size_t row,
                 double scale, Worker& worker);
   Answers answers_of(const RowBlock& block, std::size_t row) const;
-  void walk_parted_rows(std::size_t begin, std::size_t end, Worker& worker);
+  void walk_divided_rows(std::size_t begin, std::size_t end, Worker& worker);
 
   void give_out(std::size_t first_row, const Worker& worker);
   void finish_pairs(std::size_t first_row, std::size_t last_row);

@@ -52,14 +52,6 @@ bool write_facts(const TreeFit<S>& fit, TreeBuilder& part, NodeId id, std::span<
   return facts.pure;
 }
 
-// The same for classes, for which the cell is enough.
-template <Scorer S>
-void write_class_facts(const TreeFit<S>& fit, TreeBuilder& part, NodeId id, std::int64_t n_samples,
-                       const std::vector<typename S::Element>& cell, Worker<S>& worker) {
-  write_facts(fit, part, id, {}, cell, worker);
-  part.nodes[static_cast<std::size_t>(id)].n_samples = n_samples;
-}
-
 // Writes the node's facts; sets node.pure, node.n_counted and, for classes, its cell.
 template <Scorer S>
 void describe(TreeFit<S>& fit, TreeBuilder& part, OpenNode& node, Worker<S>& worker,

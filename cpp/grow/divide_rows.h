@@ -71,7 +71,7 @@ void leave_out_missing(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   std::size_t n_known = 0;
   if (worker.subtree.started()) {
     n_known = worker.subtree.divide_rows(rows, node.begin, branches);
-    worker.subtree.part_orders(node.begin, node.end, n_known);
+    worker.subtree.divide_orders(node.begin, node.end, n_known);
   } else {
     worker.scratch.grow_to(rows.size());
     n_known = partition_rows(rows, worker.scratch.data(), branches);
@@ -114,7 +114,7 @@ void find_surrogates(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
 }
 
 template <Scorer S>
-std::size_t part_by_surrogates(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
+std::size_t divide_by_surrogates(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const std::span<Entry> rows = fit.rows_of(node);
   const std::span<std::uint8_t> branches(worker.branches.data(), rows.size());
   follow_surrogates(fit.data, node.split.surrogates, node.split.missing_branch, rows, branches);
@@ -125,11 +125,11 @@ std::size_t part_by_surrogates(TreeFit<S>& fit, OpenNode& node, Worker<S>& worke
 
 // Returns how many rows go to branch 0.
 template <Scorer S>
-std::size_t part_in_two(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
+std::size_t divide_in_two(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const Column& column = fit.data.column(node.split.feature);
   if (fit.params.missing == Missing::kSurrogate) {
     find_surrogates(fit, node, worker);
-    if (node.split.n_missing > 0) return part_by_surrogates(fit, node, worker);
+    if (node.split.n_missing > 0) return divide_by_surrogates(fit, node, worker);
   }
   if (worker.subtree.started()) {
     return worker.subtree.divide_rows(fit.rows_of(node), node.begin, column, node.split, fit.categories);
@@ -150,7 +150,7 @@ void divide_rows(TreeFit<S>& fit, OpenNode& node, Worker<S>& worker) {
   const std::span<Entry> rows = fit.rows_of(node);
   if (!worker.subtree.started()) worker.scratch.grow_to(rows.size());
   if (begin.size() == 3) {
-    const std::size_t n_left = part_in_two(fit, node, worker);
+    const std::size_t n_left = divide_in_two(fit, node, worker);
     begin = {0, n_left, node.n_rows()};
     return;
   }

@@ -47,14 +47,14 @@ Limits limits_of(const TreeFit<S>& fit, const OpenNode& open, const typename S::
   return limits;
 }
 
-// What finders get to know about the node with this cell; loads its rows into the worker's room.
+// What finders get to know about the node with this cell; loads its rows into the worker's buffers.
 template <Scorer S>
-Node<S> node_at_hand(TreeFit<S>& fit, const OpenNode& open, Worker<S>& worker,
-                     std::span<const typename S::Element> cell) {
+Node<S> node_to_search(TreeFit<S>& fit, const OpenNode& open, Worker<S>& worker,
+                       std::span<const typename S::Element> cell) {
   const std::span<const Entry> rows = fit.rows_of(open);
-  worker.room.load(worker.scorer, rows);
+  worker.buffers.load(worker.scorer, rows);
   return {worker.scorer,
-          worker.room,
+          worker.buffers,
           rows,
           cell,
           fit.categories,
@@ -227,7 +227,7 @@ bool try_features_together(TreeFit<S>& fit, const OpenNode& open, const Node<S>&
       [&](std::size_t i, int w) {
         Worker<S>& helper = *fit.workers[static_cast<std::size_t>(w)];
         std::optional<Node<S>>& own = nodes[static_cast<std::size_t>(w)];
-        if (!own.has_value()) own.emplace(node_at_hand(fit, open, helper, node.cell));
+        if (!own.has_value()) own.emplace(node_to_search(fit, open, helper, node.cell));
         informative[i] = try_contender(fit, open, *own, helper, drawn[i], found[i]);
       },
       &fit.cancel);
@@ -277,7 +277,7 @@ void finish_split(TreeFit<S>& fit, OpenNode& open, Worker<S>& worker) {
 template <Scorer S>
 std::optional<double> find_test(TreeFit<S>& fit, const NodeRecord& record, OpenNode& open, Worker<S>& worker,
                                 const std::vector<typename S::Element>& cell) {
-  const Node<S> node = node_at_hand(fit, open, worker, cell);
+  const Node<S> node = node_to_search(fit, open, worker, cell);
   if (node.limits.node_weight < 2 * fit.plan.min_weight) return std::nullopt;
   const double node_score = worker.scorer.score_of_node(cell.data());
   Choice& choice = worker.choice;

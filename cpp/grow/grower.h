@@ -36,17 +36,18 @@ using tree::Tree;
 // a test is scored on the rows that have its feature.
 enum class Missing : std::uint8_t { kLearn, kMajority, kSurrogate, kFractional, kAvailable };
 
-// Limits of 0 mean "none", except where said.
+// By default nothing is limited; limits of 0 mean "none", except where said. The defaults that users get are stated in
+// src/hornbeam/params.
 struct GrowParams {
   Criterion criterion{};              // a row of criterion/table.h
   ScoreBranches own_score = nullptr;  // scores tests instead of the criterion, whose impurity is still shown
   LeafValue leaf_value = LeafValue::kMean;
   Growth growth = Growth::kDepthFirst;
   Missing missing = Missing::kLearn;
-  std::int32_t max_surrogates = 5;
+  std::int32_t max_surrogates = 0;
   bool random_splits = false;  // one random threshold per feature instead of the best
   CategoricalSplit categorical_split = CategoricalSplit::kSubset;
-  double merge_level = 0.05;  // kMerge: categories are merged if their difference has a larger p-value
+  double merge_level = 1.0;  // kMerge: categories are merged if their difference has a larger p-value
   std::int32_t max_depth = 0;
   std::int64_t min_samples_split = 2;
   std::int64_t min_samples_leaf = 1;
@@ -69,6 +70,9 @@ struct GrowParams {
   bool on_calling_thread = true;  // it runs on the thread that called in from Python, and checks for signals
   std::size_t subtree_rows = 65536;  // nodes of at most so many rows are grown from compacted rows; for tests
 };
+
+// Whether there are fast lanes (grow/fast, stumps): a core built with HORNBEAM_PLAIN grows the same trees without.
+bool has_lanes();
 
 struct GrownTree {
   Tree tree;

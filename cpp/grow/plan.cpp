@@ -16,13 +16,6 @@ namespace hornbeam::grow {
 
 namespace {
 
-// Without the fast ways (cmake -DHORNBEAM_PLAIN=ON) every tree grows by the slow and obvious one: the same trees.
-#if defined(HORNBEAM_PLAIN)
-constexpr bool kHasFastWays = false;
-#else
-constexpr bool kHasFastWays = true;
-#endif
-
 // Slightly less than asked, so that a sum that is equal on paper passes.
 std::int64_t min_weight_in_units(double min_weight, double unit) {
   return static_cast<std::int64_t>(std::ceil(min_weight / unit * (1 - 0x1p-40)));
@@ -46,6 +39,14 @@ const Rows* rows_as(const Rows* passed, std::unique_ptr<const Rows>& own, const 
 
 }  // namespace
 
+bool has_lanes() {
+#if defined(HORNBEAM_PLAIN)
+  return false;
+#else
+  return true;
+#endif
+}
+
 SecondStep second_step_of(Criterion criterion) {
   return criterion::row_of(criterion).second_step;
 }
@@ -63,14 +64,14 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   std::ranges::copy_if(params.features, std::back_inserter(plan.stand_ins), [&](FeatureId feature) {
     return params.monotonic.empty() || params.monotonic[static_cast<std::size_t>(feature)] == 0;
   });
-  if (!kHasFastWays || criterion.needs_rows) return plan;
+  if (!has_lanes() || criterion.needs_rows) return plan;
 
   plan.most_codes = most_codes(task);
   const bool has_second_step = second_step_of(params.criterion) != SecondStep::kNone;
   LaneTask lane{task, criterion, entries, plan.growth, plan.most_codes, has_second_step};
-  if (RandomRoom::reads_values(lane)) {
+  if (RandomBuffers::reads_values(lane)) {
     plan.values = rows_as(params.row_values, plan.own_values, task.data, poller);
-    if (!RandomRoom::can_read(*plan.values, params.features)) plan.values = nullptr;
+    if (!RandomBuffers::can_read(*plan.values, params.features)) plan.values = nullptr;
   }
   lane.values = plan.values;
   if (takes_groups(lane)) plan.records = rows_as(params.records, plan.own_records, task.data, poller);
@@ -78,8 +79,8 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   lane.subtree_rows = plan.subtree_rows = Subtree::rows_for(lane);
   plan.keeps_order = Subtree::keeps_order_for(lane);
   plan.grows_blocks = ValueBlock::takes(lane);
-  plan.grows_random = RandomRoom::takes(lane);
-  if (plan.grows_blocks || plan.grows_random) plan.subtree_rows = RandomRoom::rows_for(params);
+  plan.grows_random = RandomBuffers::takes(lane);
+  if (plan.grows_blocks || plan.grows_random) plan.subtree_rows = RandomBuffers::rows_for(params);
   plan.grows_ranks = RankBlock::takes(lane);
   if (plan.grows_ranks && !RankBlock::grows_within_subtrees(lane))
     plan.subtree_rows = std::min(plan.subtree_rows, RankBlock::rows_beside(lane));

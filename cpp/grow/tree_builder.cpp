@@ -90,6 +90,7 @@ class Assembly {
         write(i, place);
       }
     }
+    set_missing_branches();
     if (tree_.surrogates.feature.empty()) {
       tree_.surrogates.begin.clear();
     } else {
@@ -204,16 +205,13 @@ class Assembly {
     tree_.n_samples[i] = node.samples;
     tree_.weight[i] = facts.weight;
     tree_.impurity[i] = facts.impurity;
-    const bool right_is_larger = node.first_child != kNoChild &&
-                                 weight_of(counted[static_cast<std::size_t>(node.first_child) + 1], counted) >
-                                     weight_of(counted[static_cast<std::size_t>(node.first_child)], counted);
-    write_test(i, place, node, right_is_larger);
+    write_test(i, place, node);
   }
 
   // Of a counted node, or one of a block.
   template <class Node>
-  void write_test(std::size_t i, NodePlace place, const Node& node, bool right_is_larger) {
-    tree_.missing_branch[i] = right_is_larger ? 1 : 0;
+  void write_test(std::size_t i, NodePlace place, const Node& node) {
+    tree_.missing_branch[i] = 0;
     if (node.first_child == kNoChild) {
       tree_.gain[i] = 0.0;
       return write_no_test(i);
@@ -236,9 +234,17 @@ class Assembly {
     tree_.n_samples[i] = node.samples;
     tree_.weight[i] = facts.weight;
     tree_.impurity[i] = facts.impurity;
-    const auto child = static_cast<std::size_t>(node.first_child);
-    write_test(i, place, node,
-               node.first_child != kNoChild && weight_of(block, child + 1) > weight_of(block, child));
+    write_test(i, place, node);
+  }
+
+  // Of counted nodes and those of blocks: the heavier child, now that all children have weights.
+  void set_missing_branches() {
+    for (std::size_t i = 0; i < n_ordered_; ++i) {
+      const NodeId child = tree_.first_child[i];
+      if (order_[i].list == NodeList::kRecords || child == kNoChild) continue;
+      const double* weights = &tree_.weight[static_cast<std::size_t>(child)];
+      tree_.missing_branch[i] = weights[1] > weights[0] ? 1 : 0;
+    }
   }
 
   static NodeFacts facts_of(const BlockNodes& block, std::size_t id, double* value) {
@@ -252,22 +258,6 @@ class Assembly {
   static std::span<const std::uint32_t> counts_of(const BlockNodes& block, std::size_t id) {
     return {block.counts.data() + id * block.n_classes, block.n_classes};
   }
-  // The same as in its facts.
-  static double weight_of(const BlockNodes& block, std::size_t id) {
-    double weight = 0.0;
-    if (block.n_classes > 0) {
-      for (const std::uint32_t count : counts_of(block, id)) weight += count * block.weight_unit;
-      return weight;
-    }
-    if (block.weights.empty()) return block.facts[id].weight;
-    return static_cast<double>(block.weights[2 * id]) * block.weight_unit +
-           static_cast<double>(block.weights[2 * id + 1]) * block.weight_unit;
-  }
-
-  static double weight_of(const CountedNode& node, const CountedNodes& list) {
-    return (node.rows - node.ones) * list.row_weight() + node.ones * list.row_weight();
-  }
-
   void prefetch_node(std::size_t i) const {
     if (i >= n_ordered_) return;
     const NodePlace place = order_[i];
@@ -277,6 +267,7 @@ class Assembly {
     if (place.list == NodeList::kBlock) prefetch(&part.block.nodes[id]);
     if (place.list == NodeList::kBlock && part.block.n_classes > 0)
       prefetch(counts_of(part.block, id).data());
+    if (place.list == NodeList::kBlock && !part.block.weights.empty()) prefetch(&part.block.weights[2 * id]);
   }
 
   const Dataset& data_;

@@ -87,7 +87,7 @@ class TreeGrower {
     }
     if (spends_feature(fit_.categories, fit_.data, node.split)) spend_feature(node, children);
     const auto is_open = [this](const OpenNode& child) { return !is_leaf(child); };
-    if (worker.subtree.started() && std::ranges::any_of(children, is_open)) part_orders(node, worker);
+    if (worker.subtree.started() && std::ranges::any_of(children, is_open)) divide_orders(node, worker);
     if (learns_gain) node.gain = gain_by_children(part, node.id, first, children.size());
     record_test(part, node, first, children.size());
     // The frontier is a stack when growing depth-first: the first child goes in last.
@@ -125,12 +125,12 @@ class TreeGrower {
     return first;
   }
 
-  void part_orders(const OpenNode& node, Worker<S>& worker) {
+  void divide_orders(const OpenNode& node, Worker<S>& worker) {
     worker.poller.poll(node.n_rows() * fit_.params.features.size());
     if (worker.branch_begin.size() == 3) {
-      worker.subtree.part_orders(node.begin, node.end, worker.branch_begin[1]);
+      worker.subtree.divide_orders(node.begin, node.end, worker.branch_begin[1]);
     } else {
-      worker.subtree.part_orders(node.begin, node.end, worker.branch_begin);
+      worker.subtree.divide_orders(node.begin, node.end, worker.branch_begin);
     }
   }
 

@@ -24,7 +24,7 @@ namespace hornbeam::grow {
 
 using criterion::Choice;
 using split::Finders;
-using split::SearchRoom;
+using split::SearchBuffers;
 using split::SurrogateFinder;
 
 // A node of a small subtree that waits for its test.
@@ -40,7 +40,7 @@ struct Worker {
   Worker(const S& prototype, const GrowParams& params, Cancel& cancel, Region& region, bool on_calling_thread)
       : region(&region),
         scorer(prototype),
-        room(&region),
+        buffers(&region),
         finders(&region),
         choice(second_step_of(params.criterion), params.min_significance),
         features(params.features, params.max_features, params.key),
@@ -50,11 +50,11 @@ struct Worker {
         subtree(&region),
         block(&region),
         ranks(&region),
-        random_room(&region),
+        random_buffers(&region),
         poller(cancel, on_calling_thread) {}
   Region* region;
   S scorer;
-  SearchRoom<S> room;
+  SearchBuffers<S> buffers;
   Finders<S> finders;
   Choice choice;
   std::vector<Split> contenders;  // the tests that `choice` has been offered
@@ -75,7 +75,7 @@ struct Worker {
   std::vector<SmallNode> small_nodes;
   ValueBlock block;
   RankBlock ranks;
-  RandomRoom random_room;
+  RandomBuffers random_buffers;
   CancelPoller poller;
 };
 

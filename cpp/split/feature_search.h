@@ -1,5 +1,5 @@
-// What all searches for a feature's best test share: which rows its tests are about, what a test must satisfy
-// and beat, and how candidates are scored and compared.
+// What all searches for a feature's best test share: which rows take part, which limits a test must satisfy, which
+// score it must beat, and how candidates are scored and compared.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ using criterion::BestCandidate;
 // The best of some candidates.
 struct Found {
   double score = -kInfinity;
-  Code place = 0;  // what it means is the search's own affair
+  Code place = 0;  // its meaning depends on the search
   bool missing_left = false;
   bool any = false;
   std::int64_t left_weight = 0;
-  double n_tests = 0.0;  // that were candidates, this one among them
+  double n_tests = 0.0;  // the number of candidates, this one included
 };
 
 // One feature of the node.
@@ -64,7 +64,7 @@ struct FeatureSearch {
 
  private:
   void leave_out_missing() {
-    std::vector<Element>& known = node.room.known_cell;
+    std::vector<Element>& known = node.buffers.known_cell;
     known.assign(node.cell.begin(), node.cell.end());
     for (std::size_t i = 0; i < known.size(); ++i) known[i] -= missing_cell[i];
     cell = known.data();
@@ -98,7 +98,7 @@ bool admissible(const W& walk, const Limits& limits) {
 // A walk with all rows on the right, or with the missing ones already on the left.
 template <Scorer S>
 typename S::Walk start_walk(const FeatureSearch<S>& search, bool missing_left, std::size_t most_candidates) {
-  search.node.room.places.start(most_candidates);
+  search.node.buffers.places.start(most_candidates);
   typename S::Walk walk = search.node.scorer.start(search.cell, most_candidates);
   if (missing_left) walk.move_cell(search.missing_cell);
   return walk;
@@ -113,7 +113,7 @@ Found best_place(const FeatureSearch<S>& search, const typename S::Walk& walk, b
   if (!best.found) return found;
   found.any = true;
   found.score = best.score;
-  found.place = search.node.room.places.data()[best.index];
+  found.place = search.node.buffers.places.data()[best.index];
   found.missing_left = missing_left;
   if constexpr (requires { scorer.left_weight_of(best.index); }) {
     found.left_weight = scorer.left_weight_of(best.index);

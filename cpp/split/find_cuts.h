@@ -1,9 +1,9 @@
-// The best test of one feature of numbers. Within a subtree that keeps the feature in order
-// (grow/fast/subtree.h), the rows are walked as they lie. Elsewhere
-//   few codes for the rows:  rows are counted into one cell per code, and the cells are walked;
-//   many codes:              (code, payload) keys are sorted, and the rows are walked.
-// All present the same candidates in the same order to the same criterion, so they find the same test. Tests
-// are offered by the codes they part; the winner of all features gets its threshold by `finish_cut`.
+// The best test of a numeric feature. In a subtree that keeps the feature in order (grow/fast/subtree.h), the rows
+// are walked as they lie. Otherwise:
+//   few codes:   rows are counted into a cell per code, and the cells are walked;
+//   many codes:  (code, payload) keys are sorted, and the rows are walked.
+// All ways present the same candidates in the same order to the same criterion, so they find the same test. A test
+// is offered with the codes beside its threshold, which `finish_cut` looks up for the winner.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Found walk_cells(const FeatureSearch<S>& search, const CountedCodes<S>& counted,
   const bool bound = limits.bind;
   const Code lowest = counted.lowest();
   const Code highest = counted.highest();
-  Code* places = search.node.room.places.data();
+  Code* places = search.node.buffers.places.data();
   const auto* cell = counted.of(lowest);
   walk.move_cell(cell);  // the lowest code is present
   for (Code code = lowest + 1; code <= highest; ++code) {
@@ -90,7 +90,7 @@ Found walk_steps(const FeatureSearch<S>& search, const Steps& steps, bool missin
   auto walk = start_walk(search, missing_left, n + 1);
   const Limits& limits = search.limits;
   const bool bound = limits.bind;
-  Code* places = search.node.room.places.data();
+  Code* places = search.node.buffers.places.data();
   Code low = steps.value(0);
   for (std::size_t i = 1; i < n; ++i) {
     walk.move(steps.step(i - 1));
@@ -128,7 +128,7 @@ template <Scorer S>
 bool find_cut(const Node<S>& node, FeatureId feature, const GatheredCodes& codes, FirstBest<Split>& best) {
   if (is_constant(node, codes)) return false;
   FeatureSearch<S> search = search_of(node, feature, codes);
-  // Tests that are compared with others of the feature, by direction, must all be told apart.
+  // With missing values the two directions are compared with each other, whether or not they beat the best so far.
   if (codes.n_missing == 0) search.to_beat = best.score();
   if (counting_pays(node, codes)) {
     offer_cut(search, CountedCodes<S>(node, codes), best);
@@ -161,9 +161,9 @@ bool find_cut(const Node<S>& node, FeatureId feature, const Column& column, Orde
               FirstBest<Split>& best) {
   const auto rank = [&](std::size_t i) { return rank_of(rows.keys[i]); };
   if (rank(0) == rank(rows.n - 1)) return false;
-  const auto* step_at_place = node.room.steps.data() - rows.first;
+  const auto* step_at_place = node.buffers.steps.data() - rows.first;
   std::size_t n_missing = 0;
-  auto& missing_cell = node.room.missing_cell;
+  auto& missing_cell = node.buffers.missing_cell;
   if (column.has_missing && code_of(rows, rows.n - 1, node.entries, column) == column.missing_code()) {
     const std::uint32_t missing = rank(rows.n - 1);
     missing_cell.assign(node.cell.size(), 0);
@@ -185,7 +185,7 @@ bool find_cut(const Node<S>& node, FeatureId feature, const Column& column, Orde
   return true;
 }
 
-// ---- the threshold: halfway between the neighbouring values that the test parts
+// ---- the threshold: halfway between the values on its two sides
 
 inline void finish_cut(const Column& column, Split& split) {
   if (column.kind == ColumnKind::kCategorical || !std::isnan(split.threshold)) return;

@@ -110,7 +110,7 @@ class EncodedFinder {
       if (known_from_missing ? missing_left : rows == 0 || rows == known_rows) continue;
       auto walk = start_walk(search, missing_left, 2);
       walk.move_cell(cell);
-      *node.room.places.data() = static_cast<Code>(i);
+      *node.buffers.places.data() = static_cast<Code>(i);
       walk.add_candidate(!search.limits.bind || admissible(walk, search.limits));
       keep_better(node, best, best_place(search, walk, missing_left));
     }

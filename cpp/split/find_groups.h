@@ -65,7 +65,7 @@ class GroupFinder<S> {
   template <class Records>
   void count(const Node<S>& node, const Records& records, std::span<const RowRecords::Place> places) {
     const std::size_t n = node.entries.size();
-    const Step* steps = node.room.steps.data();
+    const Step* steps = node.buffers.steps.data();
     const auto count_some = [&](auto n_places) {  // known to the compiler
       const auto group = [&]<std::size_t... k>(std::index_sequence<k...>) {
         return std::array{records.groups(places[k])...};
@@ -132,13 +132,13 @@ class GroupFinder<S> {
 
     SortedRows rows{nullptr, 0};
     if (groups_are_values) {
-      for (std::size_t g = 0; g < n_groups_; ++g) is_hopeful_[groups_[g]] = false;
+      for (std::size_t g = 0; g < n_groups_; ++g) is_promising_[groups_[g]] = false;
     } else if (n_groups_ == 1) {  // to see whether it has more than one value
-      is_hopeful_[groups_[0]] = true;
-      rows = sort_hopeful_rows(node, records, place);
+      is_promising_[groups_[0]] = true;
+      rows = sort_promising_rows(node, records, place);
       if (rows.value(0) == rows.value(rows.n - 1)) return false;
-    } else if (mark_hopeful(bounds, search.limits)) {
-      rows = sort_hopeful_rows(node, records, place);
+    } else if (mark_promising(bounds, search.limits)) {
+      rows = sort_promising_rows(node, records, place);
     }
 
     const Found found = walk_groups_and_rows(search, bounds, rows);
@@ -158,18 +158,19 @@ class GroupFinder<S> {
 
   // Which groups must be looked at value by value: those that may hold a test that is the best, and large
   // enough on either side.
-  bool mark_hopeful(const GroupBounds& bounds, const Limits& limits) {
+  bool mark_promising(const GroupBounds& bounds, const Limits& limits) {
     const auto all_rows = static_cast<std::int64_t>(rows_before_[n_groups_]);
-    bool some_hopeful = false;
+    bool some_promising = false;
     for (std::size_t g = 0; g < n_groups_; ++g) {
       const std::int64_t most_left = std::int64_t{rows_before_[g + 1]} - 1;
       const std::int64_t most_right = all_rows - rows_before_[g] - 1;
-      const bool hopeful = rows_before_[g + 1] - rows_before_[g] > 1 && bounds.of_group[g] >= bounds.floor &&
-                           most_left >= limits.min_rows && most_right >= limits.min_rows;
-      is_hopeful_[groups_[g]] = hopeful;
-      some_hopeful |= hopeful;
+      const bool promising = rows_before_[g + 1] - rows_before_[g] > 1 &&
+                             bounds.of_group[g] >= bounds.floor && most_left >= limits.min_rows &&
+                             most_right >= limits.min_rows;
+      is_promising_[groups_[g]] = promising;
+      some_promising |= promising;
     }
-    return some_hopeful;
+    return some_promising;
   }
 
   // The edges between groups, from the first to before the end, that leave either side as large as it must
@@ -189,21 +190,21 @@ class GroupFinder<S> {
     return {first, end};
   }
 
-  // Sorts the rows of the hopeful groups by their codes; a row's payload is its place in the node.
+  // Sorts the rows of the promising groups by their codes; a row's payload is its place in the node.
   template <class Records>
-  SortedRows sort_hopeful_rows(const Node<S>& node, const Records& records, RowRecords::Place place) {
+  SortedRows sort_promising_rows(const Node<S>& node, const Records& records, RowRecords::Place place) {
     const std::size_t n = node.entries.size();
-    SearchRoom<S>& room = node.room;
-    room.codes.grow_to(n);
-    room.keys.grow_to(n);
-    room.key_scratch.grow_to(n);
-    Code* rows = room.codes.data();
-    std::uint64_t* keys = room.keys.data();
+    SearchBuffers<S>& buffers = node.buffers;
+    buffers.codes.grow_to(n);
+    buffers.keys.grow_to(n);
+    buffers.key_scratch.grow_to(n);
+    Code* rows = buffers.codes.data();
+    std::uint64_t* keys = buffers.keys.data();
     std::size_t n_rows = 0;
     const auto group = records.groups(place);
     for (std::size_t i = 0; i < n; ++i) {
       rows[n_rows] = static_cast<Code>(i);
-      n_rows += is_hopeful_[group(i)];
+      n_rows += is_promising_[group(i)];
     }
     GroupedCode lowest = ~GroupedCode{0};
     GroupedCode highest = 0;
@@ -213,23 +214,23 @@ class GroupFinder<S> {
       lowest = std::min(lowest, code);
       highest = std::max(highest, code);
     }
-    return {sort_by_code(keys, room.key_scratch.data(), n_rows, lowest, highest), n_rows};
+    return {sort_by_code(keys, buffers.key_scratch.data(), n_rows, lowest, highest), n_rows};
   }
 
-  // Candidates are the hopeful edges between groups and, within hopeful groups, all places between different
+  // Candidates are the promising edges between groups and, within promising groups, all places between different
   // values. Places are edges, or the number of the first sorted row on the right.
   Found walk_groups_and_rows(const FeatureSearch<S>& search, const GroupBounds& bounds,
                              const SortedRows& rows) {
     const Limits& limits = search.limits;
     Walk walk = start_walk(search, false, rows.n + n_groups_);
     const auto admits = [&](const Walk& here) { return !limits.bind || admissible(here, limits); };
-    const Step* steps = search.node.room.steps.data();
+    const Step* steps = search.node.buffers.steps.data();
     const Step* before = before_group_.data();
-    Code* places = search.node.room.places.data();
+    Code* places = search.node.buffers.places.data();
     std::size_t next = 0;
     for (std::size_t g = 0; g < n_groups_; ++g) {
       const std::uint8_t group = groups_[g];
-      if (!is_hopeful_[group]) {
+      if (!is_promising_[group]) {
         walk.move(before[g + 1] - before[g], rows_before_[g + 1] - rows_before_[g]);
       } else {
         const auto group_of = [&](std::size_t i) { return rows.value(i) >> kFineBits; };
@@ -255,7 +256,7 @@ class GroupFinder<S> {
   std::size_t n_groups_ = 0;
   criterion::CandidateList<Step> before_group_;
   std::array<std::uint32_t, kGroups + 1> rows_before_;
-  std::array<bool, kGroups> is_hopeful_;  // by group: may hold the best test
+  std::array<bool, kGroups> is_promising_;  // by group: may hold the best test
 };
 
 // The threshold: looks up the neighbouring values that the test parts.

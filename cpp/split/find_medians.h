@@ -24,8 +24,8 @@ using criterion::WideInt;
 
 // The rows of a node in the order of each output, made ready once for all features.
 template <>
-struct SearchRoom<MedianScorer> {
-  explicit SearchRoom(Region* = nullptr) {}
+struct SearchBuffers<MedianScorer> {
+  explicit SearchBuffers(Region* = nullptr) {}
 
   std::vector<std::vector<std::uint32_t>> rank;     // [output][position]
   std::vector<std::vector<std::int64_t>> numbers;   // [output][rank]
@@ -148,19 +148,19 @@ inline bool MedianFinder::list_groups(const MedianNode& node, const Column& colu
 
 // Categories by the medians of their rows, equal ones by code; with several outputs by the first.
 inline void MedianFinder::order_by_median(const Feature& feature) {
-  const SearchRoom<MedianScorer>& room = feature.node.room;
+  const SearchBuffers<MedianScorer>& buffers = feature.node.buffers;
   std::vector<std::int64_t> medians(groups_.size());
   std::vector<std::uint32_t> members;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto at = [&](std::size_t i) { return order_.begin() + static_cast<std::ptrdiff_t>(i); };
     members.assign(at(groups_[g].begin), at(groups_[g].end));
-    std::ranges::sort(members, {}, [&](std::uint32_t i) { return room.rank[0][i]; });
+    std::ranges::sort(members, {}, [&](std::uint32_t i) { return buffers.rank[0][i]; });
     std::int64_t whole = 0;
     for (const std::uint32_t i : members) whole += feature.weight(i);
     std::int64_t up_to = 0;
     for (const std::uint32_t i : members) {
       up_to += feature.weight(i);
-      medians[g] = room.numbers[0][room.rank[0][i]];
+      medians[g] = buffers.numbers[0][buffers.rank[0][i]];
       if (2 * up_to >= whole) break;
     }
   }
@@ -177,10 +177,10 @@ template <class Positions>
 void MedianFinder::add_errors(const Feature& feature, const Positions& walked,
                               std::span<const std::size_t> ends, double* errors) {
   const MedianScorer& scorer = feature.node.scorer;
-  const SearchRoom<MedianScorer>& room = feature.node.room;
+  const SearchBuffers<MedianScorer>& buffers = feature.node.buffers;
   for (int o = 0; o < scorer.n_outputs(); ++o) {
-    const std::vector<std::uint32_t>& rank = room.rank[static_cast<std::size_t>(o)];
-    errors_.start(room.numbers[static_cast<std::size_t>(o)]);
+    const std::vector<std::uint32_t>& rank = buffers.rank[static_cast<std::size_t>(o)];
+    errors_.start(buffers.numbers[static_cast<std::size_t>(o)]);
     std::size_t at = 0;
     for (std::size_t e = 0; e < ends.size(); ++e) {
       for (; at < ends[e]; ++at) errors_.add(rank[walked[at]], feature.weight(walked[at]));
@@ -242,7 +242,7 @@ template <class GoesLeft>
 void MedianFinder::offer_sides(const Feature& feature, const GoesLeft& goes_left, const Split& split,
                                FirstBest<Split>& best) {
   const MedianScorer& scorer = feature.node.scorer;
-  const SearchRoom<MedianScorer>& room = feature.node.room;
+  const SearchBuffers<MedianScorer>& buffers = feature.node.buffers;
   Side sides[2];
   std::vector<std::uint8_t> is_left(feature.codes.size());
   for (std::size_t i = 0; i < is_left.size(); ++i) {
@@ -254,8 +254,8 @@ void MedianFinder::offer_sides(const Feature& feature, const GoesLeft& goes_left
   if (sides[0].rows == 0 || sides[1].rows == 0 || !feature.admits(sides[1])) return;
   double score = 0.0;
   for (int o = 0; o < scorer.n_outputs(); ++o) {
-    const std::vector<std::uint32_t>& by_rank = room.by_rank[static_cast<std::size_t>(o)];
-    const std::vector<std::int64_t>& numbers = room.numbers[static_cast<std::size_t>(o)];
+    const std::vector<std::uint32_t>& by_rank = buffers.by_rank[static_cast<std::size_t>(o)];
+    const std::vector<std::int64_t>& numbers = buffers.numbers[static_cast<std::size_t>(o)];
     WideInt errors[2] = {0, 0};
     std::int64_t up_to[2] = {0, 0};
     WideInt below[2] = {0, 0};

@@ -192,7 +192,7 @@ class RandomFinder {
   template <class GoesLeft>
   void move_left(const Node<S>& node, Walk& walk, const GoesLeft& goes_left) {
     const std::size_t n = node.entries.size();
-    const Step* steps = node.room.steps.data();
+    const Step* steps = node.buffers.steps.data();
     if constexpr (requires { requires Walk::kStepsAdd; }) {
       Step sum{};
       std::int64_t n_left = 0;

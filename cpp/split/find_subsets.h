@@ -78,7 +78,7 @@ class SubsetFinder {
         if ((mask >> g & 1) != 0) walk.move_cell(categories.cell(g));
       }
       walk.add_candidate(!search.limits.bind || admissible(walk, search.limits));
-      *search.node.room.places.data() = mask;
+      *search.node.buffers.places.data() = mask;
       keep_better(search.node, best, best_place(search, walk, missing_left));
     }
     return best;

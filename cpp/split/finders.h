@@ -1,7 +1,6 @@
-// What one thread finds tests with: a finder for each kind of feature. They share a description of the node
-// (split/node.h) and what is the same for all features (split/feature_search.h); none knows of the others, and
-// none keeps anything from call to call but memory. Cuts between numbers take no more than functions
-// (split/find_cuts.h).
+// One thread's finders, one for each kind of feature or test. They share the description of the node (split/node.h)
+// and what is the same for all features (split/feature_search.h). None knows of the others, and none keeps anything
+// from call to call but its memory. For cuts between numbers, functions are enough (split/find_cuts.h).
 #pragma once
 
 #include <type_traits>

@@ -18,7 +18,7 @@ namespace hornbeam::split {
 
 using data::Column;
 
-// In the order of the node's rows; they lie in the node's room.
+// In the order of the node's rows; they lie in the node's buffers.
 struct GatheredCodes {
   const Code* codes;
   Code lowest;  // known codes only
@@ -51,8 +51,8 @@ CodeRange gather_codes(std::size_t n, CodeAt code_at, Code* out) {
 template <Scorer S, class CodeAt>
 GatheredCodes gather(const Node<S>& node, const Column& column, CodeAt code_at) {
   const std::size_t n = node.entries.size();
-  node.room.codes.grow_to(n);
-  Code* codes = node.room.codes.data();
+  node.buffers.codes.grow_to(n);
+  Code* codes = node.buffers.codes.data();
   const CodeRange range = gather_codes(n, code_at, codes);
   GatheredCodes gathered{codes, range.lowest, range.highest, column.missing_code()};
   if (range.highest != gathered.missing) return gathered;
@@ -82,10 +82,10 @@ bool is_constant(const Node<S>& node, const GatheredCodes& codes) {
   return codes.lowest == codes.highest && !parts_missing;
 }
 
-// What the rows that lack the feature add up to; it lies in the node's room.
+// What the rows that lack the feature add up to; it lies in the node's buffers.
 template <Scorer S>
 const typename S::Element* add_up_missing(const Node<S>& node, const GatheredCodes& codes) {
-  auto& cell = node.room.missing_cell;
+  auto& cell = node.buffers.missing_cell;
   cell.assign(node.cell.size(), 0);
   for (std::size_t i = 0; i < node.entries.size(); ++i) {
     if (codes[i] == codes.missing) node.scorer.stats().add(cell.data(), node.payload(i));
@@ -116,7 +116,7 @@ bool counts_right_away(const Node<S>& node, const Column& column) {
          4 * std::size_t{column.n_codes} <= node.entries.size();
 }
 
-// The rows with known codes, counted into a cell per code. The cells lie in the node's room, and are zero again
+// The rows with known codes, counted into a cell per code. The cells lie in the node's buffers, and are zero again
 // when this is gone.
 template <Scorer S>
 class CountedCodes {
@@ -165,7 +165,7 @@ class CountedCodes {
  private:
   CountedCodes(const Node<S>& node, Code lowest, Code highest)
       : lowest_(lowest), highest_(highest), first_(lowest), size_(node.cell_size()) {
-    Buffer<Element>& cells = node.room.cells;
+    Buffer<Element>& cells = node.buffers.cells;
     const std::size_t n = (std::size_t{highest} - lowest + 1) * size_;
     if (cells.size() < n) {
       cells.grow_to(n);
@@ -183,7 +183,7 @@ class CountedCodes {
 
 // ---- sorted
 
-// Rows with known values in ascending order, each a value and a payload; they lie in the node's room.
+// Rows with known values in ascending order, each a value and a payload; they lie in the node's buffers.
 struct SortedRows {
   const std::uint64_t* keys;
   std::size_t n;
@@ -194,16 +194,16 @@ struct SortedRows {
 template <Scorer S>
 SortedRows sort(const Node<S>& node, const GatheredCodes& codes) {
   const std::size_t n = node.entries.size();
-  SearchRoom<S>& room = node.room;
-  room.keys.grow_to(n);
-  room.key_scratch.grow_to(n);
-  std::uint64_t* keys = room.keys.data();
+  SearchBuffers<S>& buffers = node.buffers;
+  buffers.keys.grow_to(n);
+  buffers.key_scratch.grow_to(n);
+  std::uint64_t* keys = buffers.keys.data();
   std::size_t n_known = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if (codes.n_missing > 0 && codes[i] == codes.missing) continue;
     keys[n_known++] = std::uint64_t{codes[i]} << 32 | node.payload(i);
   }
-  return {sort_by_code(keys, room.key_scratch.data(), n_known, codes.lowest, codes.highest), n_known};
+  return {sort_by_code(keys, buffers.key_scratch.data(), n_known, codes.lowest, codes.highest), n_known};
 }
 
 }  // namespace hornbeam::split

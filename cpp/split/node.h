@@ -1,5 +1,4 @@
-// The node at hand, as whoever looks for its test sees it; and the room that the work on one node after
-// another is done in.
+// A node as the finders of its test see it, and their working memory, which is kept from node to node.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +21,12 @@ using criterion::Entry;
 using criterion::kNeedsRows;
 using criterion::Scorer;
 
-// Kept for its memory only: a node's steps stay until the next node comes, all else until the next feature.
+// Kept for its memory only: a node's steps are valid until the next node, everything else until the next feature.
 template <Scorer S>
-struct SearchRoom {
+struct SearchBuffers {
   using Element = typename S::Element;
 
-  explicit SearchRoom(Region* region = nullptr)
+  explicit SearchBuffers(Region* region = nullptr)
       : steps(region), codes(region), cells(region), keys(region), key_scratch(region) {}
 
   Buffer<typename S::Walk::Step> steps;  // of the node's rows
@@ -35,11 +34,11 @@ struct SearchRoom {
   Buffer<Element> cells;                 // all zero between uses (split/gather.h)
   Buffer<std::uint64_t> keys;
   Buffer<std::uint64_t> key_scratch;
-  CandidateList<Code> places;  // where the candidates lie
+  CandidateList<Code> places;  // of the candidates
   std::vector<Element> missing_cell;
   std::vector<Element> known_cell;
 
-  // Makes ready what the searches of all features ask about the rows.
+  // Prepares what the searches of all features need to know about the rows.
   void load(S& scorer, std::span<const Entry> entries) {
     scorer.stats().load(entries);
     steps.grow_to(entries.size());
@@ -52,13 +51,12 @@ template <Scorer S>
 struct Node {
   using Element = typename S::Element;
 
-  S& scorer;  // has these rows loaded
-  SearchRoom<S>& room;
+  S& scorer;  // with these rows loaded
+  SearchBuffers<S>& buffers;
   std::span<const Entry> entries;
-  std::span<const Element> cell;  // what they add up to
+  std::span<const Element> cell;  // the sums over these rows
   const CategoryPlan& categories;
-  bool known_only =
-      false;  // a test is scored on the rows that have its feature, and says nothing of the others
+  bool known_only = false;  // tests are scored on the rows that have the feature, and do not place the others
   Limits limits = {};
   std::span<const std::int8_t> directions = {};  // monotonic constraints by feature; empty for none
 
@@ -72,7 +70,7 @@ struct Node {
   }
 };
 
-// Adds up the cell of some rows.
+// Computes the cell of some rows.
 template <Scorer S>
 void add_up(S& scorer, std::span<const Entry> entries, std::vector<typename S::Element>& cell) {
   auto& stats = scorer.stats();
@@ -81,7 +79,7 @@ void add_up(S& scorer, std::span<const Entry> entries, std::vector<typename S::E
   stats.add_all(cell.data(), entries);
 }
 
-// What the rows of the node that have a feature add up to.
+// The cell of the node's rows that have a feature.
 template <Scorer S>
 std::vector<typename S::Element> known_cell(const Node<S>& node, const data::Column& column) {
   std::vector<typename S::Element> missing(node.cell.size(), 0);

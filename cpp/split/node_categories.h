@@ -108,7 +108,7 @@ Found walk_order(const FeatureSearch<S>& search, const NodeCategories<S>& catego
     const std::size_t n = order.size();
     const bool split_off_missing = search.sends_missing() && !missing_left;
     auto walk = start_walk(search, missing_left, n + 1);
-    Code* places = search.node.room.places.data();
+    Code* places = search.node.buffers.places.data();
     for (std::size_t g = 0; g + (split_off_missing ? 0 : 1) < n; ++g) {
       walk.move_cell(categories.cell(order[g]));
       places[walk.n_candidates()] = static_cast<Code>(g);

@@ -32,7 +32,7 @@ using split::CategoryFinder;
 using split::CategoryPlan;
 using split::gather;
 using split::Node;
-using split::SearchRoom;
+using split::SearchBuffers;
 
 namespace {
 
@@ -141,7 +141,7 @@ class StumpSearch::CategorySearch {
 
  private:
   AccuracyScorer scorer_;
-  SearchRoom<AccuracyScorer> room_;
+  SearchBuffers<AccuracyScorer> room_;
   std::span<const Entry> entries_;
   std::vector<AccuracyScorer::Element> cell_;
   CategoryFinder<AccuracyScorer> finder_;

@@ -228,6 +228,11 @@ def criteria() -> list[tuple[str, str, str, bool, list[str]]]:
     The criteria: name, the impurity that is shown, the second step, '' if there is none, whether it is for classes, and other names for it.
     """
 
+def has_lanes() -> bool:
+    """
+    Whether trees and stumps may grow by fast lanes; if not, they are the same and take longer.
+    """
+
 def grow_tree(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, classes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], multiplicity: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int, n_threads: int, **settings) -> tuple:
     """
     Grows one tree; returns it and the number of rows whose weight was too small to count.

@@ -10,6 +10,8 @@ from hornbeam.model import SURROGATE_ARRAYS, TREE_ARRAYS
 DEFAULTS: dict[str, Any] = {
     "growth": "depth_first",
     "random_splits": False,
+    "max_surrogates": 5,
+    "merge_level": 0.05,
     "max_depth": 0,
     "min_samples_split": 2,
     "min_samples_leaf": 1,

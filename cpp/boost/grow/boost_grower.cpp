@@ -162,12 +162,12 @@ void BoostGrower::carry_out(Frontier& frontier, OpenNode& node) {
     prepared->open[b]->id = first + b;
     frontier.push(std::move(*prepared->open[b]));
   }
-  if (n_splits_left() % kSplitsBetween == 0) release_hopeless(frontier);
+  if (n_splits_left() % kSplitsBetween == 0) release_unsplittable(frontier);
 }
 
 // Nodes for which no split is left keep no histogram and no set of rows: there may be as many of them as
 // nodes that are still split, and a histogram is larger than the rows of most.
-void BoostGrower::release_hopeless(const Frontier& frontier) {
+void BoostGrower::release_unsplittable(const Frontier& frontier) {
   for (const NodeId id : frontier.beyond(n_splits_left())) {
     if (state_of(id).stage == Stage::kWaiting) release(state_of(id));
   }

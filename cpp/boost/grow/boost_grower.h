@@ -217,7 +217,7 @@ class BoostGrower {
   // Whether a node has so few of the table's rows that a list of them is quicker than a set.
   bool is_sparse(const NodeState& node) const { return node.n_rows() * kSparsest < data_.n_rows(); }
   void release(NodeState& node);
-  void release_hopeless(const Frontier& frontier);
+  void release_unsplittable(const Frontier& frontier);
   bool may_split(const NodeState& node, std::int32_t depth) const;
   void sum_child(const NodeState& parent, const Split& split, NodeState& left) const;
   void bound_children(FeatureId feature, NodeState* children) const;

@@ -26,7 +26,7 @@ constexpr std::size_t kUpdatesPerThread = 25'000;
 
 bool BoostGrower::is_large(const OpenNode& node) const {
   const std::size_t n_updates = state_of(node.id).n_rows() * feature_groups_.size();
-  if (builder_.parts_columns(everyone())) return n_updates > kTeamUpdates;
+  if (builder_.divides_columns(everyone())) return n_updates > kTeamUpdates;
   static const std::size_t updates_per_thread = tuned("HORNBEAM_TOGETHER", kUpdatesPerThread);
   return workers_.size() > kFewThreads && updates_per_thread > 0 && state_of(node.id).histogram != nullptr &&
          n_updates > updates_per_thread * workers_.size();
@@ -41,7 +41,7 @@ bool BoostGrower::takes_everyone(const Frontier& frontier) const {
 // The next node and others that are as good as certain to have their turn, whatever children come first.
 std::vector<const OpenNode*> BoostGrower::next_in_step(const Frontier& frontier) const {
   std::vector<const OpenNode*> nodes{&frontier.peek()};
-  if (workers_.size() <= kFewThreads || builder_.parts_columns(everyone()) || frontier.size() == 1)
+  if (workers_.size() <= kFewThreads || builder_.divides_columns(everyone()) || frontier.size() == 1)
     return nodes;
   std::vector<const OpenNode*> soon;
   frontier.foresee(std::min(workers_.size(), (n_splits_left() + 1) / 2), soon);

@@ -130,7 +130,7 @@ HistogramBuilder::Parts HistogramBuilder::add_rows(const NodeRows& rows, Histogr
   const std::size_t n = rows.entries.size();
   const std::size_t n_updates = n * static_cast<std::size_t>(tiles_.n_slots());
   const bool alone = n_updates < (team.size > 1 ? kParallelUpdates : kOpenUpdates) || n_threads_ == 1;
-  if (alone || parts_columns(team)) {
+  if (alone || divides_columns(team)) {
     const std::vector<Slab>& slabs = tiles_.slabs();
     (alone ? team.alone() : team)
         .run(slabs.size(), [&](std::size_t s, int) { add_slab_alone(slabs[s], rows, out); }, cancel);

@@ -94,7 +94,7 @@ class HistogramBuilder {
       : tiles_(tiles), n_threads_(static_cast<std::size_t>(std::max(1, n_threads))) {}
 
   // Whether the threads of a team share out a node's columns; otherwise they share out its rows.
-  bool parts_columns(Team team) const {
+  bool divides_columns(Team team) const {
     return tiles_.slabs().size() >= 2 * static_cast<std::size_t>(team.size);
   }
   // Sums the rows into `out`. Where several threads take part, each has sums of its own: `finish_slot` must be

@@ -63,7 +63,7 @@ struct ColumnDraw {
   std::uint64_t* drawn_words;  // a bit per column; zeros between uses
 };
 
-class ColumnDrawRoom {
+class ColumnDrawBuffers {
  public:
   ColumnDraw start(std::size_t n_columns, const TreeRules& rules) {
     order_.resize(n_columns);

@@ -20,7 +20,6 @@
 
 namespace hornbeam::grow {
 
-using criterion::gini_facts;
 
 template <Scorer S>
 TreeRules rules_of(const TreeFit<S>& fit) {
@@ -56,42 +55,23 @@ void grow_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   });
 }
 
-// Adds a block's nodes to the tree, except its root, which is there already. `describe` writes the facts of one.
-template <Scorer S, class Node, class Describe>
-void write_nodes(const TreeFit<S>& fit, TreeBuilder& part, NodeId root, std::span<const Node> grown,
-                 const Describe& describe) {
-  const std::size_t before = part.nodes.size();
-  part.nodes.resize(before + grown.size() - 1);
-  part.values.resize(part.nodes.size() * fit.value_size());
-  const auto id_of = [&](std::size_t i) { return i == 0 ? root : static_cast<NodeId>(before + i - 1); };
-  for (std::size_t i = 1; i < grown.size(); ++i) describe(i, id_of(i));
-  for (std::size_t i = 0; i < grown.size(); ++i) {
-    const Node& node = grown[i];
-    if (node.first_child == kNoChild) continue;
-    NodeRecord& record = part.nodes[static_cast<std::size_t>(id_of(i))];
-    record.first_child = id_of(static_cast<std::size_t>(node.first_child));
-    const NodeRecord* children = &part.nodes[static_cast<std::size_t>(record.first_child)];
-    record.gain = node.gain;
-    record.missing_branch = children[1].weight > children[0].weight ? 1 : 0;
-    record.value_test = static_cast<std::int32_t>(part.value_tests.size());
-    part.value_tests.push_back({node.feature, node.threshold});
-  }
-}
-
-// The same for weighted rows, whose nodes become records like those of any other method.
+// The same for weighted rows.
 template <Scorer S>
 void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   RankBlock& block = worker.ranks;
   if (!block.started()) block.start(fit.data, fit.params.features, rules_of(fit));
   const auto weight_of = [&](const Entry& entry) { return fit.prototype.stats().signed_weight(entry); };
-  const std::span<const WeighedNode> grown =
+  const std::span<const BlockNode> grown =
       block.grow_weights(fit.rows_of(root), weight_of, root.path, root.depth, worker.poller);
-  std::vector<typename S::Element>& cell = worker.child_cells[0];
-  write_nodes(fit, part, root.id, grown, [&](std::size_t i, NodeId id) {
-    const auto ones = static_cast<std::int64_t>(grown[i].ones);
-    cell = {static_cast<std::int64_t>(grown[i].weight) - ones, ones, grown[i].samples};
-    write_class_facts(fit, part, id, grown[i].samples, cell, worker);
-  });
+  BlockNodes& nodes = part.block;
+  nodes.weight_unit = fit.prototype.stats().weight_unit();
+  const double* weights = block.node_weights();
+  for (std::size_t i = 0; i < grown.size(); ++i) {
+    const auto ones = static_cast<std::int64_t>(weights[2 * i + 1]);
+    nodes.weights.push_back(static_cast<std::int64_t>(weights[2 * i]) - ones);
+    nodes.weights.push_back(ones);
+  }
+  part.nodes[static_cast<std::size_t>(root.id)].block = nodes.add(grown);
 }
 
 // The same for more classes that are counted.

@@ -25,11 +25,11 @@ template <Scorer S>
 class RandomGrower {
  public:
   RandomGrower(TreeFit<S>& fit, TreeBuilder& part, Worker<S>& worker)
-      : fit_(fit), part_(part), worker_(worker), room_(worker.random_room), scorer_(worker.scorer) {}
+      : fit_(fit), part_(part), worker_(worker), buffers_(worker.random_buffers), scorer_(worker.scorer) {}
 
   void grow(const OpenNode& root) {
-    room_.start(*fit_.plan.values, fit_.params.key, root.n_rows(),
-                static_cast<std::size_t>(scorer_.stats().n_words()));
+    buffers_.start(*fit_.plan.values, fit_.params.key, root.n_rows(),
+                   static_cast<std::size_t>(scorer_.stats().n_words()));
     waiting_.push_back({root.id, root.depth, root.path, root.begin, root.end});
     while (!waiting_.empty()) {
       const RandomNode node = waiting_.back();
@@ -51,7 +51,7 @@ class RandomGrower {
     const std::span<Entry> entries = rows_of(node);
     add_up(scorer_, std::span<const Entry>(entries), node_cell_);
     if (scorer_.stats().weight(node_cell_.data()) < 2 * fit_.plan.min_weight) return;
-    room_.load(node, entries, scorer_.stats());
+    buffers_.load(node, entries, scorer_.stats());
     const double node_score = scorer_.score_of_node(node_cell_.data());
     const FirstBest<RandomTest> best = find_test(node);
     if (!best.found()) return;
@@ -77,13 +77,13 @@ class RandomGrower {
 
   // Offers the feature's test; false if the feature is constant.
   bool try_feature(const RandomNode& node, FeatureId feature, FirstBest<RandomTest>& best) {
-    const RangeOfNode range = room_.fetch(feature);
+    const RangeOfNode range = buffers_.fetch(feature);
     fetched_ = feature;
     if (range.is_constant()) return false;
     const double threshold = random_threshold(fit_.data.column(feature), range.least, range.largest,
-                                              room_.share(feature, node.path));
+                                              buffers_.share(feature, node.path));
     left_cell_.assign(node_cell_.size(), Element{0});
-    const std::size_t n_left = room_.add_up_left(threshold, scorer_.stats(), left_cell_.data());
+    const std::size_t n_left = buffers_.add_up_left(threshold, scorer_.stats(), left_cell_.data());
     if (!admits(n_left, node.n_rows() - n_left)) return true;
     right_cell_.resize(node_cell_.size());
     for (std::size_t k = 0; k < node_cell_.size(); ++k) right_cell_[k] = node_cell_[k] - left_cell_[k];
@@ -103,8 +103,8 @@ class RandomGrower {
 
   // Divides the rows, adds the children to the tree, and opens those that may be divided again.
   void carry_out(const RandomNode& node, std::span<Entry> entries, const RandomTest& test, double gain) {
-    if (test.feature != fetched_) room_.fetch(test.feature);
-    const std::size_t middle = node.begin + room_.divide(node, test.threshold, entries);
+    if (test.feature != fetched_) buffers_.fetch(test.feature);
+    const std::size_t middle = node.begin + buffers_.divide(node, test.threshold, entries);
     const NodeId first = part_.add(fit_.value_size());
     part_.add(fit_.value_size());
     for (std::size_t k = 0; k < node_cell_.size(); ++k) right_cell_[k] = node_cell_[k] - best_left_[k];
@@ -135,10 +135,10 @@ class RandomGrower {
   TreeFit<S>& fit_;
   TreeBuilder& part_;
   Worker<S>& worker_;
-  RandomRoom& room_;
+  RandomBuffers& buffers_;
   S& scorer_;
   std::vector<RandomNode> waiting_;
-  FeatureId fetched_ = kNoFeature;  // the feature whose values the room has
+  FeatureId fetched_ = kNoFeature;  // the feature whose values were fetched last
   Cell node_cell_;
   Cell left_cell_;
   Cell right_cell_;

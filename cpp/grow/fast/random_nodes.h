@@ -1,6 +1,5 @@
-// Random tests (extra trees) of any criterion: room for growing a node and all below it as one piece of work
-// (grow/fast/grow_random_nodes.h). Two classes of rows that weigh the same have kernels of their own
-// (grow/fast/value_block.h).
+// Random tests (extra trees) of any criterion: the rows and values of a node that is grown with everything below it
+// (grow/fast/grow_random_nodes.h). Gini and squared error have kernels of their own (grow/fast/value_block.h).
 #pragma once
 
 #include <algorithm>
@@ -41,39 +40,39 @@ struct RandomTest {
   double threshold;
 };
 
-// What may be divided by a test of one feature: its least and largest value there, and whether they differ.
+// A feature's range of values in a node.
 struct RangeOfNode {
   double least;
   double largest;
   bool is_constant() const { return least == largest; }
 };
 
-// Where the values of a node's rows are read. Those of a large node lie in the table's columns. When a node is
-// down to some thousand rows, and values are float32, their records are copied into a block that fits a core's
-// own cache, and all nodes below read from there.
-class RandomRoom {
+// Reads the values of a node's rows. Those of a large node lie in the table's columns. When a node is down to some
+// thousand rows, and values are float32, its records are copied into a block that fits a core's own cache, and all
+// nodes below read from there.
+class RandomBuffers {
  public:
-  explicit RandomRoom(Region* region)
+  explicit RandomBuffers(Region* region)
       : block_(region), narrow_(region), wide_(region), words_(region), scratch_(region) {}
 
-  // Whether random tests of a task compare values, not codes; then, whether all features have them.
+  // Whether a task's random tests compare values instead of codes; and whether all features have such values.
   static bool reads_values(const LaneTask& lane) { return lane.params().random_splits && lane.is_plain(); }
   static bool can_read(const RowValues& values, std::span<const FeatureId> features) {
     return std::ranges::all_of(features, [&](FeatureId feature) { return values.has(feature); });
   }
-  // Whether its nodes are grown here.
+  // Whether this lane can grow the task.
   static bool takes(const LaneTask& lane) {
     return lane.values != nullptr && lane.is_depth_first() && lane.is_unconstrained() &&
            lane.subtree_rows > 0 && lane.criterion.n_words <= kMostWords;
   }
-  // Nodes of any size are; with several threads, one is a piece. (Tests ask for less.)
+  // The largest node that it grows: any, or with several threads a piece. (Tests set a smaller limit.)
   static std::size_t rows_for(const GrowParams& params) {
     const bool as_many_as_there_are =
         params.n_threads <= 1 && params.subtree_rows == GrowParams{}.subtree_rows;
     return as_many_as_there_are ? kMaxRows : std::min(params.subtree_rows, kPieceRows);
   }
 
-  // Makes room for nodes of so many rows, which are so many words each.
+  // Makes room for nodes of up to n_rows rows, of n_words words each.
   void start(const RowValues& values, std::uint64_t key, std::size_t n_rows, std::size_t n_words) {
     values_ = &values;
     threshold_keys_.clear();
@@ -95,7 +94,7 @@ class RandomRoom {
     return Stream(threshold_keys_[static_cast<std::size_t>(feature)], path).unit();
   }
 
-  // Makes a node the one at hand.
+  // Makes a node the current one.
   template <class Stats>
   void load(const RandomNode& node, std::span<const Entry> entries, const Stats& stats) {
     if (!holds(node) && is_narrow() && entries.size() <= most_held_rows()) hold(node, entries);
@@ -110,7 +109,7 @@ class RandomRoom {
     stats.write_words(entries, words_.data(), stride_);
   }
 
-  // Puts a feature's values of the node at hand side by side.
+  // Collects the current node's values of a feature side by side.
   RangeOfNode fetch(FeatureId feature) {
     if (is_narrow()) {
       const float* from = reads_block_ ? block_.data() + feature : values_->narrow(feature);

@@ -77,7 +77,7 @@ void RankBlock::start(const Dataset& data, std::span<const FeatureId> features, 
   growth_.has_repeats = has_repeats_.data();
   growth_.features = features_.data();
   growth_.rules = rules;
-  growth_.draw = draw_room_.start(features.size(), rules);
+  growth_.draw = draw_buffers_.start(features.size(), rules);
   growth_.marks = marks_.data();
   growth_.marks_before = reinterpret_cast<std::uint16_t*>(marks_.data() + n_words);
   growth_.tables = tables_.data();
@@ -140,26 +140,30 @@ void RankBlock::read_codes(std::span<const Entry> entries) {
   }
 }
 
-std::span<const WeighedNode> RankBlock::grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
-                                                          std::int32_t depth, CancelPoller& poller) {
+std::span<const BlockNode> RankBlock::grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
+                                                        std::int32_t depth, CancelPoller& poller) {
   make_room(entries.size());
   read_codes(entries);
-  if (weighed_.size() < 2 * entries.size()) weighed_.resize(2 * entries.size());
-  WeighedNode& root = weighed_[0];
-  root.samples = static_cast<std::uint32_t>(entries.size());
-  root.weight = root.ones = 0.0;
+  if (nodes_.size() < 2 * entries.size()) nodes_.resize(2 * entries.size());
+  if (node_weights_.size() < 2 * nodes_.size()) node_weights_.resize(2 * nodes_.size());
+  nodes_[0].samples = static_cast<std::uint32_t>(entries.size());
+  double weight = 0.0;
+  double ones = 0.0;
   RankGrowth::Rank* numbers = growth_.column(0, growth_.n_columns, 0);
   for (std::size_t i = 1; i <= entries.size(); ++i) {
-    root.weight += std::abs(weights_[i]);
-    root.ones -= std::min(weights_[i], 0.0);
+    weight += std::abs(weights_[i]);
+    ones -= std::min(weights_[i], 0.0);
     *numbers++ = static_cast<RankGrowth::Rank>(i);
   }
+  node_weights_[0] = weight;
+  node_weights_[1] = ones;
   start_growth(0, path, depth, poller);
-  growth_.weighed = weighed_.data();
+  growth_.nodes = nodes_.data();
   growth_.weights = weights_.data();
+  growth_.node_weights = node_weights_.data();
   rank_kernels()->grow_weights(growth_);
-  look_up_thresholds(std::span(weighed_.data(), growth_.n_nodes));
-  return {weighed_.data(), growth_.n_nodes};
+  look_up_thresholds(std::span(nodes_.data(), growth_.n_nodes));
+  return {nodes_.data(), growth_.n_nodes};
 }
 
 std::span<const BlockNode> RankBlock::grow_classes(std::span<const Entry> entries, std::size_t n_classes,

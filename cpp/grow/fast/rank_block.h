@@ -35,17 +35,6 @@ struct LaneTask;  // grow/lane_task.h
 using criterion::Entry;
 using data::RowRecords;
 
-// A grown node of weighted rows of two classes. Weights are whole numbers, as in TwoWeightStats.
-struct WeighedNode {
-  double threshold;
-  double gain;
-  NodeId first_child;  // of two, among the nodes of the block; kNoChild at leaves, which have no test
-  FeatureId feature;
-  std::uint32_t samples;
-  double weight;
-  double ones;  // of class 1
-};
-
 // Rows whose targets are numbers, by item (item 0 is none), and the sums, facts and values of their nodes.
 struct RankNumbers {
   std::int64_t* sums;  // as in SumStats
@@ -95,13 +84,13 @@ struct RankGrowth {
   std::int32_t root;
   std::int32_t root_depth;
   // The grown nodes: first the root, whose sums are known; children in pairs.
-  CountedNode* counted;         // if two classes are counted
-  WeighedNode* weighed;         // if rows of two classes have weights:
-  const double* weights;        //   by number of the row; whole numbers, negative for class 1; the first is 0
-  BlockNode* nodes;             // otherwise; with more classes:
-  std::uint32_t* class_counts;  //   n_classes per node, rows as often as they were drawn
+  CountedNode* counted;   // if two classes are counted
+  BlockNode* nodes;       // otherwise
+  const double* weights;  // weighted rows: by number; whole numbers, negative for class 1; the first is 0
+  double* node_weights;   //   two per node: of all its rows, and of class 1
+  std::uint32_t* class_counts;  // more classes: n_classes per node, rows as often as they were drawn
   std::size_t n_classes;
-  RankNumbers numbers;  // with numbers
+  RankNumbers numbers;  // numbers
   std::size_t n_nodes;  // so far
 
   // Working memory.
@@ -169,16 +158,17 @@ class RankBlock {
   }
 
   // The same for weighted rows: `weight_of` returns an entry's weight, a whole number, negative for class 1. Returns
-  // the nodes, of which the first is the root.
+  // the nodes, of which the first is the root; `node_weights` then has their weights, two per node.
   template <class WeightOf>
-  std::span<const WeighedNode> grow_weights(std::span<const Entry> entries, const WeightOf& weight_of,
-                                            std::uint64_t path, std::int32_t depth, CancelPoller& poller) {
+  std::span<const BlockNode> grow_weights(std::span<const Entry> entries, const WeightOf& weight_of,
+                                          std::uint64_t path, std::int32_t depth, CancelPoller& poller) {
     weights_.resize(entries.size() + 1);
     weights_[0] = 0.0;
     for (std::size_t i = 0; i < entries.size(); ++i)
       weights_[i + 1] = static_cast<double>(weight_of(entries[i]));
     return grow_held_weights(entries, path, depth, poller);
   }
+  const double* node_weights() const { return node_weights_.data(); }
 
   // The same for counts of more classes; `class_counts` then has those of the nodes.
   std::span<const BlockNode> grow_classes(std::span<const Entry> entries, std::size_t n_classes,
@@ -195,8 +185,8 @@ class RankBlock {
   void read_codes(std::span<const Entry> entries);
   std::int32_t grow_held_counts(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
                                 CountedNodes& grown, CancelPoller& poller);
-  std::span<const WeighedNode> grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
-                                                 std::int32_t depth, CancelPoller& poller);
+  std::span<const BlockNode> grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
+                                               std::int32_t depth, CancelPoller& poller);
   void start_growth(std::int32_t root, std::uint64_t path, std::int32_t depth, CancelPoller& poller);
   template <class Node>
   void look_up_thresholds(std::span<Node> nodes) const;
@@ -206,7 +196,7 @@ class RankBlock {
   std::vector<RowRecords::Place> places_;
   std::vector<Code> n_codes_;
   RankGrowth growth_{};
-  ColumnDrawRoom draw_room_;
+  ColumnDrawBuffers draw_buffers_;
   Buffer<RankGrowth::Rank> room_;
   Buffer<Code> codes_;
   Buffer<std::uint64_t> marks_;
@@ -214,8 +204,8 @@ class RankBlock {
   std::vector<std::uint8_t> has_repeats_;
   std::vector<std::uint16_t> tables_;
   std::vector<double> weights_;
-  std::vector<WeighedNode> weighed_;
   std::vector<BlockNode> nodes_;
+  std::vector<double> node_weights_;
   std::vector<std::uint32_t> class_counts_;
   std::vector<std::int64_t> moments_;
   std::vector<double> numbers_;

@@ -299,7 +299,7 @@ void Subtree::move_originals(std::size_t first, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) original_[new_place_[first + i]] = old[i];
 }
 
-void Subtree::part_orders(std::size_t begin, std::size_t end, std::size_t n_left) {
+void Subtree::divide_orders(std::size_t begin, std::size_t end, std::size_t n_left) {
   const std::size_t first = begin - origin_;
   for (PlacedRank* keys : ordered_) {
     part_keys(keys + first, end - begin, reinterpret_cast<PlacedRank*>(scratch_.data()), new_place_.data(),
@@ -333,7 +333,7 @@ void Subtree::divide_rows(std::span<Entry> entries, std::size_t begin, const Col
   move_originals(first, n);
 }
 
-void Subtree::part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin) {
+void Subtree::divide_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin) {
   auto* divided = reinterpret_cast<PlacedRank*>(scratch_.data());
   Buffer<std::size_t> next(branch_begin.size(), region_);
   for (PlacedRank* keys : ordered_) {

@@ -92,19 +92,19 @@ class Subtree {
     return {values_[static_cast<std::size_t>(feature)], original_.data() + (begin - origin_)};
   }
 
-  // Sends the node's rows to its branches; returns how many go to branch 0. `part_orders` does the same to the ordered
+  // Sends the node's rows to its branches; returns how many go to branch 0. `divide_orders` does the same to the ordered
   // features, which is needed only if a branch will look for a test.
   std::size_t divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column,
                           const Split& split, const CategoryPlan& plan);
   // The same by the branch of each row.
   std::size_t divide_rows(std::span<Entry> entries, std::size_t begin,
                           std::span<const std::uint8_t> branches);
-  void part_orders(std::size_t begin, std::size_t end, std::size_t n_left);
+  void divide_orders(std::size_t begin, std::size_t end, std::size_t n_left);
 
   // The same for any number of branches; writes into `branch_begin` where the rows of each begin, and the end.
   void divide_rows(std::span<Entry> entries, std::size_t begin, const Column& column, const Split& split,
                    const CategoryPlan& plan, std::span<std::size_t> branch_begin);
-  void part_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin);
+  void divide_orders(std::size_t begin, std::size_t end, std::span<const std::size_t> branch_begin);
 
  private:
   void start_rows(std::size_t n_rows, std::size_t origin);

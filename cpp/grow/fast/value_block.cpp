@@ -68,7 +68,7 @@ void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<c
   growth_.whole_records = features.size() == values.n_features() && std::ranges::is_sorted(features);
   growth_.held_rows = most_held_rows(features.size());
   growth_.rules = rules;
-  growth_.draw = draw_room_.start(features.size(), rules);
+  growth_.draw = draw_buffers_.start(features.size(), rules);
   growth_.threshold_keys = threshold_keys_.data();
   growth_.poll = [](void* poller, std::size_t work) { static_cast<CancelPoller*>(poller)->poll(work); };
 }

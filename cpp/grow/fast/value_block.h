@@ -170,7 +170,7 @@ class ValueBlock {
   Buffer<BlockGrowth::ListedRow> lists_;
   Buffer<std::int64_t> words_;
   Buffer<double> cells_;  // BlockWords' nodes and all there is by node
-  ColumnDrawRoom draw_room_;
+  ColumnDrawBuffers draw_buffers_;
 };
 
 }  // namespace hornbeam::grow

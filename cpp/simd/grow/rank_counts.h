@@ -144,7 +144,7 @@ class CountCells {
     best.rough = std::max(best.rough, here);
     const float square = static_cast<float>(node.rows) * static_cast<float>(node.rows);
     const float floor = best.rough * (1 - 0x1p-11f) - square * 0x1p-42f;
-    if (here >= floor) offer_hopeful(column, n, floor, node, places, best);
+    if (here >= floor) offer_promising(column, n, floor, node, places, best);
     return true;
   }
 
@@ -155,24 +155,24 @@ class CountCells {
   }
 
   // Scores the cuts that reach the floor: of those within the slack of the best, the first is offered.
-  void offer_hopeful(std::int32_t column, std::size_t n, float floor, const Node& node, Bits places,
-                     Best& best) {
-    std::size_t n_hopeful = 0;
+  void offer_promising(std::int32_t column, std::size_t n, float floor, const Node& node, Bits places,
+                       Best& best) {
+    std::size_t n_promising = 0;
     double largest = -kInfinity;
     for (std::size_t i = 0; i < n; i += 16) {
-      std::uint32_t hopeful =
+      std::uint32_t promising =
           _mm512_cmp_ps_mask(_mm512_load_ps(rough_ + i), _mm512_set1_ps(floor), _CMP_GE_OQ);
-      for (; hopeful != 0; hopeful &= hopeful - 1) {
-        const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(hopeful));
+      for (; promising != 0; promising &= promising - 1) {
+        const std::size_t at = i + static_cast<std::size_t>(std::countr_zero(promising));
         const double score = score_of_cut(left_[at], node);
         largest = std::max(largest, score);
-        hopeful_[n_hopeful] = static_cast<Rank>(at);
-        scores_[n_hopeful++] = score;
+        promising_[n_promising] = static_cast<Rank>(at);
+        scores_[n_promising++] = score;
       }
     }
     if (!best.raise(largest)) return;
     best.column = column;
-    best.n_left = hopeful_[first_near(scores_, largest)];
+    best.n_left = promising_[first_near(scores_, largest)];
     best.left = left_[best.n_left];
     best.places = places;
   }
@@ -183,7 +183,7 @@ class CountCells {
   alignas(64) std::uint8_t counts_[kPlaces];
   alignas(64) float rough_[kPlaces];
   alignas(64) Counts left_[kPlaces];
-  Rank hopeful_[kPlaces];
+  Rank promising_[kPlaces];
   double scores_[kPlaces];
   __m512i small_counts_;
 };

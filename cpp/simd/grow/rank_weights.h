@@ -20,35 +20,35 @@ struct Weights {
 
 class WeightCells {
  public:
-  using Node = WeighedNode;
+  using Node = BlockNode;
   using Item = std::uint16_t;  // a row in a table; 0 is none
   using Best = BestCut<Weights>;
 
   explicit WeightCells(const RankGrowth& growth)
-      : rules_(growth.rules), nodes_(growth.weighed), by_item_(growth.weights) {}
+      : rules_(growth.rules),
+        nodes_(growth.nodes),
+        node_weights_(growth.node_weights),
+        by_item_(growth.weights) {}
 
-  static Node* nodes(const RankGrowth& growth) { return growth.weighed; }
+  static Node* nodes(const RankGrowth& growth) { return growth.nodes; }
   bool opens(std::int32_t node, std::int32_t depth) const {
-    const Node& of = nodes_[node];
-    return rules_.opens_two(of.samples, static_cast<std::int64_t>(of.weight),
-                            static_cast<std::int64_t>(of.ones), depth);
+    const double* weights = node_weights_ + 2 * node;
+    return rules_.opens_two(nodes_[node].samples, static_cast<std::int64_t>(weights[0]),
+                            static_cast<std::int64_t>(weights[1]), depth);
   }
-  void start_node(std::int32_t) {}
+  void start_node(std::int32_t node) { node_ = {node_weights_[2 * node], node_weights_[2 * node + 1]}; }
 
-  double score_of_node(std::int32_t node) const {
-    return score_of_branch(nodes_[node].weight, nodes_[node].ones);
-  }
-  double score_of_cut(const Weights& left, const Node& node) const {
+  double score_of_node(std::int32_t) const { return score_of_branch(node_.all, node_.ones); }
+  double score_of_cut(const Weights& left, const Node&) const {
     return score_of_branch(left.all, left.ones) +
-           score_of_branch(node.weight - left.all, node.ones - left.ones);
+           score_of_branch(node_.all - left.all, node_.ones - left.ones);
   }
-  void divide(std::int32_t parent, const Weights& left, std::int32_t first) const {
-    const Node& node = nodes_[parent];
-    Node* children = nodes_ + first;
-    children[0].weight = left.all;
-    children[0].ones = left.ones;
-    children[1].weight = node.weight - left.all;
-    children[1].ones = node.ones - left.ones;
+  void divide(std::int32_t, const Weights& left, std::int32_t first) const {
+    double* weights = node_weights_ + 2 * first;
+    weights[0] = left.all;
+    weights[1] = left.ones;
+    weights[2] = node_.all - left.all;
+    weights[3] = node_.ones - left.ones;
   }
 
   // What children add up to is known by their cut.
@@ -85,15 +85,15 @@ class WeightCells {
     return {std::abs(weight), weight < 0 ? -weight : 0.0};
   }
 
-  bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node& node, Bits places, Best& best) {
+  bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node&, Bits places, Best& best) {
     const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
     if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
     // What gathers read behind the last row must be an item.
     _mm_storeu_si128(reinterpret_cast<__m128i*>(items_ + n), _mm_setzero_si128());
     const bool is_limited = rules_.min_weight > 0;
     const __m512d least = _mm512_set1_pd(static_cast<double>(rules_.min_weight));
-    const __m512d node_ones = _mm512_set1_pd(node.ones);
-    const __m512d node_weight = _mm512_set1_pd(node.weight);
+    const __m512d node_ones = _mm512_set1_pd(node_.ones);
+    const __m512d node_weight = _mm512_set1_pd(node_.all);
     const __m512d none = _mm512_set1_pd(-kInfinity);
     const __m512d zero = _mm512_setzero_pd();
     __m512d before = zero;
@@ -169,7 +169,9 @@ class WeightCells {
   }
 
   const TreeRules& rules_;
-  Node* nodes_;
+  const Node* nodes_;
+  double* node_weights_;              // two per node
+  Weights node_;                      // the one at hand
   const double* by_item_;             // of all rows of the block
   const double* weights_ = by_item_;  // of the rows at hand
   // Of one order, by place.

@@ -46,12 +46,12 @@ class RowRanks {
     std::fill_n(marks, n_marks, Bits{0});
     std::fill_n(growth_.repeats + c * RankGrowth::kWords, RankGrowth::kWords, Bits{0});
     growth_.has_repeats[c] = n_values < n;
-    if (n_values < n) part_equals(c, n_values);
+    if (n_values < n) separate_equals(c, n_values);
   }
 
  private:
   // Gives rows with the same value different ranks, side by side.
-  void part_equals(std::size_t c, std::size_t n_values) {
+  void separate_equals(std::size_t c, std::size_t n_values) {
     const std::size_t n = growth_.n_rows;
     const Code* codes = growth_.codes + c * growth_.stride;
     Code* code_at = growth_.code_at + c * growth_.stride;

@@ -21,26 +21,28 @@ __all__ = ["GrowthSettings", "grow_tree", "warn_of_refused_thread", "warn_of_wei
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How a tree grows, in numbers of rows and features; 0 means no limit."""
+    """How a tree grows, as the core takes it: in numbers of rows and features; 0 means no limit.
+
+    There are no defaults here: those that users get are stated in `hornbeam.params`.
+    """
 
     criterion: str | OwnCriterion
-    leaf_value: Literal["mean", "median"] = "mean"
-    growth: Literal["depth_first", "level", "best_first"] = "depth_first"
-    missing: Literal["learn", "surrogate", "fractional", "majority", "available"] = "learn"
-    max_surrogates: int = 5
-    random_splits: bool = False
-    categorical_split: str = "subset"
-    merge_level: float = 0.05
-    max_depth: int = 0
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
-    min_weight_leaf: float = 0.0
-    max_leaf_nodes: int = 0
-    max_nodes: int = 0
-    max_features: int = 0
-    min_impurity_decrease: float = 0.0
-    min_significance: float = 1.0
-    monotonic: tuple[int, ...] = ()
+    leaf_value: Literal["mean", "median"]
+    missing: Literal["learn", "surrogate", "fractional", "majority", "available"]
+    max_surrogates: int
+    random_splits: bool
+    categorical_split: str
+    merge_level: float
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_leaf: float
+    max_leaf_nodes: int
+    max_nodes: int
+    max_features: int
+    min_impurity_decrease: float
+    min_significance: float
+    monotonic: tuple[int, ...]
 
     @property
     def has_many_branches(self) -> bool:

@@ -100,7 +100,7 @@ def _read_for_trees(model: Boosting, tree: Any, X: Any, y: Any, sample_weight: A
     is_random = model.resample or tree.splitter == "random" or tree.max_features is not None
     key = resolve_random_key(model.random_state) if is_random else 0
     learner: Learner = TreeLearner(ground, key, n_threads)
-    if isinstance(target, ClassTarget) and is_plain_stump(tree):
+    if _core.has_lanes() and isinstance(target, ClassTarget) and is_plain_stump(tree):
         codes, n_classes = target.codes.ravel(), len(target.classes[0])
         learner = StumpLearner(
             ground, _core.StumpSearch(encoded.codes, codes, n_classes, n_threads), n_threads
