@@ -4,10 +4,10 @@
 #include "prune/error_rate.h"
 #include "prune/prune.h"
 #include "prune/validation.h"
+#include "tree/collapse.h"
 
 namespace hornbeam::bindings {
 
-using prune::collapse;
 using prune::cost_complexity_path;
 using prune::CostComplexityPath;
 using prune::prune_cost_complexity;
@@ -19,6 +19,7 @@ using prune::PruningLog;
 using prune::upper_error_rate;
 using prune::validation_sums;
 using prune::ValidationSums;
+using tree::collapse;
 using tree::Tree;
 
 namespace {

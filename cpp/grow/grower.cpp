@@ -11,6 +11,7 @@
 
 #include "criterion/criteria.h"
 #include "criterion/own.h"
+#include "grow/keep_best.h"
 #include "grow/task.h"
 
 namespace hornbeam::grow {
@@ -81,6 +82,13 @@ GrownTree grow_by_kind(const GrowTask& task) {
     throw std::invalid_argument("categories are merged by one output");
   }
   if (params.missing == Missing::kFractional) return grow_in_portions(task);
+  if (is_kept_by_cutting(task)) {
+    GrowParams unlimited = params;
+    unlimited.max_leaf_nodes = unlimited.max_nodes = 0;
+    GrownTree grown = grow_by_quickest_cells({data, target, sample, unlimited, cancel});
+    grown.tree = keep_best(grown.tree, params.max_leaf_nodes, params.max_nodes);
+    return grown;
+  }
   if (!params.own_score) return grow_by_quickest_cells(task);
   if (target.is_classification())
     return grow_with(task, OwnScorer(VectorStats(target, sample), params.own_score));

@@ -9,8 +9,11 @@
 #include <utility>
 
 #include "prune/error_rate.h"
+#include "tree/collapse.h"
 
 namespace hornbeam::prune {
+
+using tree::collapse;
 
 void PruningLog::add(NodeId cut, NodeId removed, double before, double after) {
   node.push_back(cut);

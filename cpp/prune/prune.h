@@ -38,11 +38,6 @@ namespace hornbeam::prune {
 
 using tree::Tree;
 
-// The same tree with these nodes turned into leaves and what was below them dropped, renumbered
-// breadth-first. Nodes that are leaves, or lie below another one of the list, change nothing. The tables of
-// categories of different nodes must not overlap. Throws std::invalid_argument for a node outside the tree.
-Tree collapse(const Tree& tree, std::span<const NodeId> new_leaves);
-
 // Cuts in the order they were made, as parallel arrays. Nodes are numbered as in the tree before pruning.
 struct PruningLog {
   std::vector<NodeId> node;

@@ -1,15 +1,12 @@
-// Turning inner nodes into leaves: what remains of a tree is copied, node by node.
+// What remains of a tree is copied, node by node.
+#include "tree/collapse.h"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "prune/prune.h"
-
-namespace hornbeam::prune {
-
-using tree::kNoTable;
-using tree::TreeSurrogates;
+namespace hornbeam::tree {
 
 namespace {
 
@@ -154,4 +151,4 @@ Tree collapse(const Tree& tree, std::span<const NodeId> new_leaves) {
   return std::move(copy).take();
 }
 
-}  // namespace hornbeam::prune
+}  // namespace hornbeam::tree
