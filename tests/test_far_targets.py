@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone
 
 import hornbeam as hb
+from hornbeam.cli.scores import scores_of_numbers
 from hornbeam.recipes.blend import greedy_weights
 from hornbeam.warnings import HornbeamWarning
 
@@ -80,6 +81,48 @@ def test_blends_choose_the_same_weights(exponent: int) -> None:
     usual = greedy_weights(answers, None, Y)
     far = greedy_weights([np.ldexp(each, exponent) for each in answers], None, np.ldexp(Y, exponent))
     assert far.tolist() == usual.tolist()
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_blends_score_their_members_as_those_of_near_targets(exponent: int) -> None:
+    options = {
+        "members": [
+            ("tree", hb.DecisionTreeRegressor(max_depth=3)),
+            ("leaf", hb.DecisionTreeRegressor(max_nodes=1)),
+        ]
+    }
+    near, far = (fitted("BlendRegressor", options, power) for power in (0, exponent))
+    assert far.weights_ == near.weights_
+    assert [one["RMSE"] for one in far.members_] == [np.ldexp(one["RMSE"], exponent) for one in near.members_]
+    assert (far.simple_tree_ is None) == (near.simple_tree_ is None)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_the_linear_model_of_a_stack_counts_far_targets_in_a_unit(exponent: int) -> None:
+    options = {
+        "levels": [[("tree", hb.DecisionTreeRegressor(max_depth=3)), ("few", hb.ExtraTreesRegressor(3))]]
+    }
+    near, far = (fitted("StackingRegressor", options, power) for power in (0, exponent))
+    np.testing.assert_allclose(np.ldexp(far.predict(X), -exponent), near.predict(X), atol=0.05)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_scores_of_far_targets(exponent: int) -> None:
+    near, far = (fitted("AdaBoostRegressor", {"n_estimators": 3}, power) for power in (0, exponent))
+    far_y = np.ldexp(Y, exponent)
+    assert list(far.staged_score(X, far_y)) == list(near.staged_score(X, Y))
+    expected, found = scores_of_numbers(near.predict(X), Y), scores_of_numbers(far.predict(X), far_y)
+    assert found["R2"] == expected["R2"]
+    for name in ("RMSE", "MAE"):
+        assert found[name] == np.ldexp(expected[name], exponent)
+    near_scores, far_scores = (
+        hb.compare(X, y, methods=["tree"], search=False, cv=2, scoring="rmse", random_state=0).records[0]
+        for y in (Y, far_y)
+    )
+    for name in ("RMSE", "RMSE se rows", "RMSE se folds", "MAE", "MAE se rows"):
+        assert far_scores[name] == np.ldexp(near_scores[name], exponent)
+    for name in ("R2", "R2 se rows", "R2 se folds", "improvement"):
+        assert far_scores[name] == pytest.approx(near_scores[name], rel=1e-12)
 
 
 @pytest.mark.parametrize("exponent", [*EXPONENTS, 1021])

@@ -1,7 +1,8 @@
 """Where a number in the code decides how something is done: the same answers on both sides, at its real size.
 
 Early stopping (100,000 judged rows) is in boosting/test_boosting.py, the bandwidth of neighbours (1,000 rows)
-in estimators/test_order_and_company.py, batches of files in cli/test_tables.py.
+in estimators/test_order_and_company.py, batches of files in cli/test_tables.py, how a tree is grown in
+core/test_lane_sizes.py.
 """
 
 import io
@@ -16,9 +17,11 @@ from sklearn.model_selection import GridSearchCV
 import hornbeam as hb
 from hornbeam.bootstrap import bootstrap
 from hornbeam.cli.main import run
+from hornbeam.data.class_weight import class_weights
 from hornbeam.data.target import read_classes
 from hornbeam.data.task import task_of
 from hornbeam.estimators.linear import Design
+from hornbeam.recipes.boost_sums import added, narrow
 from hornbeam.report.facts import gather
 from hornbeam.report.viewer import viewer_data
 
@@ -177,3 +180,47 @@ def test_a_text_after_the_first_64_kib_makes_a_column_of_texts(n_first, by, tmp_
     assert "Column x is taken as text, because of 'many'" in printed.err
     assert json.loads(printed.out)["rows"] == rows + 5
     assert hb.load(model)._model.schema.categories[0] == ("1234", "many")
+
+
+@pytest.mark.parametrize("least", [2.0**-400, 2.0**-401, 2.0**-402])
+def test_a_class_weighs_2_to_the_400_times_as_much_at_most(least):
+    """Balanced: half of all weight over that of the class, which products with weights could not hold."""
+    found = class_weights("balanced", read_classes(np.array([0, 1]), 2), sample_weight=np.array([1.0, least]))
+    assert found.tolist() == [0.5, min(0.5 / least, 2.0**400)]
+
+
+@pytest.mark.parametrize("largest", [2**31 - 1, 2**31])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_that_fit_32_bits_are_sent_in_them(largest, sign):
+    answer = [(3, np.array([5, 7]), np.array([1, sign * largest]), [])]
+    (sent,) = narrow(answer)
+    assert sent[2].dtype == (np.int32 if largest < 2**31 else np.int64)
+    assert sent[2].tolist() == answer[0][2].tolist()
+    ((_, _, cells, _),) = added([[sent], [sent]])
+    assert cells.tolist() == [2, sign * 2 * largest]
+
+
+@pytest.mark.parametrize("n_columns", [13, 14])
+def test_a_median_of_trees_of_14_columns(n_columns):
+    """Of 14 columns and ten trees, the sets of 12 rows are 2^21 numbers, which are worked on at once."""
+    X = np.random.default_rng(0).normal(size=(200, n_columns))
+    median = hb.AdaBoostRegressor(hb.DecisionTreeRegressor(), n_estimators=10, random_state=0)
+    found = median.fit(X, X.sum(axis=1)).contributions(X[:13])
+    np.testing.assert_allclose(found.scores, median.predict(X[:13]), atol=1e-9)
+    for row in (0, 11, 12):
+        alone = median.contributions(X[row : row + 1])
+        np.testing.assert_array_equal(alone.values[0], found.values[row])
+
+
+@pytest.mark.parametrize("n_steps", [149, 150, 151])
+@pytest.mark.parametrize("n_rows", [15, 16])
+def test_a_report_moves_a_column_to_150_places_and_draws_15_rows(n_rows, n_steps):
+    """A tree of so many leaves has a threshold less, and a place beyond the last."""
+    x = np.arange(float(n_steps))[:, np.newaxis]
+    model = hb.DecisionTreeRegressor().fit(x, x[:, 0])
+    facts = gather(
+        model, x[:n_rows], x[:n_rows, 0], X_train=None, y_train=None, cv=None, target_name="y", seed=0
+    )
+    (drawn,) = facts.dependences
+    assert len(drawn.places) == min(n_steps, 150)
+    assert len(drawn.lines) == 15

@@ -116,6 +116,9 @@ def test_powers_of_two_change_nothing(name: str) -> None:
         ("GradientBoostingClassifier", {"l2_regularization": 3.0, "class_weight": {0: 2.0, 1: 2.0, 2: 2.0}}),
         ("GradientBoostingRegressor", {"l1_regularization": 1.0, "early_stopping": True}),
         ("GradientBoostingRegressor", {"loss": "quantile", "subsample": 0.5}),
+        ("GradientBoostingRegressor", {"growth": "symmetric"}),
+        ("GradientBoostingRegressor", {"n_estimators": "auto", "n_members": 2, "n_iter_no_change": 2}),
+        ("GradientBoostingClassifier", {"n_estimators": "auto", "n_members": 2, "n_iter_no_change": 2}),
     ],
 )
 def test_equal_weights_are_no_weights_in_boosting(name: str, options: dict[str, Any], size: float) -> None:
@@ -128,7 +131,7 @@ def test_equal_weights_are_no_weights_in_boosting(name: str, options: dict[str, 
         X[:, 0] + rng.normal(size=400),
     )
     data[1][:7] = 1
-    new = asked(name, **options, n_estimators=15)
+    new = asked(name, **{"n_estimators": 15, **options})
     columns = (X[:, :4], *data[1:])
     assert new(*columns).tobytes() == new(*columns, sample_weight=np.full(400, size)).tobytes()
 

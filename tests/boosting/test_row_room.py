@@ -93,6 +93,17 @@ def test_the_trees_are_those_of_a_fit_in_memory(
     assert not any((tmp_path / "scratch").iterdir())
 
 
+# Pages of the file have 4,096 bytes, which are 512 or 1,024 rows; targets in codes become numbers 1,024 at a
+# time.
+@pytest.mark.parametrize("n_rows", [511, 512, 513, 1023, 1024, 1025, 2049])
+@pytest.mark.parametrize("target", ["two", "y"])
+def test_rows_that_fill_pages(target: str, n_rows: int, tmp_path: Path) -> None:
+    in_memory, with_file = encoded_twice(table_of(n_rows), target, tmp_path)
+    kind = hb.GradientBoostingClassifier if target == "two" else hb.GradientBoostingRegressor
+    learner = kind(n_estimators=3, random_state=0)
+    assert_same_trees(clone(learner).fit(with_file), learner.fit(in_memory))
+
+
 # With one slot that columns of few codes share: one tile, two, a whole slab, and one slot more.
 @pytest.mark.parametrize("n_columns", [3, 15, 16, 63, 64])
 def test_rows_that_lie_close_together(n_columns: int, tmp_path: Path) -> None:

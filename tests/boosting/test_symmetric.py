@@ -92,6 +92,16 @@ def test_limits_are_never_exceeded(problem, max_leaf_nodes, max_depth):
         assert tree.value[leaf, 0, 0] == pytest.approx(step, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.parametrize("max_depth", [0, 61, 62, 63])
+def test_levels_end_at_62(max_depth):
+    """Steps that double, one level each: a tree of nodes that are numbered by their level goes no deeper."""
+    n = 70
+    frame = pd.DataFrame({"number0": np.arange(n, dtype=float)})
+    problem = Problem(frame, -(2.0 ** np.arange(n)), np.ones(n), Terms(min_samples_leaf=1))
+    tree, _ = symmetric(problem, max_depth=max_depth, wide=True)
+    assert tree.max_depth <= min(max_depth or 62, 62)
+
+
 def test_nodes_of_a_level_share_their_test():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({f"number{j}": rng.integers(0, 2, 500).astype(float) for j in range(6)})

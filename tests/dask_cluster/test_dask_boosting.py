@@ -86,6 +86,17 @@ def test_delayed_parts_some_of_them_empty_and_rows_to_judge_by(client):
     )
 
 
+@pytest.mark.parametrize("n_parts", [8, 9, 65])
+def test_answers_are_added_up_eight_at_a_time(client, n_parts):
+    # Up to eight parts the driver adds up; workers do it on the way for more, in two steps for more than 64.
+    frame, score = table(2_000)
+    options = {"n_estimators": 2, "max_leaf_nodes": 4}
+    rows = dd.from_pandas(frame, npartitions=n_parts)
+    assert rows.npartitions == n_parts
+    model = GradientBoostingRegressor(**options).fit(rows, score)
+    assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_boosting_finds_its_own_length(client, monkeypatch, n_classes):
     # Two parts are more than are added up in one place here; members are 4 on so many rows.

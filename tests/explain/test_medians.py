@@ -88,6 +88,17 @@ def test_rows_in_blocks_say_what_rows_at_once_say(monkeypatch):
     np.testing.assert_array_equal(whole[1].values, model.contributions(X.iloc[:4], background=X).values)
 
 
+@pytest.mark.parametrize("interactions", [False, True])
+def test_a_row_alone_gets_the_bits_it_gets_among_others(interactions):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    model = hb.AdaBoostRegressor(hb.DecisionTreeRegressor(), n_estimators=5, random_state=0)
+    whole = model.fit(X, X.sum(axis=1)).contributions(X, interactions=interactions)
+    for row in range(40):
+        alone = model.contributions(X[row : row + 1], interactions=interactions)
+        assert alone.values.tobytes() == whole.values[row : row + 1].tobytes()
+
+
 def test_the_parts_of_a_date_become_known_together():
     X = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=120), "b": np.arange(120.0) % 7})
     y = X["when"].dt.day_of_week + X["b"] / 9

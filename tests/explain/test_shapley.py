@@ -146,6 +146,22 @@ def test_either_side_of_what_decides_the_way(n_leaves, n_rows):
         assert_close(base[i], of_sets[0], np.abs(of_sets).max())
 
 
+# Tables are made for trees of up to 1,024 leaves where there are no long paths: pairs, and other rows.
+@pytest.mark.parametrize("n_leaves", [1024, 1025])
+@pytest.mark.parametrize("with_background", [False, True])
+def test_tables_of_1024_leaves(n_leaves, with_background):
+    model = wide_model(3, 7, n_leaves, 0.5, n_trees=1)
+    columns = random_rows(model, 1, LOOKED_UP, gaps=True)
+    background = random_rows(model, 2, 5, gaps=True) if with_background else None
+    pairs = not with_background
+    parts, _ = explained(model.trees, columns, background=background, pairs=pairs)
+    others = rows_of(background) if with_background else [None]
+    for i in (0, LOOKED_UP - 1):
+        of_sets = worth(model.trees, rows_of(columns)[i], others, model.categories)
+        expected = shapley_pairs(of_sets) if pairs else shapley_values(of_sets)
+        assert_close(parts[i], expected, np.abs(of_sets).max())
+
+
 def test_on_long_paths_a_row_has_the_same_bits_in_any_company():
     model = wide_model(4, 11, 300, 0.8, value_shape=(1, 2), n_trees=3)
     columns = random_rows(model, 1, 300, gaps=True)
@@ -163,6 +179,21 @@ def chain(n_tests, n_columns):
     thresholds = [np.array([0.3, 0.5, 0.7])] * n_columns
     tree = random_tree(random, n_branches.astype(np.int32), [0] * n_columns, thresholds, (1, 1))
     return Model((tree,), (0,) * n_columns, tuple(thresholds), None)
+
+
+# 128 rows are followed side by side while what they keep on the way, three numbers for each level and point,
+# is at most 2^17 of them: 85 levels of four points; with one level more it is 112 rows, with thousands 16.
+@pytest.mark.parametrize("n_levels", [85, 86, 1000])
+def test_long_paths_that_fill_the_cache(n_levels):
+    model = chain(n_levels, 8)
+    columns = random_rows(model, 1, 130, gaps=True)
+    parts, _ = explained(model.trees, columns)
+    rows = rows_of(columns)
+    for i in (0, 111, 112, 127, 128, 129):
+        of_sets = worth(model.trees, rows[i], [None], model.categories)
+        assert_close(parts[i], shapley_values(of_sets), np.abs(of_sets).max())
+        alone, _ = explained(model.trees, [column[i : i + 1] for column in columns])
+        assert alone.tobytes() == parts[i : i + 1].tobytes()
 
 
 def test_a_tree_of_six_thousand_levels():

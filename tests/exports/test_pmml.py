@@ -237,6 +237,17 @@ def test_the_only_class_there_is():
         on_trial(model.fit(X, ["only"] * 20))
 
 
+@pytest.mark.parametrize("largest", [2**31 - 1, 2**31])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_classes_that_readers_in_java_take_for_whole_numbers(largest, sign):
+    tree = hb.DecisionTreeClassifier().fit(np.array([[0.0], [1.0]]), np.array([0, sign * largest]))
+    if largest == 2**31:
+        with pytest.raises(ExportError, match=f"The class {sign * largest} is beyond the whole numbers"):
+            pmml_of(portable(tree))
+    else:
+        assert f'"{sign * largest}"' in pmml_of(portable(tree))
+
+
 @NEEDS_JAVA
 def test_a_deep_tree_fits_into_the_stack_of_java():
     X = np.arange(400.0)[:, np.newaxis]

@@ -434,3 +434,12 @@ def test_boxes_of_categories_are_few_and_their_names_do_not_collide():
     assert ax.get_title(loc="right") == "the 20 most frequent of 39 values"
     assert ax.get_xticklabels()[0].get_rotation() == 40
     assert "a town of number 38" not in [tick.get_text() for tick in ax.get_xticklabels()]
+
+
+@pytest.mark.parametrize("n_kinds", [20, 21])
+def test_twenty_boxes_are_drawn(n_kinds):
+    X = pd.DataFrame({"kind": [f"k{k:02}" for k in np.arange(210) % n_kinds]})
+    model = hb.DecisionTreeRegressor().fit(X, np.arange(210) % n_kinds)
+    ax = plot.contributions(model.contributions(X), "dependence", column="kind")
+    assert len(ax.get_xticklabels()) == 20
+    assert ax.get_title(loc="right") == ("" if n_kinds == 20 else "the 20 most frequent of 21 values")

@@ -70,6 +70,23 @@ def test_ranks_equal_those_of_a_sorted_list(
     assert np.array_equal(found[:, 1], np.sort(answers + errors, axis=1)[:, high - 1])
 
 
+# Rough sums are bytes of groups of four members, at most 65,000 in all: of up to 254 groups each may have
+# 255. Of more than 65,536 members there are no rough answers.
+@pytest.mark.parametrize("n_members", [1012, 1016, 1020, 1024, 65_536, 65_537])
+def test_members_that_rough_answers_have_room_for(n_members: int) -> None:
+    said, without, errors = drawn(4, n_members, 520, n_members, coarse=False)
+    if n_members < 2000:
+        said = np.sign(said)  # every group as wide as the widest
+    answers = answers_of(said, [members[:40] for members in without])
+    without = [members[:40] for members in without]
+    for rank in (1, 52, 260, 519):
+        found = _core.bounds_without(
+            said, **in_core(without), errors=errors, low_rank=rank, high_rank=rank, n_threads=1
+        )
+        assert np.array_equal(found[:, 0], np.sort(answers - errors, axis=1)[:, rank - 1])
+        assert np.array_equal(found[:, 1], np.sort(answers + errors, axis=1)[:, rank - 1])
+
+
 @pytest.mark.parametrize("n_rows", [1, 4])
 @pytest.mark.parametrize("order", ["ascending", "descending", "two values", "late"])
 def test_values_whose_sample_misleads(order: str, n_rows: int) -> None:

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score, root_mean_squared_error
 
 from hornbeam.baseline import Baseline
+from hornbeam.data.units import unit_of
 
 __all__ = ["baseline_scores", "scores_of", "scores_of_numbers", "scores_of_shares"]
 
@@ -40,9 +41,11 @@ def baseline_scores(guess: Baseline, y: Any) -> dict[str, float]:
 
 def scores_of_numbers(predicted: Any, y: Any) -> dict[str, float]:
     """Score predicted numbers."""
+    unit = unit_of(np.asarray(y, dtype=np.float64))  # in which squares are finite
+    y, predicted = y / unit, predicted / unit
     scores = {
-        "RMSE": float(root_mean_squared_error(y, predicted)),
-        "MAE": float(mean_absolute_error(y, predicted)),
+        "RMSE": float(root_mean_squared_error(y, predicted)) * unit,
+        "MAE": float(mean_absolute_error(y, predicted)) * unit,
     }
     return {"R2": float(r2_score(y, predicted)), **scores} if len(y) > 1 else scores
 

@@ -8,7 +8,7 @@ units of y squared as far as there are such numbers, and in a power of two beyon
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["square_of_unit", "unit_of"]
+__all__ = ["square_of_unit", "unit_of", "units_of_rows"]
 
 _USUAL_EXPONENT = 400
 _LARGEST_TOLD = 2.0**900
@@ -22,6 +22,14 @@ def unit_of(values: npt.NDArray[np.float64], usual: int = _USUAL_EXPONENT) -> fl
     largest = float(np.abs(values).max()) if values.size else 0.0
     exponent = int(np.frexp(largest)[1])
     return 1.0 if largest == 0 or abs(exponent) <= usual else float(np.ldexp(1.0, exponent - 1))
+
+
+def units_of_rows(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the unit of each row of numbers, the rows being the last axis, which is kept with length 1."""
+    largest = np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
+    exponent = np.frexp(largest)[1]
+    is_usual = (largest == 0) | (np.abs(exponent) <= _USUAL_EXPONENT)
+    return np.where(is_usual, 1.0, np.ldexp(1.0, exponent - 1))
 
 
 def square_of_unit(unit: float) -> float:

@@ -180,6 +180,12 @@ def _sizes(n: int) -> IntArray:
     return sizes
 
 
+def _weighed(numbers: FloatArray, weights: FloatArray) -> FloatArray:
+    """Add up each row by itself: a product of matrices rounds a row differently among others than alone."""
+    total: FloatArray = (numbers * weights).sum(axis=1)
+    return total
+
+
 def _singles(worth: FloatArray) -> FloatArray:
     """Average what a column adds over all orders: rows x columns."""
     n = (worth.shape[1] - 1).bit_length()
@@ -188,7 +194,7 @@ def _singles(worth: FloatArray) -> FloatArray:
     for i in range(n):
         halves = worth.reshape(len(worth), 1 << (n - 1 - i), 2, 1 << i)
         added = (halves[:, :, 1] - halves[:, :, 0]).reshape(len(worth), -1)
-        parts[:, i] = added @ weights[_sizes(n - 1)]
+        parts[:, i] = _weighed(added, weights[_sizes(n - 1)])
     return parts
 
 
@@ -203,6 +209,6 @@ def _pairs(worth: FloatArray) -> FloatArray:
         for i in range(j):
             cube = worth.reshape(len(worth), 1 << (n - 1 - j), 2, 1 << (j - 1 - i), 2, 1 << i)
             both = cube[:, :, 1, :, 1] - cube[:, :, 1, :, 0] - cube[:, :, 0, :, 1] + cube[:, :, 0, :, 0]
-            pairs[:, i, j] = pairs[:, j, i] = both.reshape(len(worth), -1) @ weights[_sizes(n - 2)]
+            pairs[:, i, j] = pairs[:, j, i] = _weighed(both.reshape(len(worth), -1), weights[_sizes(n - 2)])
     pairs[:, range(n), range(n)] = _singles(worth) - pairs.sum(axis=2)
     return pairs

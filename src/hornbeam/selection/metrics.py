@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.task import Task
+from hornbeam.data.units import unit_of
 from hornbeam.declare.kinds import did_you_mean, joined, shown
 
 __all__ = ["Answers", "Metric", "Truth", "chosen_metrics"]
@@ -133,15 +134,18 @@ def _roc_auc(truth: Truth, answers: Answers, counts: FloatArray) -> FloatArray:
 
 
 def _r_squared(truth: Truth, answers: Answers, counts: FloatArray) -> FloatArray:
-    centred = truth.y - truth.y.mean()
+    unit = unit_of(truth.y)  # in which squares are finite
+    y = truth.y / unit
+    centred = y - y.mean()
     n_rows = counts.sum(axis=1)
     spread = counts @ centred**2 - (counts @ centred) ** 2 / n_rows
-    explained: FloatArray = 1 - (counts @ (answers.labels - truth.y) ** 2) / spread
+    explained: FloatArray = 1 - (counts @ (answers.labels / unit - y) ** 2) / spread
     return explained
 
 
 def _rmse(truth: Truth, answers: Answers, counts: FloatArray) -> FloatArray:
-    root: FloatArray = np.sqrt(_mean((answers.labels - truth.y) ** 2, counts))
+    unit = unit_of(truth.y)
+    root: FloatArray = np.sqrt(_mean((answers.labels / unit - truth.y / unit) ** 2, counts)) * unit
     return root
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.data.units import units_of_rows
 from hornbeam.selection.folds import Folded
 from hornbeam.selection.metrics import Answers, Metric, Truth
 from hornbeam.selection.trials import Trial
@@ -72,8 +73,9 @@ def _deviation(values: FloatArray) -> FloatArray:
     known = ~np.isnan(values)
     n_known = known.sum(axis=-1)
     away = np.where(known, values - _mean(values)[..., np.newaxis], 0)
+    units = units_of_rows(away)  # in which squares are finite: errors of far targets are far, too
     with np.errstate(invalid="ignore", divide="ignore"):
-        deviation: FloatArray = np.sqrt((away**2).sum(axis=-1) / (n_known - 1))
+        deviation: FloatArray = np.sqrt(((away / units) ** 2).sum(axis=-1) / (n_known - 1)) * units[..., 0]
     return deviation
 
 

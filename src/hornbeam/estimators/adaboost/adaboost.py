@@ -16,6 +16,7 @@ from hornbeam import _core
 from hornbeam.data.content import Rows
 from hornbeam.data.table import Table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
+from hornbeam.data.units import unit_of
 from hornbeam.estimators.adaboost.followed import RoundByRound, round_by_round
 from hornbeam.estimators.adaboost.given import Given, Target, read_for_fit
 from hornbeam.estimators.adaboost.members import Members, TreeMembers
@@ -459,5 +460,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield R^2 after each round."""
+        truth = np.asarray(y, dtype=np.float64)
+        unit = unit_of(truth)  # in which squares are finite
         for numbers in self.staged_predict(X):
-            yield float(r2_score(y, numbers, sample_weight=sample_weight))
+            yield float(r2_score(truth / unit, numbers / unit, sample_weight=sample_weight))

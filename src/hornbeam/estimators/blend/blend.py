@@ -17,6 +17,7 @@ from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
 from hornbeam.data.table import read_table
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_groups, read_numbers
 from hornbeam.data.task import Task
+from hornbeam.data.units import unit_of
 from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.blend.candidates import usual_members
@@ -340,6 +341,7 @@ class _Judged:
         self._answers = [one.answers[self._rows] for one in members]
         self._y = target.numbers()[self._rows]
         self._codes = self._y.astype(np.intp) if isinstance(target, ClassTarget) else None
+        self._unit = 1.0 if self._codes is not None else unit_of(self._y)  # in which squares are finite
         self._row_weights = None if row_weights is None else row_weights[self._rows]
 
     def weights(self) -> FloatArray:
@@ -353,9 +355,13 @@ class _Judged:
         return mean
 
     def _score(self, answers: FloatArray) -> float:
-        losses = losses_of(answers, self._codes, self._y)
-        mean = float(np.average(losses, weights=self._row_weights))
-        return mean if self._codes is not None else float(np.sqrt(mean))
+        mean = float(np.average(self._losses(answers), weights=self._row_weights))
+        return mean if self._codes is not None else float(np.sqrt(mean)) * self._unit
+
+    def _losses(self, answers: FloatArray) -> FloatArray:
+        if self._codes is not None:
+            return losses_of(answers, self._codes, self._y)
+        return losses_of(answers / self._unit, None, self._y / self._unit)
 
     def records(self, weights: FloatArray) -> list[dict[str, Any]]:
         """Describe the members and the blend, the best first."""
@@ -401,7 +407,7 @@ class _Judged:
         if np.isnan(answers).any():
             return False
         if self._codes is None:
-            worse = losses_of(answers, None, self._y) - losses_of(mean, None, self._y)
+            worse = self._losses(answers) - self._losses(mean)
         else:
             wrong = [found.argmax(axis=1) != self._codes for found in (answers, mean)]
             worse = wrong[0].astype(np.float64) - wrong[1]

@@ -232,7 +232,7 @@ class Stack(MembersInside, TransformerMixin, StackingOptions):
         everything = len(rows) == len(data.y)
         features = stacked.features if everything else _safe_indexing(stacked.features, rows)
         try:
-            return final.fit(features, data.y[rows], **data.fit_options("final_estimator", rows))
+            return self._fitted(final, features, data.y[rows], data.fit_options("final_estimator", rows))
         except Exception as error:
             raise MemberError(
                 f"The final estimator, a {type(final).__name__}, failed to fit: {error}",
@@ -303,6 +303,9 @@ class Stack(MembersInside, TransformerMixin, StackingOptions):
 
     def _final_template(self) -> Any:
         raise NotImplementedError
+
+    def _fitted(self, final: Any, features: Any, y: npt.NDArray[Any], options: dict[str, Any]) -> Any:
+        return final.fit(features, y, **options)
 
     def _classes(self) -> npt.NDArray[Any] | None:
         return None

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier, is_regressor
 
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
+from hornbeam.data.units import unit_of
 from hornbeam.estimators.stacking.stack import Stack, final_has
 from hornbeam.params import ClassifierStackingOptions, fitted
 from hornbeam.recipes.stack import Method
@@ -162,6 +163,15 @@ class StackingRegressor(RegressorMixin, Stack):
 
         return RidgeCV()
 
+    def _fitted(self, final: Any, features: Any, y: npt.NDArray[Any], options: dict[str, Any]) -> Any:
+        """Fit it; the linear model that is taken by itself counts far numbers in a power of two."""
+        unit = unit_of(y) if self.final_estimator is None and isinstance(features, np.ndarray) else 1.0
+        if unit == 1.0:
+            return super()._fitted(final, features, y, options)
+        final.fit(features / unit, y / unit, **options)
+        final.intercept_ *= unit
+        return final
+
     def _score_of(
         self, answers: FloatArray, method: Method, target: Any, weights: FloatArray | None
     ) -> float:
@@ -171,4 +181,6 @@ class StackingRegressor(RegressorMixin, Stack):
         if np.count_nonzero(known) < 2:
             return float("nan")
         of_known = None if weights is None else weights[known]
-        return float(r2_score(target.values[known, 0], answers[known, 0], sample_weight=of_known))
+        y = target.values[known, 0]
+        unit = unit_of(y)  # in which squares are finite
+        return float(r2_score(y / unit, answers[known, 0] / unit, sample_weight=of_known))
