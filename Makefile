@@ -17,11 +17,12 @@ ARGS ?=
 
 BENCH_VENV := .venv-bench
 SANITIZE_VENV := .venv-sanitize
+THREADS_VENV := .venv-threads
 CLANG_VENV := .venv-clang
 OLDEST_VENV := .venv-oldest
 PLAIN_VENV := .venv-plain
 COUNTERS_VENV := .venv-counters
-VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV) $(CLANG_VENV) $(OLDEST_VENV) $(PLAIN_VENV) $(COUNTERS_VENV))
+VENVS := $(sort $(VENV) $(BENCH_VENV) $(SANITIZE_VENV) $(THREADS_VENV) $(CLANG_VENV) $(OLDEST_VENV) $(PLAIN_VENV) $(COUNTERS_VENV))
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
@@ -34,7 +35,7 @@ COMPILERS := $(if $(filter default undefined,$(origin CXX)),c++ g++ clang++,$(fi
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-python lint-types lint-cpp lint-odr lint-spelling lint-stub format stub bench docs sanitize \
-        test-clang test-oldest test-plain test-sklearn counters fuzz wheel setup clean clean-all
+        sanitize-threads test-clang test-oldest test-plain test-sklearn counters fuzz wheel setup clean clean-all
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +71,12 @@ sanitize: lint-odr $(SANITIZE_VENV)/.stamps/dev $(SANITIZE_VENV)/.stamps/core ##
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 HORNBEAM_ATTACKS=60 \
 	$(SANITIZE_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --capture=sys $(ARGS)
+
+# What Python itself does is not watched: it is not built with the sanitizer, which sees the locks that it takes.
+sanitize-threads: $(THREADS_VENV)/.stamps/dev $(THREADS_VENV)/.stamps/core ## fit and predict in eight threads on a core built with the thread sanitizer (ARGS="--seconds 600")
+	cd tests && LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	TSAN_OPTIONS="suppressions=$(CURDIR)/tests/hostile/threads.txt:halt_on_error=0:exitcode=66:second_deadlock_stack=1" \
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(CURDIR)/$(THREADS_VENV)/bin/python -m hostile.threads $(ARGS)
 
 test-clang: $(CLANG_VENV)/.stamps/dev $(CLANG_VENV)/.stamps/core ## run the tests on a core built by Clang, its warnings being errors
 	$(CLANG_VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
@@ -209,6 +216,7 @@ $(VENVS:%=%/.stamps/core): %/.stamps/core: %/.stamps/run $(CORE_SOURCES)
 	@touch $@
 
 $(SANITIZE_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_SANITIZE=ON
+$(THREADS_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_SANITIZE_THREADS=ON
 $(PLAIN_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_PLAIN=ON
 $(COUNTERS_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.HORNBEAM_COUNTERS=ON
 $(CLANG_VENV)/.stamps/core: CORE_OPTIONS := --config-settings=cmake.define.CMAKE_CXX_COMPILER=clang++ \
