@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["sum_in_any_order"]
+__all__ = ["row_sums", "sum_in_any_order"]
 
 _BITS = 30
 
@@ -28,6 +28,17 @@ def sum_in_any_order(values: npt.NDArray[np.float64]) -> Any:
     scaled *= 2.0**_BITS
     sums = [_whole_sum(part) for part in (high, np.rint(scaled, out=scaled))]
     return np.ldexp(sums[0] + np.ldexp(sums[1], -_BITS), exponent - _BITS)
+
+
+def row_sums(values: npt.NDArray[np.float64], *, padded: bool = False) -> npt.NDArray[np.float64]:
+    """Sum up each row to the bits that it has alone.
+
+    `padded` rows end in zeros, more or fewer as the others need room: they are added one number after the
+    other, for numpy puts numbers together by how many there are.
+    """
+    sums: npt.NDArray[np.float64]
+    sums = np.cumsum(values, axis=1)[:, -1] if padded else np.ascontiguousarray(values).sum(axis=1)
+    return sums
 
 
 def _whole_sum(values: npt.NDArray[np.float64]) -> Any:

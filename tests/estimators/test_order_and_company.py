@@ -53,6 +53,9 @@ ALL = [
     hb.GradientBoostingRegressor(5),
     hb.KNeighborsClassifier(),
     hb.KNeighborsRegressor(scale="standard"),
+    hb.KNeighborsRegressor(10),
+    hb.KNeighborsRegressor(33, weights="distance"),
+    hb.KNeighborsClassifier(33, weights="distance"),
     hb.KNeighborsRegressor(None, weights="gaussian"),
     hb.DensityTree(random_state=0),
     stack(),
@@ -101,6 +104,22 @@ def test_a_row_alone_gets_the_bits_it_gets_among_others(model, n_classes):
             parts = [answer_of(model, question, X[start : start + size]) for start in range(0, 24, size)]
             np.testing.assert_array_equal(np.concatenate(parts), together[:24], f"{question} by {size}")
     assert asked
+
+
+@pytest.mark.parametrize("n_neighbors", [5, 10, 33])
+def test_neighbours_of_weighted_rows_answer_alone_as_among_others(n_neighbors):
+    """How many are looked at until their weights suffice depends on who else is asked about."""
+    X, score = problem()
+    weights = np.random.default_rng(4).exponential(size=len(X)) ** 3
+    for model, y in (
+        (hb.KNeighborsRegressor(n_neighbors), score),
+        (hb.KNeighborsClassifier(n_neighbors), score > 0),
+    ):
+        model.fit(X, y, weights)
+        ask = getattr(model, "predict_proba", model.predict)
+        together = ask(X)
+        alone = np.concatenate([ask(X[row : row + 1]) for row in range(len(X))])
+        np.testing.assert_array_equal(alone, together)
 
 
 # --- The order of the rows of a fit ------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from hornbeam.neighborhood import Neighborhood, make_neighborhood
 from hornbeam.params import NeighborOptions, fitted, validate
 from hornbeam.recipes.weigh import median_distance, neighbor_weights, portions, weight_of_nearest
 from hornbeam.sklearn_bases import MultiOutputMixin, RegressorMixin
+from hornbeam.sums import row_sums
 from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["KNeighborsClassifier", "KNeighborsRegressor"]
@@ -302,7 +303,7 @@ def _shares(
 ) -> FloatArray:
     """Return each class's part of the neighbours' weight."""
     votes = _votes(codes, n_classes, positions, weights)
-    shares: FloatArray = votes / votes.sum(axis=1, keepdims=True)
+    shares: FloatArray = votes / row_sums(votes)[:, np.newaxis]
     return shares
 
 
@@ -348,18 +349,23 @@ class KNeighborsRegressor(RegressorMixin, MultiOutputMixin, _KNeighbors):
     def predict(self, X: Any) -> FloatArray:
         """Return the mean target of each row's neighbours, weighted by what they count."""
         check_is_fitted(self)
+        # How many neighbours are looked at until their weights suffice depends on the other rows asked about.
+        padded = self._model.weights is not None and self.n_neighbors is not None
         means = np.concatenate(
-            [_means(self._values, positions, weights) for _, positions, weights in self._neighbors_of(X)]
+            [
+                _means(self._values, positions, weights, padded=padded)
+                for _, positions, weights in self._neighbors_of(X)
+            ]
         )
         return means[:, 0] if self.n_outputs_ == 1 else means
 
 
-def _means(values: FloatArray, positions: Rows | None, weights: FloatArray) -> FloatArray:
-    totals = weights.sum(axis=1)
+def _means(values: FloatArray, positions: Rows | None, weights: FloatArray, *, padded: bool) -> FloatArray:
+    totals = row_sums(weights, padded=padded)
     shift = 64 if np.abs(values).max() > 1e280 else 0  # sums of targets that large would overflow
     values = np.ldexp(values, -shift)
     means = np.empty((len(weights), values.shape[1]))
     for output in range(values.shape[1]):
         targets = values[:, output] if positions is None else values[positions, output]
-        means[:, output] = (weights * targets).sum(axis=1) / totals
+        means[:, output] = row_sums(weights * targets, padded=padded) / totals
     return np.ldexp(means, shift)

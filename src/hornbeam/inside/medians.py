@@ -19,6 +19,7 @@ from hornbeam.data.table import Column, Table
 from hornbeam.inside.routes import branches_at, is_missing
 from hornbeam.model import Ensemble
 from hornbeam.recipes.adaboost import weighted_median
+from hornbeam.sums import row_sums
 
 __all__ = ["MOST_COLUMNS", "TreeMedian", "median_of"]
 
@@ -180,12 +181,6 @@ def _sizes(n: int) -> IntArray:
     return sizes
 
 
-def _weighed(numbers: FloatArray, weights: FloatArray) -> FloatArray:
-    """Add up each row by itself: a product of matrices rounds a row differently among others than alone."""
-    total: FloatArray = (numbers * weights).sum(axis=1)
-    return total
-
-
 def _singles(worth: FloatArray) -> FloatArray:
     """Average what a column adds over all orders: rows x columns."""
     n = (worth.shape[1] - 1).bit_length()
@@ -194,7 +189,7 @@ def _singles(worth: FloatArray) -> FloatArray:
     for i in range(n):
         halves = worth.reshape(len(worth), 1 << (n - 1 - i), 2, 1 << i)
         added = (halves[:, :, 1] - halves[:, :, 0]).reshape(len(worth), -1)
-        parts[:, i] = _weighed(added, weights[_sizes(n - 1)])
+        parts[:, i] = row_sums(added * weights[_sizes(n - 1)])
     return parts
 
 
@@ -209,6 +204,6 @@ def _pairs(worth: FloatArray) -> FloatArray:
         for i in range(j):
             cube = worth.reshape(len(worth), 1 << (n - 1 - j), 2, 1 << (j - 1 - i), 2, 1 << i)
             both = cube[:, :, 1, :, 1] - cube[:, :, 1, :, 0] - cube[:, :, 0, :, 1] + cube[:, :, 0, :, 0]
-            pairs[:, i, j] = pairs[:, j, i] = _weighed(both.reshape(len(worth), -1), weights[_sizes(n - 2)])
+            pairs[:, i, j] = pairs[:, j, i] = row_sums(both.reshape(len(worth), -1) * weights[_sizes(n - 2)])
     pairs[:, range(n), range(n)] = _singles(worth) - pairs.sum(axis=2)
     return pairs
