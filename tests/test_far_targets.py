@@ -75,6 +75,14 @@ def test_a_mean_of_the_largest_numbers_is_a_number() -> None:
     assert said.max() == pytest.approx(1.7e308)
 
 
+@pytest.mark.parametrize("exponent", [*EXPONENTS, 1022])
+def test_a_bag_of_forests_means_far_answers(exponent: int) -> None:
+    """As many members as would overflow if their answers were just added up."""
+    options = {"estimator": hb.ExtraTreesRegressor(2), "n_estimators": 12}
+    near, far = (fitted("BaggingRegressor", options, power) for power in (0, exponent - 2))
+    assert np.array_equal(far.predict(X), np.ldexp(near.predict(X), exponent - 2))
+
+
 @pytest.mark.parametrize("exponent", EXPONENTS)
 def test_blends_choose_the_same_weights(exponent: int) -> None:
     answers = [Y[:, np.newaxis] + noise for noise in rng.normal(size=(3, len(Y), 1))]

@@ -25,6 +25,7 @@ from hornbeam.data.target import (
     ClassTarget,
     RegressionTarget,
 )
+from hornbeam.data.units import unit_of
 from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.explained import mean_of_trees
@@ -441,14 +442,15 @@ class Bagging(LookInside, BagModel, BaggingOptions):
             return self._mean_of_trees(X)
         X = table_to_pass_on(self, X, reset=False)
         total: Any = 0.0
+        unit = 0.0  # in which the sum of far numbers is finite
         with said_once():
             for number, member in enumerate(self._fitted_members):
                 features = self._features_of(number) if self._features.n_wanted else None
-                total = total + answers_of(
-                    member, X, features, classes, hard_votes=self._votes_are_hard(member)
-                )
+                said = answers_of(member, X, features, classes, hard_votes=self._votes_are_hard(member))
+                unit = unit or unit_of(said)
+                total = total + (said if unit == 1.0 else said / unit)
         mean: FloatArray = total / len(self._fitted_members)
-        return mean
+        return mean if unit == 1.0 else mean * unit
 
     def _mean_of_trees(self, X: Any) -> FloatArray:
         model: Ensemble = self._grown._model
