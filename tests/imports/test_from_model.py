@@ -149,6 +149,27 @@ def test_files_are_read(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_rounds_after_the_best_count_where_they_count_for_xgboost(tmp_path):
+    stops = {**EXTREME, "n_estimators": 60, "learning_rate": 0.8, "early_stopping_rounds": 3}
+    half = slice(N // 2), slice(N // 2, N)
+    for y in (TWO, THREE):
+        wrong = np.where(draw.random(N) < 0.4, y[::-1], y)
+        theirs = xgboost.XGBClassifier(**stops)
+        theirs.fit(X[half[0]], wrong[half[0]], eval_set=[(X[half[1]], wrong[half[1]])], verbose=0)
+        booster = theirs.get_booster()
+        assert theirs.best_iteration + 1 < booster.num_boosted_rounds()
+        theirs.save_model(tmp_path / "m.json")
+        for given in (theirs, tmp_path / "m.json"):  # an estimator answers by its best rounds
+            ours = hb.from_model(given, verify="required")
+            assert ours.n_iter_ == theirs.best_iteration + 1
+            np.testing.assert_allclose(answers(ours, FRESH), answers(theirs, FRESH), atol=2e-5)
+        booster.save_model(tmp_path / "b.ubj")
+        for given in (booster, tmp_path / "b.ubj"):  # a booster by all
+            ours = hb.from_model(given, verify="required")
+            assert ours.n_iter_ == booster.num_boosted_rounds()
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_an_imported_model_explains_itself_and_travels_on():
     ours = hb.from_model(MODELS["lightgbm of numbers"]())
     told = ours.explain(FRESH[0])
@@ -234,6 +255,10 @@ def test_thresholds_in_double_precision_are_met_exactly():
         (lambda: xgboost.XGBClassifier(booster="dart", **EXTREME).fit(X, TWO), "booster='dart'"),
         (lambda: xgboost.XGBRegressor(objective="binary:hinge", **EXTREME).fit(X, TWO), "binary:hinge"),
         (
+            lambda: xgboost.XGBClassifier(missing=-999.0, **EXTREME).fit(np.nan_to_num(X, nan=-999.0), TWO),
+            r"missing=-999\.0 of XGBoost",
+        ),
+        (
             lambda: xgboost.XGBClassifier(
                 enable_categorical=True, feature_types=["q", "q", "q", "c"], **EXTREME
             ).fit(X, ODD),
@@ -259,6 +284,8 @@ def test_what_cannot_be_said_is_named(make, words):
 def test_other_things_are_named():
     with pytest.raises(TypeError, match=r"got sklearn\.ensemble\._gb\.GradientBoostingRegressor"):
         hb.from_model(ensembles.GradientBoostingRegressor(n_estimators=2).fit(FILLED, NUMBERS))
+    with pytest.raises(TypeError, match="this DecisionTreeClassifier is one of hornbeam already"):
+        hb.from_model(hb.DecisionTreeClassifier(max_depth=2).fit(X, TWO))
 
 
 def test_a_pickle_is_never_opened(tmp_path):

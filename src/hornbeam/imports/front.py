@@ -83,9 +83,13 @@ def _from_object(model: Any) -> tuple[str, Any, Peer]:
     if module == "xgboost" and (name == "Booster" or hasattr(model, "get_booster")):
         booster = model if name == "Booster" else model.get_booster()
         document = json.loads(bytes(booster.save_raw("json")))
-        return "xgboost", from_xgboost(document, classes=getattr(model, "classes_", None)), peer
+        classes, missing = getattr(model, "classes_", None), getattr(model, "missing", None)
+        made = from_xgboost(document, classes=classes, missing=missing, as_estimator=booster is not model)
+        return "xgboost", made, peer
     if module == "catboost" and hasattr(model, "save_model"):
         return "catboost", from_catboost(peer.document()), peer
+    if module == "hornbeam":
+        raise TypeError(f"from_model takes models of other libraries; this {name} is one of hornbeam already.")
     raise TypeError(
         "from_model takes trees, forests, extra trees and histogram gradient boosting of scikit-learn, and "
         "models of LightGBM, XGBoost and CatBoost, or a path to a file of these three; got "

@@ -61,12 +61,21 @@ class Peer:
         return np.concatenate(shares, axis=1) if isinstance(shares, list) else shares
 
     def _lightgbm(self, rows: Any, made: Any) -> Any:
-        booster = getattr(self.model, "booster_", self.model)
-        return booster.predict(rows, num_threads=1)
+        if hasattr(self.model, "booster_"):
+            return self._estimator(rows, made)
+        return self.model.predict(rows, num_threads=1)
+
+    def _estimator(self, rows: Any, made: Any) -> Any:
+        """Ask an estimator as users do: which of its rounds count, and what is missing, it knows itself."""
+        if hasattr(made, "predict_proba") and hasattr(self.model, "predict_proba"):
+            return self.model.predict_proba(rows)
+        return self.model.predict(rows)
 
     def _xgboost(self, rows: Any, made: Any) -> Any:
+        if hasattr(self.model, "get_booster"):
+            return self._estimator(rows, made)
         xgboost = importlib.import_module("xgboost")
-        booster = self.model.get_booster() if hasattr(self.model, "get_booster") else self.model
+        booster = self.model
         names = booster.feature_names
         with np.errstate(over="ignore"):
             if any(kind != "numeric" for kind in made._model.schema.kinds):
@@ -98,6 +107,18 @@ def peer_of_model(model: Any) -> Peer:
     return Peer(model)
 
 
+def _of_xgboost(library: Any, path: str) -> Any:
+    """Load a file as what has written it: an estimator leaves a mark."""
+    booster = library.Booster(model_file=path)
+    mark = booster.attr("scikit_learn")
+    if mark is None:
+        return booster
+    is_classifier = json.loads(mark).get("_estimator_type") == "classifier"
+    model = library.XGBClassifier() if is_classifier else library.XGBRegressor()
+    model.load_model(path)
+    return model
+
+
 def peer_of_file(family: str, path: str) -> Peer | None:
     """Load a file with the library that wrote it; None if that is not installed."""
     if importlib.util.find_spec(family) is None:
@@ -106,7 +127,7 @@ def peer_of_file(family: str, path: str) -> Peer | None:
     if family == "lightgbm":
         return Peer(library.Booster(model_file=path))
     if family == "xgboost":
-        return Peer(library.Booster(model_file=path))
+        return Peer(_of_xgboost(library, path))
     model = library.CatBoost()
     model.load_model(path, format="json")
     return Peer(model)

@@ -34,17 +34,39 @@ _LOSSES: dict[str, tuple[str, str]] = {
 }
 
 
-def from_xgboost(document: Any, *, classes: Any = None) -> Any:
-    """Make a gradient boosting of ours of XGBoost's document."""
+def from_xgboost(
+    document: Any, *, classes: Any = None, missing: float | None = None, as_estimator: bool = False
+) -> Any:
+    """Make a gradient boosting of ours of XGBoost's document.
+
+    `missing` is the estimator's own word for a missing value, `as_estimator` whether it is that of a fitted
+    estimator, which answers by the rounds up to its best; a `Booster` answers by all. Of a document that an
+    estimator has written, the document says so.
+    """
+    if missing is not None and not math.isnan(missing):
+        raise ImportedModelError(
+            f"missing={missing!r} of XGBoost, a number that stands for a missing value, is not known here. "
+            "Replace it by NaN in the table and fit again without it"
+        )
     try:
         learner = document["learner"]
         booster = learner["gradient_booster"]
         name = booster.get("name", "gbtree")
         if name != "gbtree":
             raise ImportedModelError(f"booster={name!r} of XGBoost is not known here; 'gbtree' is")
-        return _boosting(learner, booster["model"], classes)
+        return _boosting(learner, _rounds_that_count(learner, booster["model"], as_estimator), classes)
     except (KeyError, TypeError, IndexError) as error:
         raise ImportedModelError(f"the document is not that of an XGBoost model: it lacks {error}") from None
+
+
+def _rounds_that_count(learner: Any, model: Any, as_estimator: bool) -> Any:
+    """Leave out the rounds after the best one, where early stopping found one and an estimator answers."""
+    attributes = learner.get("attributes", {})
+    if "best_iteration" not in attributes or not (as_estimator or "scikit_learn" in attributes):
+        return model
+    n_rounds = int(attributes["best_iteration"]) + 1
+    n_trees = int(model["iteration_indptr"][n_rounds])
+    return {**model, "trees": model["trees"][:n_trees], "tree_info": model["tree_info"][:n_trees]}
 
 
 def _boosting(learner: Any, model: Any, classes: Any) -> Any:
