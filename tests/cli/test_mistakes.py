@@ -175,7 +175,7 @@ def test_mistakes_in_data_and_files(arguments, words, data, model, capsys):
         (["show", "MODEL", "--rules", "poem"], "--rules"),
         (
             ["export", "MODEL", "--format", "excel"],
-            "not yet; there is onnx, sql, c, python, json, pmml, dot and text",
+            "--format must be onnx, sql, c, python, json, pmml, dot or text; got",
         ),
         (["compare", "DATA"], "--target"),
         (["compare", "DATA", "--target", "y", "--folds", "1"], "--folds"),

@@ -23,6 +23,10 @@ MODELS = [
     hb.BaggingRegressor(hb.DecisionTreeRegressor(max_bins=9), n_estimators=4, max_features=2, random_state=0),
     hb.AdaBoostClassifier(n_estimators=4),
     hb.AdaBoostRegressor(n_estimators=4, random_state=0),
+    hb.AdaBoostClassifier(hb.DecisionTreeClassifier(max_depth=3, prune="pessimistic"), n_estimators=4),
+    hb.AdaBoostRegressor(
+        hb.DecisionTreeRegressor(max_depth=3, prune="cost_complexity"), n_estimators=4, random_state=0
+    ),
     hb.GradientBoostingClassifier(n_estimators=4),
     hb.GradientBoostingRegressor(n_estimators=4),
 ]
@@ -116,11 +120,19 @@ def test_the_sentences_of_a_model_by_hand():
     forest = hb.RandomForestRegressor(1, bootstrap=False, max_features=None, random_state=0)
     forest.fit([[0.0, 9], [0, 9], [0, 9], [1, 9]], [1.0, 1, 1, 5])
     assert forest.explain([1, 7]).text == (
-        "The model predicts 5; for a row it knows nothing about it would say 2. Most upwards: x0 = 1 (+3)."
+        "The model predicts 5; for a row it knows nothing about, it would say 2. Most upwards: x0 = 1 (+3)."
     )
     assert forest.explain([0, 7]).text == (
-        "The model predicts 1; for a row it knows nothing about it would say 2. Most downwards: x0 = 0 (-1)."
+        "The model predicts 1; for a row it knows nothing about, it would say 2. Most downwards: x0 = 0 (-1)."
     )
+
+
+def test_a_share_near_one_is_said_in_words():
+    X, y = load_iris(return_X_y=True)
+    told = hb.GradientBoostingClassifier(n_estimators=100, min_samples_leaf=1).fit(X[:100], y[:100]).explain(X[0])
+    assert told.shares[0] > 0.999
+    assert told.text.startswith("The model predicts 0 with a probability of more than 99.9 %; for a row it ")
+    assert told.lines[0] == "answer: 0, probability >99.9 %"
 
 
 def test_paths_share_out_what_every_model_says(model, X):
@@ -144,7 +156,7 @@ def test_members_that_are_no_trees_say_so(X):
 
 def test_a_stack_is_looked_into_member_by_member(X):
     y = load_iris(return_X_y=True)[1]
-    members = [("forest", hb.RandomForestClassifier(3, random_state=0)), ("near", hb.KNeighborsClassifier())]
+    members = [("near", hb.KNeighborsClassifier()), ("forest", hb.RandomForestClassifier(3, random_state=0))]
     stack = hb.StackingClassifier([members]).fit(X, y)
     forest = stack.named_estimators_["forest"]
     assert stack.rules() == {"forest": forest.rules()}
@@ -165,10 +177,10 @@ def test_a_stack_is_looked_into_member_by_member(X):
     with pytest.raises(TypeError, match=r"contributions\(X\)\['forest'\]"):
         hb.plot.contributions(stack.contributions(X))
     np.testing.assert_array_equal(stack.effect(X, 2)["forest"].mean, forest.effect(X, 2).mean)
-    with pytest.raises(TypeError, match=r"made of its members' answers.*named_estimators_\['"):
+    with pytest.raises(TypeError, match=r"made of its members' answers.*named_estimators_\['forest'"):
         stack.counterfactual(X[:1], X)
     with pytest.raises(ValueError, match="made of hornbeam's trees"):
-        hb.StackingClassifier([members[1:]]).fit(X, y).rules()
+        hb.StackingClassifier([members[:1]]).fit(X, y).rules()
 
 
 def test_the_commands_explain_a_stack_member_by_member(X, tmp_path, capsys):
@@ -190,10 +202,6 @@ def test_the_commands_explain_a_stack_member_by_member(X, tmp_path, capsys):
 
 
 # --- Every question to every model -----------------------------------------------------------------------
-
-# What a model of members that grew on tables of their own has no answer to; it says why.
-NOT_BY_HAND = {"counterfactual", "export json"}
-
 
 @pytest.mark.parametrize("question", [
     "rules", "to_frame", "apply", "importance", "contributions", "effect", "ale", "counterfactual",
@@ -227,10 +235,5 @@ def test_every_model_answers_every_question(model, X, question, tmp_path, capsys
         "show": show,
         "show --tree": lambda: show("--tree", "0"),
     }[question]
-    by_hand = getattr(model, "_grown", 0) is None
-    if by_hand and question in NOT_BY_HAND:
-        with pytest.raises((ValueError, TypeError), match=r"estimators_|tables of their own"):
-            asked()
-        return
     assert "petal" in asked()
     pyplot.close("all")

@@ -49,7 +49,7 @@ def export(
     """Write a model for other programs and for people; what can be run is run and compared first."""
     formats = get_args(ExportFormat)
     if form not in formats:
-        raise typer.BadParameter(f"--format {printable(form)}: not yet; there is {joined(formats, 'and')}.")
+        raise typer.BadParameter(f"--format must be {joined(formats, 'or')}; got {printable(form)}.")
     given: dict[str, Any] = {
         **{"dialect": dialect, "table": table, "keys": keys or None},
         **{"name": name, "precision": precision, "operator": operator},

@@ -6,7 +6,7 @@ Single trees have more to say and do so themselves.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -218,7 +218,7 @@ class LookInside(Declared):
         might be.
         """
         return counterfactual(
-            self,
+            self._on_one_table(),
             row,
             X,
             wanted=wanted,
@@ -227,6 +227,10 @@ class LookInside(Declared):
             directions=directions,
             max_boxes=max_boxes,
         )
+
+    def _on_one_table(self) -> Self:
+        """Return the model with all trees over one schema, for what needs that."""
+        return self
 
     def _trees_to_explain(self) -> Ensemble:
         """Return the trees that a row is read for."""

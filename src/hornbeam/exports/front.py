@@ -197,7 +197,8 @@ def _json(model: Any, verify: Verify) -> str:
 
 
 def _readings(model: Any) -> list[TreeReading]:
-    """Read the trees of a model with their names; those of a bag may have names of their own."""
+    """Read the trees of a model with their names, those of a bag over the columns of all."""
+    model = model._on_one_table() if hasattr(model, "_on_one_table") else model
     grown = getattr(model, "_grown", None)
     source = model if grown is None else grown
     if hasattr(source, "_reading"):

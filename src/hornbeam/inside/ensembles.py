@@ -182,15 +182,15 @@ def _sentences(told: Told) -> str:
     if told.shares is None:
         first = (
             f"The model predicts {words.brief_number(float(told.prediction))}; for a row it knows nothing "
-            f"about it would say {words.brief_number(told.usual)}."
+            f"about, it would say {words.brief_number(told.usual)}."
         )
         up = float(told.prediction) >= told.usual
     else:
         share = told.shares[told.prediction]
         first = (
             f"The model predicts {words.named(told.prediction)} with a probability of "
-            f"{words.percent(share)}; for a row it knows nothing about that would be "
-            f"{words.percent(told.usual)}."
+            f"{_in_a_sentence(share)}; for a row it knows nothing about, that would be "
+            f"{_in_a_sentence(told.usual)}."
         )
         up = True
     sign = 1.0 if up else -1.0
@@ -208,6 +208,10 @@ def _sentences(told: Told) -> str:
         said.append(f"most {against}: {_listed(told, doubts)}")
     text = "; ".join(said)
     return f"{first} {text[0].upper()}{text[1:]}."
+
+
+def _in_a_sentence(share: float) -> str:
+    return words.percent(share).replace(">", "more than ").replace("<", "less than ")
 
 
 def _listed(told: Told, columns: Sequence[int]) -> str:

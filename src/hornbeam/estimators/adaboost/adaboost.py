@@ -19,7 +19,7 @@ from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, re
 from hornbeam.data.units import unit_of
 from hornbeam.estimators.adaboost.followed import RoundByRound, round_by_round
 from hornbeam.estimators.adaboost.given import Given, Target, read_for_fit
-from hornbeam.estimators.adaboost.members import Members, TreeMembers
+from hornbeam.estimators.adaboost.members import Members, OtherMembers, TreeMembers
 from hornbeam.estimators.first_members import copy_of, members_to_keep
 from hornbeam.estimators.looking import LookInside
 from hornbeam.estimators.sequenced import Sequenced
@@ -149,14 +149,21 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
 
     @property
     def _model(self) -> Ensemble:
-        """The trees, if the members are trees."""
-        return self._trees.model
+        """The trees, if the members are trees whose leaves add up."""
+        try:
+            return self._trees.model
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
 
     @property
     def _trees(self) -> TreeMembers:
-        if not isinstance(self._members, TreeMembers):
+        members = self._members
+        if isinstance(members, TreeMembers):
+            return members
+        if not isinstance(members, OtherMembers) or not members.are_trees:
             raise AttributeError(f"the members of this {type(self).__name__} are not trees of hornbeam")
-        return self._members
+        labels = self._class_labels()
+        return members.as_trees(labels[0] if labels else None)
 
     def _reading(self, tree: _core.Tree) -> TreeReading:
         """Give a tree the names that make it readable."""
@@ -165,9 +172,9 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
     def _readings(self) -> list[TreeReading]:
         if isinstance(self._members, TreeMembers):
             return [self._members.reading(tree) for tree in self._members.model.trees]
-        members = self._members.estimators()
-        are_trees = all(type(one) in (DecisionTreeClassifier, DecisionTreeRegressor) for one in members)
-        return [one._reading(one._own_tree()) for one in members] if are_trees else []
+        if not isinstance(self._members, OtherMembers) or not self._members.are_trees:
+            return []
+        return [one._reading(one._own_tree()) for one in self._members.fitted]
 
     def _trees_to_explain(self) -> Ensemble:
         return self._trees.model
@@ -187,8 +194,9 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf of each row in each member, if these are trees: rows x members."""
         check_is_fitted(self)
-        rows = self._model.read(X, estimator_name=type(self).__name__)
-        return self._model.leaves(rows, n_threads=resolve_n_jobs(self.n_jobs))
+        model = self._trees.model
+        rows = model.read(X, estimator_name=type(self).__name__)
+        return model.leaves(rows, n_threads=resolve_n_jobs(self.n_jobs))
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -323,7 +331,9 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return (self.classes_,)
 
     def _exact_score(self, table: Table) -> FloatArray:
-        return np.asarray(self._votes_of(table, range(len(self.estimator_weights_)))[0])
+        weights = votes_of(self.estimator_weights_)
+        members = range(len(weights))
+        return self._trees.votes(table, weights, self.classes_, members=members, n_threads=1)[0]
 
     def _answer_of(self, score: FloatArray) -> tuple[Any, dict[Any, float] | None]:
         shares = self._shares_of(score[np.newaxis, :], is_certain=self._is_certain)[0]
@@ -445,7 +455,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
         return ScoreSum((trees,), np.zeros(1), is_median=True)
 
     def _exact_score(self, table: Table) -> FloatArray:
-        said = self._members.predictions(table, n_threads=1)
+        said = self._trees.predictions(table, n_threads=1)
         return weighted_median(said, votes_of(self.estimator_weights_))
 
     def predict(self, X: Any) -> FloatArray:

@@ -4,7 +4,7 @@ Both kinds say the same: votes for classes, or a prediction per member. Trees li
 they are predicted together and saved as one.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,8 @@ from hornbeam import _core
 from hornbeam.data.names import check_names_and_width
 from hornbeam.data.sources import open_source
 from hornbeam.data.table import Table
+from hornbeam.estimators.together import GrownApart, put_together
+from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.importance import shares_of_gain
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.model import Ensemble
@@ -166,6 +168,39 @@ class OtherMembers:
     def estimators(self) -> list[Any]:
         """Return the members."""
         return list(self.fitted)
+
+    @property
+    def are_trees(self) -> bool:
+        """Whether the members are single trees of ours."""
+        return all(type(one) in (DecisionTreeClassifier, DecisionTreeRegressor) for one in self.fitted)
+
+    def as_trees(self, classes: AnyArray | None) -> TreeMembers:
+        """Put members that are trees together, once; ValueError where what they say is no sum over leaves."""
+        found: TreeMembers | None = vars(self).get("_together")
+        if found is None:
+            found = vars(self)["_together"] = self._put_together(classes)
+        return found
+
+    def _put_together(self, classes: AnyArray | None) -> TreeMembers:
+        columns = np.arange(len(self.names))
+        apart = []
+        for one in self.fitted:
+            known, n_classes = None, 1
+            if classes is not None:
+                known, n_classes = np.searchsorted(classes, one.classes_), len(classes)
+            apart.append(GrownApart(one._model, columns, known, n_classes))
+            if apart[-1].tree.gaps != "branch":
+                raise ValueError(
+                    f"Under missing={apart[-1].tree.gaps!r} what a tree votes for is no sum over its leaves; "
+                    "ask a member, such as estimators_[0]."
+                )
+        together = put_together(apart, self.names, names_given=self.names_given)
+        seen = np.any([one._missing_seen for one in self.fitted], axis=0)
+        return TreeMembers(together, self.fitted[0], classes, tuple(seen.tolist()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields: trees that were put together follow from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def first(self, m: int) -> "OtherMembers":
         """Return the first members."""

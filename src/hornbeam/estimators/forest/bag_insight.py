@@ -1,5 +1,6 @@
 """What the members of a bag say of the columns: importances, tests, and what each adds to an explanation."""
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -7,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.estimators.explained import mean_of_trees
+from hornbeam.estimators.together import GrownApart, put_together
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.shapley import TreeSum
 
-__all__ = ["mean_importances", "share_of_tests", "sum_of_member"]
+__all__ = ["mean_importances", "on_one_table", "share_of_tests", "sum_of_member"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -55,3 +57,36 @@ def sum_of_member(bag: Any, number: int, *, votes: bool) -> TreeSum:
     ):  # a class that the sample lacks has no share
         onto = (member.classes_[:, np.newaxis] == labels[0]).astype(np.float64)
     return replace(own, weights=own.weights / bag._n_members, columns=features, picked=features, onto=onto)
+
+
+def on_one_table(bag: Any) -> Any:
+    """Return a bag whose members were fitted one by one as if its trees had grown on one table."""
+    if not bag._readings():
+        return bag
+    labels = bag._class_labels()
+    apart = []
+    for number, member in enumerate(bag._fitted_members):
+        known = np.searchsorted(labels[0], member.classes_) if labels else None
+        n_classes = len(labels[0]) if labels else 1
+        apart.append(GrownApart(member._model, bag._features_of(number), known, n_classes))
+    names_given = hasattr(bag, "feature_names_in_")
+    grown = copy.copy(bag._fitted_members[0])
+    grown._model = put_together(apart, bag._column_names(), names_given=names_given)
+    grown._missing_seen = _missing_seen(bag, len(grown._model.schema.names))
+    grown.n_features_in_ = bag.n_features_in_
+    if labels:
+        grown.classes_, grown.n_classes_ = labels[0], len(labels[0])
+    whole = copy.copy(bag)
+    whole._grown = grown
+    return whole
+
+
+def _missing_seen(bag: Any, n_columns: int) -> tuple[bool, ...]:
+    seen = np.zeros(n_columns, dtype=np.bool_)
+    for number, member in enumerate(bag._fitted_members):
+        own = np.array(member._missing_seen, dtype=np.bool_)
+        if len(own) == n_columns:  # of dates there are more columns than features
+            seen |= own
+        else:
+            np.logical_or.at(seen, bag._features_of(number), own)
+    return tuple(seen.tolist())

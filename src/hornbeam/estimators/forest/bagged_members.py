@@ -30,7 +30,7 @@ from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.first_members import members_to_keep
-from hornbeam.estimators.forest.bag_insight import mean_importances, share_of_tests, sum_of_member
+from hornbeam.estimators.forest.bag_insight import mean_importances, on_one_table, share_of_tests, sum_of_member
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.looking import LookInside
@@ -394,11 +394,12 @@ class Bagging(LookInside, BagModel, BaggingOptions):
 
     def _trees_to_explain(self) -> Ensemble:
         if self._grown is None:
-            raise ValueError(
-                f"Counterfactuals are searched in bags whose trees grew on one table; ask a member of this "
-                f"{type(self).__name__}, such as estimators_[0]."
-            )
+            raise ValueError(f"The members of this {type(self).__name__} are not trees of hornbeam.")
         return self._model
+
+    def _on_one_table(self) -> Self:
+        check_is_fitted(self)
+        return on_one_table(self) if self._grown is None else self
 
     def _row_to_explain(self, row: Any) -> tuple[Any, Sequence[Any]]:
         if self._grown is not None:

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.estimators.importances import Importance
-from hornbeam.inside.nodes import readings_of
+from hornbeam.inside.nodes import readings_of, way_to_members
 from hornbeam.inside.rules import RuleStyle
 from hornbeam.inside.shapley import Contributions
 
@@ -65,9 +65,7 @@ class MembersInside:
 
     def counterfactual(self, row: Any, X: Any, **options: Any) -> Any:
         """Say that the search needs an answer that trees add up, and whom to ask."""
-        first = next(iter(self.first_level()))
         raise TypeError(
             "counterfactual searches the leaves of trees that are added up; the answer of "
-            f"{type(self).__name__} is made of its members' answers. Ask a member: "
-            f"named_estimators_[{first!r}].counterfactual(row, X)."
+            f"{type(self).__name__} is made of its members' answers.{way_to_members(self)}"
         )
