@@ -184,6 +184,8 @@ def test_what_cannot_be_explained_says_so():
     tree.fit(X, y)
     with pytest.raises(ValueError, match=r"(?s)background: .*petal"):
         tree.contributions(X, background=X.iloc[:, :2])
+    with pytest.raises(TypeError, match="background: X is 'train', a text"):
+        tree.contributions(X, background="train")
     with pytest.raises(ValueError, match="sepal width"):
         tree.contributions(X.drop(columns="sepal width (cm)"))
     with pytest.raises(ValueError, match="of must be 'score' or 'answer'"):

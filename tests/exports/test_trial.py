@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier as SklearnForest
 
 import hornbeam as hb
 from exports.catalogue import HOSTILE
@@ -249,6 +250,18 @@ def test_models_that_cannot_be_written_are_named():
         hb.export(bag, "c")
     with pytest.raises(TypeError, match="got KNeighborsClassifier"):
         hb.export(hb.KNeighborsClassifier(n_neighbors=1).fit(X[1:5], y[1:5]), "onnx")
+
+
+def test_what_is_no_model_of_ours_is_named():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    theirs = SklearnForest(2).fit(X, X[:, 0] > 0)
+    with pytest.raises(TypeError, match=r"got RandomForestClassifier\. It is a model of scikit-learn: hb\.from"):
+        hb.export(theirs, "python")
+    with pytest.raises(TypeError, match=r"It is a model of scikit-learn: hb\.from_model"):
+        hb.plot.tree(theirs)
+    for other, name in ((None, "NoneType"), (pd.DataFrame(X), "DataFrame"), (hb.DecisionTreeRegressor, "")):
+        with pytest.raises(TypeError, match=rf"takes a fitted model made of hornbeam's trees; got {name}"):
+            hb.export(other, "json")
 
 
 def test_names_that_sql_cannot_hold_are_named():

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble as ensembles
 import sklearn.tree as trees
+from sklearn.exceptions import NotFittedError
 
 import hornbeam as hb
 from hornbeam.errors import ImportedModelError
@@ -286,6 +287,21 @@ def test_other_things_are_named():
         hb.from_model(ensembles.GradientBoostingRegressor(n_estimators=2).fit(FILLED, NUMBERS))
     with pytest.raises(TypeError, match="this DecisionTreeClassifier is one of hornbeam already"):
         hb.from_model(hb.DecisionTreeClassifier(max_depth=2).fit(X, TWO))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ensembles.RandomForestClassifier(),
+        HIST(),
+        lightgbm.LGBMClassifier(),
+        xgboost.XGBClassifier(),
+        catboost.CatBoostClassifier(),
+    ],
+)
+def test_what_is_not_fitted_says_so(model):
+    with pytest.raises(NotFittedError, match="not fitted|need to call fit"):
+        hb.from_model(model)
 
 
 def test_a_pickle_is_never_opened(tmp_path):

@@ -96,6 +96,11 @@ def export(
     if verify not in get_args(Verify):
         raise ValueError(f"verify must be 'present' or 'required'; got {shown(verify)}.")
     chosen = _checked_options(form, options)
+    if not hasattr(model, "fit") or isinstance(model, type):
+        raise TypeError(
+            f"export takes a fitted model made of hornbeam's trees; got {type(model).__name__}."
+            f"{way_to_members(model)}"
+        )
     check_is_fitted(model)
     model = view_of(model)  # another thread may be about to fit it anew
     if form in ("dot", "text"):

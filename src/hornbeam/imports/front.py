@@ -11,6 +11,8 @@ import warnings
 from typing import Any, Literal, get_args
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from hornbeam.data.wording import shown
 from hornbeam.errors import ImportedModelError
@@ -72,6 +74,7 @@ def _from_object(model: Any) -> tuple[str, Any, Peer]:
     module = kind.__module__.partition(".")[0]
     name = kind.__name__
     peer = peer_of_model(model)
+    _refuse_unfitted(model, module)
     if module == "sklearn" and name in SKLEARN_TREES:
         return "sklearn", from_sklearn(model), peer
     if module == "sklearn" and name in ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"):
@@ -95,6 +98,14 @@ def _from_object(model: Any) -> tuple[str, Any, Peer]:
         "models of LightGBM, XGBoost and CatBoost, or a path to a file of these three; got "
         f"{kind.__module__}.{name}."
     )
+
+
+def _refuse_unfitted(model: Any, module: str) -> None:
+    if module == "catboost" and hasattr(model, "is_fitted"):
+        if not model.is_fitted():
+            raise NotFittedError(f"This {type(model).__name__} is not fitted yet.")
+    elif module in _TOLERANCES and hasattr(model, "fit"):
+        check_is_fitted(model)
 
 
 def _from_file(path: str) -> tuple[str, Any]:

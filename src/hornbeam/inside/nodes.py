@@ -333,8 +333,16 @@ def readings_of(model: Any) -> list[TreeReading]:
     return []
 
 
+_LIBRARIES = {"sklearn": "scikit-learn", "lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+
+
 def way_to_members(model: Any) -> str:
-    """Say how to ask the members of a stack or a blend, which are made of trees where it is not."""
+    """Say whom to ask: the members of a stack or a blend, or what is made of another library's model."""
+    library = _LIBRARIES.get(type(model).__module__.partition(".")[0])
+    if library is not None:
+        return (
+            f" It is a model of {library}: hb.from_model makes one of hornbeam's of it, if it is made of trees."
+        )
     if not hasattr(model, "first_level"):
         return ""
     names = [name for name, member in model.first_level().items() if readings_of(member)]

@@ -258,8 +258,8 @@ def contributions_of(
 def _read_background(one: TreeSum, background: Any, estimator_name: str) -> Table:
     try:
         return one.read(background, estimator_name=estimator_name)
-    except ValueError as error:
-        raise ValueError(f"background: {error}") from error
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"background: {error}") from error
 
 
 # The mean slope of an answer between base and score is integrated with so many points, in so many pieces.
