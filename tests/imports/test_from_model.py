@@ -137,6 +137,24 @@ def test_categories_of_xgboost_with_holes_and_numbers(one_hot, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_names_beyond_ascii_are_whole_from_xgboost_3_4_on():
+    theirs = xgboost.XGBClassifier(enable_categorical=True, **EXTREME).fit(FRAME, ODD)
+    document = json.loads(bytes(theirs.get_booster().save_raw("json")))
+    names = ["\u00e9a", "q", "\u65e5\u672c", "s", "t", "u"]  # in the places of p, ..., u
+    data = [name.encode() for name in names]
+    ends = np.cumsum([0, *map(len, data)]).tolist()
+    signed = np.frombuffer(b"".join(data), dtype=np.int8).tolist()
+    document["learner"]["gradient_booster"]["model"]["cats"]["enc"][3] = {"offsets": ends, "values": signed}
+    for version in ([3, 3, 0], [3, 2, 0]):
+        with pytest.raises(ImportedModelError, match=r"column 'k' .* XGBoost before 3\.4 cuts"):
+            front.from_xgboost({**document, "version": version})
+    ours = front.from_xgboost({**document, "version": [3, 4, 1]})
+    assert ours._model.schema.categories[3] == tuple(names)
+    renamed = FRAME.assign(k=FRAME["k"].cat.rename_categories(dict(zip("pqrstu", names, strict=True))))
+    np.testing.assert_allclose(answers(ours, renamed), answers(theirs, FRAME), atol=2e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_files_are_read(tmp_path):
     light, extreme = MODELS["lightgbm"](), MODELS["xgboost of three"]()
     cat = MODELS["catboost of three"]()

@@ -34,6 +34,9 @@ _LOSSES: dict[str, tuple[str, str]] = {
 }
 
 
+_WHOLE_NAMES = (3, 4)  # the first version that writes names of categories as they are
+
+
 def from_xgboost(
     document: Any, *, classes: Any = None, missing: float | None = None, as_estimator: bool = False
 ) -> Any:
@@ -54,7 +57,8 @@ def from_xgboost(
         name = booster.get("name", "gbtree")
         if name != "gbtree":
             raise ImportedModelError(f"booster={name!r} of XGBoost is not known here; 'gbtree' is")
-        return _boosting(learner, _rounds_that_count(learner, booster["model"], as_estimator), classes)
+        model = _rounds_that_count(learner, booster["model"], as_estimator)
+        return _boosting(learner, model, classes, version=tuple(map(int, document.get("version", ()))))
     except (KeyError, TypeError, IndexError) as error:
         raise ImportedModelError(f"the document is not that of an XGBoost model: it lacks {error}") from None
 
@@ -69,7 +73,7 @@ def _rounds_that_count(learner: Any, model: Any, as_estimator: bool) -> Any:
     return {**model, "trees": model["trees"][:n_trees], "tree_info": model["tree_info"][:n_trees]}
 
 
-def _boosting(learner: Any, model: Any, classes: Any) -> Any:
+def _boosting(learner: Any, model: Any, classes: Any, *, version: tuple[int, ...]) -> Any:
     objective = learner["objective"]["name"]
     if objective not in _LOSSES:
         raise ImportedModelError(f"the objective {objective!r} of XGBoost is not known here")
@@ -84,7 +88,7 @@ def _boosting(learner: Any, model: Any, classes: Any) -> Any:
     n_features = int(facts["num_feature"])
     names = list(learner.get("feature_names") or [])
     schema = plain_schema(names or [f"x{j}" for j in range(n_features)], names_given=bool(names))
-    schema = _with_categories(schema, learner, model)
+    schema = _with_categories(schema, learner, model, version)
     trees = [_tree(tree, schema) for tree in model["trees"]]
     if [int(turn) for turn in model["tree_info"]] != [k % n_scores for k in range(len(trees))]:
         raise ImportedModelError("the trees of the model do not take turns at the classes")
@@ -108,7 +112,7 @@ def _linked(base: float, link: str) -> float:
     return math.log(base) if link == "log" else base
 
 
-def _with_categories(schema: Schema, learner: Any, model: Any) -> Schema:
+def _with_categories(schema: Schema, learner: Any, model: Any, version: tuple[int, ...]) -> Schema:
     """Add the categories that the document names, which versions from 3.1 on do for those of frames."""
     is_category = [kind == "c" for kind in learner.get("feature_types") or []]
     if not any(is_category):
@@ -116,7 +120,7 @@ def _with_categories(schema: Schema, learner: Any, model: Any) -> Schema:
     known = (model.get("cats") or {}).get("enc") or []
     categories: list[tuple[Category, ...] | None] = [None] * len(schema.names)
     for j in np.flatnonzero(is_category).tolist():
-        categories[j] = _categories(known[j], schema.names[j]) if j < len(known) else ()
+        categories[j] = _categories(known[j], schema.names[j], version) if j < len(known) else ()
         if not categories[j]:
             raise ImportedModelError(
                 f"tests on categories of XGBoost need their names: the model does not say which ones column "
@@ -126,22 +130,25 @@ def _with_categories(schema: Schema, learner: Any, model: Any) -> Schema:
     return Schema(schema.names, schema.names_given, kinds, tuple(categories))
 
 
-def _categories(encoded: Any, column: str) -> tuple[Category, ...]:
+def _categories(encoded: Any, column: str, version: tuple[int, ...]) -> tuple[Category, ...]:
     """Read the categories of a column: numbers, or texts as bytes, one after the other.
 
-    XGBoost 3.2 counts characters where it should count bytes, so texts beyond ASCII are cut in its file; what
-    is left may still look like a text.
+    Before 3.4, XGBoost counted characters where it should count bytes, so texts beyond ASCII are cut in its
+    file; what is left may still look like a text.
     """
     values = np.asarray(encoded["values"])
     if "offsets" not in encoded:
         return tuple(values.tolist())
     data, ends = values.astype(np.uint8).tobytes(), np.asarray(encoded["offsets"], dtype=np.int64).tolist()
-    if not data.isascii():
+    if not data.isascii() and version < _WHOLE_NAMES:
         raise ImportedModelError(
-            f"column {column!r} has categories with letters beyond ASCII, whose names XGBoost cuts when it "
-            "saves a model. Rename them and fit again"
+            f"column {column!r} has categories with letters beyond ASCII, whose names XGBoost before 3.4 cuts "
+            "when it saves a model. Fit it with a newer one, or rename them and fit again"
         )
-    return tuple(data[begin:end].decode("ascii") for begin, end in pairwise(ends))
+    try:
+        return tuple(data[begin:end].decode("utf-8") for begin, end in pairwise(ends))
+    except UnicodeDecodeError:
+        raise ImportedModelError(f"column {column!r} has categories that are not valid texts") from None
 
 
 def _goes_left(tree: Any, schema: Schema) -> dict[int, Any]:
