@@ -56,7 +56,15 @@ struct ExplainKernels {
   // On the way up: writes what the leaves below the test are worth, and adds to parts[row].
   void (*join)(const PathTest& test, Branch left, Branch right, std::size_t n_rows, std::size_t n_points,
                double* worth, double* parts);
-  // Both at once, where there are two leaves and a test above; test.way and test.product are not written.
+  // What the test gives its column at each point of the quadrature, to be shared with other columns of the path:
+  // at_points[point, row]; and if_unknown[row], the sum of these times unknown[point].
+  void (*part_at_points)(const PathTest& test, Branch left, Branch right, std::size_t n_rows,
+                         std::size_t n_points, const double* unknown, double* at_points, double* if_unknown);
+  // sums[row] += what a pair does together: the sum over the points of known[point] times at_points, or
+  // if_unknown[row] for rows that do not go to the given side at the last test on the other column.
+  void (*add_pair)(const double* at_points, const double* if_unknown, const double* known, const double* way,
+                   bool right, std::size_t n_rows, std::size_t n_points, double* sums);
+  // `enter` and `join` at once, where there are two leaves and a test above; test.way and test.product are not written.
   void (*join_leaves)(const PathStep& step, const PathTest& test, double left, double right,
                       std::size_t n_rows, std::size_t n_points, double* worth, double* parts);
 };

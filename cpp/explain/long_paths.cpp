@@ -20,7 +20,7 @@ class LongPathMaker {
     latest_.assign(static_cast<std::size_t>(std::max(*std::ranges::max_element(tree.feature), 0)) + 1, kNone);
   }
 
-  void make(const Quadratures& quadratures) {
+  void make(const Quadratures& quadratures, bool pairs) {
     if (tree_.is_leaf(0)) return;
     waiting_.push_back({0, first_branch(0), 0, 0});
     while (!waiting_.empty()) {
@@ -31,6 +31,7 @@ class LongPathMaker {
     }
     made_.points_ = &quadratures.for_columns(most_columns_);
     find_constants(made_.points_->at);
+    if (pairs) find_constants_of_pairs(made_.points_->at);
   }
 
  private:
@@ -74,9 +75,11 @@ class LongPathMaker {
     const FeatureId feature = tree_.feature[at.node];
     const std::int32_t former = latest_[static_cast<std::size_t>(feature)];
     Test test{at.node, at.branch, feature, at.level, at.side, former, 0, {}, {}, 0};
+    befores_.push_back(1.0);
     if (former != kNone) {
       test.former_side = path_[static_cast<std::size_t>(former)].side;
-      outs_.push_back(path_[static_cast<std::size_t>(former)].out);
+      befores_.back() = path_[static_cast<std::size_t>(former)].out;
+      outs_.push_back(befores_.back());
       test.constants = outs_.size();
     }
     most_columns_ = std::max(most_columns_, n_columns_ + (former == kNone));
@@ -126,6 +129,16 @@ class LongPathMaker {
     for (Test& test : made_.tests_) test.constants *= 2 * at.size();
   }
 
+  void find_constants_of_pairs(const std::vector<double>& at) {
+    for (const double t : at) made_.of_pairs_.push_back(-1 / (1 - t));
+    for (std::size_t number = 0; number < made_.tests_.size(); ++number) {
+      for (const double share : made_.tests_[number].shares) {
+        const double out = befores_[number] * share;
+        for (const double t : at) made_.of_pairs_.push_back((1 - out) / (out + t * (1 - out)));
+      }
+    }
+  }
+
   const Tree& tree_;
   std::span<const double> shares_;
   LongPaths& made_;
@@ -134,12 +147,14 @@ class LongPathMaker {
   std::vector<std::size_t> open_;  // by level: the test
   std::vector<Step> path_;         // by level
   std::vector<double> outs_;       // of tests on columns that are not new
+  std::vector<double> befores_;    // by test: the share that gets past all former tests on its column
   std::size_t n_columns_ = 0;
   std::size_t most_columns_ = 0;
 };
 
-LongPaths::LongPaths(const Tree& tree, std::span<const double> shares, const Quadratures& quadratures) {
-  LongPathMaker(tree, shares, *this).make(quadratures);
+LongPaths::LongPaths(const Tree& tree, std::span<const double> shares, const Quadratures& quadratures,
+                     bool pairs) {
+  LongPathMaker(tree, shares, *this).make(quadratures, pairs);
 }
 
 void LongPathWalk::begin(const LongPaths& paths, const RowBlock& block, std::size_t n_values) {
@@ -156,6 +171,10 @@ void LongPathWalk::begin(const LongPaths& paths, const RowBlock& block, std::siz
   worth_.grow_to(n_levels * 2 * n_values * n_points_ * n_lanes_);
   whole_.grow_to(n_points_ * n_lanes_);
   factors_.grow_to(n_levels * 4 * n_points_);
+  if (!paths.of_pairs_.empty()) {
+    at_points_.grow_to(n_points_ * n_lanes_);
+    if_unknown_.grow_to(n_lanes_);
+  }
   for (std::size_t t = 0; t < n_points_; ++t)
     std::fill_n(products_.data() + t * n_lanes_, n_lanes_, paths.points_->weight[t]);
 }
@@ -209,6 +228,31 @@ void LongPathWalk::enter(const Tree& tree, const LongPaths& paths, const LongPat
 void LongPathWalk::join(const LongPaths::Test& test, std::size_t value, double* parts) {
   explain_kernels().join(places_[static_cast<std::size_t>(test.level)], branch(test, 0, value),
                          branch(test, 1, value), n_lanes_, n_points_, worth_of(test, value), parts);
+}
+
+// A test is the last on its column above another one if no test between them, nor that one, asks again.
+void LongPathWalk::find_columns_above(const LongPaths::Test& test) {
+  is_asked_again_.assign(static_cast<std::size_t>(test.level), false);
+  for (std::int32_t level = 0; level <= test.level; ++level)
+    if (test_at(level).former >= 0) is_asked_again_[static_cast<std::size_t>(test_at(level).former)] = true;
+  columns_above_.clear();
+  for (std::int32_t level = 0; level < test.level; ++level)
+    if (!is_asked_again_[static_cast<std::size_t>(level)]) columns_above_.push_back(level);
+}
+
+void LongPathWalk::find_part_at_points(const LongPaths& paths, const LongPaths::Test& test,
+                                       std::size_t value) {
+  explain_kernels().part_at_points(places_[static_cast<std::size_t>(test.level)], branch(test, 0, value),
+                                   branch(test, 1, value), n_lanes_, n_points_, paths.of_pairs_.data(),
+                                   at_points_.data(), if_unknown_.data());
+}
+
+void LongPathWalk::add_pair(const LongPaths& paths, std::int32_t other, double* sums) {
+  const auto number = static_cast<std::size_t>(&test_at(other) - paths.tests_.data());
+  const bool right = test_at(other + 1).side == 1;
+  const double* known = paths.of_pairs_.data() + (1 + 2 * number + right) * n_points_;
+  explain_kernels().add_pair(at_points_.data(), if_unknown_.data(), known,
+                             places_[static_cast<std::size_t>(other)].way, right, n_lanes_, n_points_, sums);
 }
 
 void LongPathWalk::join_leaves(const Tree& tree, const LongPaths& paths, const LongPaths::Test& test,

@@ -18,6 +18,11 @@
 // what the last test on a column gives it, less what the former has given, in the leaves below. One step per
 // test, however many columns there are; nothing is divided. The quadrature is that of Quadrature-TreeSHAP
 // (2026).
+//
+// A pair of columns i and j gets the integral of the second derivative: what the test gives column i at a point,
+// P u q (GR - GL), times (in - out) / (out + t (in - out)) of the last test on j above it. Of a row that has come
+// past the tests on j that is (1 - out) / (out + t (1 - out)), of any other -1 / (1 - t), so each test
+// takes one more sum over the points for each column above.
 #pragma once
 
 #include <array>
@@ -36,10 +41,12 @@ namespace hornbeam::explain {
 class LongPaths {
  public:
   LongPaths() = default;
-  LongPaths(const Tree& tree, std::span<const double> shares, const Quadratures& quadratures);
+  LongPaths(const Tree& tree, std::span<const double> shares, const Quadratures& quadratures, bool pairs);
 
   bool any() const { return !tests_.empty(); }
-  std::size_t n_bytes() const { return tests_.size() * sizeof(Test) + constants_.size() * sizeof(double); }
+  std::size_t n_bytes() const {
+    return tests_.size() * sizeof(Test) + (constants_.size() + of_pairs_.size()) * sizeof(double);
+  }
 
  private:
   friend class LongPathWalk;
@@ -65,6 +72,9 @@ class LongPaths {
   std::vector<Test> tests_;  // depth first
   std::vector<NodeId> leaves_;
   std::vector<double> constants_;  // [bend or weight, point], where the column is new and for each other test
+  // (in - out) / (out + t (in - out)) at each point: where in = 0, then of rows on the left and on the right of
+  // each test; empty unless pairs are asked for.
+  std::vector<double> of_pairs_;
   const Quadrature* points_ = nullptr;
   std::int32_t n_levels_ = 0;
 };
@@ -75,10 +85,12 @@ class LongPathWalk {
   explicit LongPathWalk(Unseen unseen) : unseen_(unseen) {}
 
   // Adds what the leaves contribute to parts(feature, value), an array over the rows of the block, up to a
-  // multiple of kLanesStep; `value_of(leaf)` gives the n_values values of a leaf.
-  template <class ValueOf, class PartsOf>
+  // multiple of kLanesStep, and to pairs_of(feature, feature, value), if the paths were made for pairs;
+  // `value_of(leaf)` gives the n_values values of a leaf.
+  template <class ValueOf, class PartsOf, class PairsOf>
   void add(const Tree& tree, const LongPaths& paths, const RowBlock& block, std::size_t n_values,
-           const ValueOf& value_of, const PartsOf& parts_of) {
+           const ValueOf& value_of, const PartsOf& parts_of, const PairsOf& pairs_of) {
+    const bool has_pairs = !paths.of_pairs_.empty();
     leaves_.clear();
     for (const NodeId leaf : paths.leaves_) {
       const double* values = value_of(leaf);
@@ -90,12 +102,20 @@ class LongPathWalk {
       const auto close_down_to = [&](std::int32_t level) {
         while (open > level) {
           const LongPaths::Test& test = *tests_[static_cast<std::size_t>(--open)];
-          for (std::size_t v = 0; v < n_values; ++v) join(test, v, parts_of(test.feature, v) + first_);
+          if (has_pairs) find_columns_above(test);
+          for (std::size_t v = 0; v < n_values; ++v) {
+            if (has_pairs) {
+              find_part_at_points(paths, test, v);
+              for (const std::int32_t other : columns_above_)
+                add_pair(paths, other, pairs_of(test.feature, test_at(other).feature, v) + first_);
+            }
+            join(test, v, parts_of(test.feature, v) + first_);
+          }
         }
       };
       for (const LongPaths::Test& test : paths.tests_) {
         close_down_to(test.level);
-        if (n_values == 1 && test.level > 0 && test.has_leaves_only()) {
+        if (n_values == 1 && test.level > 0 && !has_pairs && test.has_leaves_only()) {
           join_leaves(tree, paths, test, block, parts_of(test.feature, 0) + first_);
           continue;
         }
@@ -110,12 +130,16 @@ class LongPathWalk {
   void begin(const LongPaths& paths, const RowBlock& block, std::size_t n_values);
   void enter(const Tree& tree, const LongPaths& paths, const LongPaths::Test& test, const RowBlock& block);
   void join(const LongPaths::Test& test, std::size_t value, double* parts);
+  void find_columns_above(const LongPaths::Test& test);
+  void find_part_at_points(const LongPaths& paths, const LongPaths::Test& test, std::size_t value);
+  void add_pair(const LongPaths& paths, std::int32_t other, double* sums);
   void join_leaves(const Tree& tree, const LongPaths& paths, const LongPaths::Test& test,
                    const RowBlock& block, double* parts);
 
   PathStep step_to(const Tree& tree, const LongPaths::Test& test, const RowBlock& block);
   PathTest place_of(const LongPaths& paths, const LongPaths::Test& test);
   Branch branch(const LongPaths::Test& test, std::size_t side, std::size_t value);
+  const LongPaths::Test& test_at(std::int32_t level) const { return *tests_[static_cast<std::size_t>(level)]; }
   double* worth(std::int32_t level, std::size_t side, std::size_t value) {
     const std::size_t place = (static_cast<std::size_t>(level) * 2 + side) * n_values_ + value;
     return worth_.data() + place * n_points_ * n_lanes_;
@@ -138,6 +162,10 @@ class LongPathWalk {
   Buffer<double> factors_;                     // [level, branch, way, point]
   Buffer<double> worth_;                       // of branches: [level, side, value, point, row]
   Buffer<double> whole_;                       // of the tree: [point, row]
+  Buffer<double> at_points_;                   // of the test that is closed: [point, row]
+  Buffer<double> if_unknown_;                  // [row]
+  std::vector<bool> is_asked_again_;           // by level, on the way to the test that is closed
+  std::vector<std::int32_t> columns_above_;    // levels of the last tests on other columns above it
   std::array<double, kLanes> goes_right_{};
 };
 

@@ -17,12 +17,12 @@ void TableMaker::find_places(const SubtreeLeaf& leaf, std::size_t n_patterns) {
   }
 }
 
-// With known columns in = 1 or 0 and out = the share of the rows; see walk.h.
+// With known columns in = 1 or 0 and out = the share of the rows; see walk.h. Pairs follow long paths.
 void TableMaker::play_by_shares(const SubtreeLeaf& leaf) {
   const std::size_t n_columns = leaf.columns.size();
   const std::size_t n = std::size_t{1} << n_columns;
   const Quadrature& points = quadratures_.for_columns(n_columns);
-  amounts_.assign(Slots(n_columns, pairs_).size() * n, 0.0);
+  amounts_.assign(n_columns * n, 0.0);
   products_.resize(n);
   for (std::size_t t = 0; t < points.size(); ++t) {
     const double at = points.at[t];
@@ -37,31 +37,20 @@ void TableMaker::play_by_shares(const SubtreeLeaf& leaf) {
         products_[p] *= if_not;
       }
     }
-    const auto add = [&](std::size_t slot, std::size_t bits, double factor) {
-      double* sums = amounts_.data() + slot * n;
+    for (std::size_t i = 0; i < n_columns; ++i) {
+      const std::size_t bit = std::size_t{1} << i;
       for (std::size_t p = 0; p < n; ++p)
-        if ((p & bits) == bits) sums[p] += products_[p] / factor;
-    };
-    for (std::size_t i = 0; i < n_columns; ++i) add(i, std::size_t{1} << i, if_in[i]);
-    for (std::size_t i = 0; pairs_ && i < n_columns; ++i)
-      for (std::size_t j = i + 1; j < n_columns; ++j)
-        add(Slots(n_columns, true).pair(i, j), std::size_t{1} << i | std::size_t{1} << j,
-            if_in[i] * if_in[j]);
-  }
-  // The integrals do not depend on the columns that were taken out: those patterns differ in (in - out) only.
-  const auto spread = [&](std::size_t slot, std::size_t i, std::size_t j) {
-    double* sums = amounts_.data() + slot * n;
-    const std::size_t bits = std::size_t{1} << i | std::size_t{1} << j;
-    const std::array<double, 2> of_i = {-leaf.columns[i].share, 1 - leaf.columns[i].share};
-    const std::array<double, 2> of_j = {-leaf.columns[j].share, 1 - leaf.columns[j].share};
-    for (std::size_t p = 0; p < n; ++p) {  // the pattern with all bits comes last of those it serves
-      const double factor = i == j ? of_i[p >> i & 1] : of_i[p >> i & 1] * of_j[p >> j & 1];
-      sums[p] = sums[p | bits] * factor;
+        if ((p & bit) != 0) amounts_[i * n + p] += products_[p] / if_in[i];
     }
-  };
-  for (std::size_t i = 0; i < n_columns; ++i) spread(i, i, i);
-  for (std::size_t i = 0; pairs_ && i < n_columns; ++i)
-    for (std::size_t j = i + 1; j < n_columns; ++j) spread(Slots(n_columns, true).pair(i, j), i, j);
+  }
+  // The integral does not depend on the column that was taken out: the two patterns differ in (in - out) only.
+  for (std::size_t i = 0; i < n_columns; ++i) {
+    const std::size_t bit = std::size_t{1} << i;
+    const double share = leaf.columns[i].share;
+    double* sums = amounts_.data() + i * n;
+    for (std::size_t p = 0; p < n; ++p)  // the pattern with the bit comes after the one without
+      sums[p] = sums[p | bit] * ((p & bit) != 0 ? 1 - share : -share);
+  }
 }
 
 // A row with pattern `in` against rows of the background that have the other columns, at least. Only columns

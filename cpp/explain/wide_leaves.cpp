@@ -73,27 +73,9 @@ const double* WidePatterns::amounts(const WideLeaf& leaf, std::uint64_t pattern,
   const auto [at, is_new] = known_.try_emplace(pattern, amounts_.size());
   if (is_new) {
     amounts_.resize(amounts_.size() + size, 0.0);
-    if (n_background == 0)
-      play_by_shares(leaf, pattern, amounts_.data() + at->second);
-    else
-      play_by_counts(leaf, pattern, n_background, amounts_.data() + at->second);
+    play_by_counts(leaf, pattern, n_background, amounts_.data() + at->second);
   }
   return amounts_.data() + at->second;
-}
-
-void WidePatterns::play_by_shares(const WideLeaf& leaf, std::uint64_t pattern, double* amounts) {
-  columns_.clear();
-  for (std::size_t c = 0; c < leaf.columns.size(); ++c) {
-    const PathColumn column{leaf.columns[c].feature, static_cast<double>(pattern >> c & 1),
-                            leaf.columns[c].share};
-    if (column.in == 0 && column.out == 0) return;  // nobody comes here
-    columns_.push_back(column);
-  }
-  const Slots slots(columns_.size(), pairs_);
-  game_.singles(columns_, [&](std::size_t i, double amount) { amounts[i] = amount; });
-  if (!pairs_) return;
-  game_.pairs(columns_,
-              [&](std::size_t i, std::size_t j, double amount) { amounts[slots.pair(i, j)] = amount; });
 }
 
 // As in tables.cpp: columns that only the row gets past must be known, those that only the other does must

@@ -1,5 +1,5 @@
-// Leaves with more columns on their paths than a table has bits, where the games are against a background or
-// of pairs: a pattern has up to 64 bits, and what it is worth is worked out when it is first seen, and kept.
+// Leaves with more columns on their paths than a table has bits, in games against a background: a pattern has
+// up to 64 bits, and what it is worth is worked out when it is first seen, and kept.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "explain/rows.h"
-#include "explain/walk.h"
 
 namespace hornbeam::explain {
 
@@ -35,8 +34,7 @@ std::vector<WideLeaf> find_wide_leaves(const Tree& tree, std::span<const double>
 // One thread's work on them.
 class WidePatterns {
  public:
-  WidePatterns(const Quadratures& quadratures, Unseen unseen, bool pairs)
-      : game_(quadratures), unseen_(unseen), pairs_(pairs) {}
+  WidePatterns(Unseen unseen, bool pairs) : unseen_(unseen), pairs_(pairs) {}
 
   // The pattern of each row of a block: bit i is set where the row gets past the tests on column i.
   const std::vector<std::uint64_t>& find(const Tree& tree, const WideLeaf& leaf, const RowBlock& block);
@@ -50,10 +48,8 @@ class WidePatterns {
   const double* amounts(const WideLeaf& leaf, std::uint64_t pattern, std::size_t n_background);
 
  private:
-  void play_by_shares(const WideLeaf& leaf, std::uint64_t pattern, double* amounts);
   void play_by_counts(const WideLeaf& leaf, std::uint64_t pattern, std::size_t n_background, double* amounts);
 
-  LeafGame game_;
   Unseen unseen_;
   bool pairs_;
   std::vector<std::uint64_t> patterns_;
@@ -61,7 +57,6 @@ class WidePatterns {
   std::vector<std::uint8_t> right_;
   std::unordered_map<std::uint64_t, std::size_t> known_;  // pattern: its place in amounts_
   std::vector<double> amounts_;
-  std::vector<PathColumn> columns_;
 };
 
 }  // namespace hornbeam::explain

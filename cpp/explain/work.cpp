@@ -34,7 +34,7 @@ Work::Worker::Worker(const Explainer& model, bool pairs, Cancel& cancel, bool on
       background(model.features_),
       patterns(model.unseen_),
       long_paths(model.unseen_),
-      wide(model.quadratures_, model.unseen_, pairs),
+      wide(model.unseen_, pairs),
       walk(model.features_.empty() ? 0 : static_cast<std::size_t>(model.features_.back()) + 1),
       game(model.quadratures_),
       maker(model.quadratures_, pairs),
@@ -142,14 +142,14 @@ void Work::cut_tree(std::size_t number, Prepared& prepared) const {
   const Tree& tree = *model_.trees_[number];
   const std::vector<double>& shares = model_.shares_[number];
   if (has_long_paths()) {
-    if (use_tables_ && tree.n_leaves() <= kMostLeavesForPathTables) {
+    if (use_tables_ && !slots_.has_pairs() && tree.n_leaves() <= kMostLeavesForPathTables) {
       CutTree small = cut(tree, shares);
       if (small.n_left_over == 0) {
         prepared.cut = std::move(small);
         return;
       }
     }
-    prepared.long_paths = LongPaths(tree, shares, model_.quadratures_);
+    prepared.long_paths = LongPaths(tree, shares, model_.quadratures_, slots_.has_pairs());
     prepared.cut.n_left_over = 0;
     return;
   }
@@ -179,7 +179,7 @@ void Work::count_background(std::size_t begin) {
 }
 
 void Work::count_wide_patterns(std::size_t tree, Prepared& prepared, Worker& worker) {
-  if (prepared.wide_leaves.empty() || n_background_ == 0) return;
+  if (prepared.wide_leaves.empty()) return;
   std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> counts(prepared.wide_leaves.size());
   for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
     worker.background.load(*question_.background, begin, std::min(begin + kBackgroundRows, n_background_));
@@ -348,12 +348,16 @@ void Work::follow_long_paths(std::size_t tree, const Prepared& prepared, Worker&
     model_.say(tree, leaf, worker.values.data());
     return worker.values.data();
   };
-  const auto parts_of = [&](FeatureId feature, std::size_t v) {
-    const std::size_t score = model_.first_score(tree) + v;
-    return worker.sums.data() + (worker.rows.slot_of(feature) * model_.n_scores_ + score) * block_rows_;
+  const auto sums_of = [&](std::size_t slot, std::size_t v) {
+    return worker.sums.data() + (slot * model_.n_scores_ + model_.first_score(tree) + v) * block_rows_;
   };
-  worker.long_paths.add(*model_.trees_[tree], prepared.long_paths, worker.rows, model_.n_said(tree), value_of,
-                        parts_of);
+  const auto slot_of = [&](FeatureId feature) { return worker.rows.slot_of(feature); };
+  worker.long_paths.add(
+      *model_.trees_[tree], prepared.long_paths, worker.rows, model_.n_said(tree), value_of,
+      [&](FeatureId feature, std::size_t v) { return sums_of(slot_of(feature), v); },
+      [&](FeatureId one, FeatureId other, std::size_t v) {
+        return sums_of(slots_.pair(slot_of(one), slot_of(other)), v);
+      });
   worker.poller.poll(worker.rows.n_rows() * model_.trees_[tree]->n_leaves() * 8);
 }
 

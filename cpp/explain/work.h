@@ -70,7 +70,7 @@ class Work {
   };
 
   bool tables_pay() const;
-  bool has_long_paths() const { return n_background_ == 0 && !slots_.has_pairs(); }
+  bool has_long_paths() const { return n_background_ == 0; }
   bool background_is_divided();
 
   std::size_t prepare(std::size_t begin);

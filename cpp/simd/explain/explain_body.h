@@ -211,6 +211,52 @@ void join(const PathTest& test, Branch left, Branch right, std::size_t n_rows, s
                                                                             n_points, worth, parts);
 }
 
+template <bool kIsNew>
+void part_as(const PathTest& test, Branch left, Branch right, std::size_t n_rows, std::size_t n_points,
+             const double* unknown, double* at_points, double* if_unknown) {
+  Vector low, high;
+  fill(*left.worth, low);
+  fill(*right.worth, high);
+  for (std::size_t row = 0; row < n_rows; row += kWidth) {
+    Vector way, turn, sum = {};
+    load(test.way + row, way);
+    choose<kIsNew>(way, -test.share_right, test.share_left, 0.0, turn);
+    for (std::size_t t = 0; t < n_points; ++t) {
+      const std::size_t at = t * n_rows + row;
+      if (!left.is_leaf) load(left.worth + at, low);
+      if (!right.is_leaf) load(right.worth + at, high);
+      Vector product;
+      load(test.product + at, product);
+      const Vector part = (kIsNew ? product : product * test.weight[t]) * (high - low) * turn;
+      store(part, at_points + at);
+      sum += part * unknown[t];
+    }
+    store(sum, if_unknown + row);
+  }
+}
+
+void part_at_points(const PathTest& test, Branch left, Branch right, std::size_t n_rows, std::size_t n_points,
+                    const double* unknown, double* at_points, double* if_unknown) {
+  (test.weight == nullptr ? part_as<true> : part_as<false>)(test, left, right, n_rows, n_points, unknown,
+                                                            at_points, if_unknown);
+}
+
+void add_pair(const double* at_points, const double* if_unknown, const double* known, const double* way,
+              bool right, std::size_t n_rows, std::size_t n_points, double* sums) {
+  for (std::size_t row = 0; row < n_rows; row += kWidth) {
+    Vector gone, otherwise, before, sum = {};
+    for (std::size_t t = 0; t < n_points; ++t) {
+      Vector part;
+      load(at_points + t * n_rows + row, part);
+      sum += part * known[t];
+    }
+    load(way + row, gone);
+    load(if_unknown + row, otherwise);
+    load(sums + row, before);
+    store(before + ((right ? gone > 0.0 : gone < 0.0) ? sum : otherwise), sums + row);
+  }
+}
+
 template <bool kIsNew, bool kAboveIsNew>
 void join_leaves_as(const PathStep& step, const PathTest& test, double left, double right, std::size_t n_rows,
                     std::size_t n_points, double* worth, double* parts) {
@@ -247,6 +293,7 @@ void join_leaves(const PathStep& step, const PathTest& test, double left, double
 }  // namespace
 
 extern const ExplainKernels explain_table;
-const ExplainKernels explain_table = {compare, set_bits, look_up, enter, join, join_leaves};
+const ExplainKernels explain_table = {compare, set_bits, look_up,  enter,
+                                      join,    part_at_points, add_pair, join_leaves};
 
 }  // namespace hornbeam::explain::HORNBEAM_KERNELS
