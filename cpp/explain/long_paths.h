@@ -139,7 +139,9 @@ class LongPathWalk {
   PathStep step_to(const Tree& tree, const LongPaths::Test& test, const RowBlock& block);
   PathTest place_of(const LongPaths& paths, const LongPaths::Test& test);
   Branch branch(const LongPaths::Test& test, std::size_t side, std::size_t value);
-  const LongPaths::Test& test_at(std::int32_t level) const { return *tests_[static_cast<std::size_t>(level)]; }
+  const LongPaths::Test& test_at(std::int32_t level) const {
+    return *tests_[static_cast<std::size_t>(level)];
+  }
   double* worth(std::int32_t level, std::size_t side, std::size_t value) {
     const std::size_t place = (static_cast<std::size_t>(level) * 2 + side) * n_values_ + value;
     return worth_.data() + place * n_points_ * n_lanes_;

@@ -129,7 +129,11 @@ def test_the_sentences_of_a_model_by_hand():
 
 def test_a_share_near_one_is_said_in_words():
     X, y = load_iris(return_X_y=True)
-    told = hb.GradientBoostingClassifier(n_estimators=100, min_samples_leaf=1).fit(X[:100], y[:100]).explain(X[0])
+    told = (
+        hb.GradientBoostingClassifier(n_estimators=100, min_samples_leaf=1)
+        .fit(X[:100], y[:100])
+        .explain(X[0])
+    )
     assert told.shares[0] > 0.999
     assert told.text.startswith("The model predicts 0 with a probability of more than 99.9 %; for a row it ")
     assert told.lines[0] == "answer: 0, probability >99.9 %"
@@ -202,6 +206,7 @@ def test_the_commands_explain_a_stack_member_by_member(X, tmp_path, capsys):
 
 
 # --- Every question to every model -----------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("question", [
     "rules", "to_frame", "apply", "importance", "contributions", "effect", "ale", "counterfactual",

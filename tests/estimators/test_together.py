@@ -17,7 +17,9 @@ def table(n=200, seed=0):
     frame = pd.DataFrame(
         {
             "a": draw.normal(size=n).round(1),
-            "city": draw.choice([*"pqrs", *(f"rare {k}" for k in range(9))], n, p=[0.22] * 4 + [0.12 / 9] * 9),
+            "city": draw.choice(
+                [*"pqrs", *(f"rare {k}" for k in range(9))], n, p=[0.22] * 4 + [0.12 / 9] * 9
+            ),
             "b": draw.normal(size=n),
             "size": pd.Categorical(draw.choice(["S", "M", "L"], n), ["S", "M", "L"], ordered=True),
         }
@@ -74,7 +76,9 @@ def test_surrogates_where_all_know_the_categories_and_where_not():
     bag = hb.BaggingClassifier(tree, n_estimators=5, **SEEDED).fit(few, labels)
     np.testing.assert_array_equal(bag._on_one_table().predict_proba(X), bag.predict_proba(X))
     bag = hb.BaggingClassifier(tree, n_estimators=8, max_samples=0.3, **SEEDED).fit(X, labels)
-    with pytest.raises(ValueError, match=r"has not seen the category 'rare .*' of column 'city'.*estimators_"):
+    with pytest.raises(
+        ValueError, match=r"has not seen the category 'rare .*' of column 'city'.*estimators_"
+    ):
         bag.counterfactual(X.iloc[[0]], X)
 
 

@@ -255,7 +255,9 @@ def test_models_that_cannot_be_written_are_named():
 def test_what_is_no_model_of_ours_is_named():
     X = np.random.default_rng(0).normal(size=(30, 2))
     theirs = SklearnForest(2).fit(X, X[:, 0] > 0)
-    with pytest.raises(TypeError, match=r"got RandomForestClassifier\. It is a model of scikit-learn: hb\.from"):
+    with pytest.raises(
+        TypeError, match=r"got RandomForestClassifier\. It is a model of scikit-learn: hb\.from"
+    ):
         hb.export(theirs, "python")
     with pytest.raises(TypeError, match=r"It is a model of scikit-learn: hb\.from_model"):
         hb.plot.tree(theirs)

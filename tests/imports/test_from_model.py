@@ -318,7 +318,7 @@ def test_other_things_are_named():
     ],
 )
 def test_what_is_not_fitted_says_so(model):
-    with pytest.raises(NotFittedError, match="not fitted|need to call fit"):
+    with pytest.raises(NotFittedError, match=r"not fitted|need to call fit"):
         hb.from_model(model)
 
 

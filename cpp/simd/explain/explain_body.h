@@ -293,7 +293,7 @@ void join_leaves(const PathStep& step, const PathTest& test, double left, double
 }  // namespace
 
 extern const ExplainKernels explain_table;
-const ExplainKernels explain_table = {compare, set_bits, look_up,  enter,
+const ExplainKernels explain_table = {compare, set_bits,       look_up,  enter,
                                       join,    part_at_points, add_pair, join_leaves};
 
 }  // namespace hornbeam::explain::HORNBEAM_KERNELS

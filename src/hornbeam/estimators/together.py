@@ -49,9 +49,7 @@ def put_together(members: Sequence[GrownApart], names: Sequence[str], *, names_g
     """Return all trees over one schema; ValueError names a column that members take for different things."""
     first = members[0].model
     all_columns = np.arange(len(names))
-    if all(
-        one.model.schema == first.schema and np.array_equal(one.columns, all_columns) for one in members
-    ):
+    if all(one.model.schema == first.schema and np.array_equal(one.columns, all_columns) for one in members):
         schema, own_columns = first.schema, [np.arange(len(first.schema.names))] * len(members)
     else:
         schema = _schema_of_all(members, names, names_given=names_given)
@@ -82,9 +80,7 @@ def _schema_of_all(members: Sequence[GrownApart], names: Sequence[str], *, names
             if own is not None:
                 before = categories[place]
                 categories[place] = own if before in (None, own) else _sorted({*(before or ()), *own})
-    return Schema(
-        tuple(names), names_given, tuple(kind or "numeric" for kind in kinds), tuple(categories)
-    )
+    return Schema(tuple(names), names_given, tuple(kind or "numeric" for kind in kinds), tuple(categories))
 
 
 def _sorted(categories: set[Any]) -> tuple[Any, ...]:
@@ -155,8 +151,8 @@ def _categories(
 def _refuse(one: GrownApart, feature: int, category: Any) -> None:
     raise ValueError(
         f"A member with missing='surrogate' has not seen the category {shown(category)} of column "
-        f"{shown(one.model.schema.names[feature])}, which others have, so they cannot be put together; ask one of them, such as "
-        "estimators_[0]."
+        f"{shown(one.model.schema.names[feature])}, which others have, so they cannot be put together; ask "
+        "one of them, such as estimators_[0]."
     )
 
 

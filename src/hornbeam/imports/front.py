@@ -92,7 +92,9 @@ def _from_object(model: Any) -> tuple[str, Any, Peer]:
     if module == "catboost" and hasattr(model, "save_model"):
         return "catboost", from_catboost(peer.document()), peer
     if module == "hornbeam":
-        raise TypeError(f"from_model takes models of other libraries; this {name} is one of hornbeam already.")
+        raise TypeError(
+            f"from_model takes models of other libraries; this {name} is one of hornbeam already."
+        )
     raise TypeError(
         "from_model takes trees, forests, extra trees and histogram gradient boosting of scikit-learn, and "
         "models of LightGBM, XGBoost and CatBoost, or a path to a file of these three; got "

@@ -142,8 +142,8 @@ def _categories(encoded: Any, column: str, version: tuple[int, ...]) -> tuple[Ca
     data, ends = values.astype(np.uint8).tobytes(), np.asarray(encoded["offsets"], dtype=np.int64).tolist()
     if not data.isascii() and version < _WHOLE_NAMES:
         raise ImportedModelError(
-            f"column {column!r} has categories with letters beyond ASCII, whose names XGBoost before 3.4 cuts "
-            "when it saves a model. Fit it with a newer one, or rename them and fit again"
+            f"column {column!r} has categories with letters beyond ASCII, whose names XGBoost before 3.4 "
+            "cuts when it saves a model. Fit it with a newer one, or rename them and fit again"
         )
     try:
         return tuple(data[begin:end].decode("utf-8") for begin, end in pairwise(ends))

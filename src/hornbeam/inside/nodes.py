@@ -340,9 +340,7 @@ def way_to_members(model: Any) -> str:
     """Say whom to ask: the members of a stack or a blend, or what is made of another library's model."""
     library = _LIBRARIES.get(type(model).__module__.partition(".")[0])
     if library is not None:
-        return (
-            f" It is a model of {library}: hb.from_model makes one of hornbeam's of it, if it is made of trees."
-        )
+        return f" It is a model of {library}: hb.from_model makes one of hornbeam's of it, if it has trees."
     if not hasattr(model, "first_level"):
         return ""
     names = [name for name, member in model.first_level().items() if readings_of(member)]

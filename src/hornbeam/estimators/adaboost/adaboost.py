@@ -333,7 +333,8 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
     def _exact_score(self, table: Table) -> FloatArray:
         weights = votes_of(self.estimator_weights_)
         members = range(len(weights))
-        return self._trees.votes(table, weights, self.classes_, members=members, n_threads=1)[0]
+        votes = self._trees.votes(table, weights, self.classes_, members=members, n_threads=1)
+        return np.asarray(votes[0])
 
     def _answer_of(self, score: FloatArray) -> tuple[Any, dict[Any, float] | None]:
         shares = self._shares_of(score[np.newaxis, :], is_certain=self._is_certain)[0]

@@ -30,7 +30,12 @@ from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.first_members import members_to_keep
-from hornbeam.estimators.forest.bag_insight import mean_importances, on_one_table, share_of_tests, sum_of_member
+from hornbeam.estimators.forest.bag_insight import (
+    mean_importances,
+    on_one_table,
+    share_of_tests,
+    sum_of_member,
+)
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.looking import LookInside
