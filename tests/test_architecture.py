@@ -76,7 +76,7 @@ LAYERS = (
 )
 # Within estimators, likewise.
 METHODS = (
-    ("memory_needed",),
+    ("columns_known", "memory_needed", "together"),
     ("explained", "first_members", "from_source", "recorded", "sequenced"),
     ("counterfactuals", "importances"),
     ("looking",),

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
 from serving_load import Served, example, load
+from sklearn.base import clone
 
 import hornbeam as hb
 from hornbeam.cli.main import run
@@ -224,3 +225,28 @@ def test_columns_without_names():
 def test_a_model_that_is_not_there(capsys):
     assert run(["serve", "no-such-file.hornbeam"]) == 1
     assert "no-such-file.hornbeam" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hb.BaggingClassifier(hb.DecisionTreeClassifier(max_bins=6), 3, max_features=3, random_state=0),
+        hb.AdaBoostClassifier(hb.DecisionTreeClassifier(max_depth=2, prune="pessimistic"), n_estimators=3),
+        hb.StackingClassifier([[("one", hb.DecisionTreeClassifier(max_depth=2))]]),
+        hb.BlendClassifier([("one", hb.DecisionTreeClassifier(max_depth=2, random_state=0))]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_members_know_the_columns_together(model):
+    table = frame()
+    fitted = clone(model).fit(table, table["area"] > 0)
+    schema = schema_of(fitted)
+    assert schema.given_names == tuple(table.columns)
+    assert schema.categories[1] == ("<b>", "gas", "oil")
+    rows = RowReader(schema).from_json(json.dumps([ROW, {**ROW, "heating": "oil"}]).encode())
+    np.testing.assert_array_equal(
+        fitted.predict_proba(rows.table), fitted.predict_proba(pd.DataFrame([ROW, {**ROW, "heating": "oil"}]))
+    )
+    with pytest.raises(BadRequest, match="field heating: 3 is not a text or null"):
+        RowReader(schema).from_json(json.dumps({**ROW, "heating": 3}).encode())

@@ -13,6 +13,7 @@ import typer
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.table_format import TableFormat
 from hornbeam.cli.tables import separator_of
+from hornbeam.estimators.columns_known import schema_known
 from hornbeam.inside.words import count, named
 from hornbeam.io.native import load_with_notes
 
@@ -91,7 +92,7 @@ def _checked(notes: Mapping[str, Any]) -> dict[str, Any]:
 
 def format_for(model: Any, form: TableFormat) -> TableFormat:
     """Keep as text what was text in the fit, and ask for numbers where there were numbers."""
-    schema = _schema_of(model)
+    schema = schema_known(model)
     if schema is None:
         return form
     columns = [
@@ -112,18 +113,6 @@ def format_for(model: Any, form: TableFormat) -> TableFormat:
 def model_name(model: Any) -> str:
     """Name the kind of a model; a pipeline is what its last step is."""
     return type(model.steps[-1][1] if hasattr(model, "steps") else model).__name__
-
-
-def _schema_of(model: Any) -> Any:
-    """Return what a model knows about its columns; of a pipeline its first step does, of a stack a member."""
-    if hasattr(model, "steps"):
-        return getattr(model.steps[0][1], "schema_", None)
-    if hasattr(model, "first_level"):
-        return next((found for member in model.first_level().values() if (found := _schema_of(member))), None)
-    try:
-        return getattr(model._model, "schema", None)
-    except AttributeError:
-        return None
 
 
 def model_columns(model: Any, table: Any) -> Any:

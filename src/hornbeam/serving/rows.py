@@ -14,6 +14,7 @@ import numpy as np
 from hornbeam._optional import require
 from hornbeam.data.date_texts import days_of_texts
 from hornbeam.data.table import Kind, Schema
+from hornbeam.estimators.columns_known import schema_known
 from hornbeam.inside.words import printable
 
 __all__ = ["ARROW", "BadRequest", "RowReader", "Rows", "schema_of"]
@@ -40,27 +41,14 @@ class Rows:
 
 
 def schema_of(model: Any) -> Schema:
-    """Return what a model knows about its columns: of a pipeline its first step, of a stack a member."""
-    found = _find_schema(model)
+    """Return what a model knows about its columns; columns of numbers where it knows nothing but their names."""
+    found = schema_known(model)
     if found is not None:
         return found
     names = getattr(model, "feature_names_in_", None)
     n = int(model.n_features_in_)
     given = tuple(f"x{j}" for j in range(n)) if names is None else tuple(map(str, names))
     return Schema(given, names is not None, tuple[Kind, ...]("numeric" for _ in given), (None,) * n)
-
-
-def _find_schema(model: Any) -> Schema | None:
-    if hasattr(model, "steps"):
-        return getattr(model.steps[0][1], "schema_", None)
-    if hasattr(model, "stack_method_"):
-        members = model.estimators_[0]
-        return next((found for member in members if (found := _find_schema(member)) is not None), None)
-    try:
-        schema: Schema | None = getattr(model._model, "schema", None)
-    except AttributeError:
-        return None
-    return schema
 
 
 class RowReader:
