@@ -528,3 +528,14 @@ def test_contributions_of_two_classes_are_to_the_second(tmp_path):
         expected = found[chosen] if found.ndim == 2 else found[chosen, :, 1]
         np.testing.assert_allclose(facts.reasons.contributions.values, expected)
         assert "What each column adds to the score of 1, exactly" in page_of(facts)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_lines_of_rows_are_spoken_of_where_there_are_some(n_classes, tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    page = tmp_path / "r.html"
+    hb.report(hb.RandomForestClassifier(5, random_state=0).fit(X, y), X, y, page)
+    text = page.read_text(encoding="utf-8")
+    assert "Partial dependence" in text
+    assert ("Thin lines are single rows" in text) == (n_classes == 2)

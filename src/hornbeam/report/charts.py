@@ -403,7 +403,7 @@ def _dependence(facts: Facts, found: Dependence, ax: Any) -> tuple[str, str]:
     if found.is_exact:  # a step holds up to its place
         style, places = {"drawstyle": "steps-pre"}, edges_of_steps(places)
         means = np.concatenate([means[:1], means])
-    if found.lines is not None and is_numeric:
+    if found.lines is not None and found.shows_lines:
         lines = np.concatenate([found.lines[:, :1], found.lines], axis=1) if found.is_exact else found.lines
         ax.plot(places, lines.T, color=GREY, linewidth=0.5, alpha=0.45, **style)
     for position, k in enumerate(outputs):

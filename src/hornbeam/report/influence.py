@@ -133,6 +133,11 @@ class Dependence:
     lines: FloatArray | None
     is_exact: bool = False
 
+    @property
+    def shows_lines(self) -> bool:
+        """Whether the picture has the lines of single rows: of one output, over numbers."""
+        return self.lines is not None and isinstance(self.places, np.ndarray)
+
 
 def dependence_of(model: Any, rows: Rows, column: Column, number: int, *, seed: int) -> Dependence | None:
     """Move one column of a sample of rows through the values that it has; None if it has but one."""
