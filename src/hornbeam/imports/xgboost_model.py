@@ -55,12 +55,18 @@ def from_xgboost(
         learner = document["learner"]
         booster = learner["gradient_booster"]
         name = booster.get("name", "gbtree")
-        if name != "gbtree":
-            raise ImportedModelError(f"booster={name!r} of XGBoost is not known here; 'gbtree' is")
-        model = _rounds_that_count(learner, booster["model"], as_estimator)
+        if name not in ("gbtree", "dart"):
+            raise ImportedModelError(f"booster={name!r} of XGBoost is not known here; 'gbtree' and 'dart' are")
+        whole = booster["model"] if name == "gbtree" else _dart(booster)
+        model = _rounds_that_count(learner, whole, as_estimator)
         return _boosting(learner, model, classes, version=tuple(map(int, document.get("version", ()))))
     except (KeyError, TypeError, IndexError) as error:
         raise ImportedModelError(f"the document is not that of an XGBoost model: it lacks {error}") from None
+
+
+def _dart(booster: Any) -> Any:
+    """Return a dart model as 3.4 writes it: trees, and what each of them counts."""
+    return {**booster["gbtree"]["model"], "weight_drop": booster["weight_drop"]}
 
 
 def _rounds_that_count(learner: Any, model: Any, as_estimator: bool) -> Any:
@@ -89,7 +95,8 @@ def _boosting(learner: Any, model: Any, classes: Any, *, version: tuple[int, ...
     names = list(learner.get("feature_names") or [])
     schema = plain_schema(names or [f"x{j}" for j in range(n_features)], names_given=bool(names))
     schema = _with_categories(schema, learner, model, version)
-    trees = [_tree(tree, schema) for tree in model["trees"]]
+    weights = model.get("weight_drop") or [1.0] * len(model["trees"])
+    trees = [_tree(tree, schema, float(weights[k])) for k, tree in enumerate(model["trees"])]
     if [int(turn) for turn in model["tree_info"]] != [k % n_scores for k in range(len(trees))]:
         raise ImportedModelError("the trees of the model do not take turns at the classes")
     if loss in ("log_loss", "softmax") and classes is None:
@@ -173,7 +180,7 @@ def _goes_left(tree: Any, schema: Schema) -> dict[int, Any]:
     return found
 
 
-def _tree(tree: Any, schema: Schema) -> ForeignTree:
+def _tree(tree: Any, schema: Schema, factor: float) -> ForeignTree:
     if int(tree["tree_param"].get("size_leaf_vector", "1")) > 1:
         raise ImportedModelError("leaves of XGBoost with several values are not known here")
     left = np.array(tree["left_children"], dtype=np.int64)
@@ -181,7 +188,7 @@ def _tree(tree: Any, schema: Schema) -> ForeignTree:
     is_leaf = left < 0
     conditions = np.array(tree["split_conditions"], dtype=np.float32)
     weight = np.maximum(np.array(tree["sum_hessian"], dtype=np.float64), 0.0)
-    values = np.where(is_leaf, conditions.astype(np.float64), 0.0)
+    values = np.where(is_leaf, factor * conditions.astype(np.float64), 0.0)
     threshold = np.where(is_leaf, -2.0, below_single(np.where(is_leaf, 0, conditions)))
     return ForeignTree(
         left=left,
