@@ -19,7 +19,7 @@ def schema_known(model: Any) -> Schema | None:
         return next((found for member in members if (found := schema_known(member)) is not None), None)
     try:
         together = model._on_one_table() if hasattr(model, "_on_one_table") else model
-        found: Schema | None = getattr(together._model, "schema", None)
+        own: Schema | None = getattr(together._model, "schema", None)
     except (AttributeError, ValueError):  # members that are no trees, or take a column for different things
         return None
-    return found
+    return own

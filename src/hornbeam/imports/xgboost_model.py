@@ -56,7 +56,9 @@ def from_xgboost(
         booster = learner["gradient_booster"]
         name = booster.get("name", "gbtree")
         if name not in ("gbtree", "dart"):
-            raise ImportedModelError(f"booster={name!r} of XGBoost is not known here; 'gbtree' and 'dart' are")
+            raise ImportedModelError(
+                f"booster={name!r} of XGBoost is not known here; 'gbtree' and 'dart' are"
+            )
         whole = booster["model"] if name == "gbtree" else _dart(booster)
         model = _rounds_that_count(learner, whole, as_estimator)
         return _boosting(learner, model, classes, version=tuple(map(int, document.get("version", ()))))

@@ -41,7 +41,7 @@ class Rows:
 
 
 def schema_of(model: Any) -> Schema:
-    """Return what a model knows about its columns; columns of numbers where it knows nothing but their names."""
+    """Return what a model knows about its columns; numbers where it knows nothing but their names."""
     found = schema_known(model)
     if found is not None:
         return found
