@@ -58,7 +58,7 @@ LAYERS = (
         "sums",
         "warnings",
     ),
-    ("tables",),
+    ("disk", "tables"),
     ("data", "datasets", "declare", "threads"),
     ("model", "neighborhood", "params"),
     ("recipes",),

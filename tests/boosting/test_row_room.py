@@ -123,12 +123,6 @@ def test_the_file_has_no_name_while_the_fit_runs(tmp_path: Path) -> None:
     assert names == []
 
 
-def test_a_disk_without_room_says_so(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match=r"no room for .* in .*raise max_memory"):
-        RowRoom(tmp_path, 2**60)
-    assert not any(tmp_path.iterdir())
-
-
 def test_pieces_of_the_room_do_not_overlap(tmp_path: Path) -> None:
     arrays = [np.arange(n, dtype=kind) for n, kind in ((5_000, np.float32), (0, np.float64), (3, np.uint8))]
     room = RowRoom(tmp_path, RowRoom.bytes_for(*arrays, None) + 4096)

@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import hornbeam as hb
+from hornbeam.baseline import baseline
 from hornbeam.cli.main import run
+from hornbeam.cli.scores import baseline_scores, own_baseline_scores
 
 
 @pytest.fixture
@@ -60,6 +62,14 @@ def test_mistakes(folder, capsys, flags, said):
 def test_a_pattern_needs_a_name_for_the_model(folder, capsys):
     assert run(["fit", str(folder / "*.parquet"), "--target", "y"]) != 0
     assert "--out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("y", [[3.0, 1.5, 1.5, 2.0], [4.0, 4.0], [1.0], ["a", "b", "a", "c"], ["one", "one"]])
+def test_the_guess_is_scored_in_little_memory_as_it_is_elsewhere(y, monkeypatch):
+    monkeypatch.setattr("hornbeam.cli.scores._ROWS_AT_ONCE", 3)
+    rows = np.array(y)
+    guess = baseline(rows, task="classification" if rows.dtype.kind == "U" else "regression")
+    assert own_baseline_scores(guess, rows) == pytest.approx(baseline_scores(guess, rows), abs=1e-12)
 
 
 def test_an_empty_folder(tmp_path, capsys):

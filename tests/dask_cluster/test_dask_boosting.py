@@ -128,6 +128,17 @@ def test_with_no_settings_a_cluster_gives_the_model_of_one_machine(client):
     assert np.array_equal(model.validation_score_, expected.validation_score_)
 
 
+def test_more_rounds_on_top(client):
+    frame, score = table()
+    y = np.digitize(score, [0.0, 1.5])
+    rows = dd.from_pandas(frame, npartitions=5)
+    options = {"warm_start": True, "max_leaf_nodes": 8, "subsample": 0.7, "random_state": 1}
+    model = GradientBoostingClassifier(n_estimators=2, **options).fit(rows, y)
+    model.set_params(n_estimators=4).fit(rows, y)
+    expected = hb.GradientBoostingClassifier(n_estimators=2, **options).fit(frame, y)
+    assert_same(model, expected.set_params(n_estimators=4).fit(frame, y))
+
+
 def test_what_symmetric_trees_cannot_is_refused_on_a_cluster_too(client):
     frame, score = table(500)
     rows = dd.from_pandas(frame, npartitions=2)
@@ -245,7 +256,6 @@ def test_errors_name_the_partition(client):
     refused(halves[1], "'gaps'", model=GradientBoostingClassifier(n_estimators=2, missing="error"))
     scorer = GradientBoostingClassifier(scoring=lambda model, X, y: 0.0)
     refused(halves[1], "scoring is a function of rows", model=scorer)
-    refused(halves[1], "warm_start", model=GradientBoostingClassifier(warm_start=True))
     with pytest.raises(TypeError, match="hornbeam's own estimators make the same model"):
         model.fit(frame, y)
 

@@ -1,7 +1,10 @@
 """Comparisons and searches on a real cluster of processes: the numbers of one machine."""
 
+import time
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
 
 import hornbeam as hb
 
@@ -24,11 +27,10 @@ def test_tune_finds_the_same_scores(client):
     assert found.errors == expected.errors
     assert set(found.errors) == {2, 5}
     assert found.chosen_index_ == expected.chosen_index_
-    with pytest.raises(ValueError, match="time_budget does not go with client"):
-        hb.tune(frame, score, hb.DecisionTreeRegressor(), grid, client=client, time_budget=5)
 
 
-def test_compare_finds_the_same_winner(client):
+@pytest.mark.parametrize("limited", [False, True])
+def test_compare_finds_the_same_winner(client, limited):
     frame, score = table(300)
     y = np.where(score > 0, "late", "in time")
 
@@ -38,8 +40,11 @@ def test_compare_finds_the_same_winner(client):
     methods = ["tree", "linear", "neighbors", "stacking"]
     options = {"cv": 3, "methods": methods, "random_state": 1, "n_bootstrap": 20}
     options |= {"add": {"broken": broken}, "time_budget": None, "inner_cv": 2}
+    if limited:  # and long enough
+        options["time_budget"] = 3_600
     found = hb.compare(frame, y, client=client, **options)
     expected = hb.compare(frame, y, **options)
+    assert found.cut_short is None
     assert found.names == expected.names
     assert found.failures == expected.failures
     assert "no 200" in found.failures["broken"]
@@ -47,5 +52,61 @@ def test_compare_finds_the_same_winner(client):
     for ours, theirs in zip(found.records, expected.records, strict=True):
         assert ours["settings"] == theirs["settings"]
         assert ours["bytes"] == theirs["bytes"]
-    with pytest.raises(ValueError, match="Set time_budget=None"):
-        hb.compare(frame, y, client=client)
+
+
+def wait_for(path):
+    """Be long, until somebody says that it is enough."""
+    end = time.monotonic() + 120
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+class Constant(RegressorMixin, BaseEstimator):
+    """Predicts a number, and may take its time for it."""
+
+    def __init__(self, value=0.0, until=None):
+        self.value, self.until = value, until
+
+    def fit(self, X, y):
+        if self.until is not None:
+            wait_for(self.until)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.value)
+
+
+def test_tune_compares_what_was_judged_in_time(client, tmp_path):
+    frame, score = table(300)
+    first = hb.tune(frame, score, Constant(), {"value": [3.0, 4.0]}, cv=2, client=client, time_budget=1e-9)
+    assert [setting["value"] for setting in first.settings] == [3.0]
+    long = {"value": [2.0], "until": [tmp_path / "enough"]}
+    grid = [{"value": [0.0, 1.0]}, long, {"value": [3.0]}]
+    start = time.monotonic()
+    found = hb.tune(frame, score, Constant(), grid, cv=2, client=client, time_budget=6)
+    assert time.monotonic() - start < 60
+    (tmp_path / "enough").touch()
+    assert [setting["value"] for setting in found.settings] == [0.0, 1.0, 3.0]
+    expected = hb.tune(frame, score, Constant(), {"value": [0.0, 1.0, 3.0]}, cv=2)
+    for name in ("split0_test_score", "split1_test_score", "rank_test_score"):
+        assert np.array_equal(found.cv_results_[name], expected.cv_results_[name])
+
+
+def test_compare_names_what_workers_had_no_time_for(client, tmp_path):
+    frame, score = table(300)
+
+    def slow(X, y):
+        wait_for(tmp_path / "enough")
+        return lambda rows: np.zeros(len(rows))
+
+    options = {"methods": ["tree", "linear"], "cv": 2, "search": False, "random_state": 1}
+    hb.compare(frame, score, client=client, **options)  # workers import what they need
+    start = time.monotonic()
+    found = hb.compare(frame, score, client=client, add={"slow": slow}, time_budget=24, **options)
+    assert time.monotonic() - start < 60
+    (tmp_path / "enough").touch()
+    assert found.failures == {"slow": "the time budget was spent before its turn was over"}
+    assert "24 s was too short for a full turn of slow" in found.cut_short
+    expected = hb.compare(frame, score, **options)
+    assert found.names == expected.names
+    assert np.array_equal(found.scores.values, expected.scores.values)

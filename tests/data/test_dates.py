@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hornbeam.data.content import Times
 from hornbeam.data.date_texts import Order, days_of_texts, read_texts
-from hornbeam.data.dates import bound_words, chosen_parts, part_values, text_of_days
+from hornbeam.data.dates import SeenDays, bound_words, chosen_parts, part_values, text_of_days
 from hornbeam.data.encode import encode
 from hornbeam.data.shared import SharedTable
 from hornbeam.data.table import read_table, read_table_as
@@ -190,6 +190,22 @@ def test_parts_are_chosen_where_rows_go_through_cycles() -> None:
     assert part_names([np.nan, first]) == ["date"]
     assert part_names([np.nan]) == ["date"]
     assert part_names([first + 0.5, first + 1.5]) == ["time"]  # always noon
+
+
+@given(
+    pieces=st.lists(
+        st.lists(st.integers(0, 4_000).map(lambda quarters: quarters / 4) | st.just(np.nan), max_size=5),
+        max_size=5,
+    )
+)
+def test_what_several_have_seen_is_what_one_sees(pieces: list[list[float]]) -> None:
+    one, joined = SeenDays(), SeenDays()
+    for piece in pieces:
+        own = SeenDays()
+        own.add(np.array(piece))
+        joined.join(own)
+        one.add(np.array(piece))
+    assert joined.chosen("unknown") == one.chosen("unknown")
 
 
 def test_thresholds_in_words() -> None:

@@ -155,6 +155,8 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 def _about(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        return str(error.strerror)  # without the number that the system has for it
     return str(error) or type(error).__name__
 
 

@@ -11,7 +11,7 @@ from hornbeam.baseline import baseline
 from hornbeam.cli.judging import Judged, fit_and_judge
 from hornbeam.cli.methods import estimator_for
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.scores import baseline_scores
+from hornbeam.cli.scores import own_baseline_scores
 from hornbeam.cli.sizes import leaf_size_for
 from hornbeam.cli.table_format import TableFormat
 from hornbeam.cli.targets import task_for
@@ -59,13 +59,15 @@ def fit_to_files(
                 max_memory=max_memory,
                 progress=telling(listener),
             )
-        y = encoded.y if isinstance(encoded.y, np.ndarray) else np.asarray(encoded.y).astype(str)
-        chosen = task_for(y, target, task)
+        y: Any = encoded.y
+        chosen = task_for(y if isinstance(y, np.ndarray) else np.array(y.distinct), target, task)
         estimator = _with_bins(estimator_for(method, chosen, options))
         if leaf_size := leaf_size_for(estimator, encoded.n_rows, given):
             estimator.set_params(min_samples_leaf=leaf_size)
         make_do(estimator, encoded, max_memory, folder)
         in_bag = judge and bool(estimator.get_params(deep=False).get("bootstrap"))
+        if in_bag and not isinstance(y, np.ndarray):
+            y = np.array(y.distinct)[y.codes]
         judged = fit_and_judge(estimator, encoded, y, chosen, judge=in_bag)
         n_rows, n_columns = encoded.n_rows, encoded.n_columns
     facts = {
@@ -77,7 +79,7 @@ def fit_to_files(
         "seconds": round(time.perf_counter() - start, 3),
         "judged": None if judged is None else vars(judged),
         "training": None,
-        "baseline": baseline_scores(baseline(y, task=chosen), y),
+        "baseline": own_baseline_scores(baseline(y, task=chosen), y),
     }
     return estimator, facts, judged
 

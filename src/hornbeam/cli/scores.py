@@ -14,7 +14,9 @@ from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score, root_m
 from hornbeam.baseline import Baseline
 from hornbeam.data.units import unit_of
 
-__all__ = ["baseline_scores", "scores_of", "scores_of_numbers", "scores_of_shares"]
+__all__ = ["baseline_scores", "own_baseline_scores", "scores_of", "scores_of_numbers", "scores_of_shares"]
+
+_ROWS_AT_ONCE = 1 << 20
 
 
 def scores_of(model: Any, X: Any, y: Any) -> dict[str, float]:
@@ -37,6 +39,20 @@ def baseline_scores(guess: Baseline, y: Any) -> dict[str, float]:
         return scores_of_numbers(predicted, y)
     shares = np.broadcast_to(guess.shares, (len(y), len(guess.shares)))
     return _class_scores(predicted, y, _codes(guess.classes, y), shares)
+
+
+def own_baseline_scores(guess: Baseline, y: Any) -> dict[str, float]:
+    """Score the guess on the rows that it was made from, which may be many: in little memory."""
+    if guess.classes is None or guess.shares is None:
+        blocks = range(0, len(y), _ROWS_AT_ONCE)
+        errors = (np.abs(y[begin : begin + _ROWS_AT_ONCE] - guess.answer).sum() for begin in blocks)
+        scores = {"RMSE": guess.score, "MAE": float(sum(errors) / len(y))}
+        return {"R2": 0.0 if guess.score > 0 else 1.0, **scores} if len(y) > 1 else scores
+    scores = {"accuracy": guess.score, "balanced accuracy": 1.0 / len(guess.shares)}
+    if len(guess.shares) > 1:
+        scores["AUC"] = 0.5
+    scores["log loss"] = float(-(guess.shares * np.log(guess.shares)).sum()) + 0.0
+    return scores
 
 
 def scores_of_numbers(predicted: Any, y: Any) -> dict[str, float]:

@@ -16,9 +16,9 @@ from hornbeam._optional import require
 from hornbeam.dask.cluster import Cluster, OnCluster, client_of
 from hornbeam.dask.connection import PURPOSE
 from hornbeam.dask.held import HeldRows
+from hornbeam.dask.looking import TableElsewhere
 from hornbeam.dask.partitions import Answer, is_lazy, lazily_answered
 from hornbeam.dask.parts import DaskParts, Traffic
-from hornbeam.dask.reading import TableElsewhere
 from hornbeam.data.encode import Encoded
 from hornbeam.data.table import Table
 from hornbeam.estimators import boosting as local
@@ -71,10 +71,6 @@ class _Boosting(OnCluster, BoostingRounds):
                 f"{name}: scoring is a function of rows, and those that a fit on a cluster sets aside are on "
                 "the workers. Give a scorer by name, or rows to judge by: X_val and y_val, tables in memory."
             )
-        if self.warm_start:
-            raise ValueError(
-                f"{name}: a fit on a cluster cannot go on with another one; set warm_start=False."
-            )
         if not isinstance(getattr(self, "loss", ""), str):
             raise ValueError(
                 f"{name}: a fit on a cluster takes the losses of hornbeam, by name, not one of your own."
@@ -107,7 +103,10 @@ class _Boosting(OnCluster, BoostingRounds):
         former: Sequence[_core.Tree],
         shares_tests: bool,
     ) -> Any:
-        return self._placed(encoded, target, settings, shares_tests=shares_tests)(draws, settings)
+        boosting = self._placed(encoded, target, settings, shares_tests=shares_tests)(draws, settings)
+        if former:
+            boosting.go_on_after(former)
+        return boosting
 
     def _member_boosting(
         self,

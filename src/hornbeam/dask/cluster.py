@@ -16,16 +16,18 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam._optional import require
 from hornbeam.dask import reading
-from hornbeam.dask.connection import PURPOSE, one_error_if_lost, submitted
+from hornbeam.dask.connection import PURPOSE, gathered, one_error_if_lost, submitted
+from hornbeam.dask.looking import TableElsewhere, header_of, look
 from hornbeam.dask.partitions import brought, futures_of, partitions_of
 from hornbeam.data.column import Column
+from hornbeam.data.dates import FoundDates
 from hornbeam.data.encode import Encoded, own_codes
 from hornbeam.data.table import Table
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.base import Training
 from hornbeam.recipes.boost_part import CoreColumn
 
-__all__ = ["Cluster", "OnCluster", "client_of", "no_codes"]
+__all__ = ["Cluster", "OnCluster", "client_of"]
 
 
 def client_of(given: Any) -> Any:
@@ -54,13 +56,13 @@ class Cluster:
             for number, (partition, own) in enumerate(zip(self.partitions, arguments, strict=True))
         ]
 
-    def look(self, categorical_features: Any, estimator_name: str) -> reading.TableElsewhere:
-        """Find out what the columns are, of the rows that count."""
+    def look(self, categorical_features: Any, estimator_name: str, found: FoundDates) -> TableElsewhere:
+        """Find out what the columns are, of the rows that count; texts that are dates are `found`."""
         kept = self._kept() if self._lengths_given else [None] * len(self.partitions)
         own = [(rows, categorical_features, estimator_name) for rows in kept]
-        looks = self.client.gather(self._on_each(reading.look, own))
+        looks = gathered(self.client, self._on_each(look, own))
         self._lengths_given = [found.n_rows for found in looks]
-        header = reading.header_of(looks)
+        header = header_of(looks, found)
         self.schema = header.schema
         return header
 
@@ -85,7 +87,8 @@ class Cluster:
         if not columns:
             return table
         kept, asking = self._kept(), replace(way, wanted=tuple(columns))
-        pieces = self.client.gather(self._on_each(reading.categories_of, [(asking, own) for own in kept]))
+        asked = [(asking, own) for own in kept]
+        pieces = gathered(self.client, self._on_each(reading.categories_of, asked))
         there = list(table.columns)
         for place, j in enumerate(columns):
             values = np.concatenate([piece[place] for piece in pieces])
@@ -111,17 +114,16 @@ class Cluster:
             sampled[first:last] - (end - size)
             for first, last, end, size in zip(places[:-1], places[1:], ends, sizes, strict=True)
         ]
-        samples = self.client.gather(
-            self._on_each(reading.sample, [(way, *own) for own in zip(kept, chosen, strict=True)])
-        )
+        asked = [(way, *own) for own in zip(kept, chosen, strict=True)]
+        samples = gathered(self.client, self._on_each(reading.sample, asked))
         self.columns = reading.core_columns(way, samples)
-        encoded = [None] * len(kept) if all_rows else kept
-        self.pieces = self._on_each(reading.encode, [(way, own, self.columns) for own in encoded])
+        way = replace(way, all_rows=all_rows)
+        self.pieces = self._on_each(reading.encode, [(way, own, self.columns) for own in kept])
         self.lengths = self._lengths_given if all_rows else sizes
         for name, column in zip(elsewhere, self.columns, strict=True):
             self._with_gaps[name] = column.has_missing
         self._encode_here([c for c in table.columns if c.name in here], table.n_rows, way.max_bins)
-        empty = [column.with_codes(no_codes(column)) for column in self.columns]
+        empty = [column.with_codes(reading.no_codes(column)) for column in self.columns]
         return reading.EncodedElsewhere(_core.dataset_of_codes(0, empty), table.schema, table.n_rows)
 
     def _encode_here(self, columns: Sequence[Column], n_rows: int, max_bins: int) -> None:
@@ -179,13 +181,14 @@ class OnCluster:
 
     def _begin_fit(self, X: Any, sample_weight: Any) -> Training:
         estimator: Any = self
-        how = (estimator.categorical_features, type(self).__name__)
-        table = self._cluster.look(*how)
+        how, found = (estimator.categorical_features, type(self).__name__), FoundDates()
+        table: Table = self._cluster.look(*how, found)
         n_rows_given = table.n_rows
         rows, weights = rows_that_count(sample_weight, n_rows_given)
-        if rows is not None:  # categories are those of the rows that count
-            self._cluster.rows = rows
-            table = self._cluster.look(*how).take(rows)
+        if rows is not None:  # categories and dates are those of the rows that count
+            self._cluster.rows, found = rows, FoundDates()
+            table = self._cluster.look(*how, found).take(rows)
+        found.say()
         return Training(table, weights, n_rows_given, rows)
 
     def _way(self) -> reading.Way:
@@ -207,9 +210,3 @@ class OnCluster:
         model = self._local_class(**self.get_params())  # type: ignore[attr-defined]
         vars(model).update(vars(self))
         return model
-
-
-def no_codes(column: CoreColumn) -> npt.NDArray[Any]:
-    """Return the codes of no rows, which say how wide codes are."""
-    n = column.n_categories if column.values is None else len(column.values) + int(column.binned)
-    return np.empty(0, dtype=np.uint8 if n <= 0xFF else np.uint16 if n <= 0xFFFF else np.uint32)

@@ -5,12 +5,22 @@ on: its rows and parts were known to that scheduler. So it ends, at once and wit
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["PURPOSE", "SchedulerLostError", "is_lost", "one_error_if_lost", "require_scheduler", "submitted"]
+from hornbeam._optional import require
+
+__all__ = [
+    "PURPOSE",
+    "SchedulerLostError",
+    "gathered",
+    "is_lost",
+    "one_error_if_lost",
+    "require_scheduler",
+    "submitted",
+]
 
 PURPOSE = "Fitting on a cluster"
 _CANCELLED = ("cancelled", "lost")
@@ -27,9 +37,10 @@ def is_lost(client: Any, held: Any = None) -> bool:
 
 @contextmanager
 def one_error_if_lost(client: Any) -> Iterator[None]:
-    """Turn whatever Dask says of a lost scheduler into one error."""
+    """Ask this client, not the usual one; turn whatever Dask says of a lost scheduler into one error."""
     try:
-        yield
+        with client.as_current():
+            yield
     except SchedulerLostError:
         raise
     except Exception as error:
@@ -53,3 +64,29 @@ def submitted(client: Any, function: Callable[..., Any], *arguments: Any, **how:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         return client.submit(function, *arguments, pure=False, **how)
+
+
+def gathered(client: Any, tasks: Sequence[Any]) -> list[Any]:
+    """Gather the results of tasks, one for each partition; name the partition that no worker survives.
+
+    Dask gives up on all tasks that were with a worker when it died a few times. So each is tried once more,
+    alone, which tells the one that workers die of.
+    """
+    killed = require("distributed.scheduler", purpose=PURPOSE).KilledWorker
+    try:
+        results: list[Any] = client.gather(list(tasks))
+        return results
+    except killed:
+        require("distributed", purpose=PURPOSE).wait(list(tasks))
+    results = []
+    for number, task in enumerate(tasks):
+        if task.status == "error" and isinstance(task.exception(), killed):
+            client.retry([task])
+        try:
+            results.append(client.gather(task))
+        except killed as error:
+            raise MemoryError(
+                f"Partition {number} has cost one worker after another: most likely it needs more memory "
+                "than a worker may take. Cut the rows into smaller partitions, or give workers more memory."
+            ) from error
+    return results

@@ -4,43 +4,72 @@ Each piece is a task that needs the rows, a result that Dask holds, copies to wh
 if it gets lost; so is a task whose worker dies. Workers that join late get work with the next piece.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hornbeam._optional import require
 from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted
+from hornbeam.recipes.clock import Clock
 
 __all__ = ["Crew"]
 
-_AT_ONCE = 2  # tasks per worker: one at work, one that waits for it
 _MOST_ATTEMPTS = 5  # at one piece, each of which has cost several workers
 
 
 class Crew:
-    """The workers that are there, and what they are told once: `known`, which every piece of work needs."""
+    """The workers that are there, and what they are told once: `known`, which every piece of work needs.
 
-    def __init__(self, client: Any, rows: Any, known: Any) -> None:
+    A piece takes a whole worker, or with `per_thread` one of its threads.
+    """
+
+    def __init__(self, client: Any, rows: Any, known: Any, *, per_thread: bool = False) -> None:
         self._client = client
         self._rows = rows
         self._known = known
+        self._per_thread = per_thread
         self._told: Any = None
+        self._is_limited = False
+        self._late: dict[Any, str | None] = {}  # tasks that nobody waits for any more, and where they are
 
     def results(
-        self, work: Callable[..., Any], pieces: Sequence[tuple[Any, ...]], names: Sequence[str]
+        self,
+        work: Callable[..., Any],
+        pieces: Sequence[tuple[Any, ...]],
+        names: Sequence[str],
+        *,
+        clock: Clock | None = None,
+        n_sure: int = 0,
     ) -> Iterator[tuple[int, Any]]:
         """Yield the number and the future of each piece of work, in the order in which they get done.
 
-        A piece is done by `work(rows, known, *piece)` on some worker; `names` is what errors call them.
+        A piece is done by `work(rows, known, *piece)` on some worker; `names` is what errors call them. When
+        the time of `clock` is up, only the first `n_sure` pieces are waited for: the others are left, though
+        workers end what they are at.
         """
         distributed = require("distributed", purpose=PURPOSE)
-        done = distributed.as_completed()
+        self._is_limited = clock is not None and math.isfinite(clock.budget)
+        left = math.inf if clock is None else max(0.0, clock.left)
+        done = distributed.as_completed(
+            list(self._late), loop=self._client.loop, timeout=None if math.isinf(left) else left
+        )
         waiting = list(range(len(pieces)))[::-1]
         at_work: dict[Any, tuple[int, str | None]] = {}
         attempts: Counter[int] = Counter()
         while waiting or at_work:
             self._hand_out(work, pieces, waiting, at_work, done)
-            future = next(done)
+            try:
+                future = next(done)
+            except TimeoutError:
+                waiting = [number for number in waiting if number < n_sure]
+                late = [future for future, (number, _) in at_work.items() if number >= n_sure]
+                self._late |= {future: at_work.pop(future)[1] for future in late}
+                done = distributed.as_completed([*at_work, *self._late], loop=self._client.loop)
+                continue
+            if future in self._late:  # its worker has room now
+                del self._late[future]
+                continue
             number, _ = at_work.pop(future)
             if self._failed(future, names[number], attempts, number):
                 waiting.append(number)
@@ -57,10 +86,14 @@ class Crew:
     ) -> None:
         """Give every worker something to do."""
         require_scheduler(self._client)
-        workers = sorted(self._client.nthreads())
-        busy = Counter(home for _, home in at_work.values())
-        free = [worker for k in range(_AT_ONCE) for worker in workers if busy[worker] <= k]
-        homes: list[str | None] = [*free] if workers else [None]  # somebody will come
+        threads = dict(sorted(self._client.nthreads().items()))
+        # One more waits for each worker; not where time is short, for the one before it may take long.
+        ahead = 0 if self._is_limited else 1
+        room = {worker: (n if self._per_thread else 1) + ahead for worker, n in threads.items()}
+        busy = Counter([*(home for _, home in at_work.values()), *self._late.values()])
+        places = range(max(room.values(), default=0))
+        free = [worker for k in places for worker in room if busy[worker] <= k < room[worker]]
+        homes: list[str | None] = [*free] if room else [None]  # somebody will come
         for home in homes:
             if not waiting or (home is None and at_work):
                 return

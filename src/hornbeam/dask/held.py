@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.dask import reading
 from hornbeam.dask.cluster import Cluster
-from hornbeam.dask.connection import submitted
+from hornbeam.dask.connection import gathered, submitted
 from hornbeam.data.table import Schema, Table
 from hornbeam.model import Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.boost import turns
@@ -82,7 +82,7 @@ class HeldRows:
                 zip(self._partitions, self._kept, ends.tolist(), strict=True)
             )
         ]
-        return np.concatenate(self._client.gather(tasks))
+        return np.concatenate(gathered(self._client, tasks))
 
     def close(self) -> None:
         """Let the workers forget the rows."""

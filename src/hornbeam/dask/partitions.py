@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from hornbeam._optional import require
-from hornbeam.dask.connection import PURPOSE
+from hornbeam.dask.connection import PURPOSE, gathered
 
 __all__ = ["Answer", "brought", "futures_of", "is_lazy", "lazily_answered", "partitions_of"]
 
@@ -58,7 +58,7 @@ def brought(given: Any, client: Any) -> Any:
         return given
     if not isinstance(given, list | tuple):
         return client.gather(client.compute(given))
-    parts = client.gather(futures_of(given, client))
+    parts = gathered(client, futures_of(given, client))
     if all(isinstance(part, pd.Series | pd.DataFrame) for part in parts):
         return pd.concat(parts, ignore_index=True)
     return np.concatenate([np.asarray(part) for part in parts])

@@ -169,6 +169,8 @@ class DaskParts:
             level = [self._adding(level[k : k + _AT_ONCE]) for k in range(0, len(level), _AT_ONCE)]
         try:
             answers = [answer for _, answer in self._client.gather([task for _, task in level])]
+        except MemoryError:  # whose is seen when each is asked
+            return None
         except errors:
             if is_lost(self._client):
                 raise
@@ -246,14 +248,18 @@ class DaskParts:
             except core.FutureCancelledError:
                 if is_lost(self._client, self._codes[part]):
                     raise
+            except MemoryError as error:  # of a worker that lives on
+                raise MemoryError(f"{self._named(part)} has no room on its worker: {error}") from error
             self._homes[part] = self._new_home(part)
             task = self._submit(part, call, arguments, anew=True)
-        first = self.first_rows[part]
         raise MemoryError(
-            f"Part {part} (rows {first} to {first + self._specs[part].n_rows - 1}) has cost one worker after "
-            "another: most likely it needs more memory than a worker may take. Give workers more memory, or "
-            "more workers, so that each has fewer rows."
+            f"{self._named(part)} has cost one worker after another: most likely it needs more memory than a "
+            "worker may take. Give workers more memory, or more workers, so that each has fewer rows."
         )
+
+    def _named(self, part: int) -> str:
+        first = self.first_rows[part]
+        return f"Part {part} (rows {first} to {first + self._specs[part].n_rows - 1})"
 
     def _new_home(self, part: int) -> str | None:
         """Choose the worker that has the fewest of the other parts; None if there is none at present."""

@@ -1,55 +1,40 @@
 """Partitions of a table become codes, where they are: what a worker does, and how answers are put together.
 
-Three visits: `look` says what a partition holds, from which one schema is made of all; `sample` reads it by
-that schema, and says which values there are; `encode` gives every row its codes. Bins depend on the values
-and the number of rows only (`cpp/data/bins.h`), so they are those of a single machine.
+Three visits: a look at what partitions hold, from which one schema is made of all (`looking.py`); `sample`
+reads a partition by that schema, and says which values there are; `encode` gives every row its codes. Bins
+depend on the values and the number of rows only (`cpp/data/bins.h`), so they are those of a single machine.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.dask.looking import named
 from hornbeam.data.column import Column
-from hornbeam.data.content import MISSING, Rows
+from hornbeam.data.content import MISSING, Content, Rows
 from hornbeam.data.encode import Encoded, core_column
-from hornbeam.data.families import value_family
-from hornbeam.data.sources import open_source
-from hornbeam.data.table import Schema, SparseColumn, Table, read_columns, read_table_as
-from hornbeam.data.wording import shown
+from hornbeam.data.sources import OpenSource, Source, labelled, open_source
+from hornbeam.data.table import Schema, SparseColumn, Table, read_table_as
 from hornbeam.model import refuse_missing
 from hornbeam.recipes.boost_part import CoreColumn
 
 __all__ = [
     "EncodedElsewhere",
-    "Look",
-    "TableElsewhere",
     "Way",
     "categories_of",
     "core_columns",
     "encode",
-    "header_of",
-    "look",
+    "no_codes",
     "put_together",
     "read",
     "sample",
 ]
 
 Codes = tuple[npt.NDArray[Any], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class TableElsewhere(Table):
-    """What is known of a table whose rows are on workers: columns without values."""
-
-    def take(self, rows: Rows) -> "TableElsewhere":
-        """Keep some rows."""
-        return replace(
-            self, n_rows=len(rows), row_numbers=rows if self.row_numbers is None else self.row_numbers[rows]
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,152 +50,46 @@ class EncodedElsewhere(Encoded):
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
-    """What a partition holds: its rows and columns, and which columns have no value at all."""
-
-    n_rows: int
-    schema: Schema | None
-    all_missing: tuple[bool, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
 class Way:
-    """How all partitions are read; `wanted` numbers the columns that are asked for."""
+    """How all partitions are read; `wanted` numbers the columns that are asked for.
+
+    With `all_rows` the rows that do not count have codes, too.
+    """
 
     schema: Schema
     max_bins: int
     missing_allowed: bool
     estimator_name: str
     wanted: tuple[int, ...] = ()
-
-
-class _Known(NamedTuple):
-    number: int
-    schema: Schema
-    all_missing: tuple[bool, ...]
-
-
-def look(
-    partition: Any, number: int, kept: Rows | None, categorical_features: Any, estimator_name: str
-) -> Look:
-    """Look at a partition; one without rows, or without rows that count, says nothing of its columns."""
-    n_rows = len(partition)
-    if not n_rows or (kept is not None and not len(kept)):
-        return Look(n_rows, None)
-    with _named(number):
-        source = open_source(partition, estimator_name)
-        table = read_columns(source, categorical_features=categorical_features, rows=kept)
-    return Look(n_rows, table.schema, tuple(column.is_all_missing() for column in table.columns))
-
-
-def header_of(looks: Sequence[Look]) -> TableElsewhere:
-    """Make one schema of those of all partitions; refuse what does not go together, naming the partition."""
-    known = [
-        _Known(number, own.schema, own.all_missing)
-        for number, own in enumerate(looks)
-        if own.schema is not None
-    ]
-    if not known:
-        raise ValueError("X has no rows: all its partitions are empty.")
-    first = known[0].schema
-    for number, schema, _ in known:
-        if schema.names != first.names:
-            _refuse_other_columns(number, schema, known[0].number, first)
-        if schema.parts:
-            raise ValueError(
-                f"Partition {number}: column {shown(schema.names[_first_date(schema)])} holds dates, which a "
-                "fit on a cluster does not take yet. Turn it into numbers, or name it in "
-                "categorical_features."
-            )
-    columns = tuple(_merged_column(j, name, known) for j, name in enumerate(first.names))
-    n_rows = sum(own.n_rows for own in looks)
-    return TableElsewhere(n_rows, columns, list(first.names) if first.names_given else None)
-
-
-def _first_date(schema: Schema) -> int:
-    return next(j for j, part in enumerate(schema.parts) if part is not None)
-
-
-def _refuse_other_columns(number: int, schema: Schema, reference: int, first: Schema) -> None:
-    more = [name for name in schema.names if name not in first.names]
-    fewer = [name for name in first.names if name not in schema.names]
-    what = (
-        f"has a column {shown(more[0])} that partition {reference} has not"
-        if more
-        else f"lacks the column {shown(fewer[0])} of partition {reference}"
-        if fewer
-        else f"has its columns in another order than partition {reference}"
-    )
-    raise ValueError(f"Partition {number} {what}. All partitions must have the same columns.")
-
-
-def _merged_column(j: int, name: str, known: Sequence[_Known]) -> Column:
-    """Find the kind of a column, and its categories; partitions where it has no value have no say."""
-    saying = [(number, schema) for number, schema, all_missing in known if not all_missing[j]]
-    if not saying:
-        saying = [(number, schema) for number, schema, _ in known]
-    reference, first = saying[0]
-    kind = first.kinds[j]
-    for number, schema in saying:
-        if schema.kinds[j] != kind:
-            raise ValueError(
-                f"Column {shown(name)} is {schema.kinds[j]} in partition {number} and {kind} in partition "
-                f"{reference}. Give all partitions the same dtypes, or name the column in "
-                "categorical_features."
-            )
-    empty = np.empty(0, dtype=np.float64 if kind == "numeric" else np.int32)
-    if kind == "numeric":
-        return Column(name, kind, empty)
-    if kind == "ordinal":
-        for number, schema in saying:
-            if schema.categories[j] != first.categories[j]:
-                raise ValueError(
-                    f"Column {shown(name)} has other ordered categories in partition {number} than in "
-                    f"partition {reference}. Declare the same in all, for example with .cat.set_categories."
-                )
-        return Column(name, kind, empty, first.categories[j])
-    return Column(name, kind, empty, _union(j, name, saying))
-
-
-def _union(j: int, name: str, saying: Sequence[tuple[int, Schema]]) -> tuple[Any, ...]:
-    family, reference = None, 0
-    union: set[Any] = set()
-    for number, schema in saying:
-        for category in (schema.categories[j] or ())[:1]:
-            own = value_family(type(category))
-            family, reference = (own, number) if family is None else (family, reference)
-            if own != family:
-                raise ValueError(
-                    f"Column {shown(name)} has categories of type {own} in partition {number} and of type "
-                    f"{family} in partition {reference}. Make them all text, for example with .astype(str)."
-                )
-        union.update(schema.categories[j] or ())
-    return tuple(sorted(union))
+    all_rows: bool = False
 
 
 # --- Values ----------------------------------------------------------------------------------------------
 
 
-class _named:  # noqa: N801 - reads as a statement
-    """Name the partition in errors about its rows."""
+class _SomeRows(OpenSource):
+    """Some rows of a source: what the others hold does not matter."""
 
-    def __init__(self, number: int) -> None:
-        self._number = number
+    def __init__(self, source: Source, rows: Rows) -> None:
+        self._source, self._rows = source, rows
+        self.labelled = self.container = labelled(source)
+        self.n_rows, self.n_columns = len(rows), source.n_columns
 
-    def __enter__(self) -> None:
-        """Begin."""
+    def read(self, j: int, name: str) -> Content:
+        """Read column j."""
+        return self._source.read(j, name).take(self._rows)
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        """Raise the error again, with the number of the partition before it."""
-        if isinstance(error, ValueError | TypeError):
-            raise type(error)(f"Partition {self._number}: {error}") from error
+
+def _has_no_rows(partition: Any, kept: Rows | None) -> bool:
+    return not len(partition if kept is None else kept)
 
 
 def read(partition: Any, number: int, way: Way, kept: Rows | None) -> Table:
     """Read the rows of a partition that are kept, as the schema of all says."""
-    with _named(number):
-        table = read_table_as(partition, way.schema, estimator_name=way.estimator_name)
-        table = table if kept is None else table.take(kept)
+    with named(number):
+        rows = partition if kept is None else _SomeRows(open_source(partition, way.estimator_name), kept)
+        table = read_table_as(rows, way.schema, estimator_name=way.estimator_name)
+        table = table if kept is None else replace(table, row_numbers=kept)
         if not way.missing_allowed:
             refuse_missing(table, way.estimator_name)
     return table
@@ -224,7 +103,7 @@ def _dense(column: Column) -> npt.NDArray[Any]:
 
 def categories_of(partition: Any, number: int, way: Way, kept: Rows | None) -> list[npt.NDArray[np.int32]]:
     """Return the numbers of the categories of some columns, as the schema of all has them."""
-    if not len(partition):
+    if _has_no_rows(partition, kept):
         return [np.empty(0, dtype=np.int32) for _ in way.wanted]
     table = read(partition, number, way, kept)
     return [np.asarray(_dense(table.columns[j]), dtype=np.int32) for j in way.wanted]
@@ -232,7 +111,7 @@ def categories_of(partition: Any, number: int, way: Way, kept: Rows | None) -> l
 
 def sample(partition: Any, number: int, way: Way, kept: Rows | None, sampled: Rows) -> list[tuple[Any, ...]]:
     """Say of some columns what bins are made of: distinct values if few, those of sampled rows, gaps."""
-    if not len(partition):
+    if _has_no_rows(partition, kept):
         return []
     table = read(partition, number, way, kept)
     found: list[tuple[Any, ...]] = []
@@ -283,7 +162,23 @@ def encode(
     partition: Any, number: int, way: Way, kept: Rows | None, columns: Sequence[CoreColumn]
 ) -> Codes | None:
     """Return the codes of a partition, column by column."""
-    if not len(partition):
+    if kept is not None and way.all_rows:
+        own = _codes(partition, number, way, kept, columns) or tuple(map(no_codes, columns))
+        return tuple(_among(len(partition), kept, codes) for codes in own)
+    return _codes(partition, number, way, kept, columns)
+
+
+def _among(n_rows: int, kept: Rows, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give rows that do not count a code, too."""
+    there = np.zeros(n_rows, dtype=codes.dtype)
+    there[kept] = codes
+    return there
+
+
+def _codes(
+    partition: Any, number: int, way: Way, kept: Rows | None, columns: Sequence[CoreColumn]
+) -> Codes | None:
+    if _has_no_rows(partition, kept):
         return None
     table = read(partition, number, way, kept)
     codes: list[npt.NDArray[Any]] = []
@@ -297,6 +192,12 @@ def encode(
         own: npt.NDArray[Any] = np.where(values < 0, missing, values).astype(width)
         codes.append(own)
     return tuple(codes)
+
+
+def no_codes(column: CoreColumn) -> npt.NDArray[Any]:
+    """Return the codes of no rows, which say how wide codes are."""
+    n = column.n_categories if column.values is None else len(column.values) + int(column.binned)
+    return np.empty(0, dtype=np.uint8 if n <= 0xFF else np.uint16 if n <= 0xFFFF else np.uint32)
 
 
 def put_together(

@@ -36,18 +36,19 @@ class _CodesHere(CodedSource):
 
     def __init__(self, schema: Schema, columns: tuple[CoreColumn, ...], codes: Any, max_bins: int) -> None:
         self.n_rows = len(codes[0])
-        self.n_columns = len(columns)
+        self.n_columns = len(schema.given_names)
         self.shape = (self.n_rows, self.n_columns)
         there = []
-        for name, kind, categories, column, own in zip(
-            schema.names, schema.kinds, schema.categories, columns, codes, strict=True
+        parts = map(schema.part, range(len(columns)))
+        for name, kind, categories, part, column, own in zip(
+            schema.names, schema.kinds, schema.categories, parts, columns, codes, strict=True
         ):
             n_codes = (
                 column.n_categories if column.values is None else len(column.values) + int(column.binned)
             )
             coded = CodedColumn(own, n_codes, column.has_missing, max_bins, column.values, column.binned)
-            there.append(Column(name, kind, coded, categories))
-        names = list(schema.names) if schema.names_given else None
+            there.append(Column(name, kind, coded, categories, part))
+        names = list(schema.given_names) if schema.names_given else None
         self._table = Table(self.n_rows, tuple(there), names, encodings={})
 
     def table_for(self, categorical_features: Any) -> Table:

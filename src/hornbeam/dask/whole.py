@@ -13,9 +13,10 @@ from typing import Any
 
 from hornbeam import _core
 from hornbeam._optional import require
-from hornbeam.dask.cluster import Cluster, no_codes
+from hornbeam.dask.cluster import Cluster
 from hornbeam.dask.connection import PURPOSE
 from hornbeam.dask.crew import Crew
+from hornbeam.dask.reading import no_codes
 from hornbeam.data.encode import Encoded
 from hornbeam.data.table import Schema
 from hornbeam.memory import in_words

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from hornbeam._optional import require
 from hornbeam.data.wording import listed, shown
+from hornbeam.disk import FULL
 
 __all__ = ["Block", "Blocks", "fingerprint_of", "open_blocks"]
 
@@ -273,6 +274,20 @@ def _refuse_other_schema(physical: Any, schema: Any, name: str, first: str, frag
 
 
 def _write_stream(source: Any, path: Path) -> frozenset[str]:
+    """Write a stream to a file; a full disk is said to be one."""
+    try:
+        return _written(source, path)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise OSError(
+            error.errno,
+            f"There is no room left in {path.parent.parent}, where the stream is written so that it can be "
+            "read twice. Make room there, let TMPDIR name another folder, or give files.",
+        ) from error
+
+
+def _written(source: Any, path: Path) -> frozenset[str]:
     """Write what can be read only once to a file that can be read again; return the columns of categories.
 
     A Parquet file forgets of numbers that they were categories.

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.wording import shown
+from hornbeam.disk import take_room
 
 __all__ = ["CodeFileError", "CodeWriter", "read_arrays"]
 
@@ -65,8 +66,14 @@ class CodeWriter:
         self._temporary = path.with_name(f".{path.name}-{secrets.token_hex(8)}.tmp")
         self._file = self._temporary.open("xb")
         try:
+            take_room(
+                self._file.fileno(),
+                self._start + place,
+                path.parent,
+                what="the codes of the rows are written",
+                way_out="Make room there, or name another folder (of a fit: TMPDIR, or checkpoint).",
+            )
             self._file.write(_FIXED.pack(_MARK, len(header), zlib.crc32(header)) + header)
-            self._file.truncate(self._start + place)
         except BaseException:
             self._abandon()
             raise

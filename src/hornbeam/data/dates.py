@@ -242,9 +242,26 @@ class SeenDays:
         for part, ends in self._ranges.items():
             _widen(ends, part_values(days, part))
         if self._distinct is not None:
-            self._distinct = np.union1d(self._distinct, days)
-            if self._nearest() < min(_CYCLES.values()):
-                self._distinct = None
+            self._add_distinct(days)
+
+    def join(self, others: "SeenDays") -> None:
+        """Take note of the rows that somebody else has seen."""
+        if others._ends[0] > others._ends[1]:  # there were none
+            return
+        self._whole = self._whole and others._whole
+        _widen(self._ends, np.array(others._ends))
+        for part, ends in self._ranges.items():
+            _widen(ends, np.array(others._ranges[part]))
+        if self._distinct is not None and others._distinct is not None:
+            self._add_distinct(others._distinct)
+        else:
+            self._distinct = None
+
+    def _add_distinct(self, days: FloatArray) -> None:
+        assert self._distinct is not None
+        self._distinct = np.union1d(self._distinct, days)
+        if self._nearest() < min(_CYCLES.values()):
+            self._distinct = None
 
     def chosen(self, order: Order) -> list[DatePart]:
         """Choose the columns."""

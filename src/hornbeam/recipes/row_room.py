@@ -5,8 +5,6 @@ file serves for that: the system writes pages out and reads them again. It has n
 process, however that ends, and its room on the disk is taken before the first row is written.
 """
 
-import errno
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.memory import in_words
+from hornbeam.disk import take_room
 
 __all__ = ["RowRoom"]
 
@@ -26,17 +24,13 @@ class RowRoom:
 
     def __init__(self, folder: Path, n_bytes: int) -> None:
         with tempfile.TemporaryFile(dir=folder) as file:
-            try:
-                _reserve(file.fileno(), n_bytes)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                    raise
-                raise OSError(
-                    error.errno,
-                    f"There is no room for {in_words(n_bytes)} in {folder}, where scores and derivatives of "
-                    "the rows are kept because max_memory is short. Make room there, let TMPDIR name another "
-                    "folder, or raise max_memory.",
-                ) from error
+            take_room(
+                file.fileno(),
+                n_bytes,
+                folder,
+                what="scores and derivatives of the rows are kept because max_memory is short",
+                way_out="Make room there, let TMPDIR name another folder, or raise max_memory.",
+            )
             self._left: npt.NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r+", shape=(n_bytes,))
 
     @staticmethod
@@ -58,11 +52,3 @@ class RowRoom:
 
 def _whole_pages(n_bytes: int) -> int:
     return -(-n_bytes // _PAGE) * _PAGE
-
-
-def _reserve(file: int, n_bytes: int) -> None:
-    """Take the room on the disk now: later, when a page is written, the process would be ended."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file, 0, n_bytes)
-    else:  # macOS
-        os.truncate(file, n_bytes)

@@ -78,13 +78,9 @@ def compare(
     the result follows from the data and `random_state` alone.
 
     `client` is that of a Dask cluster: its workers are given the table once, and then a method and a fold
-    at a time. The result is that of one machine. It takes `time_budget=None`.
+    at a time. Where the time was enough, the result is that of one machine.
     """
     _check(time_budget, n_bootstrap)
-    if client is not None and time_budget is not None:
-        raise ValueError(
-            "time_budget does not go with client: a cluster takes all methods at once. Set time_budget=None."
-        )
     refuse_no_table(X)
     if np.ndim(X) == 1 and np.ndim(y) == 2:
         raise ValueError("The table comes first: compare(X, y). X has one dimension here, and y has two.")

@@ -9,6 +9,9 @@
 The clock is asked before every fit. What is not finished when the time is up does not count: a member without
 all folds is left out, a member without a full search keeps its defaults; `cut_short` says which. A member
 that fails is left out, with the reason; the others go on.
+
+On a cluster the fits of a round are run ahead (`ahead.py`), and what was not done in time is missing when it
+is looked up.
 """
 
 import math
@@ -23,7 +26,7 @@ from hornbeam.data.task import Task
 from hornbeam.inside.words import named
 from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.listen import Listener
-from hornbeam.selection.ahead import Ahead, Inside
+from hornbeam.selection.ahead import Ahead, Inside, Wanted
 from hornbeam.selection.family import BASELINE, STACK, Member, stack_of
 from hornbeam.selection.folds import Fold, Folded
 from hornbeam.selection.metrics import Metric
@@ -95,25 +98,24 @@ class Contest:
         n_turns = len(self.members) + len(searched) + self.wants_stack
         self.listener.expect(n_turns * len(self.data.folds))
         self.entries = [Entry(member) for member in self.members]
-        self.ahead.run_trials(
-            [
-                (member.name, 0, fold, self.candidate(member, member.settings[0]))
-                for fold in self.data.folds
-                for member in self.members
-            ]
-        )
         first, *others = self.data.folds
+        self._run_turns_ahead(first)
         for entry in sorted(self.entries, key=lambda entry: entry.name in _SLOW_TO_ASK):
             if entry.name == BASELINE:  # takes no time, and all others are shown against it
                 self._turn(entry, self.data.folds)
-            elif self.clock.left < self.clock.budget * (1 - _SHARE_OF_FIRST_FOLDS):
+            elif not self.ahead.on_cluster and self.clock.left < self._after_first_folds:
                 self._no_time_for(entry)  # else those that had one fold would have no time for the others
             else:
                 self._turn(entry, [first])
-        for entry in sorted(self._finished(), key=lambda entry: entry.seconds):
+        quickest_first = sorted(self._finished(), key=lambda entry: entry.seconds)
+        if self._is_limited:
+            turns = [self._default(entry.member, fold) for entry in quickest_first for fold in others]
+            self.ahead.run_trials([turn for turn in turns if turn[0] != BASELINE], self.clock)
+        for entry in quickest_first:
             if entry.name != BASELINE:
                 self._turn(entry, others)
-        self._score_ahead(searched)
+        if not self._is_limited:
+            self._score_ahead(searched)
         waiting = [entry for entry in self._finished() if entry.member in searched]
         waiting.sort(key=lambda entry: entry.seconds)
         while waiting:
@@ -122,6 +124,31 @@ class Contest:
             self._search(waiting.pop(0), share)
         if self.wants_stack:
             self._stack()
+
+    @property
+    def _is_limited(self) -> bool:
+        """Whether the time may be up before all is done."""
+        return math.isfinite(self.clock.budget)
+
+    @property
+    def _after_first_folds(self) -> float:
+        """Seconds that must be left when members have had their first folds."""
+        return self.clock.budget * (1 - _SHARE_OF_FIRST_FOLDS)
+
+    def _default(self, member: Member, fold: Fold) -> Wanted:
+        return member.name, 0, fold, self.candidate(member, member.settings[0])
+
+    def _run_turns_ahead(self, first: Fold) -> None:
+        """Have turns run on a cluster: all of them, or where time is short those of the first fold."""
+        members = sorted(self.members, key=lambda member: member.name != BASELINE)
+        turns = [self._default(member, fold) for fold in self.data.folds for member in members]
+        if not self._is_limited:
+            self.ahead.run_trials(turns, self.clock)
+            return
+        sure = [turn for turn in turns if turn[0] == BASELINE]
+        some = [turn for turn in turns if turn[0] != BASELINE and turn[2] is first]
+        share = Clock(max(0.0, self.clock.left - self._after_first_folds))
+        self.ahead.run_trials([*sure, *some], share, n_sure=len(sure))
 
     def _score_ahead(self, searched: list[Member]) -> None:
         """Have settings judged inside the training rows of folds, all that will be asked about."""
@@ -136,6 +163,7 @@ class Contest:
                 for place in range(len(member.settings) if member in searched else int(member in stacked))
             ],
             self._inside,
+            self.clock,
         )
 
     @property
@@ -155,11 +183,12 @@ class Contest:
         default = entry.member.settings[0]
         for done, fold in enumerate(folds):
             try:
-                self.clock.check()
-                if entry.trials and entry.seconds * (len(folds) - done) > self.clock.left:
-                    raise OutOfTimeError
-                wanted = (entry.name, 0, fold, self.candidate(entry.member, default))
-                trial = self.ahead.trial(wanted, measure_size=not entry.trials)
+                if not self.ahead.on_cluster:  # where it has been run by now, if there was time
+                    self.clock.check()
+                    if entry.trials and entry.seconds * (len(folds) - done) > self.clock.left:
+                        raise OutOfTimeError
+                wanted = self._default(entry.member, fold)
+                trial = self.ahead.trial(wanted, self.clock, measure_size=not entry.trials)
             except OutOfTimeError:
                 self._no_time_for(entry)
                 return
@@ -204,13 +233,15 @@ class Contest:
         """Search the settings of a member, as many as its share of the time allows."""
         folds = self.data.folds
         n_inner = len(self._inside.folds_of(folds[0]).splits)
-        per_setting = entry.seconds * n_inner * len(folds)
+        per_setting = entry.seconds * n_inner * len(folds) / self.ahead.n_at_once
         most = len(entry.member.settings)
         n_settings = most if math.isinf(seconds) else min(most, max(0, int(seconds / max(per_setting, 1e-9))))
         if n_settings < most:
             self._search_cut.append(entry.name)
         if n_settings < 2:
             return
+        if self._is_limited:
+            self.ahead.score_inside(self._settings_of(entry.member, n_settings), self._inside, self.clock)
         try:
             chosen = []
             for fold in folds:
@@ -221,7 +252,8 @@ class Contest:
                 [
                     (entry.name, place, fold, self.candidate(entry.member, entry.member.settings[place]))
                     for fold, place in others
-                ]
+                ],
+                self.clock,
             )
             trials = [self._again(entry, fold, place) for fold, place in zip(folds, chosen, strict=True)]
         except OutOfTimeError:
@@ -236,9 +268,19 @@ class Contest:
     def _again(self, entry: Entry, fold: Fold, place: int) -> Trial:
         if place == 0:  # the default, which has had its turn
             return entry.trials[fold.number - 1]
-        self.clock.check()
+        if not self.ahead.on_cluster:
+            self.clock.check()
         candidate = self.candidate(entry.member, entry.member.settings[place])
-        return self.ahead.trial((entry.name, place, fold, candidate), measure_size=fold.number == 1)
+        return self.ahead.trial(
+            (entry.name, place, fold, candidate), self.clock, measure_size=fold.number == 1
+        )
+
+    def _settings_of(self, member: Member, n_settings: int) -> list[Wanted]:
+        return [
+            (member.name, place, fold, self.candidate(member, member.settings[place]))
+            for fold in self.data.folds
+            for place in range(n_settings)
+        ]
 
     def _best_inside(self, member: Member, fold: Fold, n_settings: int) -> int:
         scores = [self._inner_score(member, fold, place) for place in range(n_settings)]
@@ -264,17 +306,22 @@ class Contest:
         seen: Counter[str] = Counter()
         longest = sum(sorted(one.seconds for one in able)[-_STACKED:]) * _FITS_OF_A_STACK
         try:
-            if longest * len(self.data.folds) > self.clock.left:
+            if longest * len(self.data.folds) / self.ahead.n_at_once > self.clock.left:
                 raise OutOfTimeError
             if self.ahead.on_cluster:
+                asked = [self._chosen_by(one, fold) for one in able for fold in self.data.folds]
+                self.ahead.score_inside(asked, self._inside, self.clock)
                 best_of = [(fold, self._best_of(able, fold)) for fold in self.data.folds]
-                self.ahead.run_trials([(STACK, 0, f, self._stack_of(best, f)) for f, best in best_of])
+                self.ahead.run_trials(
+                    [(STACK, 0, fold, self._stack_of(best, fold)) for fold, best in best_of], self.clock
+                )
             for fold in self.data.folds:
                 best = self._best_of(able, fold)
                 seen.update(one.name for one in best)
-                self.clock.check()
+                if not self.ahead.on_cluster:
+                    self.clock.check()
                 wanted = (STACK, 0, fold, self._stack_of(best, fold))
-                entry.trials.append(self.ahead.trial(wanted, measure_size=not entry.trials))
+                entry.trials.append(self.ahead.trial(wanted, self.clock, measure_size=not entry.trials))
                 entry.settings.append({})
                 self._done(STACK, fold)
         except OutOfTimeError:
@@ -287,11 +334,15 @@ class Contest:
             entry.member = Member(STACK, stack_of(self.task, pairs))
         self.entries.append(entry)
 
+    def _chosen_by(self, entry: Entry, fold: Fold) -> Wanted:
+        """Return a member with the settings that it has in a fold."""
+        settings = entry.settings[fold.number - 1]
+        place = list(entry.member.settings).index(settings)
+        return entry.name, place, fold, self.candidate(entry.member, settings)
+
     def _best_of(self, able: list[Entry], fold: Fold) -> list[Entry]:
         def score(entry: Entry) -> float:
-            settings = entry.settings[fold.number - 1]
-            place = list(entry.member.settings).index(settings)
-            found = self._inner_score(entry.member, fold, place)
+            found = self._inner_score(entry.member, fold, self._chosen_by(entry, fold)[1])
             return -math.inf if math.isnan(found) else found
 
         return sorted(able, key=score, reverse=True)[:_STACKED]

@@ -128,9 +128,9 @@ class Fold:
         return self._for(estimator, "judge", self.judge_rows)
 
     def _for(self, estimator: Any, which: str, rows: Rows) -> Any:
-        if which not in self._dealt:
-            self._dealt[which] = self.data.table.rows(rows)
-        dealt = self._dealt[which]
+        dealt = self._dealt.get(which)
+        if dealt is None:  # kept, unless another thread lets go of it meanwhile
+            dealt = self._dealt[which] = self.data.table.rows(rows)
         # A guess that looks at no column needs none.
         no_columns = isinstance(dealt, CodedRows) and type(estimator).__module__ == "sklearn.dummy"
         return dealt if no_columns or shares_reading(estimator) else dealt.container

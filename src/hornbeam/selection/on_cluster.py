@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hornbeam.data.shared import SharedTable
+from hornbeam.recipes.clock import Clock
 from hornbeam.selection.folds import Fold, Folded
 
 __all__ = ["FoldsOnCluster"]
@@ -29,7 +30,6 @@ class _Given:
     splits: Any
     groups: Any
     reader: str
-    work: Callable[..., Any]
     known: tuple[Any, ...]
 
 
@@ -37,7 +37,7 @@ _HERE: dict[str, Folded] = {}  # of the last comparison
 _HERE_LOCK = threading.Lock()
 
 
-def _done(rows: None, given: _Given, fold_number: int, *arguments: Any) -> Any:
+def _done(rows: None, given: _Given, work: Callable[..., Any], fold_number: int, *arguments: Any) -> Any:
     """Do a piece of work on a worker."""
     with _HERE_LOCK:
         if given.number not in _HERE:
@@ -48,16 +48,16 @@ def _done(rows: None, given: _Given, fold_number: int, *arguments: Any) -> Any:
     fold: Fold = data.folds[fold_number - 1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nobody would see them
-        result = given.work(fold, *given.known, *arguments)
+        result = work(fold, *given.known, *arguments)
     if not data.keeps_rows:
         fold.forget()
     return result
 
 
 class FoldsOnCluster:
-    """The folds of a comparison on the workers of `client`, where `work(fold, *known, *piece)` is done."""
+    """The folds of a comparison on the workers of `client`, which know `known` besides."""
 
-    def __init__(self, client: Any, data: Folded, reader: str, work: Callable[..., Any], *known: Any) -> None:
+    def __init__(self, client: Any, data: Folded, reader: str, *known: Any) -> None:
         from hornbeam.dask.crew import Crew  # noqa: PLC0415 - Dask is for those who have a cluster
 
         given = _Given(
@@ -68,16 +68,29 @@ class FoldsOnCluster:
             data.splits,
             data.groups,
             reader,
-            work,
             known,
         )
         self._client = client
-        self._crew = Crew(client, None, given)
+        self._crew = Crew(client, None, given, per_thread=True)
 
-    def results(self, pieces: Sequence[tuple[Any, ...]], names: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """Yield the number and the result of each piece as they get done; a piece begins with its fold."""
+    def results(
+        self,
+        work: Callable[..., Any],
+        pieces: Sequence[tuple[Any, ...]],
+        names: Sequence[str],
+        clock: Clock,
+        *,
+        n_sure: int = 0,
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the result of each piece as they get done.
+
+        A piece is a fold and more; it is done by `work(fold, *known, *more)`. Those that are not done in the
+        time of `clock` are left out, but for the first `n_sure`.
+        """
         from hornbeam.dask.connection import one_error_if_lost  # noqa: PLC0415
 
         with one_error_if_lost(self._client):
-            for number, future in self._crew.results(_done, pieces, names):
+            for number, future in self._crew.results(
+                _done, [(work, *piece) for piece in pieces], names, clock=clock, n_sure=n_sure
+            ):
                 yield number, future.result()

@@ -5,7 +5,9 @@ and encoded once for all settings, where the estimator reads tables as hornbeam 
 there is the simplest one within a standard error of it (Breiman et al. 1984, section 3.4.3).
 """
 
+import math
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -61,6 +63,7 @@ def tune(
 
     `client` is that of a Dask cluster: its workers are given the table once, and then a setting and a fold
     at a time. The scores are those of one machine; the setting that was chosen is fitted on all rows here.
+    When its time is up, `tune` goes on, though workers end the fits that they are at.
     """
     from sklearn.metrics import check_scoring  # noqa: PLC0415
     from sklearn.model_selection import check_cv  # noqa: PLC0415
@@ -73,8 +76,6 @@ def tune(
         raise ValueError(
             f"time_budget must be a number of seconds above 0, or None; got {shown(time_budget)}."
         )
-    if client is not None and time_budget is not None:
-        raise ValueError("time_budget does not go with client: a cluster takes all settings at once.")
     y, groups = own_target(X, y, groups, reader="tune")
     settings = candidates_of(default_grid(estimator) if grid is None else grid)
     scorer = check_scoring(estimator, scoring=scoring)
@@ -85,10 +86,13 @@ def tune(
         X, y, splitter, task="classification" if of_classes else "regression", groups=groups, reader="tune"
     )
     marks = _Marks(len(settings), len(data.folds), with_training=train_scores)
+    clock = Clock(time_budget)
     with listening(verbose, "tuning") as listener, said_once():
         listener.expect(len(settings) * len(data.folds))
         if client is not None:
-            _judge_on_cluster(client, data, marks, estimator, settings, scorer=scorer, listener=listener)
+            settings = _judged_on_cluster(
+                client, data, marks, estimator, settings, scorer=scorer, clock=clock, listener=listener
+            )
         elif time_budget is None:
             for fold in data.folds:
                 for place, setting in enumerate(settings):
@@ -96,7 +100,6 @@ def tune(
                     listener.done((fold.number - 1) * len(settings) + place + 1)
                 fold.forget()
         else:
-            clock = Clock(time_budget)
             settings = _judged_in_time(
                 data, marks, estimator, settings, scorer=scorer, clock=clock, listener=listener
             )
@@ -132,7 +135,7 @@ def _judged_in_time(
     for place, setting in enumerate(settings):
         for fold in data.folds:
             if place and clock.left <= 0:
-                marks.keep_first(place)
+                marks.keep(range(place))
                 return settings[:place]
             marks.note(place, fold.number, marked(fold, estimator, scorer, marks.with_training, setting))
             listener.done(place * n_folds + fold.number)
@@ -141,7 +144,7 @@ def _judged_in_time(
     return settings
 
 
-def _judge_on_cluster(
+def _judged_on_cluster(
     client: Any,
     data: Folded,
     marks: "_Marks",
@@ -149,20 +152,30 @@ def _judge_on_cluster(
     settings: list[dict[str, Any]],
     *,
     scorer: Any,
+    clock: Clock,
     listener: Listener,
-) -> None:
-    """Judge all settings on the workers of a cluster."""
+) -> list[dict[str, Any]]:
+    """Judge settings on the workers of a cluster; return those that were judged in time."""
     from hornbeam.selection.on_cluster import FoldsOnCluster  # noqa: PLC0415
 
-    cells = [(fold.number, place) for fold in data.folds for place in range(len(settings))]
-    folds = FoldsOnCluster(client, data, "tune", marked, estimator, scorer, marks.with_training)
+    n_folds = len(data.folds)
+    cells = [(fold, place) for fold in range(1, n_folds + 1) for place in range(len(settings))]
+    if math.isfinite(clock.budget):  # one setting after the other, or none would have all its folds in time
+        cells.sort(key=lambda cell: cell[1])
+    folds = FoldsOnCluster(client, data, "tune", estimator, scorer, marks.with_training)
     names = [f"Setting {shown(settings[place])} on fold {fold}" for fold, place in cells]
+    pieces = [(fold, settings[place]) for fold, place in cells]
     found: dict[int, _Mark] = {}
-    for number, mark in folds.results([(fold, settings[place]) for fold, place in cells], names):
+    for number, mark in folds.results(marked, pieces, names, clock, n_sure=n_folds):
         found[number] = mark
         listener.done(len(found))
-    for number, (fold, place) in enumerate(cells):
-        marks.note(place, fold, found[number])
+    for number, mark in sorted(found.items()):
+        fold, place = cells[number]
+        marks.note(place, fold, mark)
+    n_found = Counter(cells[number][1] for number in found)
+    judged = [place for place in range(len(settings)) if n_found[place] == n_folds]
+    marks.keep(judged)
+    return [settings[place] for place in judged]
 
 
 def _refuse_other_order(X: Any, estimator: Any) -> None:
@@ -223,11 +236,11 @@ class _Marks:
         if mark.error is not None:
             self.errors.setdefault(place, mark.error)
 
-    def keep_first(self, n_settings: int) -> None:
-        """Forget the settings after the first ones."""
-        self.errors = {place: why for place, why in self.errors.items() if place < n_settings}
+    def keep(self, places: Sequence[int]) -> None:
+        """Forget all settings but some."""
+        self.errors = {new: self.errors[place] for new, place in enumerate(places) if place in self.errors}
         for name in ("test", "train", "fit_seconds", "score_seconds"):
-            setattr(self, name, getattr(self, name)[:n_settings])
+            setattr(self, name, getattr(self, name)[list(places)])
 
     def complain(self, settings: Sequence[Mapping[str, Any]]) -> None:
         """Warn of settings that failed; raise if all have."""

@@ -1,0 +1,81 @@
+"""Workers with too little memory, and workers that come while a fit is under way, on real clusters."""
+
+import contextlib
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+from dask import delayed  # noqa: E402
+
+import hornbeam as hb  # noqa: E402
+from dask_cluster.rows import assert_same, table  # noqa: E402
+from hornbeam.dask import GradientBoostingRegressor  # noqa: E402
+from hornbeam.dask.crew import Crew  # noqa: E402
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(280)]
+
+
+@contextlib.contextmanager
+def cluster_of_one(**options):
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50, **options
+    )
+    client = distributed.Client(cluster, set_as_default=False)
+    try:
+        yield cluster, client
+    finally:
+        client.close()
+        cluster.close(timeout=120)
+
+
+def greedy():
+    """Take more memory than a worker may have, slowly enough to be seen."""
+    taken = []
+    for _ in range(200):
+        taken.append(np.ones(2**20))
+        time.sleep(0.02)
+    return pd.DataFrame({"a": np.concatenate(taken)})
+
+
+def test_a_partition_beyond_the_memory_of_a_worker_is_named():
+    with cluster_of_one(memory_limit="600MB") as (cluster, client):
+        cluster.scheduler.allowed_failures = 0  # else it is tried on four workers
+        parts = [delayed(pd.DataFrame({"a": np.arange(10.0)})), delayed(greedy)()]
+        with pytest.raises(MemoryError, match=r"Partition 1 has cost one worker.*smaller partitions"):
+            GradientBoostingRegressor(n_estimators=1).fit(parts, np.arange(20.0), client=client)
+
+
+def test_workers_that_come_late_take_over_and_take_work():
+    frame, score = table()
+    options = {"n_estimators": 4, "max_leaf_nodes": 8}
+    with cluster_of_one() as (cluster, client):
+        [first] = client.run(os.getpid).values()
+
+        def relieve(done):
+            if done.number == 1:
+                cluster.scale(2)
+                client.wait_for_workers(2, timeout=60)
+                os.kill(first, signal.SIGKILL)
+
+        parts = [delayed(frame[:5_000]), delayed(frame[5_000:])]
+        model = GradientBoostingRegressor(**options).fit(parts, score, client=client, callbacks=[relieve])
+        assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
+
+        def where(rows, known, number):
+            time.sleep(0.2)
+            return os.getpid()
+
+        client.wait_for_workers(2, timeout=60)
+        homes = []
+        for _, future in Crew(client, None, None).results(where, [(k,) for k in range(20)], ["piece"] * 20):
+            homes.append(future.result())
+            if len(homes) == 1:
+                cluster.scale(3)
+                client.wait_for_workers(3, timeout=60)
+        assert len(set(homes)) == 3
