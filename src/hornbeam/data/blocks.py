@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam._optional import require
+from hornbeam.data.readers import read_series
 from hornbeam.data.wording import listed, shown
 from hornbeam.disk import FULL
 
@@ -136,6 +138,11 @@ def open_blocks(source: Any, folder: Path) -> Blocks:
         )
     spool = folder / "stream.parquet"
     declared = _write_stream(source, spool)
+    if not require("pyarrow.parquet", purpose=_PURPOSE).read_metadata(spool).num_rows:
+        raise ValueError(
+            "The stream has no rows: there is nothing to learn from. If it was read before, make it anew: it "
+            "can be read only once."
+        )
     blocks = _blocks_of_dataset(ds.dataset(str(spool), format="parquet"), fingerprint=None, root=None)
     blocks.declared = declared
     return blocks
@@ -274,9 +281,16 @@ def _refuse_other_schema(physical: Any, schema: Any, name: str, first: str, frag
 
 
 def _write_stream(source: Any, path: Path) -> frozenset[str]:
-    """Write a stream to a file; a full disk is said to be one."""
+    """Write a stream to a file; a full disk is said to be one, and so is a stream that cannot be read."""
+    pa = require("pyarrow", purpose=_PURPOSE)
     try:
         return _written(source, path)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        _refuse_unreadable_columns(source)
+        raise ValueError(
+            f"The stream cannot be read to its end ({_first_line(error)}). Give one whose columns have one "
+            "type each, and that nothing is wrong with."
+        ) from error
     except OSError as error:
         if error.errno not in FULL:
             raise
@@ -285,6 +299,14 @@ def _write_stream(source: Any, path: Path) -> frozenset[str]:
             f"There is no room left in {path.parent.parent}, where the stream is written so that it can be "
             "read twice. Make room there, let TMPDIR name another folder, or give files.",
         ) from error
+
+
+def _refuse_unreadable_columns(source: Any) -> None:
+    """Read a frame in memory as a fit there would, which names the column and the row that cannot be read."""
+    frame: Any = nw.from_native(source, pass_through=True, eager_only=True)
+    if isinstance(frame, nw.DataFrame):
+        for name in frame.columns:
+            read_series(frame.get_column(name), name)
 
 
 def _written(source: Any, path: Path) -> frozenset[str]:

@@ -36,6 +36,7 @@ class BesideReader:
             self._refuse_gaps(present, block)
             values = content.values if content.values.dtype != object else _plain(content.values)
             self._refuse_infinity(values, block)
+            self._refuse_below_zero(values, block)
         elif isinstance(content, Labels):
             self._refuse_gaps(content.codes != MISSING, block)
             self._places = {} if self._places is None else self._places
@@ -54,6 +55,11 @@ class BesideReader:
         """Mark the rows that have a weight other than 0."""
         if self._places is not None:
             raise ValueError(f"sample_weight={self.name!r} is a column of texts; weights are numbers.")
+        if not self.values.any():
+            raise ValueError(
+                f"sample_weight={self.name!r}: all rows have weight 0, so none is left to learn from. Give "
+                "some rows a weight."
+            )
         return np.asarray(self.values != 0)
 
     def settle(self) -> None:
@@ -80,6 +86,14 @@ class BesideReader:
             raise ValueError(
                 f"{block.where}: column {shown(self.name)} ({self.role}) holds {values[row]} in row "
                 f"{row + block.start} of the source. Drop such rows or rescale."
+            )
+
+    def _refuse_below_zero(self, values: AnyArray, block: Block) -> None:
+        if self.role == "sample_weight" and (values < 0).any():
+            row = int(np.argmax(values < 0))
+            raise ValueError(
+                f"{block.where}: column {shown(self.name)} (sample_weight) holds {values[row]} in row "
+                f"{row + block.start} of the source. Weights count rows; give a row weight 0 to leave it out."
             )
 
 

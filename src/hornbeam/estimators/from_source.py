@@ -9,10 +9,14 @@ import time
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sklearn.base import is_classifier
+
 from hornbeam.data.blocks import fingerprint_of
 from hornbeam.data.code_file import CodeFileError
 from hornbeam.data.encoded_table import EncodedTable, Progress
 from hornbeam.data.scratch import scratch_folder
+from hornbeam.data.target import CodedLabels
+from hornbeam.data.wording import shown
 from hornbeam.estimators.memory_needed import make_do
 from hornbeam.memory import parse_bytes
 from hornbeam.recipes.listen import Listener, listening
@@ -82,6 +86,12 @@ def fit_from_source(
                     progress=telling(listener),
                     **named,
                 )
+        if isinstance(encoded.y, CodedLabels) and not is_classifier(estimator):
+            raise ValueError(
+                f"target={target!r} is a column of texts, such as {shown(encoded.y.distinct[0])}, and "
+                f"{type(estimator).__name__} predicts numbers. Use a classifier, or make it a column of "
+                "numbers."
+            )
         make_do(estimator, encoded, max_memory, place.parent)
         for name in _NAMED:
             if getattr(encoded, name) is not None:
