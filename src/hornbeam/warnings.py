@@ -21,6 +21,7 @@ __all__ = [
     "VersionWarning",
     "WarmStartWarning",
     "WeightWarning",
+    "WorkersWarning",
     "warn",
 ]
 
@@ -51,6 +52,10 @@ class WarmStartWarning(HornbeamWarning):
 
 class WeightWarning(HornbeamWarning):
     """Some sample weights are too small, beside the others, to count."""
+
+
+class WorkersWarning(HornbeamWarning):
+    """A cluster has no workers, so a fit on it waits."""
 
 
 class RenamedWarning(HornbeamWarning, FutureWarning):

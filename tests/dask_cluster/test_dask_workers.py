@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -17,6 +18,7 @@ import hornbeam as hb  # noqa: E402
 from dask_cluster.rows import assert_same, table  # noqa: E402
 from hornbeam.dask import GradientBoostingRegressor  # noqa: E402
 from hornbeam.dask.crew import Crew  # noqa: E402
+from hornbeam.warnings import WorkersWarning  # noqa: E402
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(280)]
 
@@ -49,6 +51,25 @@ def test_a_partition_beyond_the_memory_of_a_worker_is_named():
         parts = [delayed(pd.DataFrame({"a": np.arange(10.0)})), delayed(greedy)()]
         with pytest.raises(MemoryError, match=r"Partition 1 has cost one worker.*smaller partitions"):
             GradientBoostingRegressor(n_estimators=1).fit(parts, np.arange(20.0), client=client)
+
+
+def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch):
+    monkeypatch.setattr("hornbeam.dask.connection._SECONDS_BETWEEN_LOOKS", 0.3)
+    frame, score = table(600)
+    options = {"n_estimators": 3, "max_leaf_nodes": 4}
+    with cluster_of_one() as (cluster, client):
+
+        def dismiss(done):
+            if done.number == 1:
+                cluster.scale(0)
+                while client.nthreads():
+                    time.sleep(0.05)
+                threading.Timer(3, cluster.scale, (1,)).start()
+
+        model = GradientBoostingRegressor(**options)
+        with pytest.warns(WorkersWarning, match="no workers, and the fit waits"):
+            model.fit([delayed(frame)], score, client=client, callbacks=[dismiss])
+    assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
 
 
 def test_workers_that_come_late_take_over_and_take_work():

@@ -4,13 +4,15 @@ Dask then cancels what was asked for, and tries to connect again for as long as 
 on: its rows and parts were known to that scheduler. So it ends, at once and with one error.
 """
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hornbeam._optional import require
+from hornbeam.warnings import WorkersWarning, warn
 
 __all__ = [
     "PURPOSE",
@@ -24,6 +26,9 @@ __all__ = [
 
 PURPOSE = "Fitting on a cluster"
 _CANCELLED = ("cancelled", "lost")
+
+_SECONDS_BETWEEN_LOOKS = 10.0
+_LOOKS = 3  # in vain, until it is said that there are no workers
 
 
 class SchedulerLostError(ConnectionError):
@@ -39,7 +44,7 @@ def is_lost(client: Any, held: Any = None) -> bool:
 def one_error_if_lost(client: Any) -> Iterator[None]:
     """Ask this client, not the usual one; turn whatever Dask says of a lost scheduler into one error."""
     try:
-        with client.as_current():
+        with client.as_current(), _saying_if_nobody_works(client):
             yield
     except SchedulerLostError:
         raise
@@ -50,6 +55,34 @@ def one_error_if_lost(client: Any) -> Iterator[None]:
             "The scheduler of the Dask cluster is gone, and with it the fit. Start a cluster and fit again; "
             "gradient boosting with checkpoint= goes on after the last round that was kept."
         ) from error
+
+
+@contextmanager
+def _saying_if_nobody_works(client: Any) -> Iterator[None]:
+    """Warn once if the cluster has no workers for a while: Dask waits for some without a word."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        n_looks = 0
+        while n_looks < _LOOKS and not ended.wait(_SECONDS_BETWEEN_LOOKS):
+            n_looks = 0 if is_lost(client) or client.nthreads() else n_looks + 1
+        if not ended.is_set():
+            warn(
+                "The cluster has no workers, and the fit waits until some come. (A LocalCluster gives up "
+                "workers that are not back in time: distributed.deploy.lost-worker-timeout.)",
+                WorkersWarning,
+            )
+
+    threading.Thread(target=_until_lost, args=(watch,), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _until_lost(watch: Callable[[], None]) -> None:
+    with suppress(OSError, CancelledError, RuntimeError):  # of a scheduler that is gone, which others say
+        watch()
 
 
 def require_scheduler(client: Any) -> None:
