@@ -45,6 +45,16 @@ def test_a_forest_of_a_folder_has_bins_and_is_judged_out_of_bag(folder, capsys):
     assert hb.load(facts["model"]).max_bins == 255
 
 
+def test_folders_within_a_folder_and_the_short_ending(folder, tmp_path, capsys):
+    (folder / "deep").mkdir()
+    (folder / "0.parquet").rename(folder / "deep" / "0.pq")
+    (folder / "1.parquet").unlink()
+    (folder / "2.parquet").unlink()
+    out = tmp_path / "model.hornbeam"
+    assert run(["fit", str(folder), "--target", "y", "--method", "tree", "--out", str(out)]) == 0
+    assert "200 rows" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [

@@ -15,6 +15,7 @@ from hornbeam.cli.scores import own_baseline_scores
 from hornbeam.cli.sizes import leaf_size_for
 from hornbeam.cli.table_format import TableFormat
 from hornbeam.cli.targets import task_for
+from hornbeam.data.blocks import parquet_files_in
 from hornbeam.data.encoded_table import EncodedTable, Progress
 from hornbeam.data.scratch import scratch_folder
 from hornbeam.data.task import Task
@@ -30,7 +31,8 @@ _BINS = 255
 def are_many_files(data: str) -> bool:
     """Whether a path is a folder of Parquet files, or a pattern that is no file itself."""
     if os.path.isdir(data):
-        return any(name.endswith(".parquet") or "=" in name for name in os.listdir(data))
+        named_by_values = any("=" in name for name in os.listdir(data))  # empty ones, too
+        return named_by_values or next(parquet_files_in(data), None) is not None
     return not os.path.lexists(data) and any(mark in data for mark in "*?[")
 
 

@@ -23,7 +23,7 @@ from hornbeam.data.readers import read_series
 from hornbeam.data.wording import listed, shown
 from hornbeam.disk import FULL
 
-__all__ = ["Block", "Blocks", "fingerprint_of", "open_blocks"]
+__all__ = ["Block", "Blocks", "fingerprint_of", "open_blocks", "parquet_files_in"]
 
 _PURPOSE = "Fitting from files or a stream"
 _ROWS_PER_GROUP = 1 << 17  # of the file that a stream is written to
@@ -165,7 +165,7 @@ def _blocks_of_files(path: str) -> Blocks:
 def _files_at(path: str) -> list[str]:
     """List the files that a path means, in the order of their names."""
     if os.path.isdir(path):
-        found = list(_parquet_in(path))
+        found = list(parquet_files_in(path))
         if not found:
             raise FileNotFoundError(
                 f"The folder {shown(path)} has no Parquet files (*.parquet). Name another, or a pattern such "
@@ -180,13 +180,13 @@ def _files_at(path: str) -> list[str]:
     return sorted(found)
 
 
-def _parquet_in(path: str) -> Iterator[str]:
+def parquet_files_in(path: str) -> Iterator[str]:
     """Go through a folder and those in it; what begins with a dot or an underscore is not for readers."""
     for entry in os.scandir(path):
         if entry.name.startswith((".", "_")):
             continue
         if entry.is_dir():
-            yield from _parquet_in(entry.path)
+            yield from parquet_files_in(entry.path)
         elif entry.name.endswith((".parquet", ".pq")):
             yield entry.path
 
