@@ -53,6 +53,41 @@ def test_a_partition_beyond_the_memory_of_a_worker_is_named():
             GradientBoostingRegressor(n_estimators=1).fit(parts, np.arange(20.0), client=client)
 
 
+def read_slowly(frame, flag, begun):
+    """Return a partition; while there is the flag, say who is at it, and do not end."""
+    if flag.exists():
+        begun.write_text(str(os.getpid()))
+    while flag.exists():
+        time.sleep(0.05)
+    return frame
+
+
+def test_what_codes_are_made_of_is_made_again_when_its_worker_dies_too(tmp_path):
+    frame, score = table(600)
+    options = {"n_estimators": 3, "max_leaf_nodes": 4}
+    flag, begun = tmp_path / "flag", tmp_path / "begun"
+
+    def kill_whoever_begins():
+        while not begun.exists() or not begun.read_text():
+            time.sleep(0.05)
+        os.kill(int(begun.read_text()), signal.SIGKILL)
+        flag.unlink()
+
+    with cluster_of_one() as (cluster, client):
+        cluster.scheduler.allowed_failures = 0
+
+        def kill(done):
+            if done.number == 1:
+                flag.touch()
+                threading.Thread(target=kill_whoever_begins).start()
+                os.kill(*client.run(os.getpid).values(), signal.SIGKILL)
+
+        parts = [delayed(read_slowly)(frame, flag, begun)]
+        model = GradientBoostingRegressor(**options).fit(parts, score, client=client, callbacks=[kill])
+    assert begun.exists()
+    assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
+
+
 def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch):
     monkeypatch.setattr("hornbeam.dask.connection._SECONDS_BETWEEN_LOOKS", 0.3)
     frame, score = table(600)

@@ -22,6 +22,7 @@ __all__ = [
     "one_error_if_lost",
     "require_scheduler",
     "submitted",
+    "try_again",
 ]
 
 PURPOSE = "Fitting on a cluster"
@@ -99,6 +100,22 @@ def submitted(client: Any, function: Callable[..., Any], *arguments: Any, **how:
         return client.submit(function, *arguments, pure=False, **how)
 
 
+def try_again(client: Any, futures: Sequence[Any]) -> None:
+    """Have tasks run again that Dask has given up on, and what they are made from.
+
+    `Client.retry` does that, too, but ends with a KeyError where the client holds no future of the latter.
+    """
+
+    async def retry() -> None:
+        for key in await client.scheduler.retry(keys=[future.key for future in futures], client=client.id):
+            state = client.futures.get(key)
+            if state is not None:
+                state.retry()
+
+    if futures:
+        client.sync(retry)
+
+
 def gathered(client: Any, tasks: Sequence[Any]) -> list[Any]:
     """Gather the results of tasks, one for each partition; name the partition that no worker survives.
 
@@ -114,7 +131,7 @@ def gathered(client: Any, tasks: Sequence[Any]) -> list[Any]:
     results = []
     for number, task in enumerate(tasks):
         if task.status == "error" and isinstance(task.exception(), killed):
-            client.retry([task])
+            try_again(client, [task])
         try:
             results.append(client.gather(task))
         except killed as error:

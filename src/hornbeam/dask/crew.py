@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hornbeam._optional import require
-from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted
+from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted, try_again
 from hornbeam.recipes.clock import Clock
 
 __all__ = ["Crew"]
@@ -134,5 +134,5 @@ class Crew:
                 "may take. Give workers more memory or fewer threads."
             )
         if self._rows is not None and self._rows.status == "error":
-            self._client.retry([self._rows])
+            try_again(self._client, [self._rows])
         return True

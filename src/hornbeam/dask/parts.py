@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam._optional import require
-from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted
+from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted, try_again
 from hornbeam.recipes.boost_part import Part, PartSpec
 from hornbeam.recipes.boost_sums import added, narrow
 
@@ -244,7 +244,7 @@ class DaskParts:
                 if not isinstance(answer, _Behind):
                     return answer
             except scheduler.KilledWorker:  # workers die of other things than this task too
-                self._client.retry([future for future in self._codes if future.status == "error"])
+                try_again(self._client, [future for future in self._codes if future.status == "error"])
             except core.FutureCancelledError:
                 if is_lost(self._client, self._codes[part]):
                     raise
