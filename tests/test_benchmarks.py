@@ -14,6 +14,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -534,7 +535,7 @@ def test_a_run_of_some_minutes_measures_fewer_sizes_and_ends_curves_in_time(monk
     assert scaling.every_second((1, 2)) == [1, 2]
     assert scaling.expected_seconds(made_up_curves()[1][0], 80) == pytest.approx(64.0)
     now = [0.0]
-    monkeypatch.setattr(scaling.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(scaling, "time", SimpleNamespace(monotonic=lambda: now[0]))
     clock = scaling.Clock(minutes=1, n_curves=4)
     clock.begin_curve()
     assert clock.allows(30) and not clock.allows(31)

@@ -1,6 +1,7 @@
 """Comparisons: the folds of scikit-learn, honest searches, right error bars, words that say what is so."""
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 import hornbeam as hb
 from hornbeam.data.task import task_of
 from hornbeam.recipes import clock
-from hornbeam.selection import ahead
+from hornbeam.selection import ahead, trials
 from hornbeam.selection.family import NAMES
 from hornbeam.selection.score_errors import Scores
 
@@ -183,17 +184,17 @@ def test_a_search_takes_what_is_better_inside_and_refits_what_most_folds_chose()
 
 @pytest.fixture
 def ticking(monkeypatch):
-    """A clock that goes on by a second whenever it is looked at."""
+    """A clock that goes on by a second whenever the budget is looked at; other threads have the usual one."""
     seconds = iter(range(10**6))
-    monkeypatch.setattr(clock.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
 
 
 @pytest.fixture
 def taking(monkeypatch):
     """Make functions that fit in a given time, by clocks that go on only while they do."""
     now = [100.0]
-    monkeypatch.setattr(clock.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(trials, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
     def made(seconds, fits):
         def slow(X, y):
