@@ -20,7 +20,6 @@
 
 namespace hornbeam::grow {
 
-
 template <Scorer S>
 TreeRules rules_of(const TreeFit<S>& fit) {
   const GrowParams& params = fit.params;
