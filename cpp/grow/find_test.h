@@ -146,9 +146,10 @@ template <Scorer S>
 bool try_rows(TreeFit<S>& fit, const OpenNode& open, const Node<S>& node, Worker<S>& worker,
               FeatureId feature, FirstBest<Split>& best) {
   const Column& column = fit.data.column(feature);
-  if (!fit.params.random_splits) return worker.finders.medians.find(node, feature, column, best);
+  if (!fit.params.random_splits)
+    return worker.finders.medians.find(node, feature, column, best, worker.poller);
   Stream stream = threshold_stream(fit, feature, open.path);
-  return worker.finders.medians.find_random(node, feature, column, stream, best);
+  return worker.finders.medians.find_random(node, feature, column, stream, best, worker.poller);
 }
 
 // Offers the feature's best test; false if the feature is constant in the node.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/sampler.h"
 #include "criterion/medians.h"
 #include "split/find_random.h"
@@ -56,13 +57,19 @@ class MedianFinder {
  public:
   using MedianNode = Node<MedianScorer>;
 
-  // Offers the best test of a feature; false if it is constant in the node.
-  bool find(const MedianNode& node, FeatureId id, const Column& column, FirstBest<Split>& best);
+  // Offers the best test of a feature; false if it is constant in the node. Large nodes take long: the poller is
+  // asked meanwhile.
+  bool find(const MedianNode& node, FeatureId id, const Column& column, FirstBest<Split>& best,
+            CancelPoller& poller);
   // Offers a random one.
   bool find_random(const MedianNode& node, FeatureId id, const Column& column, Stream& stream,
-                   FirstBest<Split>& best);
+                   FirstBest<Split>& best, CancelPoller& poller);
 
  private:
+  // About the nanoseconds that a row of a large node takes: to be put in order, and in the sum of errors.
+  static constexpr std::size_t kSorting = 64;
+  static constexpr std::size_t kErrorOfRow = 256;
+
   // Rows that no test parts: those of one code, side by side in `order_`.
   struct Group {
     Code code;
@@ -81,6 +88,7 @@ class MedianFinder {
     Limits limits;
     std::span<const Code> codes;             // of the rows
     std::span<const std::uint32_t> missing;  // positions of the rows that lack it
+    CancelPoller& poller;
 
     std::int64_t weight(std::size_t position) const {
       return node.scorer.stats().entry_weight(node.entries[position]);
@@ -101,7 +109,7 @@ class MedianFinder {
   };
 
   // Lists the rows by code, and the groups; false if the feature is constant.
-  bool list_groups(const MedianNode& node, const Column& column);
+  bool list_groups(const MedianNode& node, const Column& column, CancelPoller& poller);
   void order_by_median(const Feature& feature);
   void walk(const Feature& feature, bool missing_left, FirstBest<Split>& best);
   void try_each_category(const Feature& feature, FirstBest<Split>& best);
@@ -123,8 +131,9 @@ class MedianFinder {
   AbsoluteErrors errors_;
 };
 
-inline bool MedianFinder::list_groups(const MedianNode& node, const Column& column) {
+inline bool MedianFinder::list_groups(const MedianNode& node, const Column& column, CancelPoller& poller) {
   const std::size_t n = node.entries.size();
+  poller.poll(kSorting * n);
   codes_.resize(n);
   order_.clear();
   missing_.clear();
@@ -152,6 +161,7 @@ inline void MedianFinder::order_by_median(const Feature& feature) {
   std::vector<std::int64_t> medians(groups_.size());
   std::vector<std::uint32_t> members;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    feature.poller.poll(kSorting * (groups_[g].end - groups_[g].begin));
     const auto at = [&](std::size_t i) { return order_.begin() + static_cast<std::ptrdiff_t>(i); };
     members.assign(at(groups_[g].begin), at(groups_[g].end));
     std::ranges::sort(members, {}, [&](std::uint32_t i) { return buffers.rank[0][i]; });
@@ -183,6 +193,7 @@ void MedianFinder::add_errors(const Feature& feature, const Positions& walked,
     errors_.start(buffers.numbers[static_cast<std::size_t>(o)]);
     std::size_t at = 0;
     for (std::size_t e = 0; e < ends.size(); ++e) {
+      feature.poller.poll(kErrorOfRow * (ends[e] - at));
       for (; at < ends[e]; ++at) errors_.add(rank[walked[at]], feature.weight(walked[at]));
       errors[e] += static_cast<double>(errors_.error()) * scorer.unit(o);
     }
@@ -243,6 +254,7 @@ void MedianFinder::offer_sides(const Feature& feature, const GoesLeft& goes_left
                                FirstBest<Split>& best) {
   const MedianScorer& scorer = feature.node.scorer;
   const SearchBuffers<MedianScorer>& buffers = feature.node.buffers;
+  feature.poller.poll(8 * feature.codes.size());
   Side sides[2];
   std::vector<std::uint8_t> is_left(feature.codes.size());
   for (std::size_t i = 0; i < is_left.size(); ++i) {
@@ -302,9 +314,9 @@ inline void MedianFinder::try_each_category(const Feature& feature, FirstBest<Sp
 }
 
 inline bool MedianFinder::find(const MedianNode& node, FeatureId id, const Column& column,
-                               FirstBest<Split>& best) {
-  if (!list_groups(node, column)) return false;
-  const Feature feature{node, column, id, node.limits_of(id), codes_, missing_};
+                               FirstBest<Split>& best, CancelPoller& poller) {
+  if (!list_groups(node, column, poller)) return false;
+  const Feature feature{node, column, id, node.limits_of(id), codes_, missing_, poller};
   const bool categorical = column.kind == ColumnKind::kCategorical;
   FirstBest<Split> own(0.0);
   if (categorical && node.categories.split() == CategoricalSplit::kOneVsRest) {
@@ -319,9 +331,9 @@ inline bool MedianFinder::find(const MedianNode& node, FeatureId id, const Colum
 }
 
 inline bool MedianFinder::find_random(const MedianNode& node, FeatureId id, const Column& column,
-                                      Stream& stream, FirstBest<Split>& best) {
-  if (!list_groups(node, column)) return false;
-  const Feature feature{node, column, id, node.limits_of(id), codes_, missing_};
+                                      Stream& stream, FirstBest<Split>& best, CancelPoller& poller) {
+  if (!list_groups(node, column, poller)) return false;
+  const Feature feature{node, column, id, node.limits_of(id), codes_, missing_, poller};
   const bool missing_left = !missing_.empty() && (stream.next() >> 63) == 0;
   Split split = feature.split(missing_left);
   const Code lowest = groups_.front().code;

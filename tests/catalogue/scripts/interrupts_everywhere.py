@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import hornbeam as hb
 
@@ -44,6 +45,15 @@ def fits(n_jobs: int) -> dict[str, Callable[[], Any]]:
         "pruned tree": lambda: hb.DecisionTreeRegressor(prune="cost_complexity", cv=50, **jobs).fit(
             ROWS, NUMBERS
         ),
+        "medians": lambda: hb.RandomForestRegressor(50, criterion="absolute_error", **jobs).fit(
+            ROWS, NUMBERS
+        ),
+        "medians of categories": lambda: hb.RandomForestRegressor(
+            50, criterion="absolute_error", categorical_split="one_vs_rest", max_features=1.0, **jobs
+        ).fit(KINDS, NUMBERS),
+        "boosting, automatic": lambda: hb.GradientBoostingRegressor(max_leaf_nodes=64, **jobs).fit(
+            ROWS, NUMBERS
+        ),
         "density tree": lambda: hb.DensityTree(cv=50, **jobs).fit(ROWS),
         "stacking": lambda: hb.StackingClassifier([[("forest", hb.RandomForestClassifier(300))]], **jobs).fit(
             ROWS, LABELS
@@ -51,6 +61,7 @@ def fits(n_jobs: int) -> dict[str, Callable[[], Any]]:
     }
 
 
+KINDS = pd.DataFrame({f"kind {j}": RNG.integers(0, 250, len(ROWS)).astype(str) for j in range(2)})
 RANDOM_LABELS = RNG.integers(0, 2, len(FEW))
 
 
@@ -60,6 +71,8 @@ def answers(n_jobs: int) -> dict[str, Callable[[], Any]]:
     forest.fit(ROWS[:20_000], NUMBERS[:20_000])
     neighbors = hb.KNeighborsClassifier(50, n_jobs=n_jobs).fit(ROWS[:50_000], LABELS[:50_000])
     tree = hb.DecisionTreeRegressor(random_state=0, n_jobs=n_jobs).fit(ROWS, NUMBERS)
+    rounds = hb.GradientBoostingRegressor(100, max_leaf_nodes=127, random_state=0, n_jobs=n_jobs)
+    rounds.fit(ROWS[:20_000], NUMBERS[:20_000])
     large = np.repeat(ROWS, 15, axis=0)
     return {
         "predict": lambda: forest.predict(MANY[:20_000_000]),
@@ -68,6 +81,9 @@ def answers(n_jobs: int) -> dict[str, Callable[[], Any]]:
         "predict_std": lambda: forest.predict_std(large[:200_000]),
         "predict_interval": lambda: forest.predict_interval(ROWS),
         "predict_quantiles": lambda: forest.predict_quantiles(ROWS),
+        "contributions": lambda: rounds.contributions(ROWS),
+        "contributions, other rows": lambda: rounds.contributions(ROWS, background=ROWS[:100]),
+        "interactions": lambda: rounds.contributions(ROWS, interactions=True),
         "neighbours": lambda: neighbors.predict(ROWS),
     }
 
