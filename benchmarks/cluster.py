@@ -65,8 +65,8 @@ def measure_kills(given: argparse.Namespace) -> None:
     options["random_state"] = 1
     expected = hb.GradientBoostingClassifier(**options).fit(X, y)
     cluster, client = cluster_of(given.workers)
-    chance, in_rounds, planned = random.Random(given.seed), [], []
-    last = [time.perf_counter()]
+    chance, in_rounds = random.Random(given.seed), []
+    last, timers = [time.perf_counter()], []
 
     def kill(number: int) -> None:
         pids = client.run(os.getpid, on_error="ignore").values()
@@ -78,9 +78,9 @@ def measure_kills(given: argparse.Namespace) -> None:
     def after_round(done: Any) -> None:
         """Have a worker killed at some moment of the rounds that follow."""
         took, last[0] = time.perf_counter() - last[0], time.perf_counter()
-        if len(planned) < given.times:
-            planned.append(done.number)
-            threading.Timer(chance.uniform(0, 2 * min(took, 5)), kill, (done.number,)).start()
+        if len(in_rounds) < given.times:
+            timers.append(threading.Timer(chance.uniform(0, 2 * min(took, 5)), kill, (done.number,)))
+            timers[-1].start()
 
     import dask.array as da
 
@@ -92,6 +92,8 @@ def measure_kills(given: argparse.Namespace) -> None:
         f"{len(in_rounds)} workers killed in one fit of {given.rounds} rounds, after rounds {in_rounds}; "
         f"{time.perf_counter() - start:.0f} s; the model is {_in_words(model, expected)}"
     )
+    for timer in timers:
+        timer.cancel()
     client.close()
     cluster.close(timeout=120)
 
@@ -134,13 +136,13 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("kills", "workers"))
     parser.add_argument("--rows", type=int, help="30,000 for kills, 5,000,000 for workers")
-    parser.add_argument("--rounds", type=int, help="10 more than kills, 100 for workers")
+    parser.add_argument("--rounds", type=int, help="25 more than kills, 100 for workers")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--times", type=int, default=50, help="how many workers are killed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
-    usual_rows, usual_rounds = (30_000, given.times + 10) if given.what == "kills" else (5_000_000, 100)
+    usual_rows, usual_rounds = (30_000, given.times + 25) if given.what == "kills" else (5_000_000, 100)
     given.rows, given.rounds = given.rows or usual_rows, given.rounds or usual_rounds
     (measure_kills if given.what == "kills" else measure_workers)(given)
 
