@@ -312,8 +312,8 @@ class SumCells : public TwoSumCells<SumCells> {
     const __m512d high = _mm512_loadu_pd(numbers_ + 8);
     for (std::size_t i = 0; i < n_rows_; ++i) {
       const __m512d own = _mm512_set1_pd(std::bit_cast<double>(numbers_[i]));
-      same_[i] = std::uint32_t{_mm512_cmp_pd_mask(low, own, _CMP_EQ_OQ)} |
-                 std::uint32_t{_mm512_cmp_pd_mask(high, own, _CMP_EQ_OQ)} << 8;
+      same_[i] =
+          both_halves(_mm512_cmp_pd_mask(low, own, _CMP_EQ_OQ), _mm512_cmp_pd_mask(high, own, _CMP_EQ_OQ));
     }
   }
 
