@@ -104,6 +104,13 @@ def split_frame(
     return pandas.DataFrame([one.row for one in listed])
 
 
+def _partition(branch_of: IntArray) -> bytes:
+    """Tell which codes are together, whatever their branches are called; -1 is no branch."""
+    _, first, inverse = np.unique(branch_of, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(np.argsort(first))
+    return (by_appearance[inverse] * 2 + (branch_of < 0)).tobytes()
+
+
 @dataclass(frozen=True)
 class _Listed:
     """A row of the table, and how its test compares with others."""
@@ -249,11 +256,9 @@ class _FeatureCells:
 
         Two that part the rows in the same way are one.
         """
-        partitions: dict[tuple[int, ...], IntArray] = {}
+        partitions: dict[bytes, IntArray] = {}
         for branch_of in [*self._directed_tests(), *self._known_or_not()]:
-            names: dict[int, int] = {-1: -1}
-            parted = tuple(names.setdefault(branch, len(names)) for branch in branch_of.tolist())
-            partitions.setdefault(parted, branch_of)
+            partitions.setdefault(_partition(branch_of), branch_of)
         return list(partitions.values())
 
     def n_tests(self) -> float:
@@ -280,7 +285,7 @@ class _FeatureCells:
         """List the tests as the engine looks at them, missing values in every branch in turn."""
         directed = []
         for branches in self._tests():
-            n_branches = max(branches.values(), default=0) + 1
+            n_branches = int(branches.max(initial=0)) + 1
             if n_branches > 1:
                 missing_branches = range(n_branches) if self.sends_missing else (-1,)
                 directed += [self._test(branches, missing) for missing in missing_branches]
@@ -291,17 +296,22 @@ class _FeatureCells:
         is_asked = self.sends_missing and len(self.present)
         if not is_asked or (self.split in ("multiway", "merge") and self._directed_tests()):
             return []
-        return [self._test(dict.fromkeys(self.present, 0), 1)]
+        return [self._test(np.zeros(len(self.present), dtype=np.int64), 1)]
 
-    def _tests(self) -> list[dict[int, int]]:
+    def _tests(self) -> list[IntArray]:
         """Return the branch of every present code in every test."""
         if self.split not in ("threshold", "subset"):
             of_classes = bool(self.reading.classes)
             node = CategoryCells(self.by_code[:-1], self.present.tolist(), of_classes)
-            return category_tests(self.split, node, self._whole_fit(of_classes), self.growing.merge_level)
-        codes = self.present.tolist()
-        firsts = [set(first.tolist()) for first in self._first_branches()]
-        return [{code: 0 if code in first else 1 for code in codes} for first in firsts]
+            found = category_tests(self.split, node, self._whole_fit(of_classes), self.growing.merge_level)
+            return [np.array([branches[code] for code in self.present.tolist()]) for branches in found]
+        is_first = np.zeros(len(self.counts), dtype=bool)
+        tests = []
+        for first in self._first_branches():
+            is_first[:] = False
+            is_first[first] = True
+            tests.append(np.where(is_first[self.present], 0, 1))
+        return tests
 
     def _whole_fit(self, of_classes: bool) -> CategoryCells:
         """Add up the categories over all rows, not only those of the node."""
@@ -336,10 +346,9 @@ class _FeatureCells:
         masks = range(1, 2 ** len(present) - 1, 2)
         return [present[[bool(mask >> i & 1) for i in range(len(present))]] for mask in masks]
 
-    def _test(self, branches: Mapping[Any, int], missing: int) -> IntArray:
+    def _test(self, branches: IntArray, missing: int) -> IntArray:
         branch_of = np.full(len(self.counts), -1)
-        for code, branch in branches.items():
-            branch_of[code] = branch
+        branch_of[self.present] = branches
         branch_of[-1] = missing
         return branch_of
 
