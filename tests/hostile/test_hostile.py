@@ -24,7 +24,24 @@ def test_everything_fits_or_is_refused_in_one_line(cls: type) -> None:
 
 # What was found once stays found.
 @pytest.mark.parametrize(
-    "seed", [11, 32, 67, 96, 140, 348, 352, 100026, 100081, 26000119, 26000199, 26000225, 26001379, 26002019]
+    "seed",
+    [
+        11,
+        32,
+        67,
+        96,
+        140,
+        348,
+        352,
+        100026,
+        100081,
+        26000119,
+        26000199,
+        26000225,
+        26001350,
+        26001379,
+        26002019,
+    ],
 )
 def test_attacks_that_once_succeeded(seed: int) -> None:
     Attack(seed).run()
