@@ -137,7 +137,7 @@ struct OneFeatureNode {
   std::vector<Entry> entries;
   std::optional<GiniScorer> scorer;
   std::vector<CountStats::Element> cell;
-  SearchRoom<GiniScorer> room;
+  SearchBuffers<GiniScorer> room;
 };
 
 // One feature of one node, from gathering its codes to its best test.
@@ -192,7 +192,7 @@ void measure_subtree(std::mt19937_64& generator, std::size_t n_node, const std::
   report("part an ordered feature, " + what,
          fastest(part,
                  [&] {
-                   for (int r = 0; r < node.repeats(); ++r) subtree.part_orders(0, n_node, n_node / 2);
+                   for (int r = 0; r < node.repeats(); ++r) subtree.divide_orders(0, n_node, n_node / 2);
                  }),
          count, "row");
 }
