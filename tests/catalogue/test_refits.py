@@ -76,10 +76,10 @@ def test_answers_belong_to_one_fit(kind: str) -> None:
         right.append({name: words(getattr(model, name)(X)) for name in asked})
     assert any(right[0][name] != right[1][name] for name in asked)
     faults: list[str] = []
-    end = time.monotonic() + SECONDS
+    done = threading.Event()
 
     def ask() -> None:
-        while time.monotonic() < end and not faults:
+        while not done.is_set() and not faults:
             for name in asked:
                 try:
                     answer = words(getattr(model, name)(X))
@@ -92,14 +92,17 @@ def test_answers_belong_to_one_fit(kind: str) -> None:
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()
+    end = time.monotonic() + SECONDS
     n_fits = 0
-    while time.monotonic() < end:
-        fits[n_fits % 2]()
-        n_fits += 1
+    try:
+        while n_fits < 2 or time.monotonic() < end:  # on a busy machine one fit may take longer
+            fits[n_fits % 2]()
+            n_fits += 1
+    finally:
+        done.set()
     for thread in threads:
         thread.join(timeout=60)
     assert faults == []
-    assert n_fits > 0
 
 
 def test_a_fit_that_fails_leaves_everything_as_it_was() -> None:

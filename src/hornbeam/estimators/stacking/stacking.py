@@ -166,9 +166,11 @@ class StackingRegressor(RegressorMixin, Stack):
     def _fitted(self, final: Any, features: Any, y: npt.NDArray[Any], options: dict[str, Any]) -> Any:
         """Fit it; the linear model that is taken by itself counts far numbers in a power of two."""
         unit = unit_of(y) if self.final_estimator is None and isinstance(features, np.ndarray) else 1.0
-        if unit <= 1.0:  # columns of X beside tiny answers would become infinite
+        with np.errstate(over="ignore"):
+            counted = features if unit == 1.0 else features / unit
+        if unit == 1.0 or unit_of(counted) > 1.0:  # columns of X beside tiny answers would be too far
             return super()._fitted(final, features, y, options)
-        final.fit(features / unit, y / unit, **options)
+        final.fit(counted, y / unit, **options)
         final.intercept_ *= unit
         return final
 
