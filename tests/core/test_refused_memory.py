@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).with_name("scripts")
-# Requests of each piece of work, spread over all; 0: all of them. Only where it is asked for: automatic boosting ended
-# with a segmentation fault in one of three runs, whose cause is not found yet.
+# Requests of each piece of work, spread over all; 0: all of them. Only where it is asked for: automatic
+# boosting ended with a segmentation fault in one of three runs, whose cause is not found yet.
 MOST = os.environ.get("HORNBEAM_REFUSALS")
 
 
