@@ -27,8 +27,22 @@ class SideBySide {
   SideBySide(BoostGrower& grower, Frontier& frontier)
       : grower_(grower), frontier_(frontier), loops_([this] { tell_others(); }) {}
 
-  // What one thread does until the tree is finished or its next node takes everyone.
+  // What one thread does until the tree is finished or its next node takes everyone. Whatever it fails at may be left
+  // half done, a node carried out as well as one prepared: the others must not go on with this tree.
   void work(int worker) {
+    try {
+      work_until_over(worker);
+    } catch (...) {
+      const std::lock_guard lock(lock_);
+      failed_ = true;
+      ++n_tree_changes_;
+      tell_others();
+      throw;
+    }
+  }
+
+ private:
+  void work_until_over(int worker) {
     CancelPoller poller(*grower_.cancel_, worker == 0);
     const Timed timed("side by side");
     std::unique_lock lock(lock_);
@@ -49,7 +63,6 @@ class SideBySide {
     tell_others();
   }
 
- private:
   bool is_over() const {
     return failed_ || grower_.n_splits_left() == 0 || frontier_.size() == 0 ||
            grower_.takes_everyone(frontier_);
@@ -91,16 +104,8 @@ class SideBySide {
     state.stage = Stage::kTaken;
     const bool is_last = grower_.n_splits_left() == 1;
     lock.unlock();
-    try {
-      poller.poll(state.n_rows() * grower_.feature_groups_.size());
-      grower_.prepare(node, state, Team{worker, 1, &loops_}, is_last);
-    } catch (...) {
-      lock.lock();
-      failed_ = true;
-      ++n_tree_changes_;
-      tell_others();
-      throw;
-    }
+    poller.poll(state.n_rows() * grower_.feature_groups_.size());
+    grower_.prepare(node, state, Team{worker, 1, &loops_}, is_last);
     lock.lock();
     state.stage = Stage::kPrepared;  // if its turn has come, this thread sees to that next
   }
