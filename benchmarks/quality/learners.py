@@ -93,29 +93,30 @@ def sklearn_forest(X: pd.DataFrame, y: NDArray[Any], X_new: pd.DataFrame, number
     return _answers(kind(random_state=0, n_jobs=1).fit(X, y), X_new, numbers)
 
 
-def ydf(X: pd.DataFrame, y: NDArray[Any], X_new: pd.DataFrame, numbers: bool) -> Answers:
-    import ydf as library
+def _ydf(kind: str) -> Learner:
+    def learner(X: pd.DataFrame, y: NDArray[Any], X_new: pd.DataFrame, numbers: bool) -> Answers:
+        import ydf as library
 
-    X, X_new = _with_known_categories(X, X_new)
-    X, X_new = (
-        frame.assign(
-            **{
-                c: frame[c].astype(object).where(frame[c].notna(), None)
-                for c in frame.select_dtypes("category")
-            }
-        )
-        for frame in (X, X_new)
-    )
-    task = library.Task.REGRESSION if numbers else library.Task.CLASSIFICATION
-    learner = library.GradientBoostedTreesLearner(label="target", task=task, num_threads=1)
-    model = learner.train(X.assign(target=y if numbers else y.astype(str)), verbose=0)
-    answers = np.asarray(model.predict(X_new), dtype=np.float64)
-    if numbers:
-        return answers
-    if answers.ndim == 1:
-        answers = np.column_stack([1 - answers, answers])
-    order = [list(model.label_classes()).index(str(label)) for label in np.unique(y)]
-    return answers[:, order]
+        X, X_new = (_as_objects(frame) for frame in _with_known_categories(X, X_new))
+        task = library.Task.REGRESSION if numbers else library.Task.CLASSIFICATION
+        settings = getattr(library, kind)(label="target", task=task, num_threads=1)
+        model = settings.train(X.assign(target=y if numbers else y.astype(str)), verbose=0)
+        answers = np.asarray(model.predict(X_new), dtype=np.float64)
+        if numbers:
+            return answers
+        if answers.ndim == 1:
+            answers = np.column_stack([1 - answers, answers])
+        # The classes have an order of the library's own.
+        order = [list(model.label_classes()).index(str(label)) for label in np.unique(y)]
+        return answers[:, order]
+
+    return learner
+
+
+def _as_objects(frame: pd.DataFrame) -> pd.DataFrame:
+    """Categories as texts, and None where they are missing, as YDF reads them."""
+    texts = frame.select_dtypes("category")
+    return frame.assign(**{c: texts[c].astype(object).where(texts[c].notna(), None) for c in texts})
 
 
 def _ours(kind: str, **options: Any) -> Learner:
@@ -157,6 +158,7 @@ LEARNERS: dict[str, Learner] = {
     "LightGBM": lightgbm,
     "XGBoost": xgboost,
     "HistGradientBoosting": hist_gradient_boosting,
-    "YDF": ydf,
+    "YDF": _ydf("GradientBoostedTreesLearner"),
     "scikit-learn forest": sklearn_forest,
+    "YDF forest": _ydf("RandomForestLearner"),
 }

@@ -54,11 +54,19 @@ def read_turns(path: Path) -> list[Turn]:
 
 
 def run(
-    tables: list[QualityTable], learners: list[str], *, n_folds: int, n_seeds: int, processes: int, path: Path
+    tables: list[QualityTable],
+    learners: list[str],
+    *,
+    n_folds: int,
+    n_seeds: int,
+    processes: int,
+    path: Path,
+    first_folds: int | None = None,
 ) -> None:
-    """Run the turns that are not in the file yet, and add them to it one by one."""
+    """Run the turns, of all folds or the first, that are not in the file yet; add them to it one by one."""
     done = {turn.place for turn in read_turns(path)}
-    turns = [turn for turn in _turns(tables, learners, n_folds, n_seeds) if turn.place not in done]
+    n_run = n_folds if first_folds is None else min(first_folds, n_folds)
+    turns = [turn for turn in _turns(tables, learners, n_run, n_seeds) if turn.place not in done]
     by_name = {table.name: table for table in tables}
     path.parent.mkdir(parents=True, exist_ok=True)
     with get_context("spawn").Pool(processes) as pool, path.open("a", encoding="utf-8") as file:
@@ -76,11 +84,11 @@ def _budget(turn: Turn, seconds: dict[tuple[Any, ...], float]) -> float | None:
     return None if other is None else seconds.get((other, *turn.place[1:]))
 
 
-def _turns(tables: list[QualityTable], learners: list[str], n_folds: int, n_seeds: int) -> Iterator[Turn]:
+def _turns(tables: list[QualityTable], learners: list[str], n_run: int, n_seeds: int) -> Iterator[Turn]:
     for table in tables:
         seeds = n_seeds if len(table.y) <= _MANY_ROWS else 1
         for seed in range(seeds):
-            for fold in range(n_folds):
+            for fold in range(n_run):
                 yield from (Turn(learner, table.name, len(table.y), seed, fold) for learner in learners)
 
 

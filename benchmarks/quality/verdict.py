@@ -85,9 +85,6 @@ def _mean_of(logarithms: Sequence[float]) -> float:
 def as_markdown(turns: Sequence[Turn], ours: Sequence[str], opening: str) -> str:
     """The section of RESULTS.md: a row per duel, then a row per table."""
     found = losses_by(turns)
-    seconds: dict[str, float] = defaultdict(float)
-    for turn in turns:
-        seconds[turn.learner] += turn.seconds
     lines = [opening, ""]
     lines += [
         markdown_line(["", "beside", "tables won, mean ratio of losses (by half); worst table", "time"])
@@ -97,14 +94,24 @@ def as_markdown(turns: Sequence[Turn], ours: Sequence[str], opening: str) -> str
         for other in found:
             result = duel(found[name], found[other]) if name in found and other not in ours else None
             if result is not None:
-                time = f"{seconds[name] / seconds[other]:.2f}x" if seconds[other] else ""
-                lines.append(markdown_line([name, other, result.words, time]))
+                lines.append(markdown_line([name, other, result.words, _times(turns, name, other)]))
     names = list(found)
     lines += ["", markdown_line(["table", "rows", *names]), markdown_line(["---"] * (len(names) + 2))]
     for table, n_rows in sorted({key for losses in found.values() for key in losses}):
         cells = [_mean_loss(found[name].get((table, n_rows))) for name in names]
         lines.append(markdown_line([table, f"{n_rows:,}", *cells]))
     return "\n".join(lines)
+
+
+def _times(turns: Sequence[Turn], ours: str, theirs: str) -> str:
+    """How many times the other's time ours took, for the turns that both finished."""
+    found = [
+        {turn.place[1:]: turn.seconds for turn in turns if turn.learner == name and turn.loss is not None}
+        for name in (ours, theirs)
+    ]
+    both = found[0].keys() & found[1].keys()
+    mine, other = (sum(seconds[place] for place in both) for seconds in found)
+    return f"{mine / other:.2f}x" if other else ""
 
 
 def _mean_loss(losses: dict[tuple[int, int], float] | None) -> str:
