@@ -10,12 +10,12 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.data.code_file import CodeWriter
-from hornbeam.recipes.row_room import RowRoom
+from hornbeam.recipes.mapped_rows import MappedRows
 
 
 def test_scores_of_rows(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"no room for .* in .*raise max_memory"):
-        RowRoom(tmp_path, 2**60)
+        MappedRows(tmp_path, 2**60)
     assert not any(tmp_path.iterdir())
 
 

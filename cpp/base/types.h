@@ -12,7 +12,7 @@ using FeatureId = std::int32_t;
 using NodeId = std::int32_t;
 using Code = std::uint32_t;
 
-// A leaf has no children and tests no feature; the marks are the ones scikit-learn users know.
+// A leaf has no children and tests no feature; the numbers are those that scikit-learn uses.
 inline constexpr NodeId kNoChild = -1;
 inline constexpr FeatureId kNoFeature = -2;
 inline constexpr double kNoThreshold = -2.0;

@@ -73,18 +73,18 @@ BoostParams boost_params_of(const nb::kwargs& settings, int n_features) {
 namespace {
 
 // Memory that the booster may write to.
-using RoomArray = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Keeps what the booster only refers to.
 class BoosterHandle {
  public:
   BoosterHandle(const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights, int n_scores,
                 const BoostParams& params, const std::string& loss, double parameter,
-                std::optional<RoomArray> room, bool keeps_derivatives,
+                std::optional<WritableBytes> row_memory, bool keeps_derivatives,
                 std::optional<Array1<std::uint8_t>> y_codes)
       : y_(std::move(y)),
         weights_(std::move(weights)),
-        room_(std::move(room)),
+        row_memory_(std::move(row_memory)),
         y_codes_(std::move(y_codes)),
         n_rows_(data.n_rows()),
         n_features_(data.n_features()) {
@@ -104,10 +104,10 @@ class BoosterHandle {
     if ((!keeps_derivatives && (n_scores != 1 || !loss_)) ||
         (y_codes_ && (keeps_derivatives || loss_->refits_leaves())))
       throw nb::value_error("such a fit keeps its derivatives and takes targets that are numbers");
-    if (room_) {
-      if (room_->size() < Booster::room_bytes(n_rows_, n_scores, keeps_derivatives))
-        throw nb::value_error("the room for rows is too small");
-      in_file.room = {reinterpret_cast<std::byte*>(room_->data()), room_->size()};
+    if (row_memory_) {
+      if (row_memory_->size() < Booster::row_buffer_bytes(n_rows_, n_scores, keeps_derivatives))
+        throw nb::value_error("the memory for rows is too small");
+      in_file.memory = {reinterpret_cast<std::byte*>(row_memory_->data()), row_memory_->size()};
     }
     booster_ = without_lock([&](Cancel& cancel) {
       return std::make_unique<Booster>(data, params, n_scores, span_of(y_), span_of(weights_), cancel,
@@ -186,7 +186,7 @@ class BoosterHandle {
 
   Array1<float> y_;
   std::optional<Array1<float>> weights_;
-  std::optional<RoomArray> room_;
+  std::optional<WritableBytes> row_memory_;
   std::optional<Array1<std::uint8_t>> y_codes_;
   std::size_t n_rows_;
   int n_features_;
@@ -202,20 +202,21 @@ void bind_boost(nb::module_& module) {
       .def(
           "__init__",
           [](BoosterHandle* self, const Dataset& data, Array1<float> y, std::optional<Array1<float>> weights,
-             int n_scores, const std::string& loss, double loss_parameter, std::optional<RoomArray> room,
-             bool keeps_derivatives, std::optional<Array1<std::uint8_t>> y_codes,
-             const nb::kwargs& settings) {
+             int n_scores, const std::string& loss, double loss_parameter,
+             std::optional<WritableBytes> row_memory, bool keeps_derivatives,
+             std::optional<Array1<std::uint8_t>> y_codes, const nb::kwargs& settings) {
             new (self) BoosterHandle(data, std::move(y), std::move(weights), n_scores,
                                      boost_params_of(settings, data.n_features()), loss, loss_parameter,
-                                     std::move(room), keeps_derivatives, std::move(y_codes));
+                                     std::move(row_memory), keeps_derivatives, std::move(y_codes));
           },
           nb::keep_alive<1, 2>(), nb::arg("data"), nb::kw_only(), nb::arg("y"), nb::arg("weights").none(),
           nb::arg("n_scores"), nb::arg("loss"), nb::arg("loss_parameter"),
-          nb::arg("room").none() = nb::none(), nb::arg("keeps_derivatives") = true,
+          nb::arg("row_memory").none() = nb::none(), nb::arg("keeps_derivatives") = true,
           nb::arg("y_codes").none() = nb::none(), nb::arg("settings"))
-      .def_static("room_bytes", &Booster::room_bytes, nb::arg("n_rows"), nb::arg("n_scores"),
+      .def_static("row_buffer_bytes", &Booster::row_buffer_bytes, nb::arg("n_rows"), nb::arg("n_scores"),
                   nb::arg("keeps_derivatives"),
-                  "How many bytes `room` must have: memory, mapped from a file, for what belongs to rows.")
+                  "How many bytes `row_memory` must have: memory mapped from a file, for what a fit keeps of "
+                  "its rows.")
       .def("scores", &BoosterHandle::scores,
            "The scores of all rows, [score, row]: the booster's own memory.")
       .def("gradients", &BoosterHandle::gradients,

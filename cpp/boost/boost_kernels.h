@@ -78,9 +78,9 @@ struct BoostKernels {
   // gradient = p - y, hessian = p (1 - p), p the logistic function of the score.
   void (*log_loss)(const double* scores, const float* y, std::size_t n, float* gradients, float* hessians);
   // The same for several classes: p is the class's share of exp(score), y the class number. The arrays of
-  // consecutive classes are `stride` apart; `room` has n numbers per class and 2 n more.
+  // consecutive classes are `stride` apart; `scratch` has n numbers per class and 2 n more.
   void (*softmax)(const double* scores, const float* y, std::size_t n, std::size_t n_classes,
-                  std::size_t stride, double* room, float* gradients, float* hessians);
+                  std::size_t stride, double* scratch, float* gradients, float* hessians);
 };
 
 const BoostKernels& boost_kernels();

@@ -19,7 +19,7 @@ constexpr std::size_t kVeryManyRows = 600'000;
 
 // Where there is too little memory for scores, there is too little for columns.
 BoostParams params_beside(BoostParams params, const RowsInFile& in_file) {
-  params.columns_in_file = !in_file.room.empty();
+  params.columns_in_file = !in_file.memory.empty();
   return params;
 }
 
@@ -41,10 +41,10 @@ void for_left_out(std::span<const RowId> rows, std::size_t task, std::size_t n_r
 
 }  // namespace
 
-std::size_t Booster::room_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives) {
+std::size_t Booster::row_buffer_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives) {
   const std::size_t n = n_rows * static_cast<std::size_t>(n_scores);
   const std::size_t n_kept = keeps_derivatives ? n : 0;
-  return RowRoom::bytes_for(n * sizeof(double)) + 2 * RowRoom::bytes_for(n_kept * sizeof(float));
+  return RowBuffers::bytes_for(n * sizeof(double)) + 2 * RowBuffers::bytes_for(n_kept * sizeof(float));
 }
 
 Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
@@ -58,11 +58,11 @@ Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, s
              params_.columns_in_file ? Tiles::Rows::kClose : Tiles::Rows::kAligned),
       histograms_(tiles_.n_slots()),
       grower_(data, tiles_, params_, histograms_),
-      room_(in_file.room),
-      scores_(room_.take<double>(data.n_rows() * static_cast<std::size_t>(n_scores))) {
+      row_buffers_(in_file.memory),
+      scores_(row_buffers_.take<double>(data.n_rows() * static_cast<std::size_t>(n_scores))) {
   if (in_file.keeps_derivatives) {
-    gradients_ = room_.take<float>(scores_.size());
-    hessians_ = room_.take<float>(scores_.size());
+    gradients_ = row_buffers_.take<float>(scores_.size());
+    hessians_ = row_buffers_.take<float>(scores_.size());
   } else {
     fresh_.emplace(scores_.span(), y, in_file.y_codes, weights);
   }
@@ -99,9 +99,9 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
       [&](std::size_t block, int) {
         const Timed timed("sums of leaves");
         if (!recorded) row_leaves.record(block);
-        std::vector<float> room;
+        std::vector<float> computed;
         const SomeDerivatives found =
-            derivatives_of(score, row_leaves.begin(block), row_leaves.end(block), room);
+            derivatives_of(score, row_leaves.begin(block), row_leaves.end(block), computed);
         blocks[block].derivatives = row_leaves.sum(
             block, found.gradients, hessian_is_one ? nullptr : found.hessians, found.first_row);
         if (!weights_.empty()) blocks[block].weights = row_leaves.sum(block, weights_.data(), nullptr);
@@ -121,12 +121,12 @@ std::vector<LeafSums> Booster::sum_leaves(const BoostGrower& grower, RowLeaves& 
 }
 
 Booster::SomeDerivatives Booster::derivatives_of(int score, std::size_t begin, std::size_t end,
-                                                 std::vector<float>& room) {
+                                                 std::vector<float>& computed) {
   if (!fresh_) return {gradients(score).data(), hessians(score).data(), 0};
   const std::size_t n = end - begin;
-  room.resize(2 * n);
-  fresh_->find(begin, n, room.data(), room.data() + n);
-  return {room.data(), room.data() + n, begin};
+  computed.resize(2 * n);
+  fresh_->find(begin, n, computed.data(), computed.data() + n);
+  return {computed.data(), computed.data() + n, begin};
 }
 
 double Booster::refit_leaf(const Loss& loss, const LeafRows& leaf, BoostGrower::Bounds bounds, int score) {
@@ -258,8 +258,8 @@ std::vector<Tree> Booster::finish_trees(BoostGrower& grower, Scores scores, std:
                                         Cancel& cancel) {
   const Timed timed("finish trees");
   const bool refits = loss && loss->refits_leaves();
-  Buffer<std::uint8_t>* room = rooms_.take();
-  RowLeaves row_leaves(grower.leaves(), data_.n_rows(), rows.empty(), *room);
+  Buffer<std::uint8_t>* leaf_numbers = leaf_number_buffers_.take();
+  RowLeaves row_leaves(grower.leaves(), data_.n_rows(), rows.empty(), *leaf_numbers);
   const std::vector<NodeId> left_out = walk_left_out(grower, rows, cancel);
   std::vector<TreeBuilder> parts(1);
   std::vector<Tree> trees;
@@ -286,7 +286,7 @@ std::vector<Tree> Booster::finish_trees(BoostGrower& grower, Scores scores, std:
     trees.push_back(assemble(data_, parts, 1, 1));
     work = std::move(parts[0]);
   }
-  rooms_.give_back(room);
+  leaf_number_buffers_.give_back(leaf_numbers);
   return trees;
 }
 
@@ -303,8 +303,8 @@ std::vector<LeafSums> Booster::sum_nodes(const Tree& tree, std::span<const NodeI
         sums.resize(tree.n_nodes());
         const std::size_t begin = block * kRowsPerRefitBlock;
         const std::size_t end = std::min(begin + kRowsPerRefitBlock, n);
-        std::vector<float> room;
-        const SomeDerivatives found = derivatives_of(score, begin, end, room);
+        std::vector<float> computed;
+        const SomeDerivatives found = derivatives_of(score, begin, end, computed);
         for (std::size_t row = begin; row < end; ++row) {
           LeafSums& leaf = sums[static_cast<std::size_t>(leaves[row])];
           leaf.gradient += static_cast<double>(found.gradients[row - found.first_row]);

@@ -14,7 +14,7 @@
 #include "boost/histogram/reuse_pool.h"
 #include "boost/histogram/tiles.h"
 #include "boost/losses.h"
-#include "boost/row_room.h"
+#include "boost/row_buffers.h"
 #include "tree/tree.h"
 
 namespace hornbeam::boost {
@@ -27,7 +27,7 @@ class Booster {
   // `in_file`, which takes the place of memory where that is short.
   Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
           std::span<const float> weights, Cancel& cancel, const RowsInFile& in_file = {});
-  static std::size_t room_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives);
+  static std::size_t row_buffer_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives);
 
   // [score][row]; derivatives only if they are kept
   bool keeps_derivatives() const { return !fresh_; }
@@ -67,13 +67,13 @@ class Booster {
     int first;
     int count;
   };
-  // Derivatives of some rows: row r is at index r - first_row. `room` holds those that are not kept.
+  // Derivatives of some rows: row r is at index r - first_row. They are in `computed` where the fit does not keep them.
   struct SomeDerivatives {
     const float* gradients;
     const float* hessians;
     std::size_t first_row;
   };
-  SomeDerivatives derivatives_of(int score, std::size_t begin, std::size_t end, std::vector<float>& room);
+  SomeDerivatives derivatives_of(int score, std::size_t begin, std::size_t end, std::vector<float>& computed);
   Derivatives along(std::span<const std::uint64_t> keys, Cancel& cancel);
   std::vector<Tree> finish_trees(BoostGrower& grower, Scores scores, std::span<const RowId> rows,
                                  bool hessian_is_one, const std::optional<Loss>& loss, Cancel& cancel);
@@ -94,10 +94,10 @@ class Booster {
   std::span<const float> weights_;
   Tiles tiles_;
   HistogramPool histograms_;
-  BoostGrower grower_;                     // all threads work on its tree
-  std::deque<BoostGrower> own_growers_;    // a grower per thread, each with a tree of its own
-  ReusePool<Buffer<std::uint8_t>> rooms_;  // for RowLeaves, one per tree that is being finished
-  RowRoom room_;
+  BoostGrower grower_;                                   // all threads work on its tree
+  std::deque<BoostGrower> own_growers_;                  // a grower per thread, each with a tree of its own
+  ReusePool<Buffer<std::uint8_t>> leaf_number_buffers_;  // for RowLeaves, one per tree that is being finished
+  RowBuffers row_buffers_;
   Buffer<double> scores_;
   Buffer<float> gradients_;
   Buffer<float> hessians_;

@@ -45,14 +45,14 @@ void weigh(const LossRows& rows, float* values) {
   for (std::size_t i = rows.begin; i < rows.end; ++i) values[i] *= rows.weights[i];
 }
 
-// In blocks of rows, so that the room for the classes' shares stays small.
+// In blocks of rows, so that the memory for the classes' probabilities stays small.
 void softmax(int n_scores, const LossRows& rows, float* gradients, float* hessians) {
   constexpr std::size_t kRowsPerBlock = 256;
   const auto n_classes = static_cast<std::size_t>(n_scores);
-  std::vector<double> room((n_classes + 2) * kRowsPerBlock);
+  std::vector<double> scratch((n_classes + 2) * kRowsPerBlock);
   for (std::size_t begin = rows.begin; begin < rows.end; begin += kRowsPerBlock) {
     const std::size_t n = std::min(kRowsPerBlock, rows.end - begin);
-    boost_kernels().softmax(rows.scores + begin, rows.y + begin, n, n_classes, rows.n_rows, room.data(),
+    boost_kernels().softmax(rows.scores + begin, rows.y + begin, n, n_classes, rows.n_rows, scratch.data(),
                             gradients + begin, hessians + begin);
   }
   for (std::size_t k = 0; k < n_classes; ++k) {

@@ -119,11 +119,11 @@ double shown_gain(TreeFit<S>& fit, const OpenNode& node, Worker<S>& worker) {
   if (column.kind == ColumnKind::kNumeric) split.first_right = codes_at_or_below(column, split.threshold);
   std::vector<std::size_t>& begin = worker.branch_begin;
   begin.resize(static_cast<std::size_t>(split.n_branches) + 1);
-  Entry* room = worker.scratch.data() + rows.size();
+  Entry* scratch = worker.scratch.data() + rows.size();
   if (split.n_branches == 2) {
-    begin = {0, partition_rows(rows, room, column, split, fit.categories, worker.region), rows.size()};
+    begin = {0, partition_rows(rows, scratch, column, split, fit.categories, worker.region), rows.size()};
   } else {
-    partition_rows(rows, room, column, split, fit.categories, begin, worker.region);
+    partition_rows(rows, scratch, column, split, fit.categories, begin, worker.region);
   }
   double after = 0.0;
   for (std::size_t b = 0; b + 1 < begin.size(); ++b)

@@ -26,13 +26,13 @@ struct Neighbor {
 // heap; more are a heap with the worst of the k on top.
 class Nearest {
  public:
-  explicit Nearest(std::span<Neighbor> room) : room_(room) {}
+  explicit Nearest(std::span<Neighbor> found) : found_(found) {}
 
   // A row that is farther than this is none of the k; one that is as far may be.
   double worst() const { return worst_; }
 
   void offer(Neighbor candidate) {
-    if (room_.size() <= kFew) {
+    if (found_.size() <= kFew) {
       insert(candidate);
     } else {
       push(candidate);
@@ -41,38 +41,38 @@ class Nearest {
 
   // The neighbours in order; afterwards the heap is one no more.
   std::span<const Neighbor> sorted() {
-    if (room_.size() > kFew) std::sort(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(size_));
-    return room_.first(size_);
+    if (found_.size() > kFew) std::sort(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(size_));
+    return found_.first(size_);
   }
 
  private:
   static constexpr std::size_t kFew = 24;
 
   void insert(Neighbor candidate) {
-    if (size_ < room_.size()) {
+    if (size_ < found_.size()) {
       ++size_;
-    } else if (!(candidate < room_[size_ - 1])) {
+    } else if (!(candidate < found_[size_ - 1])) {
       return;
     }
     std::size_t place = size_ - 1;
-    for (; place > 0 && candidate < room_[place - 1]; --place) room_[place] = room_[place - 1];
-    room_[place] = candidate;
-    if (size_ == room_.size()) worst_ = room_[size_ - 1].distance;
+    for (; place > 0 && candidate < found_[place - 1]; --place) found_[place] = found_[place - 1];
+    found_[place] = candidate;
+    if (size_ == found_.size()) worst_ = found_[size_ - 1].distance;
   }
 
   void push(Neighbor candidate) {
-    if (size_ < room_.size()) {
-      room_[size_++] = candidate;
-      std::push_heap(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(size_));
-    } else if (candidate < room_[0]) {
-      std::pop_heap(room_.begin(), room_.end());
-      room_.back() = candidate;
-      std::push_heap(room_.begin(), room_.end());
+    if (size_ < found_.size()) {
+      found_[size_++] = candidate;
+      std::push_heap(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(size_));
+    } else if (candidate < found_[0]) {
+      std::pop_heap(found_.begin(), found_.end());
+      found_.back() = candidate;
+      std::push_heap(found_.begin(), found_.end());
     }
-    if (size_ == room_.size()) worst_ = room_[0].distance;
+    if (size_ == found_.size()) worst_ = found_[0].distance;
   }
 
-  std::span<Neighbor> room_;
+  std::span<Neighbor> found_;
   std::size_t size_ = 0;
   double worst_ = std::numeric_limits<double>::infinity();
 };

@@ -181,7 +181,7 @@ NeighborTable NeighborIndex::search(const MatrixView& queries, std::size_t k, in
                        std::vector<double>(queries.n_rows * k)};
   struct Workspace {
     std::vector<double> values;
-    std::vector<Neighbor> room;
+    std::vector<Neighbor> found;
     std::vector<Nearest> nearest;
   };
   std::vector<CancelPoller> poll = pollers(n_threads, cancel);
@@ -197,11 +197,11 @@ NeighborTable NeighborIndex::search(const MatrixView& queries, std::size_t k, in
         const std::size_t begin = part * at_once;
         const std::size_t n = std::min(at_once, queries.n_rows - begin);
         work.values.resize(n * n_features_);
-        work.room.resize(n * k);
+        work.found.resize(n * k);
         work.nearest.clear();
         for (std::size_t q = 0; q < n; ++q) {
           queries.read_row(number_of(begin + q), work.values.data() + q * n_features_);
-          work.nearest.emplace_back(std::span(work.room).subspan(q * k, k));
+          work.nearest.emplace_back(std::span(work.found).subspan(q * k, k));
         }
         const QueryBatch batch{work.values, work.nearest, n_features_};
         std::visit(
@@ -270,14 +270,14 @@ std::size_t first_unusable(const MatrixView& matrix, double limit, bool nan_allo
   parallel_for(found.size(), n_threads, [&](std::size_t part, int) {
     const std::size_t begin = part * kPart;
     const std::size_t length = std::min(kPart, n - begin);
-    const auto look = [&](const auto* values, auto bound) {
+    const auto first_in = [&](const auto* values, auto bound) {
       return first_unusable_in(std::span(values + begin, length), bound, nan_allowed);
     };
     const std::size_t place =
         matrix.is_single
-            ? look(static_cast<const float*>(matrix.data),
-                   static_cast<float>(std::min<double>(limit, std::numeric_limits<float>::max())))
-            : look(static_cast<const double*>(matrix.data), limit);
+            ? first_in(static_cast<const float*>(matrix.data),
+                       static_cast<float>(std::min<double>(limit, std::numeric_limits<float>::max())))
+            : first_in(static_cast<const double*>(matrix.data), limit);
     if (place < length) found[part] = begin + place;
   });
   return found.empty() ? n : *std::min_element(found.begin(), found.end());

@@ -32,7 +32,7 @@ class RoughTable {
   std::vector<std::uint8_t> patterns_;         // as RoughPatterns says
   std::vector<std::uint8_t> patterns_by_row_;  // the same bytes, row by row
   std::vector<float> inverse_counts_;          // of the members that have not seen them
-  std::vector<float> errors_;                  // as shares of the largest
+  std::vector<float> errors_;                  // as fractions of the largest
   double largest_error_ = 0.0;
   double least_count_ = 0.0, most_count_ = 0.0;
   std::size_t n_lines_ = 0, n_pairs_ = 0;

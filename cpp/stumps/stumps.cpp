@@ -129,11 +129,11 @@ class StumpSearch::CategorySearch {
   CategorySearch(const VectorStats& stats, std::span<const Entry> entries, double unit)
       : scorer_(stats), entries_(entries), unit_(unit) {
     add_up(scorer_, entries, cell_);
-    room_.load(scorer_, entries);
+    buffers_.load(scorer_, entries);
   }
 
   void find(const Column& column, FeatureId feature, FirstBest<Split>& best) {
-    const Node<AccuracyScorer> node{scorer_, room_, entries_, cell_, CategoryPlan::subsets()};
+    const Node<AccuracyScorer> node{scorer_, buffers_, entries_, cell_, CategoryPlan::subsets()};
     FirstBest<Split> found(0.0);
     finder_.find(node, feature, gather(node, column), found);
     if (found.found()) best.offer(found.score() * unit_, found.winner());
@@ -141,7 +141,7 @@ class StumpSearch::CategorySearch {
 
  private:
   AccuracyScorer scorer_;
-  SearchBuffers<AccuracyScorer> room_;
+  SearchBuffers<AccuracyScorer> buffers_;
   std::span<const Entry> entries_;
   std::vector<AccuracyScorer::Element> cell_;
   CategoryFinder<AccuracyScorer> finder_;
@@ -262,14 +262,14 @@ double StumpSearch::best_score(FeatureId feature, Workspace& work) const {
   const std::vector<std::int64_t> missing = missing_cell(feature, n_missing);
   const std::vector<std::int64_t> nothing(node_.size(), 0);
   double best = -kInfinity;
-  const auto look = [&] {
+  const auto consider = [&] {
     for (const double score : work.scores) best = std::max(best, score);
   };
   work.score_cuts(known, rows_.data(), nothing, missing);
-  look();
+  consider();
   if (n_missing == 0) return best;
   work.score_cuts(known, rows_.data(), missing, nothing);
-  look();
+  consider();
   if (known.empty()) return best;
   std::vector<std::int64_t> rest(node_.size());
   for (std::size_t k = 0; k < rest.size(); ++k) rest[k] = node_[k] - missing[k];
@@ -285,20 +285,20 @@ double StumpSearch::best_of_two_classes(FeatureId feature, Workspace& work) cons
   const std::int64_t weight = node_[0] + node_[1];
   const std::int64_t difference = node_[1] - node_[0];
   std::int64_t best = -1;
-  const auto look = [&](std::int64_t left) {
+  const auto consider = [&](std::int64_t left) {
     best = std::max(best, (weight + std::abs(left) + std::abs(difference - left)) / 2);
   };
   const Extremes extremes = extremes_of_cuts(known, signed_.data());
   const std::int64_t without = missing[1] - missing[0];
   if (extremes.any) {
-    look(extremes.least);
-    look(extremes.largest);
+    consider(extremes.least);
+    consider(extremes.largest);
     if (n_missing > 0) {
-      look(extremes.least + without);
-      look(extremes.largest + without);
+      consider(extremes.least + without);
+      consider(extremes.largest + without);
     }
   }
-  if (n_missing > 0 && !known.empty()) look(difference - without);
+  if (n_missing > 0 && !known.empty()) consider(difference - without);
   return best < 0 ? -kInfinity : static_cast<double>(best);
 }
 

@@ -184,7 +184,7 @@ std::string find_fault(const Tree& tree, FeatureCategories categories) {
     if (const char* fault = find_number_fault(tree, node)) return at_node(node, fault);
     const bool leaf = tree.first_child[node] == kNoChild;
     if (leaf != (tree.n_branches[node] == 0) || leaf != (tree.feature[node] == kNoFeature)) {
-      return at_node(node, "its leaf marks disagree");
+      return at_node(node, "it is a leaf in one array and not in another");
     }
     if (leaf) {
       if (tree.category_begin[node] != kNoTable) return at_node(node, "a leaf has a table of categories");

@@ -398,12 +398,12 @@ def grow_forest(data: Dataset, *, n_classes: Sequence[int], n_outputs: int, clas
 class Booster:
     """The state of a boosting fit between rounds."""
 
-    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, room: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None, keeps_derivatives: bool = True, y_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, **settings) -> None: ...
+    def __init__(self, data: Dataset, *, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_scores: int, loss: str, loss_parameter: float, row_memory: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None, keeps_derivatives: bool = True, y_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, **settings) -> None: ...
 
     @staticmethod
-    def room_bytes(n_rows: int, n_scores: int, keeps_derivatives: bool) -> int:
+    def row_buffer_bytes(n_rows: int, n_scores: int, keeps_derivatives: bool) -> int:
         """
-        How many bytes `room` must have: memory, mapped from a file, for what belongs to rows.
+        How many bytes `row_memory` must have: memory mapped from a file, for what a fit keeps of its rows.
         """
 
     def scores(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:

@@ -346,7 +346,7 @@ def member_correlation(ensemble: Any, X: Any, y: Any = None) -> MemberAgreement:
 def member_agreement(ensemble: Any, X: Any, y: Any = None) -> MemberAgreement:
     """Compare what the members of a fitted ensemble say about rows of X, or with `y` how they err.
 
-    Takes whatever has `estimators_`. Of classifiers the class shares are compared, all classes together.
+    Takes whatever has `estimators_`. For classifiers it compares probabilities, all classes together.
     """
     check_is_fitted(ensemble)
     refuse_corrupt_sparse(X)
@@ -388,9 +388,9 @@ def _answers(member: Any, X: Any, ensemble: Any, number: int) -> FloatArray:
     if not hasattr(member, "predict_proba"):
         votes: FloatArray = (np.asarray(member.predict(X))[:, np.newaxis] == ensemble.classes_).astype(float)
         return votes
-    shares = np.zeros((_n_rows(X), len(ensemble.classes_)))
-    shares[:, np.searchsorted(ensemble.classes_, member.classes_)] = member.predict_proba(X)
-    return shares
+    probabilities = np.zeros((_n_rows(X), len(ensemble.classes_)))
+    probabilities[:, np.searchsorted(ensemble.classes_, member.classes_)] = member.predict_proba(X)
+    return probabilities
 
 
 def _truth(ensemble: Any, y: Any, n_rows: int) -> FloatArray:

@@ -129,7 +129,7 @@ class _Answers:
 
     labels: npt.NDArray[Any]
     classes: npt.NDArray[Any] | None = None
-    shares: npt.NDArray[np.float64] | None = None
+    probabilities: npt.NDArray[np.float64] | None = None
 
     @property
     def are_numbers(self) -> bool:
@@ -138,7 +138,7 @@ class _Answers:
 
 def _answering(model: Any) -> Callable[[Any], _Answers]:
     if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-        return lambda X: _from_shares(model.predict_proba(X), np.asarray(model.classes_))
+        return lambda X: _from_probabilities(model.predict_proba(X), np.asarray(model.classes_))
     if hasattr(model, "predict"):
         is_classifier = hasattr(model, "classes_")
         return lambda X: _from_values(model.predict(X), is_classifier=is_classifier)
@@ -150,22 +150,25 @@ def _answering(model: Any) -> Callable[[Any], _Answers]:
 def _from_function(values: Any) -> _Answers:
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] > 1:
-        return _from_shares(array, np.arange(array.shape[1]))
+        return _from_probabilities(array, np.arange(array.shape[1]))
     return _from_values(array, is_classifier=array.dtype.kind != "f")
 
 
-def _from_shares(shares: Any, classes: npt.NDArray[Any]) -> _Answers:
-    shares = np.asarray(shares, dtype=np.float64)
-    if shares.ndim != 2 or shares.shape[1] != len(classes):
-        raise ValueError(f"The model gives probabilities of shape {shares.shape} for {len(classes)} classes.")
-    sums = shares.sum(axis=1)
-    wrong = ~(np.abs(sums - 1) <= _CLOSE_TO_ONE) | (shares < 0).any(axis=1)
+def _from_probabilities(probabilities: Any, classes: npt.NDArray[Any]) -> _Answers:
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim != 2 or probabilities.shape[1] != len(classes):
+        raise ValueError(
+            f"The model gives probabilities of shape {probabilities.shape} for {len(classes)} classes."
+        )
+    sums = probabilities.sum(axis=1)
+    wrong = ~(np.abs(sums - 1) <= _CLOSE_TO_ONE) | (probabilities < 0).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"The model's probabilities are none: row {row} holds {shares[row][:8]}; sums to {sums[row]}."
+            f"The model's probabilities are none: row {row} holds {probabilities[row][:8]}; "
+            f"sums to {sums[row]}."
         )
-    return _Answers(classes[np.argmax(shares, axis=1)], classes, shares)
+    return _Answers(classes[np.argmax(probabilities, axis=1)], classes, probabilities)
 
 
 def _from_values(values: Any, *, is_classifier: bool) -> _Answers:
@@ -184,10 +187,10 @@ def _fit_tree(X: Any, answers: _Answers, options: dict[str, Any]) -> Any:
     if answers.are_numbers:
         return DecisionTreeRegressor(**options).fit(X, answers.labels)
     tree = DecisionTreeClassifier(**options)
-    if answers.shares is None or answers.classes is None:
+    if answers.probabilities is None or answers.classes is None:
         return tree.fit(X, answers.labels)
-    rows, classes = np.nonzero(answers.shares > _BELIEVED)
-    weights = answers.shares[rows, classes]
+    rows, classes = np.nonzero(answers.probabilities > _BELIEVED)
+    weights = answers.probabilities[rows, classes]
     return tree.fit(_safe_indexing(X, rows), answers.classes[classes], sample_weight=weights)
 
 

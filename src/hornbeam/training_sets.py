@@ -131,13 +131,13 @@ def _members_answers(ensemble: Any, X: Any, classes: npt.NDArray[Any] | None) ->
 
 
 def _answers(model: Any, X: Any, classes: npt.NDArray[Any] | None) -> FloatArray:
-    """Return rows x values: numbers, or the shares of all classes, or votes."""
+    """Return rows x values: numbers, or the probabilities of all classes, or votes."""
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if classes is None or not is_classifier(model):
         return np.asarray(model.predict(X), dtype=np.float64).reshape(n_rows, -1)
     if not hasattr(model, "predict_proba"):
         votes: FloatArray = (np.asarray(model.predict(X))[:, np.newaxis] == classes).astype(np.float64)
         return votes
-    shares = np.zeros((n_rows, len(classes)))
-    shares[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
-    return shares
+    probabilities = np.zeros((n_rows, len(classes)))
+    probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
+    return probabilities

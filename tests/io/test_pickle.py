@@ -70,8 +70,8 @@ def broken(name: str, place: int, value: float) -> Callable[[dict[str, Any]], No
         (broken("first_child", 0, 2), "node 0: its children are not the next nodes"),  # an orphan
         (broken("first_child", 0, 10**6), "node 0: its children are not the next nodes"),
         (broken("n_branches", 0, 10**6), "node 0: its children lie outside the tree"),
-        (broken("first_child", 0, -1), "node 0: its leaf marks disagree"),
-        (broken("feature", 0, -2), "node 0: its leaf marks disagree"),
+        (broken("first_child", 0, -1), "node 0: it is a leaf in one array and not in another"),
+        (broken("feature", 0, -2), "node 0: it is a leaf in one array and not in another"),
         (broken("feature", 0, 1), "node 0: its feature is out of range"),
         (broken("missing_branch", 0, 2), "node 0: its branch for missing values"),
         (broken("category_begin", 0, 10**6), "node 0: its table of categories is out of range"),

@@ -502,9 +502,9 @@ def test_reasons_are_told_for_our_models_only(tmp_path):
     sizes = np.abs(forest.contributions(IRIS.data).values).sum(axis=2)
     np.testing.assert_allclose(facts.reasons.contributions.values, sizes)
     page = page_of(facts)
-    for told in facts.reasons.told:
-        assert told.text == forest.explain(IRIS.data.iloc[[told.row - 1]]).text
-        assert told.truth == SPECIES[told.row - 1]
+    for row in facts.reasons.rows:
+        assert row.text == forest.explain(IRIS.data.iloc[[row.row - 1]]).text
+        assert row.truth == SPECIES[row.row - 1]
     assert "Row 1: right, and sure of it; in truth setosa" in page
     shares = np.sort(forest.predict_proba(IRIS.data), axis=1)
     least_sure = int(np.argmin(shares[:, -1] - shares[:, -2])) + 1

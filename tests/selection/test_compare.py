@@ -465,7 +465,7 @@ def test_a_threshold_is_the_best_of_all_by_counting(rare, wanted):
     X, y = rare
     found = quick(X, y, methods=["linear"], cv=3, threshold=wanted)
     entry = next(entry for entry in found.entries if entry.name == "linear")
-    share = np.concatenate([trial.answers.shares[:, 1] for trial in entry.trials])
+    share = np.concatenate([trial.answers.probabilities[:, 1] for trial in entry.trials])
     truth = np.concatenate([y[judge] for _, judge in found.splits]) == "yes"
 
     def worth(limit):

@@ -14,9 +14,9 @@ REFERENCE = {
         [np.mean(answers.labels[truth.y == label] == label) for label in np.unique(truth.y)]
     ),
     "log loss": lambda truth, answers: sk.log_loss(
-        truth.y, np.clip(answers.shares, 1e-15, 1), labels=truth.classes
+        truth.y, np.clip(answers.probabilities, 1e-15, 1), labels=truth.classes
     ),
-    "ROC AUC": lambda truth, answers: sk.roc_auc_score(truth.y, answers.shares[:, 1]),
+    "ROC AUC": lambda truth, answers: sk.roc_auc_score(truth.y, answers.probabilities[:, 1]),
     "R2": lambda truth, answers: sk.r2_score(truth.y, answers.labels),
     "RMSE": lambda truth, answers: sk.root_mean_squared_error(truth.y, answers.labels),
     "MAE": lambda truth, answers: sk.mean_absolute_error(truth.y, answers.labels),
@@ -52,7 +52,9 @@ def test_metrics_equal_those_of_scikit_learn_also_on_samples(case):
     task, truth, answers, counts = case
     drawn = np.repeat(np.arange(len(counts)), counts)
     sample = Truth(truth.y[drawn], truth.classes)
-    sampled = Answers(answers.labels[drawn], None if answers.shares is None else answers.shares[drawn])
+    sampled = Answers(
+        answers.labels[drawn], None if answers.probabilities is None else answers.probabilities[drawn]
+    )
     for metric in chosen_metrics(task, 2, None):
         assert metric.of(truth, answers) == pytest.approx(REFERENCE[metric.name](truth, answers), rel=1e-6)
         found = metric.on_samples(truth, answers, np.stack([counts, counts]).astype(float))

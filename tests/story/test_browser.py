@@ -120,7 +120,7 @@ def test_every_step_of_every_story_fits_every_window(browser, pages, width, sche
                 "  const next = buttons.find((one) => one.textContent.includes('Next'));"
                 "  for (let k = 0; k < 50 && !next.disabled; k += 1) {"
                 "    next.click(); wide = Math.max(wide, document.documentElement.scrollWidth);"
-                "    if (!chapter.querySelector('.told').textContent) throw new Error('nothing is told');"
+                "    if (!chapter.querySelector('.caption').textContent) throw new Error('no caption');"
                 "  }"
                 "});"
                 "return wide"

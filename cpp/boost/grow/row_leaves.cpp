@@ -31,13 +31,13 @@ LeafBlocks::LeafBlocks(std::size_t n_rows, std::size_t n_leaves) : n_rows(n_rows
 }
 
 RowLeaves::RowLeaves(const std::vector<LeafRows>& leaves, std::size_t n_rows, bool complete,
-                     Buffer<std::uint8_t>& room)
+                     Buffer<std::uint8_t>& numbers)
     : leaves_(leaves),
       complete_(complete),
-      room_(room),
+      numbers_(numbers),
       bytes_(n_numbers() <= 256),
       blocks_(n_rows, leaves.size()) {
-  room_.grow_to(n_rows * (bytes_ ? 1 : sizeof(std::uint32_t)));
+  numbers_.grow_to(n_rows * (bytes_ ? 1 : sizeof(std::uint32_t)));
 }
 
 void RowLeaves::record(std::size_t block) {

@@ -28,9 +28,9 @@ struct LeafBlocks {
 
 class RowLeaves {
  public:
-  // For a tree on all rows, or if not `complete` on some of them. `room` must outlive this.
+  // For a tree on all rows, or if not `complete` on some of them. `numbers` must outlive this.
   RowLeaves(const std::vector<LeafRows>& leaves, std::size_t n_rows, bool complete,
-            Buffer<std::uint8_t>& room);
+            Buffer<std::uint8_t>& numbers);
 
   // All work is done in blocks of neighbouring rows; different threads may take different blocks.
   std::size_t n_blocks() const { return blocks_.n_blocks; }
@@ -56,12 +56,12 @@ class RowLeaves {
   // Calls task with the leaves' numbers by row.
   template <class Task>
   auto with_numbers(Task task) const {
-    return bytes_ ? task(room_.data()) : task(reinterpret_cast<std::uint32_t*>(room_.data()));
+    return bytes_ ? task(numbers_.data()) : task(reinterpret_cast<std::uint32_t*>(numbers_.data()));
   }
 
   const std::vector<LeafRows>& leaves_;
   bool complete_;
-  Buffer<std::uint8_t>& room_;
+  Buffer<std::uint8_t>& numbers_;
   bool bytes_;  // numbers are bytes, else 32 bits
   LeafBlocks blocks_;
 };

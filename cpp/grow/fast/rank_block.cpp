@@ -66,8 +66,8 @@ void RankBlock::start(const Dataset& data, std::span<const FeatureId> features, 
   for (const FeatureId feature : features) n_codes_.push_back(data.column(feature).n_codes);
   const std::size_t n_words = *std::ranges::max_element(n_codes_) / 64 + 1;
   // The words, and behind them how many bits the words before each have.
-  marks_.grow_to(n_words + (n_words + 3) / 4);
-  std::fill_n(marks_.data(), n_words, std::uint64_t{0});
+  codes_present_.grow_to(n_words + (n_words + 3) / 4);
+  std::fill_n(codes_present_.data(), n_words, std::uint64_t{0});
   repeats_.resize(features.size() * RankGrowth::kWords);
   has_repeats_.resize(features.size());
   tables_.assign(RankGrowth::kTables * RankGrowth::kMostRows, 0);
@@ -78,8 +78,8 @@ void RankBlock::start(const Dataset& data, std::span<const FeatureId> features, 
   growth_.features = features_.data();
   growth_.rules = rules;
   growth_.draw = draw_buffers_.start(features.size(), rules);
-  growth_.marks = marks_.data();
-  growth_.marks_before = reinterpret_cast<std::uint16_t*>(marks_.data() + n_words);
+  growth_.codes_present = codes_present_.data();
+  growth_.present_before = reinterpret_cast<std::uint16_t*>(codes_present_.data() + n_words);
   growth_.tables = tables_.data();
   growth_.poll = [](void* poller, std::size_t work) { static_cast<CancelPoller*>(poller)->poll(work); };
 }
@@ -89,9 +89,9 @@ void RankBlock::make_room(std::size_t n_rows) {
   growth_.n_rows = n_rows;
   growth_.stride = column_stride(n_rows);
   const std::size_t size_of_side = growth_.stride * (n_columns + 1);
-  room_.grow_to(2 * size_of_side);
-  growth_.sides[0] = room_.data();
-  growth_.sides[1] = room_.data() + size_of_side;
+  sides_.grow_to(2 * size_of_side);
+  growth_.sides[0] = sides_.data();
+  growth_.sides[1] = sides_.data() + size_of_side;
   codes_.grow_to(2 * growth_.stride * n_columns);
   growth_.codes = codes_.data();
   growth_.code_at = codes_.data() + growth_.stride * n_columns;

@@ -94,9 +94,9 @@ struct RankGrowth {
   std::size_t n_nodes;  // so far
 
   // Working memory.
-  std::uint64_t* marks;  // a bit per code; zeros between uses
-  std::uint16_t* marks_before;
-  std::uint16_t* tables;  // kTables with an item per rank; zeros between uses
+  std::uint64_t* codes_present;   // a bit per code; zeros between uses
+  std::uint16_t* present_before;  // how many bits are set in earlier words
+  std::uint16_t* tables;          // kTables with an item per rank; zeros between uses
 
   void (*poll)(void* poller, std::size_t work);
   void* poller;
@@ -118,7 +118,7 @@ inline constexpr double codes_as_threshold(Code last_left, Code first_right) {
 
 class RankBlock {
  public:
-  explicit RankBlock(Region* region) : room_(region), codes_(region), marks_(region) {}
+  explicit RankBlock(Region* region) : sides_(region), codes_(region), codes_present_(region) {}
 
   static constexpr std::size_t kCodesPerRow = 1024;
   // Whether a node of that many rows is worth a block: ranking scans a bit for every code of a feature.
@@ -197,9 +197,9 @@ class RankBlock {
   std::vector<Code> n_codes_;
   RankGrowth growth_{};
   ColumnDrawBuffers draw_buffers_;
-  Buffer<RankGrowth::Rank> room_;
+  Buffer<RankGrowth::Rank> sides_;
   Buffer<Code> codes_;
-  Buffer<std::uint64_t> marks_;
+  Buffer<std::uint64_t> codes_present_;
   std::vector<std::uint64_t> repeats_;
   std::vector<std::uint8_t> has_repeats_;
   std::vector<std::uint16_t> tables_;

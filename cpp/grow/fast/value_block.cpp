@@ -133,14 +133,14 @@ BlockWords& ValueBlock::start_words(std::size_t n_rows, std::size_t n_words, std
   const std::size_t per_node =
       kNode + (n_classes > 0 ? (n_classes + 1) / 2 : 2) + (n_carried > 0 ? kFacts : 0);
   cells_.grow_to(most_nodes * per_node);
-  double* room = cells_.data();
-  words.nodes = reinterpret_cast<BlockNode*>(std::exchange(room, room + most_nodes * kNode));
-  words.sums = reinterpret_cast<std::int64_t*>(room);
-  words.counts = reinterpret_cast<std::uint32_t*>(room);
-  room = cells_.data() + most_nodes * (per_node - kFacts);
-  words.weight = room;
-  words.impurity = room + most_nodes;
-  words.value = room + 2 * most_nodes;
+  double* next = cells_.data();
+  words.nodes = reinterpret_cast<BlockNode*>(std::exchange(next, next + most_nodes * kNode));
+  words.sums = reinterpret_cast<std::int64_t*>(next);
+  words.counts = reinterpret_cast<std::uint32_t*>(next);
+  next = cells_.data() + most_nodes * (per_node - kFacts);
+  words.weight = next;
+  words.impurity = next + most_nodes;
+  words.value = next + 2 * most_nodes;
   return words;
 }
 

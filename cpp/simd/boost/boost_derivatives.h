@@ -73,8 +73,8 @@ void log_loss(const double* __restrict scores, const float* __restrict y, std::s
 // Class by class over all rows: what is done to one row does not depend on the others, so the bits are those
 // of a loop over rows, and the exponentials of many rows are found together.
 void softmax(const double* scores, const float* y, std::size_t n, std::size_t n_classes, std::size_t stride,
-             double* room, float* gradients, float* hessians) {
-  double* const most = room + n_classes * n;
+             double* scratch, float* gradients, float* hessians) {
+  double* const most = scratch + n_classes * n;
   double* const sum = most + n;
   for (std::size_t i = 0; i < n; ++i) most[i] = scores[i];
   for (std::size_t k = 1; k < n_classes; ++k) {
@@ -84,20 +84,20 @@ void softmax(const double* scores, const float* y, std::size_t n, std::size_t n_
   for (std::size_t i = 0; i < n; ++i) sum[i] = 0.0;
   for (std::size_t k = 0; k < n_classes; ++k) {
     const double* __restrict of_class = scores + k * stride;
-    double* __restrict shares = room + k * n;
-    for (std::size_t i = 0; i < n; ++i) shares[i] = exp_of(of_class[i] - most[i]);
-    for (std::size_t i = 0; i < n; ++i) sum[i] += shares[i];
+    double* __restrict exponentials = scratch + k * n;
+    for (std::size_t i = 0; i < n; ++i) exponentials[i] = exp_of(of_class[i] - most[i]);
+    for (std::size_t i = 0; i < n; ++i) sum[i] += exponentials[i];
   }
   for (std::size_t k = 0; k < n_classes; ++k) {
-    const double* __restrict shares = room + k * n;
+    const double* __restrict exponentials = scratch + k * n;
     const auto number = static_cast<float>(k);
     float* __restrict out = gradients + k * stride;
     float* __restrict out_hessians = hessians + k * stride;
     for (std::size_t i = 0; i < n; ++i) {
-      const double share = shares[i] / sum[i];
+      const double probability = exponentials[i] / sum[i];
       const double truth = y[i] == number ? 1.0 : 0.0;
-      out[i] = static_cast<float>(share - truth);
-      out_hessians[i] = static_cast<float>(share * (1.0 - share));
+      out[i] = static_cast<float>(probability - truth);
+      out_hessians[i] = static_cast<float>(probability * (1.0 - probability));
     }
   }
 }

@@ -21,29 +21,29 @@ class RowRanks {
  public:
   explicit RowRanks(RankGrowth& growth) : growth_(growth) {}
 
-  // A code's rank is the number of smaller ones among the rows: marks are set in a field of bits and counted.
+  // A code's rank is the number of smaller ones among the rows: found with a bit for each code that occurs.
   void find(std::size_t c) {
     const std::size_t n = growth_.n_rows;
     const Code* codes = growth_.codes + c * growth_.stride;
     Code* code_at = growth_.code_at + c * growth_.stride;
     Rank* ranks = growth_.column(0, c, 0);
-    Bits* marks = growth_.marks;
-    std::uint16_t* before = growth_.marks_before;
-    for (std::size_t i = 0; i < n; ++i) marks[codes[i] / 64] |= Bits{1} << (codes[i] % 64);
-    const std::size_t n_marks = growth_.n_codes[c] / 64 + 1;
+    Bits* present = growth_.codes_present;
+    std::uint16_t* before = growth_.present_before;
+    for (std::size_t i = 0; i < n; ++i) present[codes[i] / 64] |= Bits{1} << (codes[i] % 64);
+    const std::size_t n_words = growth_.n_codes[c] / 64 + 1;
     std::size_t n_values = 0;
-    for (std::size_t w = 0; w < n_marks; ++w) {
+    for (std::size_t w = 0; w < n_words; ++w) {
       before[w] = static_cast<std::uint16_t>(n_values);
-      n_values += static_cast<std::size_t>(std::popcount(marks[w]));
+      n_values += static_cast<std::size_t>(std::popcount(present[w]));
     }
     for (std::size_t i = 0; i < n; ++i) {
       const Code code = codes[i];
-      const auto below = std::popcount(_bzhi_u64(marks[code / 64], code % 64));
+      const auto below = std::popcount(_bzhi_u64(present[code / 64], code % 64));
       const auto rank = static_cast<Rank>(before[code / 64] + below);
       ranks[i] = rank;
       code_at[rank] = code;
     }
-    std::fill_n(marks, n_marks, Bits{0});
+    std::fill_n(present, n_words, Bits{0});
     std::fill_n(growth_.repeats + c * RankGrowth::kWords, RankGrowth::kWords, Bits{0});
     growth_.has_repeats[c] = n_values < n;
     if (n_values < n) separate_equals(c, n_values);

@@ -39,12 +39,12 @@ class NodeDraws {
 
   FourTests tests(const std::uint32_t* drawn, std::uint64_t path, const FourExtremes& extremes) const {
     FourTests tests;
-    alignas(32) double shares[kFour];
-    for (std::size_t c = 0; c < kFour; ++c) shares[c] = share(drawn[c], path);
-    for (Lanes rest = set_tests(extremes, shares, tests); rest != 0; rest &= rest - 1) {
+    alignas(32) double fractions[kFour];
+    for (std::size_t c = 0; c < kFour; ++c) fractions[c] = share(drawn[c], path);
+    for (Lanes rest = set_tests(extremes, fractions, tests); rest != 0; rest &= rest - 1) {
       const auto c = static_cast<std::size_t>(std::countr_zero(rest));
       tests.threshold[c] =
-          random_threshold(*growth_.columns[drawn[c]], extremes.least[c], extremes.largest[c], shares[c]);
+          random_threshold(*growth_.columns[drawn[c]], extremes.least[c], extremes.largest[c], fractions[c]);
       tests.bound[c] = bound_of(tests.threshold[c]);
     }
     return tests;

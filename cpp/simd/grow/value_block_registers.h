@@ -280,12 +280,12 @@ class RowsInLanes {
   __m512i places_;
 };
 
-// Sets the tests at shares of the way from the least to the largest values, as random_threshold does; returns
+// Sets the tests at fractions of the way from the least to the largest values, as random_threshold does; returns
 // the columns for which it must be asked, because rounding has reached the largest value.
-Lanes set_tests(const FourExtremes& extremes, const double* shares, FourTests& tests) {
+Lanes set_tests(const FourExtremes& extremes, const double* fractions, FourTests& tests) {
   const __m256d least = _mm256_cvtps_pd(_mm_load_ps(extremes.least));
   const __m256d largest = _mm256_cvtps_pd(_mm_load_ps(extremes.largest));
-  const __m256d share = _mm256_load_pd(shares);
+  const __m256d share = _mm256_load_pd(fractions);
   const __m256d low = _mm256_max_pd(least, _mm256_set1_pd(-kMostFinite));
   const __m256d high = _mm256_min_pd(largest, _mm256_set1_pd(kMostFinite));
   const __m256d between = _mm256_add_pd(_mm256_mul_pd(low, _mm256_sub_pd(_mm256_set1_pd(1.0), share)),
@@ -417,7 +417,7 @@ class RowsInLanes {
   std::uint32_t places_[kLanes];
 };
 
-Lanes set_tests(const FourExtremes& extremes, const double* shares, FourTests& tests) {
+Lanes set_tests(const FourExtremes& extremes, const double* fractions, FourTests& tests) {
   tests.informative = 0;
   Lanes unsettled = 0;
   for (std::size_t c = 0; c < kFour; ++c) {
@@ -425,7 +425,7 @@ Lanes set_tests(const FourExtremes& extremes, const double* shares, FourTests& t
     const double largest = extremes.largest[c];
     const double low = std::max(least, -kMostFinite);
     const double high = std::min(largest, kMostFinite);
-    const double between = low * (1 - shares[c]) + high * shares[c];
+    const double between = low * (1 - fractions[c]) + high * fractions[c];
     const bool informative = least != largest;
     tests.informative |= static_cast<Lanes>(informative) << c;
     unsettled |= static_cast<Lanes>(informative && !(between < largest)) << c;

@@ -24,7 +24,7 @@ def course(
         str, typer.Argument(metavar="FOLDER", help="Where the notebooks go.")
     ] = "hornbeam-course",
     *,
-    look: Annotated[
+    open_notebooks: Annotated[
         bool, typer.Option("--open/--no-open", help="Open them in Jupyter, if it is installed.")
     ] = True,
     force: Force = False,
@@ -39,7 +39,7 @@ def course(
     viewer = next((words for name, words in _VIEWERS.items() if importlib.util.find_spec(name)), None)
     if viewer is None:
         typer.echo(f"To open them: pip install jupyterlab, then jupyter lab {place}.")
-    elif look and sys.stdout.isatty():
+    elif open_notebooks and sys.stdout.isatty():
         module, verb = viewer
         subprocess.run([sys.executable, "-m", module, verb, folder], check=False)
     else:

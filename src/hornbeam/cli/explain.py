@@ -28,30 +28,30 @@ def explain(
 ) -> None:
     """Say why a row gets its answer: in two sentences, then with what each column adds."""
     loaded = load_model(model, form)
-    told = explained_row(loaded.fitted, data, row, loaded.form)
+    explanation = explained_row(loaded.fitted, data, row, loaded.form)
     if not json:
-        typer.echo(words_of(told))
+        typer.echo(words_of(explanation))
         return
     facts = {"estimator": model_name(loaded.fitted), "row": row}
-    if isinstance(told, dict):  # a stack: its members, by name
-        print_json({**facts, "members": {name: _plain(one) for name, one in told.items()}})
+    if isinstance(explanation, dict):  # a stack: its members, by name
+        print_json({**facts, "members": {name: _plain(one) for name, one in explanation.items()}})
     else:
-        print_json({**facts, **_plain(told)})
+        print_json({**facts, **_plain(explanation)})
 
 
-def words_of(told: Any) -> str:
+def words_of(explanation: Any) -> str:
     """Write an explanation for people; of a stack, that of each member."""
-    if isinstance(told, dict):
-        return "\n\n".join(f"{printable(name)}: {words_of(one)}" for name, one in told.items())
-    return f"{told.text}\n\n{told}"
+    if isinstance(explanation, dict):
+        return "\n\n".join(f"{printable(name)}: {words_of(one)}" for name, one in explanation.items())
+    return f"{explanation.text}\n\n{explanation}"
 
 
-def _plain(told: Any) -> dict[str, Any]:
+def _plain(explanation: Any) -> dict[str, Any]:
     """Return an explanation as plain values."""
-    facts = {"prediction": told.prediction, "text": told.text}
-    parts = getattr(told, "contributions", None)
+    facts = {"prediction": explanation.prediction, "text": explanation.text}
+    parts = getattr(explanation, "contributions", None)
     if parts is not None:
-        facts["start"] = np.asarray(told.start).tolist()
+        facts["start"] = np.asarray(explanation.start).tolist()
         facts["contributions"] = {str(name): np.asarray(part).tolist() for name, part in parts.items()}
     return facts
 

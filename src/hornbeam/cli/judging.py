@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hornbeam.baseline import baseline
-from hornbeam.cli.scores import baseline_scores, scores_of, scores_of_numbers, scores_of_shares
+from hornbeam.cli.scores import baseline_scores, scores_of, scores_of_numbers, scores_of_probabilities
 from hornbeam.data.shared import rows_of
 from hornbeam.data.task import Task
 from hornbeam.warnings import OutOfBagWarning
@@ -57,7 +57,7 @@ def _out_of_bag(estimator: Any, X: Any, y: Any, task: Task) -> Judged | None:
         return None
     truth = y[known]
     scores = (
-        scores_of_shares(estimator.classes_, answers[known], truth)
+        scores_of_probabilities(estimator.classes_, answers[known], truth)
         if task == "classification"
         else scores_of_numbers(answers[known], truth)
     )

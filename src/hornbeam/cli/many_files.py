@@ -19,7 +19,7 @@ from hornbeam.data.blocks import parquet_files_in
 from hornbeam.data.encoded_table import EncodedTable, Progress
 from hornbeam.data.scratch import scratch_folder
 from hornbeam.data.task import Task
-from hornbeam.estimators.from_source import telling
+from hornbeam.estimators.from_source import progress_to
 from hornbeam.estimators.memory_needed import make_do
 from hornbeam.recipes.listen import listening
 
@@ -59,7 +59,7 @@ def fit_to_files(
                 folder,
                 form=form,
                 max_memory=max_memory,
-                progress=telling(listener),
+                progress=progress_to(listener),
             )
         y: Any = encoded.y
         chosen = task_for(y if isinstance(y, np.ndarray) else np.array(y.distinct), target, task)

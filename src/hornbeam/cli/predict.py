@@ -59,13 +59,13 @@ def predict(
         raise typer.BadParameter(
             f"--probabilities: {model_name(loaded.fitted)} predicts numbers, not classes."
         )
-    wants_shares = hasattr(loaded.fitted, "predict_proba") if probabilities is None else probabilities
+    wants_probabilities = hasattr(loaded.fitted, "predict_proba") if probabilities is None else probabilities
     if threshold is not None:
         if len(getattr(loaded.fitted, "classes_", ())) != 2:
             raise typer.BadParameter("--threshold is for models of two classes.")
         loaded = replace(loaded, threshold=threshold)
     n_rows = [0]
-    answers = _counted(_answers(loaded, data, form.ids, shares=wants_shares), n_rows)
+    answers = _counted(_answers(loaded, data, form.ids, probabilities=wants_probabilities), n_rows)
     write_output(out, _json_lines(answers) if json else _csv_lines(answers))
     if out != STANDARD:
         typer.echo(f"{count(n_rows[0], 'prediction')} written to {printable(out, None)}.", err=json)
@@ -78,11 +78,11 @@ def _counted(answers: Iterator[Columns], n_rows: list[int]) -> Iterator[Columns]
 
 
 def _answers(
-    loaded: LoadedModel, data: str, asked_ids: Sequence[str] | None, *, shares: bool
+    loaded: LoadedModel, data: str, asked_ids: Sequence[str] | None, *, probabilities: bool
 ) -> Iterator[Columns]:
     """Answer batch by batch: columns of the result, by name; an empty batch gives empty columns."""
     model = loaded.fitted
-    classes = model.classes_.tolist() if shares and is_classifier(model) else []
+    classes = model.classes_.tolist() if probabilities and is_classifier(model) else []
     for table in read_batches(data, loaded.form):
         answers: Columns = _ids(table, loaded.form, asked_ids)
         X = model_columns(model, table)

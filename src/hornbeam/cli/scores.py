@@ -14,7 +14,13 @@ from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score, root_m
 from hornbeam.baseline import Baseline
 from hornbeam.data.units import unit_of
 
-__all__ = ["baseline_scores", "own_baseline_scores", "scores_of", "scores_of_numbers", "scores_of_shares"]
+__all__ = [
+    "baseline_scores",
+    "own_baseline_scores",
+    "scores_of",
+    "scores_of_numbers",
+    "scores_of_probabilities",
+]
 
 _ROWS_AT_ONCE = 1 << 20
 
@@ -24,12 +30,12 @@ def scores_of(model: Any, X: Any, y: Any) -> dict[str, float]:
     if not is_classifier(model):
         return scores_of_numbers(model.predict(X), y)
     # A large forest takes its time: it is asked once.
-    return scores_of_shares(model.classes_, model.predict_proba(X), y)
+    return scores_of_probabilities(model.classes_, model.predict_proba(X), y)
 
 
-def scores_of_shares(classes: Any, shares: Any, y: Any) -> dict[str, float]:
-    """Score class shares; the answer is the class of the largest, the first of equals, as in `predict`."""
-    return _class_scores(classes[np.argmax(shares, axis=1)], y, _codes(classes, y), shares)
+def scores_of_probabilities(classes: Any, probabilities: Any, y: Any) -> dict[str, float]:
+    """Score class probabilities; the answer is the first class with the largest, as in `predict`."""
+    return _class_scores(classes[np.argmax(probabilities, axis=1)], y, _codes(classes, y), probabilities)
 
 
 def baseline_scores(guess: Baseline, y: Any) -> dict[str, float]:
@@ -37,8 +43,8 @@ def baseline_scores(guess: Baseline, y: Any) -> dict[str, float]:
     predicted = np.broadcast_to(np.asarray(guess.answer), len(y))
     if guess.classes is None or guess.shares is None:
         return scores_of_numbers(predicted, y)
-    shares = np.broadcast_to(guess.shares, (len(y), len(guess.shares)))
-    return _class_scores(predicted, y, _codes(guess.classes, y), shares)
+    probabilities = np.broadcast_to(guess.shares, (len(y), len(guess.shares)))
+    return _class_scores(predicted, y, _codes(guess.classes, y), probabilities)
 
 
 def own_baseline_scores(guess: Baseline, y: Any) -> dict[str, float]:
@@ -72,29 +78,29 @@ def _codes(classes: Any, y: Any) -> Any:
     return codes if np.array_equal(classes[codes], y) else None
 
 
-def _class_scores(predicted: Any, y: Any, codes: Any, shares: Any) -> dict[str, float]:
-    """Score answers; what needs the shares of the classes is left out where a class is unknown."""
+def _class_scores(predicted: Any, y: Any, codes: Any, probabilities: Any) -> dict[str, float]:
+    """Score answers; what needs the probabilities of the classes is left out where a class is unknown."""
     right = predicted == y
     scores = {"accuracy": float(np.mean(right))}
     if codes is not None:
         there, within = np.unique(codes, return_inverse=True)
         hits = np.bincount(within, weights=right, minlength=len(there)) / np.bincount(within)
-        given = shares[np.arange(len(y)), codes]
+        given = probabilities[np.arange(len(y)), codes]
         # A share of 0 counts as the smallest above it.
         loss = (
             np.mean(-np.log(np.clip(given, np.finfo(np.float64).eps, 1.0))) + 0.0
         )  # and no loss is 0, not -0
         scores["balanced accuracy"] = float(np.mean(hits))
-        if len(there) == shares.shape[1] > 1:
-            scores["AUC"] = _area(codes, shares)
+        if len(there) == probabilities.shape[1] > 1:
+            scores["AUC"] = _area(codes, probabilities)
         scores["log loss"] = float(loss)
     return scores
 
 
-def _area(codes: Any, shares: Any) -> float:
+def _area(codes: Any, probabilities: Any) -> float:
     """Return the share of pairs, one row of a class and one of another, that are in the right order."""
     areas = [
-        roc_auc_score(codes == k, shares[:, k])
-        for k in ([1] if shares.shape[1] == 2 else range(shares.shape[1]))
+        roc_auc_score(codes == k, probabilities[:, k])
+        for k in ([1] if probabilities.shape[1] == 2 else range(probabilities.shape[1]))
     ]
     return float(np.mean(areas))

@@ -74,8 +74,10 @@ def show(
     elif splits is not None:
         shown = _splits(loaded, splits, target, node)
     elif explain is not None:
-        told = explained_row(fitted, explain, row, loaded.form)
-        text = words_of(told) if isinstance(told, dict) else str(told)  # a stack tells member by member
+        explanation = explained_row(fitted, explain, row, loaded.form)
+        text = (
+            words_of(explanation) if isinstance(explanation, dict) else str(explanation)
+        )  # a stack tells member by member
         shown = {"row": row, "explanation": text}
     else:
         shown = _description(fitted, tree, rules)
@@ -192,9 +194,9 @@ def _as_text(name: str, shown: dict[str, Any]) -> str:
 
 def _member_lines(name: str, shown: dict[str, Any]) -> str:
     lines = [f"{name} of {count(len(shown['members']), 'member')}. {shown.get('verdict', '')}".rstrip()]
-    for member, told in shown["members"].items():
-        weight = f", weight {percent(told['weight'])}" if "weight" in told else ""
-        lines += ["", f"{named(member)}{weight}:", _as_text(told["estimator"], told)]
+    for member, facts in shown["members"].items():
+        weight = f", weight {percent(facts['weight'])}" if "weight" in facts else ""
+        lines += ["", f"{named(member)}{weight}:", _as_text(facts["estimator"], facts)]
     return "\n".join(lines)
 
 

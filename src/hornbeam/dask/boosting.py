@@ -16,7 +16,7 @@ from hornbeam._optional import require
 from hornbeam.dask.cluster import Cluster, OnCluster, client_of
 from hornbeam.dask.connection import PURPOSE
 from hornbeam.dask.held import HeldRows
-from hornbeam.dask.looking import TableElsewhere
+from hornbeam.dask.partition_summaries import TableElsewhere
 from hornbeam.dask.partitions import Answer, is_lazy, lazily_answered
 from hornbeam.dask.parts import DaskParts, Traffic
 from hornbeam.data.encode import Encoded

@@ -17,7 +17,7 @@ from hornbeam import _core
 from hornbeam._optional import require
 from hornbeam.dask import reading
 from hornbeam.dask.connection import PURPOSE, gathered, one_error_if_lost, submitted
-from hornbeam.dask.looking import TableElsewhere, header_of, look
+from hornbeam.dask.partition_summaries import TableElsewhere, header_of, summarize
 from hornbeam.dask.partitions import brought, futures_of, partitions_of
 from hornbeam.data.column import Column
 from hornbeam.data.dates import FoundDates
@@ -56,13 +56,15 @@ class Cluster:
             for number, (partition, own) in enumerate(zip(self.partitions, arguments, strict=True))
         ]
 
-    def look(self, categorical_features: Any, estimator_name: str, found: FoundDates) -> TableElsewhere:
+    def find_columns(
+        self, categorical_features: Any, estimator_name: str, found: FoundDates
+    ) -> TableElsewhere:
         """Find out what the columns are, of the rows that count; texts that are dates are `found`."""
         kept = self._kept() if self._lengths_given else [None] * len(self.partitions)
         own = [(rows, categorical_features, estimator_name) for rows in kept]
-        looks = gathered(self.client, self._on_each(look, own))
-        self._lengths_given = [found.n_rows for found in looks]
-        header = header_of(looks, found)
+        summaries = gathered(self.client, self._on_each(summarize, own))
+        self._lengths_given = [found.n_rows for found in summaries]
+        header = header_of(summaries, found)
         self.schema = header.schema
         return header
 
@@ -182,12 +184,12 @@ class OnCluster:
     def _begin_fit(self, X: Any, sample_weight: Any) -> Training:
         estimator: Any = self
         how, found = (estimator.categorical_features, type(self).__name__), FoundDates()
-        table: Table = self._cluster.look(*how, found)
+        table: Table = self._cluster.find_columns(*how, found)
         n_rows_given = table.n_rows
         rows, weights = rows_that_count(sample_weight, n_rows_given)
         if rows is not None:  # categories and dates are those of the rows that count
             self._cluster.rows, found = rows, FoundDates()
-            table = self._cluster.look(*how, found).take(rows)
+            table = self._cluster.find_columns(*how, found).take(rows)
         found.say()
         return Training(table, weights, n_rows_given, rows)
 

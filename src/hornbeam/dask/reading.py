@@ -1,8 +1,9 @@
 """Partitions of a table become codes, where they are: what a worker does, and how answers are put together.
 
-Three visits: a look at what partitions hold, from which one schema is made of all (`looking.py`); `sample`
-reads a partition by that schema, and says which values there are; `encode` gives every row its codes. Bins
-depend on the values and the number of rows only (`cpp/data/bins.h`), so they are those of a single machine.
+Three visits: `summarize` (`partition_summaries.py`) says what a partition holds, and one schema is made of
+all summaries; `sample` reads a partition by that schema, and says which values there are; `encode` gives
+every row its codes. Bins depend on the values and the number of rows only (`cpp/data/bins.h`), so they are
+those of a single machine.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
-from hornbeam.dask.looking import named
+from hornbeam.dask.partition_summaries import named
 from hornbeam.data.column import Column
 from hornbeam.data.content import MISSING, Content, Rows
 from hornbeam.data.encode import Encoded, core_column

@@ -131,7 +131,7 @@ class BagOnCluster:
 
     def grow(self, members: range, listener: Listener) -> list[_core.Tree]:
         """Grow the trees of some members."""
-        self._bag.refuse_hopeless()
+        self._bag.refuse_trees_beyond_memory()
         batches = self._batches(members)
         found: list[list[_core.Tree]] = [[] for _ in batches]
         n_weightless, n_done = 0, 0

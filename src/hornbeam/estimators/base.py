@@ -227,8 +227,8 @@ def paths_through(
     whole = tuple(getattr(tree, "_tree", tree) for tree in trees)  # models saved to predict wrap theirs
     begins = np.cumsum([0, *(tree.node_count for tree in trees)])
     nodes, ends = _core.paths_to_leaves(whole, np.ascontiguousarray(leaves), resolve_n_jobs(n_jobs))
-    marks = np.ones(len(nodes), dtype=np.int64)
-    return sparse.csr_matrix((marks, nodes, ends), shape=(len(leaves), int(begins[-1]))), begins
+    ones = np.ones(len(nodes), dtype=np.int64)
+    return sparse.csr_matrix((ones, nodes, ends), shape=(len(leaves), int(begins[-1]))), begins
 
 
 def paths_to(tree: _core.Tree, leaves: npt.NDArray[np.int32], n_jobs: int | None) -> sparse.csr_matrix:

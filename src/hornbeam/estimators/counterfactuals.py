@@ -18,9 +18,9 @@ from hornbeam.inside.counterfactual import (
     Direction,
     Margins,
     Terrain,
+    describe,
     read_range,
     terrain_of,
-    told,
     wanted_words,
 )
 from hornbeam.inside.effects import Asking
@@ -80,7 +80,7 @@ def counterfactual(
     found = search.find(wanted)
     is_limited = columns is not None or len(free) < model.n_features_in_
     names = [model._column_names()[feature] for feature in sorted(free)] if is_limited else []
-    return search.tell(found, wanted, names)
+    return search.describe(found, wanted, names)
 
 
 def _free_columns(
@@ -322,11 +322,11 @@ class _Search:
     def _answer(self, cells: tuple[int, ...]) -> tuple[Any, dict[Any, float] | None]:
         return self.estimator._answer_of(self.estimator._exact_score(self._changed_table(cells)))
 
-    def tell(self, found: Found, wanted: Any, columns: list[str]) -> Counterfactual:
+    def describe(self, found: Found, wanted: Any, columns: list[str]) -> Counterfactual:
         """Turn cells into values, and the result into words."""
         aim = wanted_words(tuple(wanted) if isinstance(wanted, list) else wanted)
         if found.cells is None:
-            return told(
+            return describe(
                 found, None, before=self.before, prediction=self.before, shares=None, row=None,
                 wanted=aim, columns=columns,
             )  # fmt: skip
@@ -341,7 +341,7 @@ class _Search:
             changes[names[feature]] = (row[names[feature]], new)
         prediction, shares = self._answer(found.cells)
         changed = {**row, **{name: new for name, (_, new) in changes.items()}}
-        return told(
+        return describe(
             found, changes, before=self.before, prediction=prediction, shares=shares, row=changed,
             wanted=aim, columns=columns,
         )  # fmt: skip

@@ -27,7 +27,7 @@ from hornbeam.inside.effects import (
     effect_of,
     joint_effect_of,
 )
-from hornbeam.inside.ensembles import EnsembleExplanation, Told, explain_answer
+from hornbeam.inside.ensembles import AnswerParts, EnsembleExplanation, explain_answer
 from hornbeam.inside.shapley import Contributions, ScoreSum, TreeSum, contributions_of
 from hornbeam.model import Ensemble
 from hornbeam.pseudo_votes import PseudoVotes
@@ -165,7 +165,7 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
         raise ValueError("explain takes one output; look at contributions(X) for several.")
     name = type(model).__name__
     table, values = model._row_to_explain(row)
-    told, moved = (
+    of_score, moved = (
         contributions_of(
             whole,
             table,
@@ -181,7 +181,7 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
     score = model._exact_score(table)
     prediction, shares = model._answer_of(score)
     usual, parts = np.asarray(moved.base_values), moved.values[0]
-    if np.ndim(told.base_values) > len(whole.shape):  # one base per row
+    if np.ndim(of_score.base_values) > len(whole.shape):  # one base per row
         usual = usual[0]
     if labels and parts.ndim == 2:
         place = labels[0].tolist().index(prediction)
@@ -189,17 +189,19 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
     elif labels and prediction == labels[0][0]:  # the score speaks for the second class
         usual, parts = 1 - usual, -parts
     single = not whole.shape
-    added_up = score if score.size == told.scores[0].size else told.scores[0]  # the same, but for rounding
-    start = np.reshape(told.base_values, -1) if single else np.asarray(told.base_values)
+    added_up = (
+        score if score.size == of_score.scores[0].size else of_score.scores[0]
+    )  # the same, but for rounding
+    start = np.reshape(of_score.base_values, -1) if single else np.asarray(of_score.base_values)
     return explain_answer(
-        Told(
+        AnswerParts(
             names=model._column_names(),
             values=values,
             prediction=prediction,
             shares=shares,
             score=float(np.reshape(added_up, -1)[0]) if single else added_up,
             start=float(start[0]) if single else start,
-            parts=told.values[0],
+            parts=of_score.values[0],
             moved=np.asarray(parts, dtype=np.float64),
             usual=float(usual),
             members=model._members_say(table),

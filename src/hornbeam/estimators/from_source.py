@@ -21,7 +21,7 @@ from hornbeam.estimators.memory_needed import make_do
 from hornbeam.memory import parse_bytes
 from hornbeam.recipes.listen import Listener, listening
 
-__all__ = ["fit_from_source", "telling", "with_own_target"]
+__all__ = ["fit_from_source", "progress_to", "with_own_target"]
 
 Estimator = TypeVar("Estimator")
 
@@ -83,7 +83,7 @@ def fit_from_source(
                     max_bins=max_bins,
                     categorical_features=getattr(estimator, "categorical_features", "from_dtype"),
                     max_memory=max_memory,
-                    progress=telling(listener),
+                    progress=progress_to(listener),
                     **named,
                 )
         if isinstance(encoded.y, CodedLabels) and not is_classifier(estimator):
@@ -125,7 +125,7 @@ def _kept(place: Path, source: Any, roles: dict[str, str | None], max_bins: int)
     return found if same and found.roles == given and found.max_bins == max_bins else None
 
 
-def telling(listener: Listener) -> Progress:
+def progress_to(listener: Listener) -> Progress:
     """Return a function that tells a listener how many rows have been read, in two passes, and how fast."""
     begun = time.monotonic()
     passes: list[str] = []

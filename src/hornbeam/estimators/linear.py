@@ -67,15 +67,15 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def columns_out(self) -> list[str]:
         """Say what each column of the matrix stands for."""
-        numbers, marks = [], []
+        numbers, indicators = [], []
         scales, kept = iter(self.numbers_), iter(self.categories_)
         schema = self.schema_
         for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
             if kind == "categorical":
-                marks += [f"{name} = {(categories or ())[code]}" for code in next(kept)]
+                indicators += [f"{name} = {(categories or ())[code]}" for code in next(kept)]
             else:
                 numbers += [name, f"{name} is missing"][: 1 + next(scales).has_gaps]
-        return [*numbers, *marks]
+        return [*numbers, *indicators]
 
     def transform(self, X: Any) -> Any:
         """Return the matrix: dense, or sparse where there are categories."""
@@ -86,10 +86,10 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             scale.apply(values) for scale, values in zip(self.numbers_, numeric, strict=True)
         ]
         dense = np.column_stack(blocks) if blocks else np.zeros((table.n_rows, 0))
-        marks = self._marks(table)
-        return dense if not marks else sparse.hstack([sparse.csr_array(dense), *marks]).tocsr()
+        indicators = self._indicators(table)
+        return dense if not indicators else sparse.hstack([sparse.csr_array(dense), *indicators]).tocsr()
 
-    def _marks(self, table: Table) -> list[Any]:
+    def _indicators(self, table: Table) -> list[Any]:
         categorical = [column for column in table.columns if not _is_number(column)]
         return [
             sparse.csr_array((np.asarray(column.values)[:, np.newaxis] == kept).astype(np.float64))

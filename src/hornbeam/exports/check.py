@@ -112,9 +112,9 @@ def _refuse(
         column.name: values[row : row + 1].tolist()[0]
         for column, values in zip(model.given, rows.columns, strict=True)
     }
-    told = ", ".join(f"{shown(name)}: {shown(value)}" for name, value in list(values.items())[:40])
+    listed = ", ".join(f"{shown(name)}: {shown(value)}" for name, value in list(values.items())[:40])
     more = f" and {len(values) - 40} more columns" if len(values) > 40 else ""
     raise ExportError(
         f"{engine} answers {shown(said[1])} where the model answers {shown(said[0])}, so the export was not "
-        f"kept. The row is {{{told}{more}}}."
+        f"kept. The row is {{{listed}{more}}}."
     )

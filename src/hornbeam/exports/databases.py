@@ -75,8 +75,8 @@ def _answers(model: PortableModel, found: list[Sequence[Any]]) -> Answers:
 
 
 def _numbers(rows: list[Sequence[Any]], width: int) -> Any:
-    told = [[math.nan if value is None else float(value) for value in row] for row in rows]
-    return np.array(told, dtype=np.float64).reshape(len(rows), width)
+    numbers = [[math.nan if value is None else float(value) for value in row] for row in rows]
+    return np.array(numbers, dtype=np.float64).reshape(len(rows), width)
 
 
 def _label(value: Any, labels: Sequence[Any]) -> Any:
@@ -124,9 +124,9 @@ class Sqlite(_Database):
             if sqlite3.sqlite_version_info < (3, 35) or not _knows_exp(connection):
                 connection.create_function("EXP", 1, math.exp, deterministic=True)
             connection.execute(self._create(model, key))
-            marks = ", ".join("?" for _ in range(len(model.given) + 1))
+            placeholders = ", ".join("?" for _ in range(len(model.given) + 1))
             connection.executemany(
-                f"INSERT INTO {quoted(self.table)} VALUES ({marks})", _plain_rows(rows, self.dialect)
+                f"INSERT INTO {quoted(self.table)} VALUES ({placeholders})", _plain_rows(rows, self.dialect)
             )
             return list(connection.execute(statement))
 

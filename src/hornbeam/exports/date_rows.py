@@ -99,7 +99,7 @@ class DatePool:
 
     def near_every_threshold(self, most: int) -> list[Any]:
         """Return dates at both sides of each threshold of each part."""
-        told = [(part, t) for part, some in self._thresholds.items() for t in some]
-        if len(told) > most:
-            told = [told[k] for k in np.linspace(0, len(told) - 1, most).astype(np.int64)]
-        return [date for part, t in told for date in self.around({}, part, t)]
+        thresholds = [(part, t) for part, some in self._thresholds.items() for t in some]
+        if len(thresholds) > most:
+            thresholds = [thresholds[k] for k in np.linspace(0, len(thresholds) - 1, most).astype(np.int64)]
+        return [date for part, t in thresholds for date in self.around({}, part, t)]

@@ -190,11 +190,11 @@ class JsonReader:
             numbers.append(self._linked(scores))
             labels.append(self._labels(scores))
         width = max(len(row) for row in numbers)
-        told = np.array([row or [math.nan] * width for row in numbers])
+        answers = np.array([row or [math.nan] * width for row in numbers])
         by_output = tuple(
             [row[k] for row in labels] for k in range(len(labels[0]) if model.has_classes else 0)
         )
-        return Answers(told, by_output)
+        return Answers(answers, by_output)
 
     @property
     def _label_lists(self) -> list[list[Any]]:

@@ -185,19 +185,19 @@ class _Graph:
                 )
             column_of = self.add("Reshape", [column.name, self.constant([-1, 1], np.int64)])
             same = self.add("Equal", [column_of, self.constant(keys.reshape(1, n))])
-            marks = self.add("Cast", [same], to=self.onnx.TensorProto.FLOAT)
-            known = self.add("Cast", [self._largest(marks)], to=self.onnx.TensorProto.BOOL)
-            where = self.add("ArgMax", [marks], axis=1, keepdims=0)
+            flags = self.add("Cast", [same], to=self.onnx.TensorProto.FLOAT)
+            known = self.add("Cast", [self._largest(flags)], to=self.onnx.TensorProto.BOOL)
+            where = self.add("ArgMax", [flags], axis=1, keepdims=0)
             seen = self.add("Where", [known, where, self.constant([n], np.int64)])
             place = self.add("Where", [self.add("IsNaN", [flat]), self.constant([n + 1], np.int64), seen])
         self.places[j] = place
         return place
 
-    def _largest(self, marks: str) -> str:
+    def _largest(self, flags: str) -> str:
         """Return the largest number of each row; where to look became an input in version 18."""
         if self.operator == "TreeEnsemble":
-            return self.add("ReduceMax", [marks, self.constant([1], np.int64)], keepdims=0)
-        return self.add("ReduceMax", [marks], axes=[1], keepdims=0)
+            return self.add("ReduceMax", [flags, self.constant([1], np.int64)], keepdims=0)
+        return self.add("ReduceMax", [flags], axes=[1], keepdims=0)
 
     # --- Trees and answers -------------------------------------------------------------------------------
 
@@ -261,8 +261,8 @@ class _Graph:
         below = self.add("CumSum", [weights, self.constant(1, np.int64)])
         last = self.add("Gather", [below, self.constant([n - 1], np.int64)], axis=1)
         half = self.add("Mul", [last, self.constant(0.5)])
-        marks = self.add("Cast", [self.add("Less", [below, half])], to=self.onnx.TensorProto.FLOAT)
-        first = self.add("ArgMin", [marks], axis=1, keepdims=1)
+        flags = self.add("Cast", [self.add("Less", [below, half])], to=self.onnx.TensorProto.FLOAT)
+        first = self.add("ArgMin", [flags], axis=1, keepdims=1)
         return self.add("GatherElements", [values, first], axis=1)
 
     def _number_outputs(self, scores: str, refused: str | None) -> list[Any]:
@@ -325,7 +325,7 @@ class _Graph:
 
     def _refused(self) -> str | None:
         """Mark the rows that the model refuses, rows x 1; None if it takes every row."""
-        model, marks = self.model, []
+        model, flags = self.model, []
         if not (model.refuses_missing or model.refuses_unseen):
             return None
         shape = self.constant([-1, 1], np.int64)
@@ -335,18 +335,18 @@ class _Graph:
                 for wanted, place in ((model.refuses_missing, n + 1), (model.refuses_unseen, n)):
                     if wanted:
                         same = self.add("Equal", [self._place(j), self.constant([place], np.int64)])
-                        marks.append(self.add("Reshape", [same, shape]))
+                        flags.append(self.add("Reshape", [same, shape]))
             elif model.refuses_missing and not self.all_numbers:
-                marks.append(self.add("IsNaN", [column.name]))
+                flags.append(self.add("IsNaN", [column.name]))
         if self.all_numbers and model.refuses_missing:
             lacking = self.add("Cast", [self.add("IsNaN", ["X"])], to=self.onnx.TensorProto.FLOAT)
             most = self._largest(lacking)
-            marks.append(
+            flags.append(
                 self.add("Cast", [self.add("Reshape", [most, shape])], to=self.onnx.TensorProto.BOOL)
             )
-        if not marks:
+        if not flags:
             return None
-        mask = marks[0]
-        for mark in marks[1:]:
-            mask = self.add("Or", [mask, mark])
+        mask = flags[0]
+        for flag in flags[1:]:
+            mask = self.add("Or", [mask, flag])
         return mask

@@ -162,8 +162,8 @@ class BarePython:
         several = len(model.outputs) > 1
         width = n_numbers(model)
         if not model.has_classes:
-            told = [np.full(width, math.nan) if one is None else np.atleast_1d(one[0]) for one in answers]
-            return Answers(np.array(told, dtype=np.float64).reshape(-1, width))
+            means = [np.full(width, math.nan) if one is None else np.atleast_1d(one[0]) for one in answers]
+            return Answers(np.array(means, dtype=np.float64).reshape(-1, width))
         shares, labels = [], []
         for one in answers:
             if one is None:

@@ -376,8 +376,8 @@ class _Select:
         if number is None:
             return f"{column} IN ({', '.join(map(_category, categories))})"
         wanted = set(categories)
-        marks = "".join("1" if one in wanted else "0" for one in self.model.columns[number].categories or ())
-        return f"SUBSTR('{marks}', {self._position(number)}, 1) = '1'"
+        flags = "".join("1" if one in wanted else "0" for one in self.model.columns[number].categories or ())
+        return f"SUBSTR('{flags}', {self._position(number)}, 1) = '1'"
 
     def _known(self, column: str, here: Sequence[Any], there: Sequence[Any]) -> str:
         """Write a test that is NULL unless a column has one of two sets of categories."""

@@ -25,9 +25,9 @@ __all__ = [
     "Direction",
     "Margins",
     "Terrain",
+    "describe",
     "read_range",
     "terrain_of",
-    "told",
     "wanted_words",
 ]
 
@@ -231,7 +231,7 @@ def _shortest(low: float, high: float, *, otherwise: float) -> float:
 # --- Words -----------------------------------------------------------------------------------------------
 
 
-def told(
+def describe(
     found: Found,
     changes: dict[str, tuple[Any, Any]] | None,
     *,

@@ -19,7 +19,7 @@ from hornbeam.data.units import unit_of
 from hornbeam.inside import words
 from hornbeam.inside.html import preformatted
 
-__all__ = ["EnsembleExplanation", "Told", "explain_answer", "path_contributions"]
+__all__ = ["AnswerParts", "EnsembleExplanation", "explain_answer", "path_contributions"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class EnsembleExplanation:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class AnswerParts:
     """What is known about one row and its answer.
 
     `parts` and `start` are of the score, columns (x classes); `moved` and `usual` the same of the answer:
@@ -112,100 +112,105 @@ class Told:
     unit: str = ""
 
 
-def explain_answer(told: Told) -> EnsembleExplanation:
+def explain_answer(answer: AnswerParts) -> EnsembleExplanation:
     """Put the answer to one row into numbers and words."""
-    single = told.parts.ndim == 1
-    parts = {name: float(part) if single else part for name, part in zip(told.names, told.parts, strict=True)}
+    single = answer.parts.ndim == 1
+    parts = {
+        name: float(part) if single else part for name, part in zip(answer.names, answer.parts, strict=True)
+    }
     return EnsembleExplanation(
-        prediction=told.prediction,
-        shares=told.shares,
-        score=told.score,
-        start=told.start,
+        prediction=answer.prediction,
+        shares=answer.shares,
+        score=answer.score,
+        start=answer.start,
         contributions=parts,
-        members=told.members,
-        text=_sentences(told),
-        lines=tuple(_lines(told)),
-        unit=told.unit,
+        members=answer.members,
+        text=_sentences(answer),
+        lines=tuple(_lines(answer)),
+        unit=answer.unit,
     )
 
 
-def _answer_words(told: Told) -> str:
-    if told.shares is None:
-        return words.brief_number(float(told.prediction))
-    return f"{words.named(told.prediction)}, probability {words.percent(told.shares[told.prediction])}"
+def _answer_words(answer: AnswerParts) -> str:
+    if answer.shares is None:
+        return words.brief_number(float(answer.prediction))
+    return f"{words.named(answer.prediction)}, probability {words.percent(answer.shares[answer.prediction])}"
 
 
-def _votes(told: Told) -> str:
-    if not told.members:
+def _votes(answer: AnswerParts) -> str:
+    if not answer.members:
         return ""
-    if told.shares is None:
-        low, high = min(told.members), max(told.members)
+    if answer.shares is None:
+        low, high = min(answer.members), max(answer.members)
         return f" (members say from {words.brief_number(low)} to {words.brief_number(high)})"
-    n_agreeing = sum(one == told.prediction for one in told.members)
-    return f" ({n_agreeing} of {words.count(len(told.members), 'member')} say {words.named(told.prediction)})"
+    n_agreeing = sum(one == answer.prediction for one in answer.members)
+    members = words.count(len(answer.members), "member")
+    return f" ({n_agreeing} of {members} say {words.named(answer.prediction)})"
 
 
-def _lines(told: Told) -> list[str]:
-    what = "number" if told.shares is None else f"probability of {words.named(told.prediction)}"
-    order = np.argsort(-np.abs(told.moved), kind="stable")
+def _lines(answer: AnswerParts) -> list[str]:
+    what = "number" if answer.shares is None else f"probability of {words.named(answer.prediction)}"
+    order = np.argsort(-np.abs(answer.moved), kind="stable")
     return [
-        f"answer: {_answer_words(told)}{_votes(told)}",
-        f"{what} of an unknown row: {words.brief_number(told.usual)}",
+        f"answer: {_answer_words(answer)}{_votes(answer)}",
+        f"{what} of an unknown row: {words.brief_number(answer.usual)}",
         *(
-            f"  {_value_words(told, j)}: {float(told.moved[j]):+.4g}"
+            f"  {_value_words(answer, j)}: {float(answer.moved[j]):+.4g}"
             for j in order.tolist()
-            if told.moved[j] != 0
+            if answer.moved[j] != 0
         ),
-        *([f"score, {told.unit}: {_score_words(told)}"] if told.unit else []),
+        *([f"score, {answer.unit}: {_score_words(answer)}"] if answer.unit else []),
     ]
 
 
-def _score_words(told: Told) -> str:
-    numbers = [words.brief_number(float(number)) for number in np.atleast_1d(told.score)]
-    if told.shares is None or len(numbers) == 1:
+def _score_words(answer: AnswerParts) -> str:
+    numbers = [words.brief_number(float(number)) for number in np.atleast_1d(answer.score)]
+    if answer.shares is None or len(numbers) == 1:
         return ", ".join(numbers)
-    return ", ".join(f"{words.named(label)} {text}" for label, text in zip(told.shares, numbers, strict=True))
+    return ", ".join(
+        f"{words.named(label)} {text}" for label, text in zip(answer.shares, numbers, strict=True)
+    )
 
 
-def _value_words(told: Told, column: int) -> str:
+def _value_words(answer: AnswerParts, column: int) -> str:
     """Write a column with the row's value of it."""
-    value = told.values[column]
-    name = words.named(told.names[column])
+    value = answer.values[column]
+    name = words.named(answer.names[column])
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if value is None or (is_number and np.isnan(float(value))):
         return f"{name} missing"
     return f"{name} = {words.brief_number(float(value)) if is_number else words.named(value)}"
 
 
-def _sentences(told: Told) -> str:
+def _sentences(answer: AnswerParts) -> str:
     """Say it in two sentences: the answer beside the usual one; what speaks for it and what against."""
-    if told.shares is None:
+    if answer.shares is None:
         first = (
-            f"The model predicts {words.brief_number(float(told.prediction))}; for a row it knows nothing "
-            f"about, it would say {words.brief_number(told.usual)}."
+            f"The model predicts {words.brief_number(float(answer.prediction))}; for a row it knows nothing "
+            f"about, it would say {words.brief_number(answer.usual)}."
         )
-        up = float(told.prediction) >= told.usual
+        up = float(answer.prediction) >= answer.usual
     else:
-        share = told.shares[told.prediction]
+        share = answer.shares[answer.prediction]
         first = (
-            f"The model predicts {words.named(told.prediction)} with a probability of "
+            f"The model predicts {words.named(answer.prediction)} with a probability of "
             f"{_in_a_sentence(share)}; for a row it knows nothing about, that would be "
-            f"{_in_a_sentence(told.usual)}."
+            f"{_in_a_sentence(answer.usual)}."
         )
         up = True
     sign = 1.0 if up else -1.0
-    order = np.argsort(-sign * told.moved, kind="stable")
-    reasons = [j for j in order.tolist() if sign * told.moved[j] > 0][:MOST_REASONS]
-    doubts = [j for j in order[::-1].tolist() if sign * told.moved[j] < 0][:MOST_DOUBTS]
+    order = np.argsort(-sign * answer.moved, kind="stable")
+    reasons = [j for j in order.tolist() if sign * answer.moved[j] > 0][:MOST_REASONS]
+    doubts = [j for j in order[::-1].tolist() if sign * answer.moved[j] < 0][:MOST_DOUBTS]
     if not reasons and not doubts:
         return f"{first} No column changes that."
-    towards = "for it" if told.shares is not None else ("upwards" if up else "downwards")
-    against = "against it" if told.shares is not None else ("downwards" if up else "upwards")
+    towards = "for it" if answer.shares is not None else ("upwards" if up else "downwards")
+    against = "against it" if answer.shares is not None else ("downwards" if up else "upwards")
     said = []
     if reasons:
-        said.append(f"most {towards}: {_listed(told, reasons)}")
+        said.append(f"most {towards}: {_listed(answer, reasons)}")
     if doubts:
-        said.append(f"most {against}: {_listed(told, doubts)}")
+        said.append(f"most {against}: {_listed(answer, doubts)}")
     text = "; ".join(said)
     return f"{first} {text[0].upper()}{text[1:]}."
 
@@ -214,9 +219,9 @@ def _in_a_sentence(share: float) -> str:
     return words.percent(share).replace(">", "more than ").replace("<", "less than ")
 
 
-def _listed(told: Told, columns: Sequence[int]) -> str:
-    if told.shares is None:
-        texts = [f"{_value_words(told, j)} ({float(told.moved[j]):+.3g})" for j in columns]
+def _listed(answer: AnswerParts, columns: Sequence[int]) -> str:
+    if answer.shares is None:
+        texts = [f"{_value_words(answer, j)} ({float(answer.moved[j]):+.3g})" for j in columns]
     else:
-        texts = [f"{_value_words(told, j)} ({100 * float(told.moved[j]):+.1f} points)" for j in columns]
+        texts = [f"{_value_words(answer, j)} ({100 * float(answer.moved[j]):+.1f} points)" for j in columns]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

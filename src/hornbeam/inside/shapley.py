@@ -236,9 +236,9 @@ def contributions_of(
         if whole.is_median:
             one.refuse_paths_without_weights(others)
             asked = TreeMedian.of(one.model, one.weights, one.columns_of_user, estimator_name=estimator_name)
-        told, start = asked.parts(table, others, pairs=pairs, n_columns=len(names), n_threads=n_threads)
-        told += parts  # in place: parts are as large as what is handed out
-        parts, base = told, base + start
+        found, start = asked.parts(table, others, pairs=pairs, n_columns=len(names), n_threads=n_threads)
+        found += parts  # in place: parts are as large as what is handed out
+        parts, base = found, base + start
     if to_answer and whole.answers is not None:
         parts, base = _parts_of_answers(whole, parts, base, pairs=pairs)
     base = base.reshape(len(base), *whole.shape)

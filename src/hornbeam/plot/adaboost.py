@@ -57,17 +57,17 @@ def adaboost(model: Any, X: Any, y: Any, *, axes: Any = None) -> npt.NDArray[Any
     On the left the curve of the weight against the error, with a point per member; on the right the training
     error, the exponential loss, and the bound that neither can be above.
     """
-    told = model.round_by_round(X, y)
+    rounds = model.round_by_round(X, y)
     left, right = _row_of_axes(axes, 2, width=5.0)
     n_classes = len(model.classes_)
     chance = 1 - 1 / n_classes
     errors = np.linspace(0.01, min(chance + 0.2, 0.99), 300)
     left.plot(errors, 0.5 * (np.log((1 - errors) / errors) + np.log(n_classes - 1)), color=GREY)
-    finite = np.isfinite(told.alpha)
-    shades = np.arange(told.n_rounds)[finite]
+    finite = np.isfinite(rounds.alpha)
+    shades = np.arange(rounds.n_rounds)[finite]
     points = left.scatter(
-        told.errors[finite],
-        told.alpha[finite],
+        rounds.errors[finite],
+        rounds.alpha[finite],
         c=shades + 1,
         cmap="Blues",
         edgecolors=INK,
@@ -79,10 +79,10 @@ def adaboost(model: Any, X: Any, y: Any, *, axes: Any = None) -> npt.NDArray[Any
     left.axvline(chance, color=INK, linewidth=0.6, linestyle=":")
     left.set_xlabel("weighted error of a member")
     left.set_ylabel("its weight in the vote")
-    places = np.arange(1, told.n_rounds + 1)
-    right.plot(places, told.bound, color=GREY, linestyle="--", linewidth=2.4, label="bound")
-    right.plot(places, told.loss, color=ORANGE, linestyle="-.", label="exponential loss")
-    right.plot(places, told.training_error, color=BLUE, drawstyle="steps-post", label="training error")
+    places = np.arange(1, rounds.n_rounds + 1)
+    right.plot(places, rounds.bound, color=GREY, linestyle="--", linewidth=2.4, label="bound")
+    right.plot(places, rounds.loss, color=ORANGE, linestyle="-.", label="exponential loss")
+    right.plot(places, rounds.training_error, color=BLUE, drawstyle="steps-post", label="training error")
     right.set_xlabel("rounds")
     right.set_ylim(bottom=0)
     right.legend(frameon=False)
@@ -95,11 +95,11 @@ def margins(model: Any, X: Any, y: Any, *, shown: Sequence[int] = (1, 5, 100), a
     The margin of a row is the share of the vote for its class minus that for the strongest other: below 0 the
     vote is wrong. Margins go on growing after the last mistake is gone.
     """
-    told = model.round_by_round(X, y)
-    wanted = [number for number in dict.fromkeys((*shown, told.n_rounds)) if 1 <= number <= told.n_rounds]
+    rounds = model.round_by_round(X, y)
+    wanted = [number for number in dict.fromkeys((*shown, rounds.n_rounds)) if 1 <= number <= rounds.n_rounds]
     ax = axes_for(ax, size=(6, 4), purpose="Drawing margins")
     for position, number in enumerate(wanted):
-        found = np.sort(told.margins[number - 1])
+        found = np.sort(rounds.margins[number - 1])
         ax.plot(
             np.concatenate([[-1], found, [1]]),
             np.concatenate([[0], np.arange(1, len(found) + 1) / len(found), [1]]),

@@ -57,12 +57,12 @@ def contributions(
         raise TypeError(f"found must come from contributions(X); got {type(found).__name__}.{of_member}")
     if found.pairs:
         raise ValueError("Pairs are not drawn; give contributions(X) without interactions.")
-    told = _of_one_output(found, output)
+    shown_part = _of_one_output(found, output)
     if kind == "waterfall":
-        return _waterfall(told, row, most, ax)
+        return _waterfall(shown_part, row, most, ax)
     if kind == "dependence":
-        return _dependence(told, column, ax)
-    return (_swarms if kind == "beeswarm" else _bars)(told, most, ax)
+        return _dependence(shown_part, column, ax)
+    return (_swarms if kind == "beeswarm" else _bars)(shown_part, most, ax)
 
 
 def _of_one_output(found: Contributions, output: Any) -> Contributions:

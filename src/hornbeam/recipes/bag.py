@@ -22,7 +22,7 @@ from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.model import EncodedRows, Ensemble
 from hornbeam.params import resolve_max_samples
 from hornbeam.recipes.clock import Clock
-from hornbeam.recipes.footprint import refuse_hopeless_tree
+from hornbeam.recipes.footprint import refuse_tree_beyond_memory
 from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.single import GrowthSettings, warn_of_refused_thread, warn_of_weightless_rows
@@ -287,7 +287,7 @@ class TreeBag:
 
     def grow(self, members: range, listener: Listener) -> list[_core.Tree]:
         """Grow the trees of some members, one per core."""
-        self.refuse_hopeless()
+        self.refuse_trees_beyond_memory()
         trees: list[_core.Tree] = []
         n_weightless = 0
         for batch in _batches(members, self.n_threads, listener):
@@ -299,13 +299,13 @@ class TreeBag:
         warn_of_refused_thread("the trees were grown")
         return trees
 
-    def refuse_hopeless(self) -> None:
+    def refuse_trees_beyond_memory(self) -> None:
         """Refuse trees that cannot fit into memory."""
         settings = self.settings
         # Under these two limits only growing can tell how many leaves there will be.
         if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
             most_leaves = self.settings.most_leaves(self.plan.n_drawable)
-            refuse_hopeless_tree(self.encoded, self.target, most_leaves=most_leaves)
+            refuse_tree_beyond_memory(self.encoded, self.target, most_leaves=most_leaves)
 
     def grow_batch(self, members: range) -> tuple[list[_core.Tree], int]:
         """Grow the trees of some members; return them, and how many rows weigh too little to count."""

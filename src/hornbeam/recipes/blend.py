@@ -58,6 +58,6 @@ def greedy_weights(
     return best
 
 
-def _log_loss(shares: FloatArray) -> FloatArray:
-    loss: FloatArray = -np.log(np.clip(shares, _LEAST_SHARE, 1.0))
+def _log_loss(probabilities: FloatArray) -> FloatArray:
+    loss: FloatArray = -np.log(np.clip(probabilities, _LEAST_SHARE, 1.0))
     return loss

@@ -21,9 +21,9 @@ from hornbeam.data.units import square_of_unit
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.losses import Loss, OwnLoss
+from hornbeam.recipes.mapped_rows import MappedRows
 from hornbeam.recipes.own_steps import ways_to_go, with_leaves_times
 from hornbeam.recipes.rounds import Watch, users_code
-from hornbeam.recipes.row_room import RowRoom
 from hornbeam.recipes.single import warn_of_refused_thread, warn_of_weightless_rows
 
 __all__ = [
@@ -98,9 +98,9 @@ class RoundDraws:
         """Mark the features of a round; None for all."""
         if not self.features.n_wanted:
             return None
-        marks = np.zeros(self.n_features, dtype=np.int8)
-        marks[self.features.of(self.rows, number, self.n_features)] = 1
-        return marks
+        drawn = np.zeros(self.n_features, dtype=np.int8)
+        drawn[self.features.of(self.rows, number, self.n_features)] = 1
+        return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,14 +372,14 @@ def rows_in_file(
     if isinstance(target.given, ClassTarget) and not (keeps or loss.is_of_differences):
         y_codes = np.ascontiguousarray(target.given.codes[:, 0], dtype=np.uint8)
     y = target.core_y() if y_codes is None else np.empty(0, np.float32)
-    n_bytes = _core.Booster.room_bytes(n_rows, loss.n_scores, keeps)
-    room = RowRoom(folder, n_bytes + RowRoom.bytes_for(y, weights))
+    n_bytes = _core.Booster.row_buffer_bytes(n_rows, loss.n_scores, keeps)
+    mapped = MappedRows(folder, n_bytes + MappedRows.bytes_for(y, weights))
     return {
-        "room": room.take(n_bytes),
+        "row_memory": mapped.take(n_bytes),
         "keeps_derivatives": keeps,
-        "y": room.copy(y),
+        "y": mapped.copy(y),
         "y_codes": y_codes,
-        "weights": None if weights is None else room.copy(weights),
+        "weights": None if weights is None else mapped.copy(weights),
     }
 
 

@@ -86,8 +86,8 @@ class CategoryMeans:
         parts = np.random.Generator(np.random.Philox(key=key)).permutation(table.n_rows) % _PARTS
         statistics = [s for j in many for s in _statistics(j, table.columns[j], outcomes, weights, parts)]
         kept = [j for j in range(len(table.columns)) if j not in many]
-        telling = [s for s in statistics if np.ptp(s.of_rows) > 0]
-        statistics = telling if telling or kept else statistics[:1]  # a table has a column
+        informative = [s for s in statistics if np.ptp(s.of_rows) > 0]
+        statistics = informative if informative or kept else statistics[:1]  # a table has a column
         names = _new_names(table, len(statistics))
         columns = [table.columns[j] for j in kept]
         columns += [Column(name, "numeric", s.of_rows) for name, s in zip(names, statistics, strict=True)]

@@ -13,14 +13,14 @@ from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.wording import shown
 from hornbeam.memory import refuse_beyond_memory
 
-__all__ = ["refuse_hopeless_ensemble", "refuse_hopeless_tree"]
+__all__ = ["refuse_ensemble_beyond_memory", "refuse_tree_beyond_memory"]
 
-_NOT_WORTH_ASKING = 2**28  # bytes; a tree that cannot be larger is never refused
+_ALWAYS_FITS = 2**28  # bytes; a tree that cannot be larger is never refused
 _LEAST_BYTES_OF_A_MEMBER = 1000  # a tree of one leaf, with the object around it
 _WAY_OUT = "Limit the tree with max_leaf_nodes or max_depth"
 
 
-def refuse_hopeless_tree(
+def refuse_tree_beyond_memory(
     encoded: Encoded, target: ClassTarget | RegressionTarget, *, most_leaves: int
 ) -> None:
     """Raise MemoryError if a tree that tells the targets apart cannot fit, however good its tests are."""
@@ -29,9 +29,9 @@ def refuse_hopeless_tree(
     _refuse_category_tables(encoded, target, most_leaves)
 
 
-def refuse_hopeless_ensemble(n_members: int) -> None:
+def refuse_ensemble_beyond_memory(n_members: int) -> None:
     """Raise MemoryError if so many members cannot fit, even if each were a single leaf."""
-    if n_members * _LEAST_BYTES_OF_A_MEMBER < _NOT_WORTH_ASKING:
+    if n_members * _LEAST_BYTES_OF_A_MEMBER < _ALWAYS_FITS:
         return
     refuse_beyond_memory(
         n_members * _LEAST_BYTES_OF_A_MEMBER,
@@ -43,7 +43,7 @@ def refuse_hopeless_ensemble(n_members: int) -> None:
 def _refuse_class_shares(encoded: Encoded, target: ClassTarget, most_leaves: int) -> None:
     n_classes = max(len(classes) for classes in target.classes)
     bytes_per_node = 8 * target.n_outputs * n_classes
-    if 4 * most_leaves * bytes_per_node < _NOT_WORTH_ASKING:
+    if 4 * most_leaves * bytes_per_node < _ALWAYS_FITS:
         return
     n_nodes = 2 * _n_leaves(encoded, min(most_leaves, n_classes)) - 1
     refuse_beyond_memory(
@@ -60,7 +60,7 @@ def _refuse_category_tables(
     schema = encoded.schema
     for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
         n_categories = len(categories or ()) if kind == "categorical" else 0
-        if 2 * n_categories <= encoded.n_rows or most_leaves * n_categories // 4 < _NOT_WORTH_ASKING:
+        if 2 * n_categories <= encoded.n_rows or most_leaves * n_categories // 4 < _ALWAYS_FITS:
             continue
         n_tests = _n_leaves(encoded, min(most_leaves, _n_answers(target))) - 1
         refuse_beyond_memory(

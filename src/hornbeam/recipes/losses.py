@@ -300,8 +300,8 @@ class Softmax(Loss):
         return losses
 
     def answers(self, scores: FloatArray) -> FloatArray:
-        shares: FloatArray = softmax(scores, axis=1)
-        return shares
+        probabilities: FloatArray = softmax(scores, axis=1)
+        return probabilities
 
 
 class OnlyClass(Loss):

@@ -42,11 +42,11 @@ def answers_of(
     if hard_votes:
         votes: FloatArray = (np.asarray(member.predict(X))[:, np.newaxis] == classes).astype(np.float64)
         return votes
-    shares = member.predict_proba(X)
+    probabilities = member.predict_proba(X)
     if len(member.classes_) == len(classes):
-        return np.asarray(shares, dtype=np.float64)
-    everything = np.zeros((len(shares), len(classes)))  # a class that the sample lacks has no share
-    everything[:, np.searchsorted(classes, member.classes_)] = shares
+        return np.asarray(probabilities, dtype=np.float64)
+    everything = np.zeros((len(probabilities), len(classes)))  # a class that the sample lacks has no share
+    everything[:, np.searchsorted(classes, member.classes_)] = probabilities
     return everything
 
 

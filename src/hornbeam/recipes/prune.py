@@ -219,7 +219,7 @@ class Judgement:
     error: FloatArray
     standard_error: FloatArray
 
-    def told_in(self, square: float) -> "Judgement":
+    def rescaled(self, square: float) -> "Judgement":
         """Return the same in units of the targets squared."""
         return self if square == 1.0 else Judgement(self.error * square, self.standard_error * square)
 
@@ -270,7 +270,7 @@ class Judge:
         """Judge every tree of the sequence by validation rows."""
         n_steps = len(_core.cost_complexity_path(tree, self.by_error)["alpha"])
         sums = self._sums_at(tree, held, lambda _: np.arange(n_steps))
-        return _judgement([sums], [_Weight.of(held)]).told_in(square_of_unit(self.unit))
+        return _judgement([sums], [_Weight.of(held)]).rescaled(square_of_unit(self.unit))
 
     def by_folds(self, tree: _core.Tree, fold_trees: Iterator[tuple[_core.Tree, HeldOut]]) -> Judgement:
         """Judge every tree of the sequence by cross-validation (Breiman et al. 1984, section 3.4).
@@ -283,7 +283,7 @@ class Judge:
         for fold_tree, held in fold_trees:
             sums.append(self._sums_at(fold_tree, held, steps_of))
             weights.append(_Weight.of(held))
-        return _judgement(sums, weights).told_in(square_of_unit(self.unit))
+        return _judgement(sums, weights).rescaled(square_of_unit(self.unit))
 
     def _sums_at(
         self, tree: _core.Tree, held: HeldOut, steps_of: Callable[[FloatArray], IntArray]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hornbeam import _core
 from hornbeam.data.encode import Encoded
 from hornbeam.data.target import ClassTarget, RegressionTarget
-from hornbeam.recipes.footprint import refuse_hopeless_tree
+from hornbeam.recipes.footprint import refuse_tree_beyond_memory
 from hornbeam.recipes.own_criterion import OwnCriterion
 from hornbeam.warnings import ThreadsWarning, WeightWarning, warn
 
@@ -78,7 +78,7 @@ def grow_tree(
     """
     # Under these two limits only growing can tell how many leaves there will be.
     if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
-        refuse_hopeless_tree(encoded, target, most_leaves=settings.most_leaves(len(rows)))
+        refuse_tree_beyond_memory(encoded, target, most_leaves=settings.most_leaves(len(rows)))
     tree: _core.Tree
     tree, n_weightless = _core.grow_tree(
         encoded.codes,

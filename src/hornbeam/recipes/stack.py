@@ -339,9 +339,9 @@ def _for_all_classes(member: Member, model: Any, found: FloatArray, classes: npt
             f"has seen {len(known)} of {len(classes)} classes, so its {member.method} does not compare with "
             "that of other folds. Use folds in which every class occurs, or stack_method='predict_proba'",
         )
-    shares = np.zeros((len(found), len(classes)))
-    shares[:, np.searchsorted(classes, known)] = found
-    return shares
+    probabilities = np.zeros((len(found), len(classes)))
+    probabilities[:, np.searchsorted(classes, known)] = found
+    return probabilities
 
 
 def _refuse_answer(member: Member, what: str) -> NoReturn:

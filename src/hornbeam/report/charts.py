@@ -160,16 +160,16 @@ def _curve_colour(facts: Facts, k: int) -> str:
 
 
 def _shares(facts: Facts) -> FloatArray | None:
-    return facts.judgement.answers.shares if facts.is_classification else None
+    return facts.judgement.answers.probabilities if facts.is_classification else None
 
 
 def _roc(facts: Facts, ax: Any) -> tuple[str, str] | None:
-    shares, classes = _shares(facts), _curve_classes(facts) if facts.labels else []
-    if shares is None or not classes:
+    probabilities, classes = _shares(facts), _curve_classes(facts) if facts.labels else []
+    if probabilities is None or not classes:
         return None
     ax.plot([0, 1], [0, 1], color=FAINT, linestyle=":", linewidth=1)
     for k in classes:
-        false, true, _ = metrics.roc_curve(facts.truth == k, shares[:, k])
+        false, true, _ = metrics.roc_curve(facts.truth == k, probabilities[:, k])
         area = metrics.auc(false, true)
         _draw_class_curve(facts, ax, k, (false, true), label=f"{_class_name(facts, k)}, area {area:.3f}")
     _finish_unit_square(ax, "share of others taken for it", "share of the class found")
@@ -178,12 +178,12 @@ def _roc(facts: Facts, ax: Any) -> tuple[str, str] | None:
 
 
 def _precision(facts: Facts, ax: Any) -> tuple[str, str] | None:
-    shares, classes = _shares(facts), _curve_classes(facts) if facts.labels else []
-    if shares is None or not classes:
+    probabilities, classes = _shares(facts), _curve_classes(facts) if facts.labels else []
+    if probabilities is None or not classes:
         return None
     for k in classes:
-        precision, recall, _ = metrics.precision_recall_curve(facts.truth == k, shares[:, k])
-        mean = metrics.average_precision_score(facts.truth == k, shares[:, k])
+        precision, recall, _ = metrics.precision_recall_curve(facts.truth == k, probabilities[:, k])
+        mean = metrics.average_precision_score(facts.truth == k, probabilities[:, k])
         words = f"{_class_name(facts, k)}, mean {mean:.3f}"
         _draw_class_curve(facts, ax, k, (recall, precision), drawstyle="steps-post", label=words)
         ax.axhline(np.mean(facts.truth == k), color=_curve_colour(facts, k), linestyle=":", linewidth=0.8)
@@ -218,15 +218,15 @@ def _finish_unit_square(ax: Any, x_label: str, y_label: str) -> None:
 
 
 def _calibration(facts: Facts, ax: Any) -> tuple[str, str] | None:
-    shares = _shares(facts)
+    probabilities = _shares(facts)
     if not facts.is_classification:
         return _number_calibration(facts, ax)
     classes = _curve_classes(facts)
-    if shares is None or not classes:
+    if probabilities is None or not classes:
         return None
     ax.plot([0, 1], [0, 1], color=FAINT, linestyle=":", linewidth=1)
     for k in classes:
-        said, seen, error = _binned(shares[:, k], (facts.truth == k).astype(np.float64))
+        said, seen, error = _binned(probabilities[:, k], (facts.truth == k).astype(np.float64))
         ax.errorbar(
             said,
             seen,

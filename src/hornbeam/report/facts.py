@@ -233,8 +233,8 @@ def _scores(
         return Scores(score_numbers(contest, seed=seed), words)
     codes, known = _codes(labels, target), np.arange(len(model.classes_))
     counts = np.bincount(_codes(labels, guessed_from), minlength=len(labels))
-    shares = np.broadcast_to(counts / counts.sum(), (len(codes), len(labels)))[:, : len(known)]
-    guess = Answers(np.full(len(codes), int(counts.argmax())), shares)
+    probabilities = np.broadcast_to(counts / counts.sum(), (len(codes), len(labels)))[:, : len(known)]
+    guess = Answers(np.full(len(codes), int(counts.argmax())), probabilities)
     coded_fit = None if fit is None else (Truth(_codes(labels, fit[0]), known), _coded(labels, fit[1]))
     contest = Contest(Truth(codes, known), _coded(labels, judgement.answers), guess, coded_fit)
     words = f"always {named(labels[counts.argmax()])}, the most frequent class"
@@ -242,7 +242,7 @@ def _scores(
 
 
 def _coded(labels: npt.NDArray[Any], answers: Answers) -> Answers:
-    return Answers(_codes(labels, answers.labels), answers.shares)
+    return Answers(_codes(labels, answers.labels), answers.probabilities)
 
 
 def _dependences(

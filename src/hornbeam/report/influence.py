@@ -42,7 +42,7 @@ N_EXACT_LINES = 15  # which have more places
 MOST_STEPS = 150
 MOST_CATEGORIES = 12
 MOST_ROWS_LEARNED = 20_000
-CURVE_SHARES = (0.1, 0.2, 0.35, 0.6, 1.0)
+CURVE_shares = (0.1, 0.2, 0.35, 0.6, 1.0)
 N_CURVE_FOLDS = 3
 
 
@@ -62,8 +62,8 @@ class Importances:
 def shuffled_importances(judgement: Judgement, rows: Rows, y: npt.NDArray[Any], *, seed: int) -> Importances:
     """Shuffle one column after the other among the rows of each part, and see what its model loses by that.
 
-    The score is the Brier score of class shares, turned around so that more is better, or accuracy where
-    there are no shares; of numbers, R². The error bar is over shuffles and parts.
+    The score of classes is minus the Brier score, or accuracy where a model gives no probabilities; that of
+    numbers is R². The error bar is over shuffles and parts.
     """
     rng = np.random.default_rng(seed)
     columns = _columns_to_shuffle(judgement, rows.n_columns)
@@ -99,12 +99,12 @@ def _columns_to_shuffle(judgement: Judgement, n_columns: int) -> list[int]:
 
 
 def _fine_score(model: Any, X: Any, truth: npt.NDArray[Any]) -> float:
-    """Score by shares where there are any: a column may change how sure a model is, and no answer."""
+    """Score by probabilities where there are any: a column may change how sure a model is but no answer."""
     if not is_classifier(model) or not hasattr(model, "predict_proba"):
         return _score(model, X, truth)
-    shares = np.asarray(model.predict_proba(X), dtype=np.float64)
+    probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     is_true = np.asarray(model.classes_)[np.newaxis, :] == truth[:, np.newaxis]
-    return -float(np.mean(np.square(shares - is_true).sum(axis=1)))
+    return -float(np.mean(np.square(probabilities - is_true).sum(axis=1)))
 
 
 def _score(model: Any, X: Any, truth: npt.NDArray[Any]) -> float:
@@ -218,10 +218,10 @@ def _outputs(model: Any, X: Any) -> FloatArray:
     if not is_classifier(model):
         return np.asarray(model.predict(X), dtype=np.float64).reshape(-1, 1)
     answers = answers_of(model, X, np.asarray(model.classes_))
-    shares = answers.shares
-    if shares is None:
-        shares = (answers.labels[:, np.newaxis] == model.classes_).astype(np.float64)
-    return shares[:, 1:] if shares.shape[1] == 2 else shares
+    probabilities = answers.probabilities
+    if probabilities is None:
+        probabilities = (answers.labels[:, np.newaxis] == model.classes_).astype(np.float64)
+    return probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
 
 
 # --- Accumulated effects ---------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def learning_curve_of(model: Any, rows: Rows, y: npt.NDArray[Any], *, seed: int)
 
 
 def _sizes(n_rows: int) -> list[int]:
-    return sorted({max(2, round(share * n_rows)) for share in CURVE_SHARES if share * n_rows >= 8} | {n_rows})
+    return sorted({max(2, round(share * n_rows)) for share in CURVE_shares if share * n_rows >= 8} | {n_rows})
 
 
 def _fit_and_score(

@@ -67,7 +67,7 @@ def judge(
 
 
 def folds(model: Any, y: npt.NDArray[Any], cv: int, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Deal the rows into folds; classes keep their shares where each has enough rows."""
+    """Deal the rows into folds; classes keep their proportions where each has enough rows."""
     n_folds = min(cv, len(y))
     if n_folds < 2:
         raise ValueError(f"Folds need two rows or more; there are {len(y)}.")
@@ -82,18 +82,20 @@ def _judgement(model: Any, rows: Rows, parts: tuple[Part, ...], method: str) -> 
     found = [answers_of(part.model, rows.take(part.rows).native, classes) for part in parts]
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
     labels = np.concatenate([each.labels for each in found])[order]
-    shares = None
-    if all(each.shares is not None for each in found):
-        shares = np.concatenate([each.shares for each in found if each.shares is not None])[order]
-    return Judgement(parts, Answers(labels, shares), len(parts) > 1, method)
+    probabilities = None
+    if all(each.probabilities is not None for each in found):
+        probabilities = np.concatenate(
+            [each.probabilities for each in found if each.probabilities is not None]
+        )[order]
+    return Judgement(parts, Answers(labels, probabilities), len(parts) > 1, method)
 
 
 def answers_of(model: Any, X: Any, classes: npt.NDArray[Any] | None) -> Answers:
-    """Ask a model; its shares are put in the order of `classes`, 0 for those that it does not know."""
+    """Ask a model; its probabilities are put in the order of `classes`, 0 for those that it does not know."""
     labels = np.asarray(model.predict(X))
     if classes is None or not hasattr(model, "predict_proba"):
         return Answers(labels, None)
     given = np.asarray(model.predict_proba(X), dtype=np.float64)
-    shares = np.zeros((len(labels), len(classes)))
-    shares[:, np.searchsorted(classes, model.classes_)] = given
-    return Answers(labels, shares)
+    probabilities = np.zeros((len(labels), len(classes)))
+    probabilities[:, np.searchsorted(classes, model.classes_)] = given
+    return Answers(labels, probabilities)

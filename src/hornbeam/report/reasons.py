@@ -17,13 +17,13 @@ from hornbeam.inside.shapley import Contributions
 from hornbeam.inside.words import brief_number
 from hornbeam.selection.metrics import Answers
 
-__all__ = ["Reasons", "RowTold", "reasons_of"]
+__all__ = ["ExplainedRow", "Reasons", "reasons_of"]
 
 MOST_ROWS = 150  # a dot for each, in every line of the chart
 
 
 @dataclass(frozen=True)
-class RowTold:
+class ExplainedRow:
     """One row in words: why it was picked, its number from 1, its true target, and the explanation."""
 
     why: str
@@ -43,7 +43,7 @@ class Reasons:
     contributions: Contributions
     is_size: bool
     output: Any
-    told: tuple[RowTold, ...]
+    rows: tuple[ExplainedRow, ...]
 
 
 def reasons_of(model: Any, rows: Rows, truth: npt.NDArray[Any], own: Answers) -> Reasons | None:
@@ -68,32 +68,34 @@ def reasons_of(model: Any, rows: Rows, truth: npt.NDArray[Any], own: Answers) ->
     if is_size:
         sizes = np.abs(found.values).sum(axis=2)
         found = Contributions(sizes, 0.0, found.names, (), False, found.X)
-    return Reasons(found, is_size, output, _rows_told(model, rows, truth, own))
+    return Reasons(found, is_size, output, _explained_rows(model, rows, truth, own))
 
 
-def _rows_told(model: Any, rows: Rows, truth: npt.NDArray[Any], own: Answers) -> tuple[RowTold, ...]:
-    told = []
+def _explained_rows(
+    model: Any, rows: Rows, truth: npt.NDArray[Any], own: Answers
+) -> tuple[ExplainedRow, ...]:
+    explained = []
     for why, row in _picked(truth, own):
         try:
             said = model.explain(rows.take(np.array([row])).dense().native)
         except ValueError:  # several outputs, or members that grew on tables of their own
             return ()
         if isinstance(said, EnsembleExplanation | Explanation):
-            right: Any = truth[row] if own.shares is not None else brief_number(float(truth[row]))
-            told.append(RowTold(why, row + 1, right, said.text))
-    return tuple(told)
+            right: Any = truth[row] if own.probabilities is not None else brief_number(float(truth[row]))
+            explained.append(ExplainedRow(why, row + 1, right, said.text))
+    return tuple(explained)
 
 
 def _picked(truth: npt.NDArray[Any], own: Answers) -> list[tuple[str, int]]:
     """Pick rows to tell about, each once."""
-    if own.shares is None:
+    if own.probabilities is None:
         if truth.dtype.kind != "f":
             return []
         miss = np.abs(np.asarray(own.labels, dtype=np.float64) - truth)
         middle = int(np.argsort(miss, kind="stable")[len(miss) // 2])
         picks = [("judged as well as most", middle), ("misjudged most", int(np.argmax(miss)))]
     else:
-        top = np.sort(own.shares, axis=1)
+        top = np.sort(own.probabilities, axis=1)
         sure = top[:, -1] - (top[:, -2] if top.shape[1] > 1 else 0)
         is_right = np.asarray(own.labels == truth)
         picks = []

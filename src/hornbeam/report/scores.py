@@ -1,7 +1,8 @@
 """How good the answers are, beside those of a guess that needs no model, with error bars.
 
-The guess is the most frequent class with the class shares, or the mean. Error bars come from drawing rows
-with replacement: what other rows of the same kind would have given. The metrics are those of `hb.compare`.
+The guess is the most frequent class with the proportions of the classes, or the mean. Error bars come from
+drawing rows with replacement: what other rows of the same kind would have given. The metrics are those of
+`hb.compare`.
 """
 
 from dataclasses import dataclass
@@ -74,16 +75,21 @@ class Contest:
 
 
 def _some(answers: Answers, rows: IntArray) -> Answers:
-    return Answers(answers.labels[rows], None if answers.shares is None else answers.shares[rows])
+    return Answers(
+        answers.labels[rows], None if answers.probabilities is None else answers.probabilities[rows]
+    )
 
 
 def score_classes(contest: Contest, *, seed: int) -> tuple[Score, ...]:
     """Score numbers of classes, of which the model knows the first ones."""
-    y, n_known = contest.truth.y, len(contest.guess.shares[0]) if contest.guess.shares is not None else 0
+    y, n_known = (
+        contest.truth.y,
+        len(contest.guess.probabilities[0]) if contest.guess.probabilities is not None else 0,
+    )
     metrics = chosen_metrics("classification", len(np.unique(y)), None)
-    if contest.model.shares is None or len(np.unique(y)) != n_known or y.max() >= n_known:
+    if contest.model.probabilities is None or len(np.unique(y)) != n_known or y.max() >= n_known:
         # A class that the model does not know has no share, and one without rows has no rank.
-        metrics = [metric for metric in metrics if not metric.needs_shares]
+        metrics = [metric for metric in metrics if not metric.needs_probabilities]
     return _scores(metrics, contest, seed)
 
 

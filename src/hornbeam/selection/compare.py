@@ -28,7 +28,7 @@ from hornbeam.selection.metrics import Metric, chosen_metrics
 from hornbeam.selection.score_errors import Scores, judge
 from hornbeam.selection.thresholds import Threshold, chosen_threshold
 from hornbeam.selection.trials import Candidate
-from hornbeam.selection.verdict import standing_of, telling_first, verdict
+from hornbeam.selection.verdict import informative_first, standing_of, verdict
 
 __all__ = ["DEFAULT_SECONDS", "Comparison", "compare"]
 
@@ -121,7 +121,7 @@ def compare(
     scores = judge(data, trials, metrics, n_draws=n_bootstrap, seed=seed)
     names = [entry.name for entry in finished]
     if scoring is None:
-        metrics, scores = telling_first(names, metrics, scores)
+        metrics, scores = informative_first(names, metrics, scores)
     best = finished[standing_of(names, metrics[0], scores).best]
     limit = None
     if threshold is not None:
@@ -220,8 +220,8 @@ class Comparison:
         """Return the winner's answers to rows; of two classes, the second from `threshold` on."""
         if self.threshold is None:
             return self.best_.predict(X)
-        shares = self.best_.predict_proba(X)[:, 1]
-        return np.asarray(self.best_.classes_)[(shares >= self.threshold.share).astype(np.intp)]
+        probabilities = self.best_.predict_proba(X)[:, 1]
+        return np.asarray(self.best_.classes_)[(probabilities >= self.threshold.share).astype(np.intp)]
 
     def estimator(self, name: str) -> Any:
         """Return a method, unfitted, with the settings that most folds chose."""
@@ -239,8 +239,8 @@ class Comparison:
             said += f" {self.cut_short}"
         if self.threshold is not None:
             return f"{said} {self.threshold.sentence}"
-        if self.metrics[0].needs_shares and len(getattr(self.best_, "classes_", ())) == 2:
-            said += " To act on shares, choose a threshold (threshold=)."
+        if self.metrics[0].needs_probabilities and len(getattr(self.best_, "classes_", ())) == 2:
+            said += " To act on probabilities, choose a threshold (threshold=)."
         return said
 
     @cached_property
@@ -290,13 +290,13 @@ class Comparison:
         return comparison(self, ax=ax)
 
     @property
-    def _told_failures(self) -> list[tuple[str, str]]:
+    def _failures_in_words(self) -> list[tuple[str, str]]:
         """The failures that the verdict does not explain; who had no time is named there."""
         return [(name, why) for name, why in self.failures.items() if why != OUT_OF_TIME]
 
     def _repr_html_(self) -> str:
         """Show the leaderboard in a notebook."""
-        failed = "".join(f" {name}: {why}" for name, why in self._told_failures)
+        failed = "".join(f" {name}: {why}" for name, why in self._failures_in_words)
         rows = [_cells(record, self.metrics) for record in self.records]
         return html_table(_titles(self.metrics), rows, self.verdict + failed)
 
@@ -312,7 +312,7 @@ class Comparison:
             [_cells(record, self.metrics) for record in self.records],
             dim_rows=frozenset(place for place, name in enumerate(self.names) if name == BASELINE),
         )
-        failed = [Text(f"{named(name)}: {printable(why, 300)}") for name, why in self._told_failures]
+        failed = [Text(f"{named(name)}: {printable(why, 300)}") for name, why in self._failures_in_words]
         return Group(table, Text(), Text(self.verdict), *failed)
 
     def __str__(self) -> str:

@@ -40,15 +40,15 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model says of some rows; `shares` are rows x classes, where the model gives any."""
+    """What a model says of some rows; `probabilities` are rows x classes, where the model gives any."""
 
     labels: AnyArray
-    shares: FloatArray | None = None
+    probabilities: FloatArray | None = None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A name, a formula, the best value there is, and whether the formula needs shares of the classes.
+    """A name, a formula, the best value there is, and whether the formula needs probabilities of the classes.
 
     `values(truth, answers, counts)` returns one number per line of `counts`.
     """
@@ -56,7 +56,7 @@ class Metric:
     name: str
     values: Callable[[Truth, Answers, FloatArray], FloatArray]
     perfect: float = 1.0
-    needs_shares: bool = False
+    needs_probabilities: bool = False
 
     @property
     def greater_is_better(self) -> bool:
@@ -64,12 +64,12 @@ class Metric:
         return self.perfect > 0
 
     def of(self, truth: Truth, answers: Answers) -> float:
-        """Judge answers; NaN if the metric needs shares and there are none."""
+        """Judge answers; NaN if the metric needs probabilities and there are none."""
         return float(self.on_samples(truth, answers, np.ones((1, len(truth.y))))[0])
 
     def on_samples(self, truth: Truth, answers: Answers, counts: FloatArray) -> FloatArray:
         """Judge answers on samples in which rows occur as often as `counts` says."""
-        if self.needs_shares and answers.shares is None:
+        if self.needs_probabilities and answers.probabilities is None:
             return np.full(len(counts), np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):  # a sample may lack a class: NaN
             return self.values(truth, answers, counts)
@@ -113,15 +113,15 @@ def _balanced_accuracy(truth: Truth, answers: Answers, counts: FloatArray) -> Fl
 
 
 def _log_loss(truth: Truth, answers: Answers, counts: FloatArray) -> FloatArray:
-    assert answers.shares is not None and truth.classes is not None
-    given = answers.shares[np.arange(len(truth.y)), np.searchsorted(truth.classes, truth.y)]
+    assert answers.probabilities is not None and truth.classes is not None
+    given = answers.probabilities[np.arange(len(truth.y)), np.searchsorted(truth.classes, truth.y)]
     return _mean(-np.log(np.clip(given, _LEAST_SHARE, 1.0)), counts)
 
 
 def _roc_auc(truth: Truth, answers: Answers, counts: FloatArray) -> FloatArray:
-    """Count pairs of one row per class that are ranked right; equal shares count half."""
-    assert answers.shares is not None and truth.classes is not None
-    score = answers.shares[:, 1]
+    """Count pairs of one row per class that are ranked right; equal probabilities count half."""
+    assert answers.probabilities is not None and truth.classes is not None
+    score = answers.probabilities[:, 1]
     order = np.argsort(score, kind="stable")
     begins = np.flatnonzero(np.append(True, np.diff(score[order]) > 0))
     is_second = (truth.y == truth.classes[1])[order]
@@ -155,8 +155,8 @@ def _mae(truth: Truth, answers: Answers, counts: FloatArray) -> FloatArray:
 
 _ACCURACY = Metric("accuracy", _accuracy)
 _BALANCED = Metric("balanced accuracy", _balanced_accuracy)
-_LOG_LOSS = Metric("log loss", _log_loss, perfect=0.0, needs_shares=True)
-_ROC_AUC = Metric("ROC AUC", _roc_auc, needs_shares=True)
+_LOG_LOSS = Metric("log loss", _log_loss, perfect=0.0, needs_probabilities=True)
+_ROC_AUC = Metric("ROC AUC", _roc_auc, needs_probabilities=True)
 _R_SQUARED = Metric("R2", _r_squared)
 _RMSE = Metric("RMSE", _rmse, perfect=0.0)
 _MAE = Metric("MAE", _mae, perfect=0.0)

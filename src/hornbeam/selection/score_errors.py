@@ -140,8 +140,8 @@ def _pooled_truth(truths: list[Truth]) -> Truth:
 
 
 def _pooled_answers(answers: list[Answers]) -> Answers:
-    shares = [each.shares for each in answers if each.shares is not None]
+    probabilities = [each.probabilities for each in answers if each.probabilities is not None]
     return Answers(
         np.concatenate([each.labels for each in answers]),
-        np.concatenate(shares) if len(shares) == len(answers) else None,
+        np.concatenate(probabilities) if len(probabilities) == len(answers) else None,
     )

@@ -1,4 +1,4 @@
-"""From shares of two classes to an answer: how large the share of the second must be to say it.
+"""From probabilities of two classes to an answer: how large the share of the second must be to say it.
 
 The default of every classifier is one half, which is right where both mistakes cost the same. A threshold is
 chosen on answers to rows that the model has not seen: it makes a metric as good as possible, or mistakes as
@@ -39,10 +39,10 @@ def chosen_threshold(wanted: Any, truths: Sequence[Truth], trials: Sequence[Tria
         raise ValueError(
             f"threshold={shown(wanted)} is for two classes; y has {0 if classes is None else len(classes)}."
         )
-    shares = [trial.answers.shares for trial in trials]
-    known = [each for each in shares if each is not None]
-    if len(known) < len(shares):
-        raise ValueError("threshold: the winner gives no class shares to compare with a threshold.")
+    probabilities = [trial.answers.probabilities for trial in trials]
+    known = [each for each in probabilities if each is not None]
+    if len(known) < len(probabilities):
+        raise ValueError("threshold: the winner gives no class probabilities to compare with a threshold.")
     share = np.concatenate(known)[:, 1]
     second = np.concatenate([truth.y for truth in truths]) == classes[1]
     label = named(str(classes[1]))

@@ -105,18 +105,18 @@ def ask(model: Any, X: Any, classes: AnyArray | None, labels: AnyArray | None = 
     labels = _predict(model, X) if labels is None else labels
     if classes is None:
         return Answers(_finite(np.asarray(labels, dtype=np.float64).reshape(-1)))
-    if labels.ndim == 2 and labels.shape[1] == len(classes) > 1:  # a function that returns shares
-        shares = _finite(labels.astype(np.float64))
-        return Answers(classes[np.argmax(shares, axis=1)], shares)
+    if labels.ndim == 2 and labels.shape[1] == len(classes) > 1:  # a function that returns probabilities
+        probabilities = _finite(labels.astype(np.float64))
+        return Answers(classes[np.argmax(probabilities, axis=1)], probabilities)
     asks: Callable[[Any], Any] | None = getattr(model, "predict_proba", None)
     if asks is None:
         return Answers(labels.reshape(-1))
     return Answers(labels.reshape(-1), _finite(_of_all_classes(asks(X), model.classes_, classes)))
 
 
-def _of_all_classes(shares: Any, known: Any, classes: AnyArray) -> npt.NDArray[np.float64]:
-    """Put shares into the columns of all classes; one that the fit has not seen has none."""
-    given: npt.NDArray[np.float64] = np.asarray(shares, dtype=np.float64)
+def _of_all_classes(probabilities: Any, known: Any, classes: AnyArray) -> npt.NDArray[np.float64]:
+    """Put probabilities into the columns of all classes; one that the fit has not seen has none."""
+    given: npt.NDArray[np.float64] = np.asarray(probabilities, dtype=np.float64)
     if len(known) == len(classes):
         return given
     everything = np.zeros((len(given), len(classes)))

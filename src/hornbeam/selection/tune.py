@@ -85,26 +85,26 @@ def tune(
     data = Folded.of(
         X, y, splitter, task="classification" if of_classes else "regression", groups=groups, reader="tune"
     )
-    marks = _Marks(len(settings), len(data.folds), with_training=train_scores)
+    scores = _TrialScores(len(settings), len(data.folds), with_training=train_scores)
     clock = Clock(time_budget)
     with listening(verbose, "tuning") as listener, said_once():
         listener.expect(len(settings) * len(data.folds))
         if client is not None:
             settings = _judged_on_cluster(
-                client, data, marks, estimator, settings, scorer=scorer, clock=clock, listener=listener
+                client, data, scores, estimator, settings, scorer=scorer, clock=clock, listener=listener
             )
         elif time_budget is None:
             for fold in data.folds:
                 for place, setting in enumerate(settings):
-                    marks.note(place, fold.number, marked(fold, estimator, scorer, train_scores, setting))
+                    scores.put(place, fold.number, scored(fold, estimator, scorer, train_scores, setting))
                     listener.done((fold.number - 1) * len(settings) + place + 1)
                 fold.forget()
         else:
             settings = _judged_in_time(
-                data, marks, estimator, settings, scorer=scorer, clock=clock, listener=listener
+                data, scores, estimator, settings, scorer=scorer, clock=clock, listener=listener
             )
-    marks.complain(settings)
-    results = marks.results(settings)
+    scores.complain(settings)
+    results = scores.results(settings)
     best = int(np.argmin(results["rank_test_score"]))
     simple = _simplest_close(settings, results, best, len(data.folds))
     chosen = best if choose == "best" else simple
@@ -115,14 +115,14 @@ def tune(
         one_standard_error_index_=simple,
         chosen_index_=chosen,
         best_estimator_=Candidate(estimator, settings[chosen]).fitted(X, data.y),
-        errors=marks.errors,
+        errors=scores.errors,
         n_folds=len(data.folds),
     )
 
 
 def _judged_in_time(
     data: Folded,
-    marks: "_Marks",
+    scores: "_TrialScores",
     estimator: Any,
     settings: list[dict[str, Any]],
     *,
@@ -135,9 +135,9 @@ def _judged_in_time(
     for place, setting in enumerate(settings):
         for fold in data.folds:
             if place and clock.left <= 0:
-                marks.keep(range(place))
+                scores.keep(range(place))
                 return settings[:place]
-            marks.note(place, fold.number, marked(fold, estimator, scorer, marks.with_training, setting))
+            scores.put(place, fold.number, scored(fold, estimator, scorer, scores.with_training, setting))
             listener.done(place * n_folds + fold.number)
             if not data.keeps_rows:
                 fold.forget()
@@ -147,7 +147,7 @@ def _judged_in_time(
 def _judged_on_cluster(
     client: Any,
     data: Folded,
-    marks: "_Marks",
+    scores: "_TrialScores",
     estimator: Any,
     settings: list[dict[str, Any]],
     *,
@@ -162,19 +162,19 @@ def _judged_on_cluster(
     cells = [(fold, place) for fold in range(1, n_folds + 1) for place in range(len(settings))]
     if math.isfinite(clock.budget):  # one setting after the other, or none would have all its folds in time
         cells.sort(key=lambda cell: cell[1])
-    folds = FoldsOnCluster(client, data, "tune", estimator, scorer, marks.with_training)
+    folds = FoldsOnCluster(client, data, "tune", estimator, scorer, scores.with_training)
     names = [f"Setting {shown(settings[place])} on fold {fold}" for fold, place in cells]
     pieces = [(fold, settings[place]) for fold, place in cells]
-    found: dict[int, _Mark] = {}
-    for number, mark in folds.results(marked, pieces, names, clock, n_sure=n_folds):
-        found[number] = mark
+    found: dict[int, _FoldScore] = {}
+    for number, score in folds.results(scored, pieces, names, clock, n_sure=n_folds):
+        found[number] = score
         listener.done(len(found))
-    for number, mark in sorted(found.items()):
+    for number, score in sorted(found.items()):
         fold, place = cells[number]
-        marks.note(place, fold, mark)
+        scores.put(place, fold, score)
     n_found = Counter(cells[number][1] for number in found)
     judged = [place for place in range(len(settings)) if n_found[place] == n_folds]
-    marks.keep(judged)
+    scores.keep(judged)
     return [settings[place] for place in judged]
 
 
@@ -190,7 +190,7 @@ def _refuse_other_order(X: Any, estimator: Any) -> None:
 
 
 @dataclass
-class _Mark:
+class _FoldScore:
     """How a setting did on a fold."""
 
     test: float = float("nan")
@@ -200,25 +200,27 @@ class _Mark:
     error: str | None = None
 
 
-def marked(fold: Fold, estimator: Any, scorer: Any, with_training: bool, setting: Mapping[str, Any]) -> _Mark:
+def scored(
+    fold: Fold, estimator: Any, scorer: Any, with_training: bool, setting: Mapping[str, Any]
+) -> _FoldScore:
     """Fit and score a setting on a fold."""
     X_fit, X_judge = fold.X_fit(estimator), fold.X_judge(estimator)
-    mark, start = _Mark(), time.perf_counter()
+    score, start = _FoldScore(), time.perf_counter()
     try:
         model = Candidate(estimator, setting).fitted(X_fit, fold.y_fit)
         fitted = time.perf_counter()
-        mark.test = scorer(model, X_judge, fold.truth.y)
-        mark.fit_seconds = fitted - start
-        mark.score_seconds = time.perf_counter() - fitted
+        score.test = scorer(model, X_judge, fold.truth.y)
+        score.fit_seconds = fitted - start
+        score.score_seconds = time.perf_counter() - fitted
         if with_training:
-            mark.train = scorer(model, X_fit, fold.y_fit)
+            score.train = scorer(model, X_fit, fold.y_fit)
     except Exception as error:
         text = " ".join(str(error).split())
-        mark.error = f"{type(error).__name__} in fold {fold.number}: {text}"
-    return mark
+        score.error = f"{type(error).__name__} in fold {fold.number}: {text}"
+    return score
 
 
-class _Marks:
+class _TrialScores:
     """Scores and seconds of every setting in every fold; NaN where a setting failed."""
 
     def __init__(self, n_settings: int, n_folds: int, *, with_training: bool) -> None:
@@ -228,13 +230,13 @@ class _Marks:
         self.test, self.train = np.full(shape, np.nan), np.full(shape, np.nan)
         self.fit_seconds, self.score_seconds = np.zeros(shape), np.zeros(shape)
 
-    def note(self, place: int, fold: int, mark: "_Mark") -> None:
+    def put(self, place: int, fold: int, score: "_FoldScore") -> None:
         """Write down how a setting did on a fold."""
         at = (place, fold - 1)
-        self.test[at], self.train[at] = mark.test, mark.train
-        self.fit_seconds[at], self.score_seconds[at] = mark.fit_seconds, mark.score_seconds
-        if mark.error is not None:
-            self.errors.setdefault(place, mark.error)
+        self.test[at], self.train[at] = score.test, score.train
+        self.fit_seconds[at], self.score_seconds[at] = score.fit_seconds, score.score_seconds
+        if score.error is not None:
+            self.errors.setdefault(place, score.error)
 
     def keep(self, places: Sequence[int]) -> None:
         """Forget all settings but some."""
@@ -358,8 +360,8 @@ class Tuned:
         ]
 
     def _choice(self, place: int) -> str:
-        marks = {"best": self.best_index_, "one standard error": self.one_standard_error_index_}
-        return ", ".join(mark for mark, marked in marks.items() if marked == place)
+        chosen = {"best": self.best_index_, "one standard error": self.one_standard_error_index_}
+        return ", ".join(name for name, index in chosen.items() if index == place)
 
     @property
     def frame(self) -> Any:

@@ -14,7 +14,7 @@ from hornbeam.selection.family import BASELINE, LINEAR, NAMES
 from hornbeam.selection.metrics import Metric
 from hornbeam.selection.score_errors import Scores
 
-__all__ = ["Standing", "standing_of", "telling_first", "verdict"]
+__all__ = ["Standing", "informative_first", "standing_of", "verdict"]
 
 _STANDARD_ERRORS = 2.0
 
@@ -45,10 +45,10 @@ def _is_better(scores: Scores, one: int, other: int) -> bool:
     return abs(difference) > _STANDARD_ERRORS * error
 
 
-def telling_first(
+def informative_first(
     names: Sequence[str], metrics: Sequence[Metric], scores: Scores
 ) -> tuple[list[Metric], Scores]:
-    """Put the metric first that tells methods from the guess: the usual one, else one that looks at shares.
+    """Put first a metric that tells methods from the guess: the usual one, else one of probabilities.
 
     With rare classes the guess of the most frequent one is hard to beat by accuracy, and says nothing.
     """
@@ -56,7 +56,7 @@ def telling_first(
     if BASELINE not in names or standing_of(names, usual[0], scores).beats_baseline:
         return usual, scores
     for place, metric in enumerate(usual):
-        if not metric.needs_shares:
+        if not metric.needs_probabilities:
             continue
         order = [place, *(other for other in range(len(usual)) if other != place)]
         turned = scores.of_metrics(order)
@@ -114,8 +114,8 @@ def _nothing_beats_the_baseline(*, is_whole: bool) -> str:
 
 
 def _why_not_accuracy(names: Sequence[str], metrics: Sequence[Metric], scores: Scores) -> list[str]:
-    """Explain, where shares decide, that right answers are no more than those of the guess."""
-    if not metrics[0].needs_shares or BASELINE not in names:
+    """Explain, where probabilities decide, that right answers are no more than those of the guess."""
+    if not metrics[0].needs_probabilities or BASELINE not in names:
         return []
     for place, metric in enumerate(metrics):
         if metric.name == "accuracy":
@@ -123,8 +123,8 @@ def _why_not_accuracy(names: Sequence[str], metrics: Sequence[Metric], scores: S
             if standing_of(names, metric, scores.of_metrics(order)).beats_baseline:
                 return []
             return [
-                "By accuracy nothing beats the guess of the most frequent class; the shares of the classes "
-                "tell more."
+                "By accuracy nothing beats the guess of the most frequent class; the probabilities of "
+                "the classes tell more."
             ]
     return []
 

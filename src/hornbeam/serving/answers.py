@@ -13,30 +13,31 @@ __all__ = ["Answer", "answer_rows"]
 
 
 class Answer:
-    """Labels or numbers of rows and, of classes, their shares."""
+    """Labels or numbers of rows and, of classes, their probabilities."""
 
-    def __init__(self, predictions: Any, shares: list[Any], classes: list[list[Any]]) -> None:
+    def __init__(self, predictions: Any, probabilities: list[Any], classes: list[list[Any]]) -> None:
         self.predictions = np.asarray(predictions)
-        self.shares = shares
+        self.probabilities = probabilities
         self.classes = classes
 
     def document(self, rows: Rows) -> dict[str, Any]:
         """Return plain values: of one row by itself, or of all."""
         predictions = _plain(self.predictions.tolist())
-        shares = [_plain(share.tolist()) for share in self.shares]
+        probabilities = [_plain(share.tolist()) for share in self.probabilities]
         if rows.is_single:
             named = [
-                dict(zip(map(str, c), s[0], strict=True)) for c, s in zip(self.classes, shares, strict=True)
+                dict(zip(map(str, c), s[0], strict=True))
+                for c, s in zip(self.classes, probabilities, strict=True)
             ]
             more = {"probabilities": named[0] if len(named) == 1 else named} if named else {}
             return {"prediction": predictions[0], **more}
-        if not shares:
+        if not probabilities:
             return {"predictions": predictions}
-        several = len(shares) > 1
+        several = len(probabilities) > 1
         return {
             "predictions": predictions,
             "classes": self.classes if several else self.classes[0],
-            "probabilities": shares if several else shares[0],
+            "probabilities": probabilities if several else probabilities[0],
         }
 
     def arrow(self) -> bytes:
@@ -48,10 +49,10 @@ class Answer:
         for k in range(answers.shape[1]):
             name = "prediction" if answers.shape[1] == 1 else f"prediction_{k}"
             columns[name] = arrow.array(answers[:, k].tolist())
-        for k, (labels, shares) in enumerate(zip(self.classes, self.shares, strict=True)):
+        for k, (labels, probabilities) in enumerate(zip(self.classes, self.probabilities, strict=True)):
             for j, label in enumerate(labels):
                 part = "" if len(self.classes) == 1 else f"{k}_"
-                columns[f"probability_{part}{label}"] = arrow.array(shares[:, j])
+                columns[f"probability_{part}{label}"] = arrow.array(probabilities[:, j])
         table = arrow.table(columns)
         sink = arrow.BufferOutputStream()
         with ipc.new_stream(sink, table.schema) as writer:
@@ -64,10 +65,10 @@ def answer_rows(model: Any, rows: Rows) -> Answer:
     """Ask a model."""
     if not is_classifier(model) or not hasattr(model, "predict_proba"):
         return Answer(model.predict(rows.table), [], [])
-    shares = model.predict_proba(rows.table)
-    several = isinstance(shares, list)
+    probabilities = model.predict_proba(rows.table)
+    several = isinstance(probabilities, list)
     classes = [labels.tolist() for labels in model.classes_] if several else [model.classes_.tolist()]
-    return Answer(model.predict(rows.table), shares if several else [shares], classes)
+    return Answer(model.predict(rows.table), probabilities if several else [probabilities], classes)
 
 
 def _plain(value: Any) -> Any:

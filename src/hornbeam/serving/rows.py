@@ -116,9 +116,9 @@ class RowReader:
                 continue
             if categories is None and type(value) is bool:  # a number of the fit that came as a truth value
                 continue
-            told = printable(json.dumps(value))
+            written = printable(json.dumps(value))
             raise BadRequest(
-                f"Row {row}, field {printable(name)}: {told} is not {words} or null.",
+                f"Row {row}, field {printable(name)}: {written} is not {words} or null.",
                 row=row,
                 field=name,
                 value=value if isinstance(value, str | int | float) else None,

@@ -228,10 +228,10 @@ def _importances(
         own = np.zeros(0)
     if len(own) == values.shape[1] and np.isfinite(own).all() and own.any():
         return own
-    return np.array([_told_share(values[:, j], truth, labels) for j in range(values.shape[1])])
+    return np.array([_explained_share(values[:, j], truth, labels) for j in range(values.shape[1])])
 
 
-def _told_share(column: FloatArray, truth: npt.NDArray[Any], labels: tuple[Any, ...] | None) -> float:
+def _explained_share(column: FloatArray, truth: npt.NDArray[Any], labels: tuple[Any, ...] | None) -> float:
     """Return the share of a column's variance between classes, or its squared correlation with numbers."""
     known = ~np.isnan(column)
     if known.sum() < 2:

@@ -66,7 +66,7 @@ def page_of(material: Material, *, title: str | None = None) -> str:
     style = _report_style() + _asset("story.css")
     script = _script([chapter["kind"] for chapter in chapters])
     n, n_shown = material.rows.n_rows, len(material.shown)
-    told = {
+    data = {
         "rows": material.shown.tolist(),
         "classes": material.plain_labels(),
         "target": material.target(),
@@ -86,7 +86,7 @@ def page_of(material: Material, *, title: str | None = None) -> str:
         n_shown=n_shown,
         n_columns=material.rows.n_columns,
         plane=[material.names[column] for column in material.plane],
-        told=json_block(told),
+        story_data=json_block(data),
     )
     return page
 

@@ -45,7 +45,7 @@ from hornbeam.recipes.adaboost import (
     weighted_median,
 )
 from hornbeam.recipes.clock import Clock
-from hornbeam.recipes.footprint import refuse_hopeless_ensemble
+from hornbeam.recipes.footprint import refuse_ensemble_beyond_memory
 from hornbeam.recipes.listen import Listener, listening
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin
 from hornbeam.threads import resolve_n_jobs
@@ -84,7 +84,7 @@ class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Given:
         validate(self)
         given = read_for_fit(self, X, y, sample_weight)
-        refuse_hopeless_ensemble(self.n_estimators)
+        refuse_ensemble_beyond_memory(self.n_estimators)
         rounds = Rounds(
             n_rounds=self.n_estimators,
             learning_rate=self.learning_rate,
@@ -324,8 +324,8 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
             difference = np.array([[-1.0], [1.0]])
             return ScoreSum((replace(trees, onto=difference),), np.zeros(1), answers=answers)
         is_share = self._is_certain or n == 1
-        told = ScoreSum((trees,), np.zeros(n), (n,), tuple(self.classes_.tolist()))
-        return told if is_share else replace(told, answers=answers, sharpness=2.0)
+        votes = ScoreSum((trees,), np.zeros(n), (n,), tuple(self.classes_.tolist()))
+        return votes if is_share else replace(votes, answers=answers, sharpness=2.0)
 
     def _class_labels(self) -> tuple[AnyArray, ...]:
         return (self.classes_,)

@@ -25,7 +25,7 @@ from hornbeam.recipes.boost import turns
 from hornbeam.recipes.boost_members import MemberBoosting
 from hornbeam.recipes.checkpoint import Checkpoint, digest_of
 from hornbeam.recipes.clock import Clock
-from hornbeam.recipes.footprint import refuse_hopeless_ensemble
+from hornbeam.recipes.footprint import refuse_ensemble_beyond_memory
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.losses import Loss, OwnLoss
 from hornbeam.recipes.rounds import UserCodeError, Watch
@@ -64,7 +64,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         resumed = None if kept is None else kept.resumed(digest, begun.encoded.schema)
         n_former = len(former) // loss.n_scores
         if not plan.early_stopping and not callbacks:  # which may end the fit after a few rounds
-            refuse_hopeless_ensemble((plan.n_estimators - n_former) * loss.n_scores)
+            refuse_ensemble_beyond_memory((plan.n_estimators - n_former) * loss.n_scores)
         fault: BaseException | None = None
         clock = self._clock(plan)
         with listening(self.verbose, f"{type(self).__name__}{plan.in_words}") as listener:

@@ -170,13 +170,13 @@ class BoostingScores(TreeModel, BoostingOptions):
         mean to mean, and each move is put down to the column of the test. Both sum to the score.
         """
         scores, leaves, n_scores = self._scores(X, None), self._leaves(X), self._loss.n_scores
-        told = np.zeros((len(scores), self.n_features_in_, n_scores))
+        parts = np.zeros((len(scores), self.n_features_in_, n_scores))
         for k in range(n_scores):
             trees, own = self._model.trees[k::n_scores], leaves[:, k::n_scores]
             found, _ = path_contributions(trees, own, self._model.schema, scores[:, [k], np.newaxis])
-            told[:, :, k] = found[:, :, 0, 0] * len(trees)
-        start = scores - told.sum(axis=1)
-        return (told[:, :, 0], start[:, 0]) if n_scores == 1 else (told, start)
+            parts[:, :, k] = found[:, :, 0, 0] * len(trees)
+        start = scores - parts.sum(axis=1)
+        return (parts[:, :, 0], start[:, 0]) if n_scores == 1 else (parts, start)
 
     def _unit_of_scores(self) -> str:
         """Say in words what a score counts; of a loss of the user's own nobody knows."""

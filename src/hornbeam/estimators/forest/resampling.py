@@ -14,7 +14,7 @@ from hornbeam.estimators.sequenced import Sequenced
 from hornbeam.params import BagOptions, fitted, resolve_random_key
 from hornbeam.recipes.bag import Bag, BagPlan, fill, fill_until_settled, plan_draws
 from hornbeam.recipes.clock import Clock
-from hornbeam.recipes.footprint import refuse_hopeless_ensemble
+from hornbeam.recipes.footprint import refuse_ensemble_beyond_memory
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.warnings import WarmStartWarning, warn
@@ -145,7 +145,7 @@ class BagModel(Sequenced, BagOptions):
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",
                 WarmStartWarning,
             )
-        refuse_hopeless_ensemble(int(self.n_estimators) - n_former)
+        refuse_ensemble_beyond_memory(int(self.n_estimators) - n_former)
         return range(n_former, int(self.n_estimators))
 
     def _fill(

@@ -98,18 +98,18 @@ CHAPTERS.neighbours = (section, chapter) => {
   };
   const question = (scene, layer) => {
     clear(layer);
-    const found = nearest(state.at, state.k), told = answer(found, state.kernel, state.h), most = Math.max(...told.weights, 1e-300);
-    const place = [scene.placeX(state.at[0]), two ? scene.placeY(state.at[1]) : isCurve ? scene.placeY(told.value) : (TOP + scene.height - BOTTOM) / 2];
+    const found = nearest(state.at, state.k), estimate = answer(found, state.kernel, state.h), most = Math.max(...estimate.weights, 1e-300);
+    const place = [scene.placeX(state.at[0]), two ? scene.placeY(state.at[1]) : isCurve ? scene.placeY(estimate.value) : (TOP + scene.height - BOTTOM) / 2];
     found.slice(0, 150).forEach(([, row], j) => {
       const to = spotIn(scene, row);
-      draw("line", { class: "stroke-ink", x1: place[0], y1: place[1], x2: to[0], y2: to[1], "stroke-width": 1, "stroke-opacity": 0.15 + 0.55 * (told.weights[j] / most) }, layer);
+      draw("line", { class: "stroke-ink", x1: place[0], y1: place[1], x2: to[0], y2: to[1], "stroke-width": 1, "stroke-opacity": 0.15 + 0.55 * (estimate.weights[j] / most) }, layer);
     });
     draw("circle", { class: "handle", cx: place[0], cy: place[1], r: 9, "data-question": "" }, layer);
     draw("path", { class: "stroke-paper", "stroke-width": 2, d: `M${place[0] - 5} ${place[1]}h10M${place[0]} ${place[1] - 5}v10` }, layer);
-    const votes = data.classes ? data.classes.map((name, code) => [told.shares[code], name]).filter(([share]) => share > 0).sort((a, b) => b[0] - a[0]).slice(0, 4)
-      .map(([share, name]) => `${name} ${percent(share)}`).join(", ") : `mean ${number(told.value)}`;
+    const votes = data.classes ? data.classes.map((name, code) => [estimate.shares[code], name]).filter(([share]) => share > 0).sort((a, b) => b[0] - a[0]).slice(0, 4)
+      .map(([share, name]) => `${name} ${percent(share)}`).join(", ") : `mean ${number(estimate.value)}`;
     said.textContent = `At ${axes.map((axis, j) => `${axis.name} = ${axis.categories ? axis.categories[Math.round(state.at[j])] : number(state.at[j])}`).join(", ")}: ${votes}.`;
-    said.dataset.answer = data.classes ? data.classes[told.value] : told.value;
+    said.dataset.answer = data.classes ? data.classes[estimate.value] : estimate.value;
   };
   const spotIn = (scene, row) => [scene.placeX(spotOf(axes[0], points[0][row], row, scene.x0)),
     two ? scene.placeY(spotOf(axes[1], points[1][row], row, scene.y0)) : isCurve ? scene.placeY(data.target[row]) : (TOP + scene.height - BOTTOM) / 2 + 160 * jitter(row)];

@@ -17,7 +17,7 @@ const playThrough = (section, { steps, show, ask, name }) => {
   const quiz = ask ? button("Quiz", "Ask me before each step", () => toggleQuiz()) : null;
   if (quiz) quiz.setAttribute("aria-pressed", "false");
   const box = html("div", { class: "quiz", hidden: "" }, section);
-  const told = html("p", { class: "told", "aria-live": "polite" }, section);
+  const caption = html("p", { class: "caption", "aria-live": "polite" }, section);
   const state = { step: 0, timer: null, asking: false, right: 0, asked: 0 };
 
   const go = (step) => {
@@ -30,7 +30,7 @@ const playThrough = (section, { steps, show, ask, name }) => {
     back.disabled = state.step === 0;
     next.disabled = state.step === steps;
     section.dataset.step = state.step;
-    told.textContent = show(state.step) || "";
+    caption.textContent = show(state.step) || "";
   };
   const stop = () => { clearInterval(state.timer); state.timer = null; play.textContent = "Play"; };
   const start = () => {

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from hornbeam.disk import take_room
 
-__all__ = ["RowRoom"]
+__all__ = ["MappedRows"]
 
 _PAGE = 4096
 
 
-class RowRoom:
+class MappedRows:
     """Mapped memory of a known size, handed out piece by piece."""
 
     def __init__(self, folder: Path, n_bytes: int) -> None:
@@ -35,7 +35,7 @@ class RowRoom:
 
     @staticmethod
     def bytes_for(*arrays: npt.NDArray[Any] | None) -> int:
-        """Say how much room copies of arrays take."""
+        """Say how many bytes copies of arrays take in the file."""
         return sum(_whole_pages(array.nbytes) for array in arrays if array is not None)
 
     def take(self, n_bytes: int) -> npt.NDArray[np.uint8]:

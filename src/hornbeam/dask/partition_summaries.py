@@ -1,8 +1,8 @@
 """What the partitions of a table hold, and the one schema that is made of all of them.
 
-`look` says what a partition has in each column of the user's; `header_of` puts that together and refuses what
-does not go together. Whether texts are dates, and which columns a date is worth, shows only when all
-partitions have said what they have.
+`summarize` says what a partition has in each column of the user's; `header_of` makes one schema of these
+summaries, and refuses partitions whose columns do not match. Whether texts are dates, and which columns a
+date becomes, is known only once all partitions are summarized.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from hornbeam.data.sources import labelled, open_source
 from hornbeam.data.table import Table
 from hornbeam.data.wording import shown
 
-__all__ = ["ColumnLook", "Look", "TableElsewhere", "header_of", "look", "named"]
+__all__ = ["ColumnSummary", "PartitionSummary", "TableElsewhere", "header_of", "named", "summarize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class TableElsewhere(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnLook:
+class ColumnSummary:
     """What a partition holds of a column of the user's.
 
     `categories` are those that it has; `texts` says that they are texts which nobody has declared to be
@@ -50,18 +50,18 @@ class ColumnLook:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class PartitionSummary:
     """What a partition holds: its rows and columns; no columns where it has no rows that count."""
 
     n_rows: int
     names: tuple[str, ...] = ()
     names_given: bool = False
-    columns: tuple[ColumnLook, ...] = ()
+    columns: tuple[ColumnSummary, ...] = ()
 
 
 class _Known(NamedTuple):
     number: int
-    columns: tuple[ColumnLook, ...]
+    columns: tuple[ColumnSummary, ...]
 
 
 class named:  # noqa: N801 - reads as a statement
@@ -82,13 +82,13 @@ class named:  # noqa: N801 - reads as a statement
 # --- On a worker -----------------------------------------------------------------------------------------
 
 
-def look(
+def summarize(
     partition: Any, number: int, kept: Rows | None, categorical_features: Any, estimator_name: str
-) -> Look:
-    """Look at a partition; one without rows, or without rows that count, says nothing of its columns."""
+) -> PartitionSummary:
+    """Summarize a partition; one without rows, or without rows that count, says nothing of its columns."""
     n_rows = len(partition)
     if not n_rows or (kept is not None and not len(kept)):
-        return Look(n_rows)
+        return PartitionSummary(n_rows)
     with named(number):
         source = open_source(partition, estimator_name)
         given = feature_names_of(labelled(source))
@@ -98,30 +98,30 @@ def look(
         for j, name in enumerate(names):
             content = source.read(j, name)
             columns.append(
-                _look_at(content if kept is None else content.take(kept), name, forced=j in forced)
+                _summarize_column(content if kept is None else content.take(kept), name, forced=j in forced)
             )
-    return Look(n_rows, tuple(names), given is not None, tuple(columns))
+    return PartitionSummary(n_rows, tuple(names), given is not None, tuple(columns))
 
 
-def _look_at(content: Content, name: str, *, forced: bool) -> ColumnLook:
+def _summarize_column(content: Content, name: str, *, forced: bool) -> ColumnSummary:
     if isinstance(content, Times) and not forced:
         seen = SeenDays()
         seen.add(content.days)
-        return ColumnLook("date", bool(np.isnan(content.days).all()), days=seen)
+        return ColumnSummary("date", bool(np.isnan(content.days).all()), days=seen)
     column = column_at_fit(content, name, forced=forced)
     texts = isinstance(content, Labels) and not (content.declared or forced)
-    return ColumnLook(column.kind, column.is_all_missing(), column.categories, texts)
+    return ColumnSummary(column.kind, column.is_all_missing(), column.categories, texts)
 
 
 # --- On the driver ---------------------------------------------------------------------------------------
 
 
-def header_of(looks: Sequence[Look], found: FoundDates) -> TableElsewhere:
+def header_of(summaries: Sequence[PartitionSummary], found: FoundDates) -> TableElsewhere:
     """Make one schema of those of all partitions; refuse what does not go together, naming the partition.
 
     Texts that are dates are `found`.
     """
-    known = [(number, own) for number, own in enumerate(looks) if own.columns]
+    known = [(number, own) for number, own in enumerate(summaries) if own.columns]
     if not known:
         raise ValueError("X has no rows: all its partitions are empty.")
     reference, first = known[0]
@@ -135,7 +135,7 @@ def header_of(looks: Sequence[Look], found: FoundDates) -> TableElsewhere:
         if not saying:  # partitions where a column has no value have a say if there are no others
             saying = [_Known(number, own.columns) for number, own in known]
         columns += _merged(j, name, saying, found, taken)
-    n_rows = sum(own.n_rows for own in looks)
+    n_rows = sum(own.n_rows for own in summaries)
     return TableElsewhere(n_rows, tuple(columns), list(first.names) if first.names_given else None)
 
 
@@ -195,7 +195,7 @@ def _merged(
     return [Column(name, kind, empty, union)]
 
 
-def _in_words(column: ColumnLook) -> str:
+def _in_words(column: ColumnSummary) -> str:
     return "one of dates" if column.kind == "date" else column.kind
 
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import hornbeam as hb
 from hornbeam.estimators.memory_needed import make_do
 from hornbeam.model import tree_to_arrays
-from hornbeam.recipes.row_room import RowRoom
+from hornbeam.recipes.mapped_rows import MappedRows
 
 
 def table_of(n_rows: int, n_columns: int = 9) -> pd.DataFrame:
@@ -125,10 +125,10 @@ def test_the_file_has_no_name_while_the_fit_runs(tmp_path: Path) -> None:
 
 def test_pieces_of_the_room_do_not_overlap(tmp_path: Path) -> None:
     arrays = [np.arange(n, dtype=kind) for n, kind in ((5_000, np.float32), (0, np.float64), (3, np.uint8))]
-    room = RowRoom(tmp_path, RowRoom.bytes_for(*arrays, None) + 4096)
-    first = room.take(10)
+    mapped = MappedRows(tmp_path, MappedRows.bytes_for(*arrays, None) + 4096)
+    first = mapped.take(10)
     first[:] = 255
-    for array in [room.copy(array) for array in arrays]:
+    for array in [mapped.copy(array) for array in arrays]:
         np.testing.assert_array_equal(array, np.arange(len(array), dtype=array.dtype))
     assert (first[:10] == 255).all()
 
@@ -140,11 +140,15 @@ def test_the_core_refuses_too_little_room_and_losses_that_keep_derivatives(tmp_p
     y = np.zeros(10, dtype=np.float32)
     options: dict[str, Any] = {"y": y, "weights": None, "loss_parameter": 0.0, "n_threads": 1}
     with pytest.raises(ValueError, match="too small"):
-        _core.Booster(codes, n_scores=1, loss="log_loss", room=np.empty(80, np.uint8), **options)
-    room = np.empty(_core.Booster.room_bytes(10, 2, True), np.uint8)
+        _core.Booster(codes, n_scores=1, loss="log_loss", row_memory=np.empty(80, np.uint8), **options)
+    memory = np.empty(_core.Booster.row_buffer_bytes(10, 2, True), np.uint8)
     with pytest.raises(ValueError, match="keeps its derivatives"):
-        _core.Booster(codes, n_scores=2, loss="softmax", room=room, keeps_derivatives=False, **options)
-    found = _core.Booster(codes, n_scores=1, loss="log_loss", room=room, keeps_derivatives=False, **options)
+        _core.Booster(
+            codes, n_scores=2, loss="softmax", row_memory=memory, keeps_derivatives=False, **options
+        )
+    found = _core.Booster(
+        codes, n_scores=1, loss="log_loss", row_memory=memory, keeps_derivatives=False, **options
+    )
     with pytest.raises(ValueError, match="not kept"):
         found.gradients()
 
@@ -174,12 +178,12 @@ def test_a_fit_from_files_uses_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
 
     used: list[Path] = []
 
-    class Watched(RowRoom):
+    class Watched(MappedRows):
         def __init__(self, folder: Path, n_bytes: int) -> None:
             used.append(folder)
             super().__init__(folder, n_bytes)
 
-    monkeypatch.setattr(boost, "RowRoom", Watched)
+    monkeypatch.setattr(boost, "MappedRows", Watched)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     frame = table_of(100_000)[["x0", "x1", "x2", "text", "two"]]
     source = pa.Table.from_pandas(frame, preserve_index=False)
