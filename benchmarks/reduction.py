@@ -23,11 +23,11 @@ from hornbeam.data.table import read_table
 from hornbeam.data.target import read_classes
 from hornbeam.model import tree_to_arrays
 from hornbeam.recipes.bag import MemberFeatures, plan_draws
-from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
-from hornbeam.recipes.boost_part import CoreColumn, specs_of_parts
-from hornbeam.recipes.boost_parts import LocalParts, PartsBoosting
-from hornbeam.recipes.boost_sums import added, narrow
-from hornbeam.recipes.losses import named_loss
+from hornbeam.recipes.boosting.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
+from hornbeam.recipes.boosting.boost_part import CoreColumn, specs_of_parts
+from hornbeam.recipes.boosting.boost_parts import LocalParts, PartsBoosting
+from hornbeam.recipes.boosting.boost_sums import added, narrow
+from hornbeam.recipes.boosting.losses import named_loss
 
 SETTINGS = BoostSettings(
     learning_rate=0.1,

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import hornbeam as hb
-from hornbeam.data.code_file import CodeWriter
-from hornbeam.recipes.mapped_rows import MappedRows
+from hornbeam.data.streams.code_file import CodeWriter
+from hornbeam.recipes.boosting.mapped_rows import MappedRows
 
 
 def test_scores_of_rows(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from hornbeam.data.class_weight import class_weights
 from hornbeam.data.target import read_classes
 from hornbeam.data.task import task_of
 from hornbeam.estimators.linear import Design
-from hornbeam.recipes.boost_sums import added, narrow
+from hornbeam.recipes.boosting.boost_sums import added, narrow
 from hornbeam.report.facts import gather
 from hornbeam.report.viewer import viewer_data
 

@@ -20,9 +20,7 @@ using split::CategoricalSplit;
 using tree::Tree;
 
 LossKind loss_of(const std::string& name) {
-  for (const boost::LossRow& row : boost::kLosses) {
-    if (row.name == name) return row.kind;
-  }
+  if (const auto kind = boost::loss_named(name)) return *kind;
   throw nb::value_error(("the core does not know " + name).c_str());
 }
 

@@ -2,7 +2,7 @@
 #include "arrays.h"
 #include "base/math.h"
 #include "criterion/significance.h"
-#include "split/merge_categories.h"
+#include "split/categories/merge_categories.h"
 
 namespace hornbeam::bindings {
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -12,6 +13,26 @@
 namespace hornbeam::boost {
 
 namespace {
+
+// A row for each loss, in the order of LossKind.
+constexpr std::array kLosses = {
+    LossRow{LossKind::kSquaredError, "squared_error", true, false},
+    LossRow{LossKind::kAbsoluteError, "absolute_error", true, true},
+    LossRow{LossKind::kHuber, "huber", true, true},
+    LossRow{LossKind::kQuantile, "quantile", true, true},
+    LossRow{LossKind::kPoisson, "poisson", false, false},
+    LossRow{LossKind::kGamma, "gamma", false, false},
+    LossRow{LossKind::kTweedie, "tweedie", false, false},
+    LossRow{LossKind::kLogLoss, "log_loss", false, false},
+    LossRow{LossKind::kExponential, "exponential", false, false},
+    LossRow{LossKind::kSoftmax, "softmax", false, false},
+};
+static_assert([] {
+  for (std::size_t i = 0; i < kLosses.size(); ++i) {
+    if (static_cast<std::size_t>(kLosses[i].kind) != i) return false;
+  }
+  return true;
+}());
 
 struct Pair {
   double gradient;
@@ -77,6 +98,17 @@ double sign(double x) {
 }
 
 }  // namespace
+
+std::optional<LossKind> loss_named(std::string_view name) {
+  for (const LossRow& row : kLosses) {
+    if (row.name == name) return row.kind;
+  }
+  return std::nullopt;
+}
+
+const LossRow& Loss::row() const {
+  return kLosses[static_cast<std::size_t>(kind)];
+}
 
 // Newton's step ends where a parabola has its minimum. Where the loss flattens out towards its minimum, that
 // is too far: rows of a class that seemed next to impossible have next to no curvature, and the step of their

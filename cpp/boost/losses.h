@@ -14,9 +14,9 @@
 //   softmax         -s_y + log(sum_k e^(s_k)),           y in {0, ..., K - 1}, one score per class
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -39,31 +39,15 @@ enum class LossKind : std::uint8_t {
   kSoftmax,
 };
 
-// The losses, a row each, in the order of LossKind.
+// What the core knows of a loss besides its derivatives; losses.cpp has a row for each.
 struct LossRow {
   LossKind kind;
   std::string_view name;
   bool hessian_is_one;  // for every row, so hessians need no memory
   bool refits_leaves;   // a leaf's value is computed from its residuals, not by a Newton step
 };
-inline constexpr std::array kLosses = {
-    LossRow{LossKind::kSquaredError, "squared_error", true, false},
-    LossRow{LossKind::kAbsoluteError, "absolute_error", true, true},
-    LossRow{LossKind::kHuber, "huber", true, true},
-    LossRow{LossKind::kQuantile, "quantile", true, true},
-    LossRow{LossKind::kPoisson, "poisson", false, false},
-    LossRow{LossKind::kGamma, "gamma", false, false},
-    LossRow{LossKind::kTweedie, "tweedie", false, false},
-    LossRow{LossKind::kLogLoss, "log_loss", false, false},
-    LossRow{LossKind::kExponential, "exponential", false, false},
-    LossRow{LossKind::kSoftmax, "softmax", false, false},
-};
-static_assert([] {
-  for (std::size_t i = 0; i < kLosses.size(); ++i) {
-    if (static_cast<std::size_t>(kLosses[i].kind) != i) return false;
-  }
-  return true;
-}());
+// The loss of this name, if there is one.
+std::optional<LossKind> loss_named(std::string_view name);
 
 // The derivatives of a leaf's rows, summed in floating point.
 struct LeafSums {
@@ -76,7 +60,7 @@ struct Loss {
   LossKind kind = LossKind::kSquaredError;
   double parameter = 0.0;  // huber: delta's quantile; quantile: alpha; tweedie: the power p
 
-  const LossRow& row() const { return kLosses[static_cast<std::size_t>(kind)]; }
+  const LossRow& row() const;
   bool hessian_is_one() const { return row().hessian_is_one; }
   bool refits_leaves() const { return row().refits_leaves; }
   // A Newton step, cut short where it would overshoot the leaf's minimum.

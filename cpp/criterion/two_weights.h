@@ -94,7 +94,7 @@ class TwoWeightStats {
   std::vector<Element> items_;                      // of the loaded node, in its row order
 };
 
-// How many classes the order of categories has to deal with (split/category_order.h).
+// How many classes the order of categories has to deal with (split/categories/category_order.h).
 inline int class_channels(const TwoWeightStats&) {
   return 2;
 }

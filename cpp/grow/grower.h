@@ -16,7 +16,7 @@
 #include "data/row_records.h"
 #include "data/row_values.h"
 #include "grow/frontier.h"
-#include "split/category_tests.h"
+#include "split/categories/category_tests.h"
 #include "tree/tree.h"
 
 namespace hornbeam::grow {

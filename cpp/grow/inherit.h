@@ -7,7 +7,7 @@
 #include "data/dataset.h"
 #include "grow/frontier.h"
 #include "grow/tree_builder.h"
-#include "split/category_tests.h"
+#include "split/categories/category_tests.h"
 
 namespace hornbeam::grow {
 

@@ -13,7 +13,7 @@
 #include "grow/plan.h"
 #include "grow/tree_builder.h"
 #include "grow/worker.h"
-#include "split/category_plan.h"
+#include "split/categories/category_plan.h"
 
 namespace hornbeam::grow {
 

@@ -11,10 +11,10 @@
 
 #include "base/sampler.h"
 #include "data/dataset.h"
-#include "split/category_tests.h"
+#include "split/categories/category_tests.h"
+#include "split/categories/node_categories.h"
 #include "split/feature_search.h"
 #include "split/gather.h"
-#include "split/node_categories.h"
 
 namespace hornbeam::split {
 

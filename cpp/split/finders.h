@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "split/find_categories.h"
+#include "split/categories/find_categories.h"
 #include "split/find_cuts.h"
 #include "split/find_groups.h"
 #include "split/find_medians.h"

@@ -11,7 +11,7 @@
 #include "base/platform.h"
 #include "criterion/concepts.h"
 #include "criterion/stats.h"
-#include "split/category_tests.h"
+#include "split/categories/category_tests.h"
 #include "split/split.h"
 
 namespace hornbeam::split {

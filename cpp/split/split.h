@@ -11,7 +11,7 @@
 #include "criterion/candidates.h"
 #include "criterion/choice.h"
 #include "data/row_records.h"
-#include "split/category_tests.h"
+#include "split/categories/category_tests.h"
 #include "split/surrogates.h"
 
 namespace hornbeam::split {

@@ -15,7 +15,7 @@
 
 #include "base/cancel.h"
 #include "data/dataset.h"
-#include "split/find_categories.h"
+#include "split/categories/find_categories.h"
 #include "tree/tree.h"
 
 namespace hornbeam::stumps {

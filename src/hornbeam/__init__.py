@@ -49,7 +49,7 @@ from hornbeam.training_sets import EnsembleVariance, ensemble_variance
 
 if TYPE_CHECKING:
     from hornbeam import plot
-    from hornbeam.data.encoded_table import EncodedTable
+    from hornbeam.data.streams.encoded_table import EncodedTable
     from hornbeam.exports.front import export
     from hornbeam.imports.front import from_model
     from hornbeam.io.native import load, save
@@ -122,7 +122,7 @@ __all__ = [
 
 # What a fit does not need, and where it is.
 _LATER = {
-    "EncodedTable": "hornbeam.data.encoded_table",
+    "EncodedTable": "hornbeam.data.streams.encoded_table",
     "best": "hornbeam.selection.best",
     "Comparison": "hornbeam.selection.compare",
     "Tuned": "hornbeam.selection.tune",

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hornbeam as hb
-from hornbeam.data.code_file import CodeFileError
+from hornbeam.data.streams.code_file import CodeFileError
 
 SCRIPT = """
     import os, pickle, signal, sys, time

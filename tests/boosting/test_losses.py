@@ -9,7 +9,7 @@ import hornbeam as hb
 from hornbeam import _core
 from hornbeam.data.encode import encode
 from hornbeam.data.table import read_table
-from hornbeam.recipes.losses import named_loss, weighted_quantile
+from hornbeam.recipes.boosting.losses import named_loss, weighted_quantile
 
 PARAMETERS = {"huber": 0.7, "quantile": 0.3, "tweedie": 1.4}
 TARGETS = {

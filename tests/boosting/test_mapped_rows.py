@@ -13,7 +13,7 @@ from sklearn.base import clone
 import hornbeam as hb
 from hornbeam.estimators.memory_needed import make_do
 from hornbeam.model import tree_to_arrays
-from hornbeam.recipes.mapped_rows import MappedRows
+from hornbeam.recipes.boosting.mapped_rows import MappedRows
 
 
 def table_of(n_rows: int, n_columns: int = 9) -> pd.DataFrame:
@@ -174,7 +174,7 @@ def test_max_memory_decides_between_memory_a_file_and_an_error(tmp_path: Path) -
 
 
 def test_a_fit_from_files_uses_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hornbeam.recipes import boost
+    from hornbeam.recipes.boosting import boost
 
     used: list[Path] = []
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.data.code_file import CodeFileError, CodeWriter, read_arrays
+from hornbeam.data.streams.code_file import CodeFileError, CodeWriter, read_arrays
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hornbeam.data import scratch
-from hornbeam.data.scratch import scratch_folder
+from hornbeam.data.streams import scratch
+from hornbeam.data.streams.scratch import scratch_folder
 
 
 def interrupted_at(nth: int, place: Path) -> bool:

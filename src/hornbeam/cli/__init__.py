@@ -1,10 +1,10 @@
 """The command line: one file per verb.
 
 `main.py` is the door: it knows the verbs, and turns whatever goes wrong into one line and an exit code. What
-`demo`, `fit`, `predict`, `evaluate`, `compare`, `tune`, `show`, `report` and `export` share has these rooms:
+`demo`, `fit`, `predict`, `evaluate`, `compare`, `tune`, `show`, `report` and `export` share has these files:
 
-    tables.py     CSV and Parquet in, in one piece or in batches
-    targets.py    rows to learn from: a table, split into columns and target
+    reading/      tables from files and pipes: `tables.py` CSV and Parquet, in one piece or in batches,
+                  `targets.py` rows to learn from, split into columns and target
     methods.py    the names of the methods, and their options as flags
     models.py     model files in, and the columns that a model needs of a table
     scores.py     how good a model is, beside a guess without one

@@ -9,9 +9,9 @@ import typer
 import hornbeam as hb
 from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import Data
-from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.tables import Data
+from hornbeam.cli.reading.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.inside.words import named, printable
 from hornbeam.io.native import packed
 from hornbeam.selection.compare import DEFAULT_SECONDS

@@ -21,8 +21,8 @@ from rich.text import Text
 
 import hornbeam as hb
 from hornbeam import datasets
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.targets import read_learning_rows
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.targets import read_learning_rows
 from hornbeam.data.shared import rows_of
 from hornbeam.inside.words import count, named, printable
 

@@ -10,10 +10,10 @@ from hornbeam.baseline import baseline
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import LoadedModel, ModelFile, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.tables import Data, read_table, take_column
+from hornbeam.cli.reading.targets import KnownTarget, target_values
 from hornbeam.cli.scores import baseline_scores, scores_of
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import Data, read_table, take_column
-from hornbeam.cli.targets import KnownTarget, target_values
 from hornbeam.data.task import Task
 from hornbeam.inside.words import count, named, printable
 from hornbeam.selection.sheets import Sheet

@@ -8,8 +8,8 @@ import typer
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import ModelFile, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import read_table
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.tables import read_table
 from hornbeam.inside.words import count, printable
 
 __all__ = ["explain", "explained_row", "words_of"]

@@ -13,11 +13,11 @@ from hornbeam.cli.many_files import are_many_files, fit_to_files
 from hornbeam.cli.methods import Method, estimator_for, with_option_flags
 from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, check_output, print_json, write_output
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.tables import Data
+from hornbeam.cli.reading.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.cli.scores import baseline_scores, scores_of
 from hornbeam.cli.sizes import LARGE, expected_bytes, leaf_size_for, size_words
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import Data
-from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.data.task import Task
 from hornbeam.inside.words import count, printable
 from hornbeam.io.native import packed

@@ -11,13 +11,13 @@ from hornbeam.baseline import baseline
 from hornbeam.cli.judging import Judged, fit_and_judge
 from hornbeam.cli.methods import estimator_for
 from hornbeam.cli.mistakes import Mistake
+from hornbeam.cli.reading.table_format import TableFormat
+from hornbeam.cli.reading.targets import task_for
 from hornbeam.cli.scores import own_baseline_scores
 from hornbeam.cli.sizes import leaf_size_for
-from hornbeam.cli.table_format import TableFormat
-from hornbeam.cli.targets import task_for
-from hornbeam.data.blocks import parquet_files_in
-from hornbeam.data.encoded_table import EncodedTable, Progress
-from hornbeam.data.scratch import scratch_folder
+from hornbeam.data.streams.blocks import parquet_files_in
+from hornbeam.data.streams.encoded_table import EncodedTable, Progress
+from hornbeam.data.streams.scratch import scratch_folder
 from hornbeam.data.task import Task
 from hornbeam.estimators.from_source import progress_to
 from hornbeam.estimators.memory_needed import make_do

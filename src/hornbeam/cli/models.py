@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from hornbeam.cli.mistakes import Mistake
-from hornbeam.cli.table_format import TableFormat
-from hornbeam.cli.tables import separator_of
+from hornbeam.cli.reading.table_format import TableFormat
+from hornbeam.cli.reading.tables import separator_of
 from hornbeam.estimators.columns_known import schema_known
 from hornbeam.inside.words import count, named
 from hornbeam.io.native import load_with_notes

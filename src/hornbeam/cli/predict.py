@@ -13,8 +13,8 @@ from sklearn.base import is_classifier
 from hornbeam.cli.mistakes import Mistake, note
 from hornbeam.cli.models import LoadedModel, ModelFile, load_model, model_columns, model_name
 from hornbeam.cli.outputs import STANDARD, AsJson, Force, Output, check_output, safe_cell, write_output
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import Data, read_batches
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.tables import Data, read_batches
 from hornbeam.inside.words import count, named, printable
 
 __all__ = ["predict"]

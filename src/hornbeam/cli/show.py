@@ -12,8 +12,8 @@ from hornbeam.cli.explain import explained_row, words_of
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import LoadedModel, ModelFile, load_model, model_columns, model_name
 from hornbeam.cli.outputs import AsJson, print_json
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.targets import read_learning_rows
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.targets import read_learning_rows
 from hornbeam.inside.ask import Question, next_question
 from hornbeam.inside.nodes import readings_of
 from hornbeam.inside.rules import write_rules

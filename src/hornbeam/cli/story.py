@@ -9,9 +9,9 @@ from hornbeam.cli.evaluate import known_target, rows_with_answers
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.models import ModelFile, load_model
 from hornbeam.cli.outputs import STANDARD, Force, check_output, write_output
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import Data
-from hornbeam.cli.targets import KnownTarget
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.tables import Data
+from hornbeam.cli.reading.targets import KnownTarget
 from hornbeam.inside.words import printable
 
 __all__ = ["story"]

@@ -10,9 +10,9 @@ from hornbeam.cli.compare import Folds
 from hornbeam.cli.methods import Method, class_of, estimator_for, option_value, with_option_flags
 from hornbeam.cli.models import notes_of
 from hornbeam.cli.outputs import AsJson, Force, check_output, print_result, write_output
-from hornbeam.cli.table_format import TableFormat, reads_tables
-from hornbeam.cli.tables import Data
-from hornbeam.cli.targets import Target, TaskChoice, read_learning_rows, task_for
+from hornbeam.cli.reading.table_format import TableFormat, reads_tables
+from hornbeam.cli.reading.tables import Data
+from hornbeam.cli.reading.targets import Target, TaskChoice, read_learning_rows, task_for
 from hornbeam.data.task import Task
 from hornbeam.declare import options_of
 from hornbeam.inside.words import printable

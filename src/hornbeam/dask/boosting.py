@@ -2,7 +2,7 @@
 
 They are the estimators of the same names, and share everything with them but two things: rows are read and
 encoded where they are (`reading.py`), and rounds grow their trees from the sums of parts (`parts.py`,
-`recipes/boost_parts.py`). Once fitted they also take tables in memory.
+`recipes/boosting/boost_parts.py`). Once fitted they also take tables in memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,11 +27,11 @@ from hornbeam.estimators.boosting.rounds import BoostingRounds
 from hornbeam.estimators.boosting.rows import BoostingRows
 from hornbeam.estimators.boosting.settings import BoostingPlan
 from hornbeam.params import validate
-from hornbeam.recipes.boost import BoostSettings, BoostTarget, RoundDraws
-from hornbeam.recipes.boost_members import Member, MemberBoosting
-from hornbeam.recipes.boost_part import specs_of_parts
-from hornbeam.recipes.boost_parts import PartsBoosting
-from hornbeam.recipes.boost_parts_members import MemberPartsBoosting
+from hornbeam.recipes.boosting.boost import BoostSettings, BoostTarget, RoundDraws
+from hornbeam.recipes.boosting.boost_members import Member, MemberBoosting
+from hornbeam.recipes.boosting.boost_part import specs_of_parts
+from hornbeam.recipes.boosting.boost_parts import PartsBoosting
+from hornbeam.recipes.boosting.boost_parts_members import MemberPartsBoosting
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 

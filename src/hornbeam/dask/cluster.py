@@ -25,7 +25,7 @@ from hornbeam.data.encode import Encoded, own_codes
 from hornbeam.data.table import Table
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.base import Training
-from hornbeam.recipes.boost_part import CoreColumn
+from hornbeam.recipes.boosting.boost_part import CoreColumn
 
 __all__ = ["Cluster", "OnCluster", "client_of"]
 

@@ -18,7 +18,7 @@ from hornbeam.dask.cluster import Cluster
 from hornbeam.dask.connection import gathered, submitted
 from hornbeam.data.table import Schema, Table
 from hornbeam.model import Ensemble, tree_from_arrays, tree_to_arrays
-from hornbeam.recipes.boost import turns
+from hornbeam.recipes.boosting.boost import turns
 
 __all__ = ["HeldRows"]
 

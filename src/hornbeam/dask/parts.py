@@ -19,8 +19,8 @@ import numpy as np
 
 from hornbeam._optional import require
 from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted, try_again
-from hornbeam.recipes.boost_part import Part, PartSpec
-from hornbeam.recipes.boost_sums import added, narrow
+from hornbeam.recipes.boosting.boost_part import Part, PartSpec
+from hornbeam.recipes.boosting.boost_sums import added, narrow
 
 __all__ = ["DaskParts", "Traffic"]
 

@@ -21,7 +21,7 @@ from hornbeam.data.encode import Encoded, core_column
 from hornbeam.data.sources import OpenSource, Source, labelled, open_source
 from hornbeam.data.table import Schema, SparseColumn, Table, read_table_as
 from hornbeam.model import refuse_missing
-from hornbeam.recipes.boost_part import CoreColumn
+from hornbeam.recipes.boosting.boost_part import CoreColumn
 
 __all__ = [
     "EncodedElsewhere",

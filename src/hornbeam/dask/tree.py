@@ -25,7 +25,7 @@ from hornbeam.data.sources import CodedSource
 from hornbeam.data.table import Schema, Table
 from hornbeam.estimators import tree as local
 from hornbeam.params import validate
-from hornbeam.recipes.boost_part import CoreColumn
+from hornbeam.recipes.boosting.boost_part import CoreColumn
 from hornbeam.warnings import warn
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]

@@ -22,7 +22,7 @@ from hornbeam.data.table import Schema
 from hornbeam.memory import in_words
 from hornbeam.model import tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.bag import TreeBag
-from hornbeam.recipes.boost_part import CoreColumn
+from hornbeam.recipes.boosting.boost_part import CoreColumn
 from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.recipes.single import warn_of_weightless_rows

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from sklearn.base import is_classifier
 
-from hornbeam.data.blocks import fingerprint_of
-from hornbeam.data.code_file import CodeFileError
-from hornbeam.data.encoded_table import EncodedTable, Progress
-from hornbeam.data.scratch import scratch_folder
+from hornbeam.data.streams.blocks import fingerprint_of
+from hornbeam.data.streams.code_file import CodeFileError
+from hornbeam.data.streams.encoded_table import EncodedTable, Progress
+from hornbeam.data.streams.scratch import scratch_folder
 from hornbeam.data.target import CodedLabels
 from hornbeam.data.wording import shown
 from hornbeam.estimators.memory_needed import make_do

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from hornbeam.data.encoded_table import EncodedTable
+from hornbeam.data.streams.encoded_table import EncodedTable
 from hornbeam.data.target import CodedLabels
 from hornbeam.memory import in_words, parse_bytes
 from hornbeam.threads import resolve_n_jobs

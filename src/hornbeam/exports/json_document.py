@@ -19,8 +19,8 @@ since 1970-01-01, "time", the same with the share of the day that has passed, "m
 "weekday" (Monday is 0), or "hour", in whole milliseconds. The clock as it is written counts.
 
 Trees of gradient boosting add up: `start` has the numbers that the scores begin with, `adds_to` the score
-that each tree adds to, `loss` what the scores mean (hornbeam.recipes.losses), `labels` the classes, if any.
-Trees of AdaBoost vote: `weights` has what the vote of each tree weighs, or its number in a weighted median.
+that each tree adds to, `loss` what the scores mean (hornbeam.recipes.boosting.losses), `labels` the
+classes, if any. Trees of AdaBoost vote: `weights` has what the vote of each tree weighs, or its number in a weighted median.
 
 `answer` says how leaves become an answer: `combine` is "mean" of the values, "votes" for the class with the
 largest share (the first of equals), "sum" on top of `start`, or "median", weighted; `link` is "identity",

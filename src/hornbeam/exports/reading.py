@@ -34,7 +34,7 @@ from hornbeam.inside.nodes import way_to_members
 from hornbeam.model import Ensemble
 from hornbeam.pseudo_votes import PseudoVotes
 from hornbeam.recipes.adaboost import votes_of
-from hornbeam.recipes.losses import OwnLoss
+from hornbeam.recipes.boosting.losses import OwnLoss
 
 __all__ = ["portable"]
 

@@ -18,7 +18,7 @@ from hornbeam.errors import ImportedModelError
 from hornbeam.estimators.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from hornbeam.estimators.boosting.settings import plan_boosting
 from hornbeam.model import Ensemble, tree_from_arrays
-from hornbeam.recipes.losses import named_loss
+from hornbeam.recipes.boosting.losses import named_loss
 
 __all__ = ["ForeignTree", "boosting_model", "grown_model", "plain_schema", "tree_of"]
 

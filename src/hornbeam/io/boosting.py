@@ -11,7 +11,7 @@ from hornbeam.io.ensemble import read_ensemble, write_ensemble
 from hornbeam.io.record import RecordReader, RecordWriter
 from hornbeam.io.schema import read_classes, write_classes
 from hornbeam.model import Ensemble
-from hornbeam.recipes.losses import LOSSES, Loss, named_loss
+from hornbeam.recipes.boosting.losses import LOSSES, Loss, named_loss
 
 __all__ = ["read_boosting", "write_boosting"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hornbeam.data.content import Rows
-from hornbeam.data.encoded_table import EncodedTable
 from hornbeam.data.sources import refuse_no_table
+from hornbeam.data.streams.encoded_table import EncodedTable
 from hornbeam.data.table import read_table
 from hornbeam.data.task import Task, task_of
 from hornbeam.declare.kinds import shown

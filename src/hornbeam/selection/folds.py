@@ -16,9 +16,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import _num_samples
 
 from hornbeam.data.content import Rows
-from hornbeam.data.dealt_codes import CodedRows, SharedCodes
-from hornbeam.data.encoded_table import EncodedTable
 from hornbeam.data.shared import SharedTable, TableRows
+from hornbeam.data.streams.dealt_codes import CodedRows, SharedCodes
+from hornbeam.data.streams.encoded_table import EncodedTable
 from hornbeam.data.target import CodedLabels, read_classes, read_numbers
 from hornbeam.data.task import Task
 from hornbeam.estimators.sharing import shares_reading

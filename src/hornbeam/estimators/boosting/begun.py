@@ -14,11 +14,11 @@ from hornbeam.estimators.boosting.rows import BoostingRows, Target
 from hornbeam.estimators.boosting.settings import BoostingPlan
 from hornbeam.estimators.validation import Validation
 from hornbeam.model import with_values_times
-from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget
-from hornbeam.recipes.boost_members import MemberBoosting
+from hornbeam.recipes.boosting.boost import Boosting, BoostSettings, BoostTarget
+from hornbeam.recipes.boosting.boost_members import MemberBoosting
+from hornbeam.recipes.boosting.losses import Loss
+from hornbeam.recipes.boosting.rounds import Watch
 from hornbeam.recipes.category_means import CategoryMeans
-from hornbeam.recipes.losses import Loss
-from hornbeam.recipes.rounds import Watch
 
 __all__ = ["BoostingData", "BoostingFit"]
 

@@ -22,9 +22,9 @@ from hornbeam.estimators.from_source import fit_from_source, with_own_target
 from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
 from hornbeam.estimators.validation import Validation
 from hornbeam.params import ClassifierBoostingOptions, RegressorBoostingOptions, fitted
-from hornbeam.recipes.losses import Loss, OwnLoss, named_loss
-from hornbeam.recipes.rounds import Watch, checked_callbacks
-from hornbeam.recipes.scikit_callbacks import passed_on
+from hornbeam.recipes.boosting.losses import Loss, OwnLoss, named_loss
+from hornbeam.recipes.boosting.rounds import Watch, checked_callbacks
+from hornbeam.recipes.boosting.scikit_callbacks import passed_on
 from hornbeam.sklearn_bases import ClassifierMixin, RegressorMixin, with_callbacks
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
@@ -87,7 +87,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         `offset` is what is known of each row's score beforehand: the rounds start from it, and predictions
         take it again. Rows to judge rounds by are X_val and y_val or, with `early_stopping`, rows of X; those
         of equal `groups` are then never divided. `callbacks` are called between rounds
-        (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own kind.
+        (`hornbeam.recipes.boosting.rounds`); so are those of `set_callbacks`, scikit-learn's own kind.
 
         With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
         or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
@@ -257,8 +257,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         `offset` is what is known of each row's score beforehand, for example the logarithm of an exposure:
         the rounds start from it, and predictions take it again. Rows to judge rounds by are X_val and y_val
         or, with `early_stopping`, rows of X; those of equal `groups` are then never divided. `callbacks` are
-        called between rounds (`hornbeam.recipes.rounds`); so are those of `set_callbacks`, scikit-learn's own
-        kind.
+        called between rounds (`hornbeam.recipes.boosting.rounds`); so are those of `set_callbacks`, scikit-learn's
+        own kind.
 
         With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
         or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`

@@ -15,9 +15,9 @@ from hornbeam.data.units import unit_of
 from hornbeam.estimators.boosting.rows import BoostingRows, labels_of
 from hornbeam.estimators.boosting.scores import BoostingScores
 from hornbeam.model import Ensemble
-from hornbeam.recipes.boost import Boosting, BoostTarget, turns
-from hornbeam.recipes.boost_members import MemberBoosting
-from hornbeam.recipes.losses import Loss
+from hornbeam.recipes.boosting.boost import Boosting, BoostTarget, turns
+from hornbeam.recipes.boosting.boost_members import MemberBoosting
+from hornbeam.recipes.boosting.losses import Loss
 
 __all__ = ["BoostingJudge"]
 

@@ -26,8 +26,8 @@ from hornbeam.estimators.validation import read_validation
 from hornbeam.model import Ensemble
 from hornbeam.params import resolve_max_features
 from hornbeam.recipes.bag import MemberFeatures, plan_draws
-from hornbeam.recipes.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
-from hornbeam.recipes.boost_members import Member, MemberBoosting
+from hornbeam.recipes.boosting.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
+from hornbeam.recipes.boosting.boost_members import Member, MemberBoosting
 from hornbeam.recipes.category_means import CategoryMeans, columns_of_many
 from hornbeam.recipes.holdout import GivenRows, HeldOut, folds, hold_out, refuse_one_class
 from hornbeam.threads import resolve_n_jobs

@@ -1,7 +1,7 @@
 """The fit of gradient boosting: rows come in, rounds are run, what they made is remembered.
 
-`settings.py` says how the fit goes, `preparing.py` gets everything ready for the first round,
-`recipes/boost.py` and `recipes/boost_members.py` add trees round by round, while `recipes/rounds.py` watches.
+`settings.py` says how the fit goes, and `preparing.py` gets everything ready for the first round. In
+`recipes/boosting/`, `boost.py` and `boost_members.py` add trees round by round, while `rounds.py` watches.
 Answers are in `scores.py`.
 """
 
@@ -21,14 +21,14 @@ from hornbeam.estimators.boosting.settings import BoostingPlan, plan_boosting
 from hornbeam.estimators.growth import warn_of_constant_columns
 from hornbeam.model import Ensemble
 from hornbeam.params import fitted, resolve_max_features, resolve_random_key
-from hornbeam.recipes.boost import turns
-from hornbeam.recipes.boost_members import MemberBoosting
-from hornbeam.recipes.checkpoint import Checkpoint, digest_of
+from hornbeam.recipes.boosting.boost import turns
+from hornbeam.recipes.boosting.boost_members import MemberBoosting
+from hornbeam.recipes.boosting.checkpoint import Checkpoint, digest_of
+from hornbeam.recipes.boosting.losses import Loss, OwnLoss
+from hornbeam.recipes.boosting.rounds import UserCodeError, Watch
 from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.footprint import refuse_ensemble_beyond_memory
 from hornbeam.recipes.listen import listening
-from hornbeam.recipes.losses import Loss, OwnLoss
-from hornbeam.recipes.rounds import UserCodeError, Watch
 from hornbeam.sklearn_bases import CallbackSupportMixin
 from hornbeam.warnings import LossWarning, WarmStartWarning, warn
 

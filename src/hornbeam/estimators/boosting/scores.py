@@ -1,7 +1,7 @@
 """What a boosted model answers: scores of rows, and what its trees have to say about themselves.
 
-The trees are added up on top of the constant that the rounds started from; `recipes/losses.py` says what such
-a score stands for. Fitting is in `boosting_rounds.py`.
+The trees are added up on top of the constant that the rounds started from; `recipes/boosting/losses.py` says
+what such a score stands for. Fitting is in `boosting_rounds.py`.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from hornbeam.inside.shapley import ScoreSum, TreeSum
 from hornbeam.inside.words import named
 from hornbeam.model import RowsToPredict
 from hornbeam.params import BoostingOptions, fitted, options_of, resolve_max_features
-from hornbeam.recipes.losses import Loss, OwnLoss
+from hornbeam.recipes.boosting.losses import Loss, OwnLoss
 
 __all__ = ["BoostingScores"]
 

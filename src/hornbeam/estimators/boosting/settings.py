@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hornbeam.params import BoostingOptions
-from hornbeam.recipes.rounds import EarlyStopping
+from hornbeam.recipes.boosting.rounds import EarlyStopping
 
 __all__ = ["CLASSICAL", "BoostingPlan", "plan_boosting"]
 

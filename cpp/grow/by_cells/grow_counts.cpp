@@ -1,0 +1,8 @@
+// The growers for more classes that are counted.
+#include "grow/by_cells/grow_by_cells.h"
+
+namespace hornbeam::grow {
+
+template std::optional<GrownTree> grow_by_cells<Cells::kCounts>(const GrowTask&);
+
+}  // namespace hornbeam::grow

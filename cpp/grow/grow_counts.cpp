@@ -1,8 +1,0 @@
-// The growers for more classes that are counted.
-#include "grow/grow_by_cells.h"
-
-namespace hornbeam::grow {
-
-template std::optional<GrownTree> grow_by_cells<Cells::kCounts>(const GrowTask&);
-
-}  // namespace hornbeam::grow

@@ -1,8 +1,0 @@
-// The growers for two classes that are counted.
-#include "grow/grow_by_cells.h"
-
-namespace hornbeam::grow {
-
-template std::optional<GrownTree> grow_by_cells<Cells::kCountsOfTwo>(const GrowTask&);
-
-}  // namespace hornbeam::grow
