@@ -9,13 +9,14 @@ a misspelt name cannot hide a test.
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -73,3 +74,10 @@ def run_with_instructions() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Libraries that take their threads from the environment would use all cores, which other tests need."""
+    with threadpool_limits(1):
+        yield

@@ -11,26 +11,20 @@ import math
 import shutil
 import subprocess
 import sys
-from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import data, inner_loops, jobs, report, results_chart, run, scaling, sweeps
+from benchmarks import data, jobs, report, results_chart, run
 from benchmarks.data import REPOSITORY, DataAbsentError, Dataset
-from benchmarks.growth import fit_growth
 from benchmarks.harness import AbsentError, Case, Contestant, Setting, job_names, load_case, load_job, require
 from benchmarks.measure import CaseResult, Outcome, race, run_job
 from benchmarks.quality import picture
 from benchmarks.quality.race import Turn
 from benchmarks.quality.verdict import as_markdown
-from benchmarks.scores import score_predictions, share_of_exact_neighbours
 from benchmarks.targets import (
     at_most_times_slower,
     score_at_most_share_of,
@@ -44,11 +38,7 @@ AT_HAND = {"hornbeam", "sklearn", "scipy"}
 TINY = Setting(rows=400, threads=1, trees=3)
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Libraries that take their threads from the environment would use all cores, which other tests need."""
-    with threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def at_hand(contestant: Contestant) -> bool:
@@ -134,6 +124,16 @@ def test_absence_is_told_apart_from_failure(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="a_dependency_that_nobody_has"):
         require("broken_library")
+
+
+def test_absent_public_tables_say_where_they_were_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("HORNBEAM_SHARED_DATA", str(tmp_path))
+    with pytest.raises(DataAbsentError, match="HORNBEAM_SHARED_DATA"):
+        data.letter()
+    result = raced("boosting_covertype", load_case("boosting_covertype", "fit"))
+    sklearn = next(o for o in result.outcomes if o.contestant == "scikit-learn HGB")
+    assert sklearn.status == "absent"
+    assert "covertype.csv.gz" in sklearn.reason
 
 
 # ------------------------------------------------------------------------------------------- measuring
@@ -366,223 +366,6 @@ def test_settings_follow_the_options_and_jobs_about_one_thread_keep_it():
     assert run.setting_for(load_job("forest"), chosen) == Setting(rows=10_000, threads=2, trees=7)
     assert run.setting_for(load_job("tree"), chosen).threads == 1
     assert run.setting_for(load_job("forest"), run.arguments(["--rows", "123"])).rows == 123
-
-
-# ------------------------------------------------------------------------------------------------ data
-
-GENERATORS = {
-    "rounded": data.rounded,
-    "noisy": data.noisy,
-    "noisy_regression": data.noisy_regression,
-    "physics": data.physics,
-    "wide": data.wide,
-    "skewed": data.skewed,
-    "few_values": data.few_values,
-    "duplicates": data.duplicates,
-    "missing": data.missing,
-    "categorical": data.categorical,
-    "clusters": lambda rows: data.clusters(rows, queries=50),
-    "many_classes": lambda rows: data.many_classes(rows, classes=5),
-    "staircase": data.staircase,
-}
-
-
-@pytest.mark.parametrize("name", GENERATORS)
-def test_generators_give_the_asked_rows_and_the_same_bits_each_time(name):
-    first, second = GENERATORS[name](1000), GENERATORS[name](1000)
-    assert first.rows == len(first.y) == 1000
-    assert len(first.X_test) == len(first.y_test) > 0
-    for one, other in ((first.X, second.X), (first.X_test, second.X_test)):
-        same = one.equals(other) if first.is_frame else np.array_equal(one, other, equal_nan=True)
-        assert same
-    np.testing.assert_array_equal(first.y, second.y)
-
-
-def test_generators_have_the_shapes_they_are_named_after():
-    assert data.physics(500).X.shape == (500, 28)
-    assert data.wide(100).X.shape == (100, 400)
-    assert data.wide(100, features=10).X.shape == (100, 10)
-    few = data.few_values(2000).X
-    assert {len(np.unique(few[:, column])) for column in range(few.shape[1])} == {2, 3, 4, 5, 6}
-    assert 0.15 < np.isnan(data.missing(2000).X).mean() < 0.25
-    assert len(np.unique(data.duplicates(2000).X, axis=0)) == 200
-    skewed = data.skewed(2000).X
-    assert skewed.max() / np.median(skewed) > 100
-    assert len(np.unique(data.many_classes(2000, classes=20).y)) == 20
-    assert sum(str(kind) == "category" for kind in data.categorical(200).X.dtypes) == 5
-    assert np.array_equal(data.rounded(100).X, np.round(data.rounded(100).X, 2))
-
-
-def test_the_staircase_is_as_deep_as_it_is_long():
-    from sklearn.tree import DecisionTreeClassifier
-
-    table = data.staircase(200)
-    assert DecisionTreeClassifier().fit(table.X, table.y).get_depth() == 199
-
-
-def test_absent_public_tables_say_where_they_were_looked_for(tmp_path, monkeypatch):
-    monkeypatch.setenv("HORNBEAM_SHARED_DATA", str(tmp_path))
-    with pytest.raises(DataAbsentError, match="HORNBEAM_SHARED_DATA"):
-        data.letter()
-    result = raced("boosting_covertype", load_case("boosting_covertype", "fit"))
-    sklearn = next(o for o in result.outcomes if o.contestant == "scikit-learn HGB")
-    assert sklearn.status == "absent"
-    assert "covertype.csv.gz" in sklearn.reason
-
-
-def test_scores_judge_probabilities_classes_and_values():
-    X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
-    table = Dataset("toy", "binary", X, y, X, y)
-    one_column = np.array([0.1, 0.6, 0.4, 0.9])
-    two_columns = np.column_stack([1 - one_column, one_column])
-    for predictions in (one_column, one_column.reshape(-1, 1), two_columns):
-        assert score_predictions(table, predictions, "test AUC") == 0.75
-        assert score_predictions(table, predictions, "test accuracy") == 0.5
-    assert score_predictions(table, y.astype(float), "test R2") == 1.0
-
-
-def test_exact_neighbours_are_told_from_near_misses_and_ties_are_free():
-    rows = np.array([[0.0], [1.0], [1.0], [5.0]], dtype=np.float32)
-    queries = np.array([[0.9], [4.0]], dtype=np.float32)
-    table = Dataset("line", "binary", rows, np.zeros(4), queries, np.zeros(2))
-    assert share_of_exact_neighbours(table, [[1, 2], [3, 1]]) == 1.0
-    assert share_of_exact_neighbours(table, [[2, 1], [3, 2]]) == 1.0
-    assert share_of_exact_neighbours(table, [[1, 0], [3, 1]]) == 0.5
-
-
-# --------------------------------------------------------------------------------------------- scaling
-
-
-def test_fitted_exponents_and_the_flag():
-    sizes = [1e4, 2e4, 5e4, 1e5, 1e6]
-    linear = fit_growth(sizes, [3e-6 * n for n in sizes])
-    assert linear.overall == pytest.approx(1)
-    assert not linear.beyond_n_log_n
-    assert not fit_growth(sizes, [n * math.log(n) for n in sizes]).beyond_n_log_n
-    square = fit_growth(sizes, [n * n for n in sizes])
-    assert square.tail == pytest.approx(2)
-    assert "ABOVE n log n" in square.words()
-    # Fixed costs hide growth at small sizes; the larger half must show it.
-    assert fit_growth(sizes, [1e9 + n * n for n in sizes]).beyond_n_log_n
-    assert fit_growth([10], [1.0]) is None
-
-
-def test_every_sweep_has_growing_sizes_and_known_methods():
-    for sweep in sweeps.SWEEPS.values():
-        for sizes in (sweep.sizes, sweep.quick_sizes):
-            assert list(sizes) == sorted(set(sizes))
-        assert set(sweep.methods) <= set(sweeps.METHODS)
-
-
-@pytest.mark.parametrize("library", sweeps.LIBRARIES)
-@pytest.mark.parametrize(
-    ("sweep", "method"),
-    [
-        *(("rows", method) for method in sweeps.METHODS),
-        ("features", "tree"),
-        ("trees", "forest"),
-        ("classes", "boosting"),
-        ("staircase", "tree"),
-    ],
-)
-def test_the_smallest_point_of_a_sweep_runs(sweep, method, library):
-    chosen = Namespace(quick=True, threads=1, repeats=1)
-    small = sweeps.SWEEPS[sweep]
-    outcome = scaling.measure_point(
-        small, method, library, small.quick_sizes[0], chosen, in_this_process=True
-    )
-    assert outcome.status in {"ok", "absent"}, outcome.reason
-    if library == "scikit-learn":
-        assert outcome.finished
-
-
-def test_curves_are_measured_drawn_and_written(tmp_path):
-    pytest.importorskip("matplotlib")
-    words = ["staircase", "--quick", "--library", "scikit-learn", "--repeats", "1", "--budget", "1e-9"]
-    assert scaling.main([*words, "--out", str(tmp_path)]) == 0
-    (curve,) = json.loads((tmp_path / "scaling.json").read_text())["curves"]
-    assert curve["sizes"] == [250]
-    assert curve["stopped"] == "over 1e-09 s"
-    assert (tmp_path / "staircase.png").exists()
-
-
-def made_up_curves():
-    rows = scaling.Curve("rows", "boosting", "hornbeam", [1000, 2000, 4000], [1.0, 2.0, 4.0], [None, 9, 18])
-    stairs = scaling.Curve(
-        "staircase", "tree", "hornbeam", [10, 20, 40], [1.0, 4.0, 16.0], [5] * 3, "over 9 s"
-    )
-    return [rows], [stairs]
-
-
-def test_the_section_of_scaling_names_targets_and_has_one_picture(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    results = tmp_path / "RESULTS.md"
-    results.write_text((REPOSITORY / "benchmarks" / "RESULTS.md").read_text())
-    monkeypatch.setattr(scaling, "RESULTS", results)
-    monkeypatch.setattr(scaling, "CHART", tmp_path / "growth.png")
-    scaling.write_results(report.this_machine(), made_up_curves())
-    written = results.read_text()
-    first = next(line for line in written.splitlines() if line.startswith("| rows | boosting"))
-    assert "1,000 to 4,000 | 4 s | n^1.00, tail n^1.00, 2.00x per doubling" in first
-    assert first.endswith("<= n log n, <= 2.05x per doubling | reached |")
-    assert "ABOVE n log n" in written and "<= n log n | NOT reached |" in written
-    assert "* staircase, tree: ended after 40, over 9 s" in written
-    assert "(growth.png)" in written and (tmp_path / "growth.png").stat().st_size > 10_000
-
-
-def test_a_run_of_some_minutes_measures_fewer_sizes_and_ends_curves_in_time(monkeypatch):
-    assert scaling.every_second((10, 20, 50, 100, 200)) == [10, 50, 200]
-    assert scaling.every_second((1, 2)) == [1, 2]
-    assert scaling.expected_seconds(made_up_curves()[1][0], 80) == pytest.approx(64.0)
-    now = [0.0]
-    monkeypatch.setattr(scaling, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    clock = scaling.Clock(minutes=1, n_curves=4)
-    clock.begin_curve()
-    assert clock.allows(30) and not clock.allows(31)
-    now[0] = 48.0
-    clock.begin_curve()
-    assert clock.allows(8) and not clock.allows(9)
-    assert scaling.Clock(minutes=None, n_curves=1).allows(1e9)
-
-
-def test_loops_are_read_with_their_gates():
-    text = "".join(
-        f"{name}, and more        {most:8.3f} ns per row\n" for name, most in inner_loops.GATES.items()
-    )
-    loops = inner_loops.read_loops(text + "another loop   7.125 ns per row and tree\n")
-    assert [loop.verdict() for loop in loops] == ["met"] * len(inner_loops.GATES) + [""]
-    assert (loops[-1].nanoseconds, loops[-1].unit) == (7.125, "row and tree")
-    slow = inner_loops.read_loops(text.replace("0.550", "0.551"))
-    assert slow[0].verdict() == "NOT met"
-    assert "| <= 0.55 | NOT met |" in inner_loops.as_markdown(report.this_machine(), slow)
-    with pytest.raises(ValueError, match="no loop was measured for the gate of '255 bins"):
-        inner_loops.read_loops("\n".join(line for line in text.splitlines() if not line.startswith("255")))
-    with pytest.raises(ValueError, match="not a line of the kernels"):
-        inner_loops.read_loops("nonsense")
-
-
-def test_every_gate_has_a_line_in_the_program():
-    sources = "".join(path.read_text() for path in (REPOSITORY / "benchmarks" / "kernels").glob("*.cpp"))
-    for gate in inner_loops.GATES:
-        begin = gate.partition(", ")[0]
-        assert begin in sources, gate
-
-
-def test_twice_the_rows_may_cost_boosting_less_than_trees():
-    sizes = [1000, 2000, 4000, 8000]
-    seconds = [size**1.1 for size in sizes]
-    words = {
-        method: scaling.Curve("rows", method, "hornbeam", sizes, seconds, [None] * 4).growth_of_time()
-        for method in ("tree", "boosting")
-    }
-    assert words["tree"].endswith("2.14x per doubling")
-    assert words["boosting"].endswith("2.14x per doubling, ABOVE 2.05x")
-
-
-def test_speed_up_by_threads_is_a_ratio():
-    curve = scaling.Curve("threads", "forest", "hornbeam", [1, 2], [3.0, 2.0], [None, None])
-    assert curve.growth_of_time() == "1.50x by 2 threads, BELOW 1.8x"
-    assert curve.growth_of_memory() == ""
 
 
 @pytest.mark.parametrize("name", ["answers", "boosting", "kernels", "measure"])

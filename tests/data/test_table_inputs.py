@@ -1,7 +1,5 @@
 """Every container X may come in gives the table that a plain numpy array gives, and is never written to."""
 
-import datetime
-import decimal
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,45 +11,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy import sparse
+from array_tables import INTEGERS, assert_readable_by_core, assert_reads_as, dense, plain, with_missing
 
-from hornbeam.data.table import SparseColumn, Table, read_table
-
-INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-
-
-def plain() -> np.ndarray:
-    """Numbers that every dtype in these tests holds exactly, and one row more than columns."""
-    return np.array([[0, 1, 2], [3, 0, 5], [6, 7, 0], [9, 1, 100]], dtype=np.float64)
-
-
-def with_missing() -> np.ndarray:
-    array = plain()
-    array[1, 0] = array[3, 2] = np.nan
-    return array
-
-
-def dense(table: Table) -> np.ndarray:
-    columns = [c.values.to_dense() if isinstance(c.values, SparseColumn) else c.values for c in table.columns]
-    return np.stack([values.astype(np.float64) for values in columns], axis=1)
-
-
-def assert_reads_as(X: Any, expected: np.ndarray) -> Table:
-    table = read_table(X)
-    assert {column.kind for column in table.columns} == {"numeric"}
-    assert table.n_rows == len(expected)
-    np.testing.assert_array_equal(dense(table), expected)
-    return table
-
-
-def assert_readable_by_core(table: Table) -> None:
-    allowed = {np.dtype(name) for name in [*INTEGERS, "bool", "float32", "float64"]}
-    for column in table.columns:
-        values = column.values.data if isinstance(column.values, SparseColumn) else column.values
-        assert values.dtype in allowed
-        assert values.dtype.isnative
-        assert values.flags.aligned
-        assert values.ndim == 1
+from hornbeam.data.table import read_table
 
 
 def strided(array: np.ndarray) -> np.ndarray:
@@ -330,120 +292,6 @@ def test_infinities_and_extremes_pass() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Sparse
-
-SPARSE_FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
-
-
-@pytest.mark.parametrize("format_name", SPARSE_FORMATS)
-@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
-def test_sparse_formats(format_name: str, container: Any) -> None:
-    X = container(plain()).asformat(format_name)
-    table = assert_reads_as(X, plain())
-    for j, column in enumerate(table.columns):
-        assert isinstance(column.values, SparseColumn)
-        assert column.values.indices.tolist() == np.flatnonzero(plain()[:, j]).tolist()
-
-
-@pytest.mark.parametrize("dtype", [*INTEGERS, "bool", "float32", "float64", "longdouble"])
-def test_sparse_dtypes(dtype: str) -> None:
-    X = plain().astype(dtype)
-    table = assert_reads_as(sparse.csr_array(X), X.astype(np.float64))
-    assert_readable_by_core(table)
-
-
-def test_sparse_missing_values() -> None:
-    assert_reads_as(sparse.csr_array(with_missing()), with_missing())
-
-
-def unsorted_with_duplicates(index_dtype: Any) -> sparse.csc_array:
-    """Build columns [0, 3, 5] (3 as 1 + 2, rows unsorted, a zero stored) and [0, 0, 0] (as 4 - 4)."""
-    data = np.array([5.0, 1.0, 0.0, 2.0, 4.0, -4.0])
-    indices = np.array([2, 1, 0, 1, 2, 2], dtype=index_dtype)
-    return sparse.csc_array((data, indices, np.array([0, 4, 6], dtype=index_dtype)), shape=(3, 2))
-
-
-@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("format_name", ["csc", "csr", "coo"])
-@pytest.mark.parametrize("writeable", [True, False])
-def test_sparse_input_is_brought_into_canonical_form_elsewhere(
-    index_dtype: Any, format_name: str, writeable: bool
-) -> None:
-    X = unsorted_with_duplicates(index_dtype).asformat(format_name)
-    parts = {
-        name: getattr(X, name) for name in ("data", "indices", "indptr", "row", "col") if hasattr(X, name)
-    }
-    before = {name: array.tobytes() for name, array in parts.items()}
-    for array in parts.values():
-        array.flags.writeable = writeable
-    table = assert_reads_as(X, np.array([[0, 0], [3, 0], [5, 0]], dtype=np.float64))
-    first, second = (column.values for column in table.columns)
-    assert isinstance(first, SparseColumn)
-    assert isinstance(second, SparseColumn)
-    assert first.indices.tolist() == [1, 2]
-    assert second.data.size == 0
-    for name, array in parts.items():
-        assert getattr(X, name) is array or np.shares_memory(getattr(X, name), array)
-        assert array.tobytes() == before[name]
-
-
-def test_canonical_sparse_columns_are_not_copied() -> None:
-    X = sparse.csc_array(plain())
-    X.data.flags.writeable = X.indices.flags.writeable = False
-    for column in read_table(X).columns:
-        assert isinstance(column.values, SparseColumn)
-        assert np.shares_memory(column.values.data, X.data)
-        assert np.shares_memory(column.values.indices, X.indices)
-
-
-def test_stored_zeros_are_dropped_elsewhere() -> None:
-    X = sparse.csc_array(plain())
-    X.data[0] = 0.0
-    before = X.data.tobytes(), X.indices.tobytes(), X.indptr.tobytes()
-    assert_reads_as(X, X.toarray())
-    assert (X.data.tobytes(), X.indices.tobytes(), X.indptr.tobytes()) == before
-
-
-def test_byte_swapped_sparse_values() -> None:
-    X = sparse.csr_array(plain())
-    X.data = X.data.astype(">f8")
-    assert_readable_by_core(assert_reads_as(X, plain()))
-
-
-@pytest.mark.parametrize("bad", [4, -1, 2**31 - 1])
-@pytest.mark.parametrize("format_name", ["csr", "csc", "bsr", "coo"])
-def test_corrupt_sparse_index(format_name: str, bad: int) -> None:
-    X = sparse.csr_array(plain()).asformat(format_name).copy()
-    target = X.row if format_name == "coo" else X.indices
-    target[1] = bad
-    with pytest.raises(ValueError, match="sparse X is corrupt"):
-        read_table(X)
-
-
-@pytest.mark.parametrize("bad", [-1, 1, 10**6])
-@pytest.mark.parametrize("format_name", ["csr", "csc", "bsr"])
-def test_corrupt_sparse_pointers(format_name: str, bad: int) -> None:
-    X = sparse.csr_array(plain()).asformat(format_name).copy()
-    X.indptr[2] = bad
-    X.indptr[1] = 2
-    with pytest.raises(ValueError, match="sparse X is corrupt"):
-        read_table(X)
-
-
-def test_sparse_refusals() -> None:
-    with pytest.raises(ValueError, match="Complex data not supported"):
-        read_table(sparse.csr_array(plain().astype(complex)))
-    one_dimension = sparse.coo_array(np.arange(3.0))
-    if one_dimension.ndim == 1:  # scipy 1.13
-        with pytest.raises(ValueError, match="Reshape your data"):
-            read_table(one_dimension)
-    X = sparse.csr_array(plain())
-    X.data = X.data.astype(object)
-    with pytest.raises(TypeError, match="dtype object"):
-        read_table(X)
-
-
-# ------------------------------------------------------------------------------------------------------------
 # Nothing is written
 
 
@@ -471,87 +319,3 @@ def test_frames_are_never_written() -> None:
     assert polars.equals(copies[1], null_equal=True)
     assert arrow.drop_columns("n").equals(copies[2].drop_columns("n"))
     np.testing.assert_array_equal(arrow["n"].to_numpy(), columns["n"])
-
-
-# ------------------------------------------------------------------------------------------------------------
-# Refused
-
-
-@pytest.mark.parametrize(
-    ("X", "hint"),
-    [
-        (pd.DataFrame({"ok": [1, 2], "bad": pd.to_timedelta([1, 2], unit="s")}), "seconds"),
-        (pd.DataFrame({"ok": [1, 2], "bad": [decimal.Decimal(1), decimal.Decimal(2)]}), "float"),
-        (pd.DataFrame({"ok": [1, 2], "bad": [b"a", b"b"]}), "decode"),
-        (pd.DataFrame({"ok": [1, 2], "bad": [[1], [2, 3]]}), "column of its own"),
-        (pd.DataFrame({"ok": [1, 2], "bad": [datetime.time(1)] * 2}), "the hour"),
-        (pd.DataFrame({"ok": [1, 2], "bad": pd.period_range("2020", periods=2)}), "numbers or text"),
-        (pl.DataFrame({"ok": [1, 2], "bad": [datetime.timedelta(1)] * 2}), "seconds"),
-        (pl.DataFrame({"ok": [1, 2], "bad": [datetime.time(1)] * 2}), "the hour"),
-        (pl.DataFrame({"ok": [1, 2], "bad": [decimal.Decimal(1)] * 2}), "float"),
-        (pl.DataFrame({"ok": [1, 2], "bad": [b"a", b"b"]}), "decode"),
-        (pl.DataFrame({"ok": [1, 2], "bad": [[1], [2, 3]]}), "column of its own"),
-        (pl.DataFrame({"ok": [1, 2], "bad": [{"a": 1}, {"a": 2}]}), "column of its own"),
-        (pa.table({"ok": [1, 2], "bad": pa.array([1, 2], pa.duration("s"))}), "seconds"),
-        (pa.table({"ok": [1, 2], "bad": pa.array([1, 2], pa.decimal128(5, 2))}), "float"),
-    ],
-)
-def test_unreadable_columns_are_named_with_a_way_out(X: Any, hint: str) -> None:
-    with pytest.raises(TypeError, match="Column 'bad'") as caught:
-        read_table(X)
-    assert hint in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "hint"),
-    [("timedelta64[s]", "seconds"), ("S3", "decode"), ("V8", "field")],
-)
-def test_unreadable_numpy_dtypes(dtype: str, hint: str) -> None:
-    with pytest.raises(TypeError, match=f"Column 'x0' has dtype.*{hint}"):
-        read_table(np.zeros((2, 2), dtype=dtype))
-
-
-@pytest.mark.parametrize("value", [datetime.time(1), np.timedelta64(1, "s"), pd.Timedelta(0), {"a": 1}])
-def test_unreadable_objects_are_named_with_their_row(value: object) -> None:
-    X = np.array([[1.0, 2.0], [3.0, 4.0]], dtype=object)
-    X[1, 1] = value
-    # The words scikit-learn's estimator checks look for.
-    with pytest.raises(TypeError, match=r"Column 'x1', row 1: the argument must be .* string.* number"):
-        read_table(X)
-
-
-@pytest.mark.parametrize(
-    ("cells", "first", "second"),
-    [
-        ([None, "a", 1, "b"], "row 1 holds the text 'a'", "row 2 the number 1"),
-        ([1.5, np.nan, "a"], "row 0 holds the number 1.5", "row 2 the text 'a'"),
-        ([True, 2], "row 0 holds the bool True", "row 1 the number 2"),
-        ([pd.NA, "True", True], "row 1 holds the text 'True'", "row 2 the bool True"),
-    ],
-)
-def test_mixed_objects_are_named_with_row_and_value(cells: list[object], first: str, second: str) -> None:
-    X = pd.DataFrame({"m": pd.Series(cells, dtype=object)})
-    with pytest.raises(TypeError, match="Column 'm' mixes types") as caught:
-        read_table(X)
-    assert first in str(caught.value)
-    assert second in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("X", "where"),
-    [
-        (np.array([[1, 2], [3, 4j]]), "column 'x1', row 1"),
-        (np.array([[1, 2], [3, 4]], dtype=complex), "column 'x0'"),
-        ([[1, 2j]], "column 'x1', row 0"),
-        (np.array([[1, 2], [3j, 4]], dtype=object), "column 'x0', row 1"),
-        (pd.DataFrame({"r": [1.0, 2.0], "z": [1j, 2]}), "column 'z'"),
-    ],
-)
-def test_complex_is_refused(X: Any, where: str) -> None:
-    with pytest.raises(ValueError, match=f"Complex data not supported: {where}"):
-        read_table(X)
-
-
-def test_integers_beyond_float64_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"Column 'x0', row 1: 1000.* too large"):
-        read_table([[1], [10**400]])

@@ -12,17 +12,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from core.growing import encode, grow, same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.splits import is_categorical
-from reference.tables import WEIGHT_KINDS, Table, tables
-from scipy import sparse, stats
+from reference.tables import Table, tables
 
 import hornbeam as hb
+from estimators.tree_tables import frame_of, reordered
 from hornbeam.threads import usable_cores
 from hornbeam.warnings import ThreadsWarning
 
@@ -31,28 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
 
 OF_CLASSES = ("gini", "entropy", "accuracy", "gain_ratio", "chi2")
 OF_NUMBERS = ("squared_error", "poisson", "f_test")
-STRUCTURE = ("first_child", "feature", "threshold", "category_begin", "category_words", "missing_branch")
-
-
-def frame_of(columns: list[np.ndarray]) -> pd.DataFrame:
-    """Numeric columns as they are, category codes as categories."""
-    return pd.DataFrame(
-        {
-            f"x{j}": pd.Categorical.from_codes(column, [f"c{code}" for code in range(8)])
-            if is_categorical(column)
-            else column
-            for j, column in enumerate(columns)
-        }
-    )
-
-
-def reordered(table: Table, order: list[int]) -> Table:
-    return Table(
-        [column[order] for column in table.columns],
-        table.y[order],
-        None if table.weights is None else table.weights[order],
-        table.n_classes,
-    )
 
 
 def groups_of_equal_rows(columns: list[np.ndarray]) -> list[list[int]]:
@@ -275,124 +250,6 @@ def test_n_jobs_changes_no_bit_of_model_or_prediction(kind):
 
 
 # ------------------------------------------------------------------------------------------------------------
-# Random draws: reproducible and fair
-
-
-def noise_data(n_rows: int = 60, n_features: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(11)
-    return rng.random((n_rows, n_features)), rng.integers(0, 2, n_rows)
-
-
-@pytest.mark.parametrize("options", [{"splitter": "random"}, {"max_features": 2}])
-@pytest.mark.parametrize("kind", [hb.DecisionTreeClassifier, hb.DecisionTreeRegressor])
-def test_a_seed_gives_the_same_tree_again_and_another_seed_another_tree(kind, options):
-    X, y = noise_data()
-    first, again, other = (kind(random_state=seed, **options).fit(X, y).tree_ for seed in (5, 5, 6))
-    assert same_bits(first, again)
-    assert not same_bits(first, other)
-
-
-def test_a_generator_moves_on_and_none_follows_the_global_state():
-    X, y = noise_data()
-    generator = np.random.RandomState(5)
-    model = hb.DecisionTreeClassifier(splitter="random", random_state=generator)
-    first, second = model.fit(X, y).tree_, model.fit(X, y).tree_
-    assert not same_bits(first, second)
-    free = hb.DecisionTreeClassifier(splitter="random")
-    state = np.random.get_state()
-    try:
-        trees = []
-        for _ in range(2):
-            np.random.seed(5)
-            trees.append(free.fit(X, y).tree_)
-    finally:
-        np.random.set_state(state)
-    assert same_bits(*trees)
-
-
-def test_without_draws_the_seed_does_not_matter():
-    X, y = noise_data()
-    assert same_bits(*(hb.DecisionTreeClassifier(random_state=seed).fit(X, y).tree_ for seed in (1, 2)))
-
-
-N_SEEDS = 800
-LEAST_P = 1e-3  # seeds are fixed: the tests pass always or never
-
-
-def test_each_feature_is_drawn_equally_often_and_children_draw_anew():
-    X, y = noise_data(n_features=4)
-    seen = np.zeros((4, 4))
-    for seed in range(N_SEEDS):
-        tree = hb.DecisionTreeClassifier(max_features=1, max_depth=2, random_state=seed).fit(X, y).tree_
-        child = next(node for node in (1, 2) if tree.feature[node] >= 0)
-        seen[tree.feature[0], tree.feature[child]] += 1
-    assert stats.chisquare(seen.sum(axis=1)).pvalue > LEAST_P
-    assert stats.chisquare(seen.ravel()).pvalue > LEAST_P
-
-
-def test_each_set_of_features_is_drawn_equally_often():
-    """Columns ordered by worth: the root tests the first of those drawn, which tells the draws apart."""
-    n_features, drawn = 6, 2
-    rng = np.random.default_rng(12)
-    y = np.arange(400.0)
-    X = y[:, None] + rng.normal(size=(400, n_features)) * 10.0 ** np.arange(n_features)
-    firsts = np.zeros(n_features)
-    for seed in range(N_SEEDS):
-        model = hb.DecisionTreeRegressor(max_features=drawn, max_depth=1, random_state=seed)
-        firsts[model.fit(X, y).tree_.feature[0]] += 1
-    ways = np.array([math.comb(n_features - 1 - first, drawn - 1) for first in range(n_features)])
-    possible = ways > 0
-    assert firsts[~possible].sum() == 0
-    expected = N_SEEDS * ways[possible] / ways.sum()
-    assert stats.chisquare(firsts[possible], expected).pvalue > LEAST_P
-
-
-def test_constant_features_do_not_use_up_the_draw():
-    X = np.zeros((50, 6))
-    X[:, 4] = np.arange(50)
-    for seed in range(50):
-        model = hb.DecisionTreeClassifier(max_features=1, max_depth=1, random_state=seed)
-        assert model.fit(X, np.arange(50) // 25).tree_.feature[0] == 4
-
-
-def test_random_thresholds_are_uniform_over_the_range_of_the_node():
-    """Uniform in value, whatever the density of the rows; in the children over their own range."""
-    values = np.sort(np.concatenate([[0.0, 1.0], np.random.default_rng(13).beta(0.5, 3, 98)]))
-    X, y = values.reshape(-1, 1), np.arange(100) % 2
-    at_root, below = [], []
-    for seed in range(N_SEEDS):
-        model = hb.DecisionTreeClassifier(splitter="random", max_depth=2, random_state=seed).fit(X, y)
-        tree = model.tree_
-        at_root.append(tree.threshold[0])
-        left = values[values <= tree.threshold[0]]
-        if len(left) > 1 and tree.feature[1] >= 0:
-            below.append((tree.threshold[1] - left[0]) / (left[-1] - left[0]))
-    assert stats.kstest(at_root, "uniform").pvalue > LEAST_P
-    assert len(below) > N_SEEDS / 2
-    assert stats.kstest(below, "uniform").pvalue > LEAST_P
-
-
-@settings(max_examples=60)
-@given(tables(categorical=False), st.integers(0, 1000))
-def test_random_thresholds_part_the_rows_of_their_node(table, seed):
-    X = np.column_stack(table.columns)
-    kind = hb.DecisionTreeRegressor if table.n_classes is None else hb.DecisionTreeClassifier
-    model = kind(splitter="random", random_state=seed).fit(X, table.y, sample_weight=table.weights)
-    tree = model.tree_
-    paths = model.decision_path(X).tocsc()
-    for node in np.flatnonzero(tree.feature >= 0):
-        rows = paths.indices[paths.indptr[node] : paths.indptr[node + 1]]
-        rows = rows if table.weights is None else rows[table.weights[rows] > 0]
-        values = X[rows, tree.feature[node]]
-        known = values[~np.isnan(values)]
-        if known.min() == known.max():
-            assert tree.threshold[node] == math.inf  # known against missing
-            assert len(known) < len(values)
-        else:
-            assert known.min() <= tree.threshold[node] < known.max()
-
-
-# ------------------------------------------------------------------------------------------------------------
 # Ties
 
 
@@ -491,117 +348,3 @@ def test_a_tree_of_few_leaves_is_the_top_of_a_tree_of_more():
         grouping = pd.DataFrame({"small": small.apply(X), "large": large.apply(X)}).drop_duplicates()
         assert len(grouping) == n_leaves + 1  # every leaf of the larger tree lies inside one of the smaller
         assert sorted(grouping["small"].value_counts())[-2:] in ([1, 2], [2])
-
-
-# ------------------------------------------------------------------------------------------------------------
-# The form of a table and the order of its rows
-
-
-def numeric_rows() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(15)
-    X = np.column_stack(
-        [rng.normal(size=150), rng.integers(0, 4, 150), rng.poisson(0.5, 150), rng.random(150)]
-    )
-    X[:, 3] *= rng.random(150) < 0.4
-    return X, (X[:, 0] + X[:, 1] + rng.normal(size=150) > 1.5).astype(int)
-
-
-def with_none(X: np.ndarray) -> list[list[float | None]]:
-    return [[None if math.isnan(value) else value for value in row] for row in X.tolist()]
-
-
-NUMERIC_FORMS = {
-    "Fortran order": np.asfortranarray,
-    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "reversed": lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
-    "objects": lambda X: X.astype(object),
-    "lists": lambda X: X.tolist(),
-    "pandas": pd.DataFrame,
-    "pandas, one type per column": lambda X: pd.DataFrame(X).astype({2: "float32", 3: "float64"}),
-    "pandas, nullable": lambda X: pd.DataFrame(X).convert_dtypes(),
-    "pandas, Arrow": lambda X: pd.DataFrame(X).astype("float64[pyarrow]"),
-    "polars": lambda X: pl.DataFrame(X, schema=[f"x{j}" for j in range(X.shape[1])]),
-    "Arrow": lambda X: pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])}),
-}
-SPARSE_FORMS = {
-    name: getattr(sparse, name)
-    for name in ("csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array")
-}
-
-
-@pytest.mark.parametrize("kind", [hb.DecisionTreeClassifier, hb.DecisionTreeRegressor])
-@pytest.mark.parametrize("name", [*NUMERIC_FORMS, *SPARSE_FORMS])
-def test_every_form_of_a_table_gives_the_same_tree(name, kind):
-    X, y = numeric_rows()
-    form = {**NUMERIC_FORMS, **SPARSE_FORMS}[name](X)
-    plain, other = kind().fit(X, y), kind().fit(form, y)
-    assert same_bits(plain.tree_, other.tree_)
-    assert plain.predict(X).tobytes() == other.predict(form).tobytes()
-
-
-@pytest.mark.parametrize("name", [*NUMERIC_FORMS, "lists with None"])
-def test_gaps_in_every_form_give_the_same_tree(name):
-    X, y = numeric_rows()
-    X[np.random.default_rng(16).random(X.shape) < 0.2] = math.nan
-    form = {**NUMERIC_FORMS, "lists with None": with_none}[name](X)
-    plain, other = (hb.DecisionTreeClassifier().fit(table, y) for table in (X, form))
-    assert same_bits(plain.tree_, other.tree_)
-    assert plain.predict_proba(X).tobytes() == other.predict_proba(form).tobytes()
-
-
-def test_categories_in_every_kind_of_frame_give_the_same_tree():
-    rng = np.random.default_rng(17)
-    colours = np.array(["red", "green", "blue", None], dtype=object)[rng.integers(0, 4, 200)]
-    columns = {"colour": colours, "size": rng.normal(size=200), "known": rng.random(200) < 0.5}
-    y = (columns["size"] + (colours == "red") > 0.3).astype(int)
-    texts = pd.DataFrame(columns)
-    frames = [
-        texts,
-        texts.astype({"colour": "category"}),
-        texts.astype({"colour": "string"}),
-        pl.DataFrame({**columns, "colour": colours.tolist()}),
-        pl.DataFrame({**columns, "colour": pl.Series(colours.tolist(), dtype=pl.Categorical)}),
-        pa.table({**columns, "colour": pa.array(colours.tolist())}),
-        pa.table({**columns, "colour": pa.array(colours.tolist()).dictionary_encode()}),
-    ]
-    models = [hb.DecisionTreeClassifier().fit(frame, y) for frame in frames]
-    assert any(models[0].tree_.category_begin >= 0)
-    for model, frame in itertools.product(models, frames):
-        assert same_bits(model.tree_, models[0].tree_)
-        assert (model.apply(frame) == models[0].apply(texts)).all()
-
-
-@settings(max_examples=60)
-@given(tables("classes", weights=["none", "integers", "powers_of_two"]), st.randoms(use_true_random=False))
-def test_the_order_of_the_rows_does_not_matter_to_a_classifier(table, random):
-    order = list(range(len(table.y)))
-    random.shuffle(order)
-    assert same_bits(fit_tree(table, "gini"), fit_tree(reordered(table, order), "gini"))
-
-
-@settings(max_examples=60)
-@given(tables("counts", weights=WEIGHT_KINDS[:4]), st.randoms(use_true_random=False))
-def test_the_order_of_the_rows_does_not_matter_to_a_regressor(table, random):
-    """Whole-number targets: their sum, and with it the point they are centred on, is exact in any order."""
-    order = list(range(len(table.y)))
-    random.shuffle(order)
-    one, other = fit_tree(table, "squared_error"), fit_tree(reordered(table, order), "squared_error")
-    assert same_bits(one, other, (*STRUCTURE, "n_node_samples"))
-    for fact in ("weighted_n_node_samples", "impurity", "value"):
-        np.testing.assert_allclose(getattr(one, fact), getattr(other, fact), rtol=1e-12, atol=1e-12)
-
-
-def fit_tree(table: Table, criterion: str) -> Any:
-    kind = hb.DecisionTreeClassifier if criterion == "gini" else hb.DecisionTreeRegressor
-    model = kind(criterion=criterion).fit(frame_of(table.columns), table.y, sample_weight=table.weights)
-    return model.tree_
-
-
-def test_an_outlier_does_not_blind_the_rest():
-    """Squares of sums around the mean of all rows would drown the gains of every other node."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 5))
-    y = (X[:, 1] > 0) * 1.0
-    y[0] = 1e10
-    tree = hb.DecisionTreeRegressor(max_depth=14).fit(X, y)
-    assert np.abs(tree.predict(X) - y)[1:].max() < 1e-9

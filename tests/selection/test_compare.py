@@ -1,36 +1,20 @@
 """Comparisons: the folds of scikit-learn, honest searches, right error bars, words that say what is so."""
 
-import inspect
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 
 import hornbeam as hb
 from hornbeam.data.task import task_of
-from hornbeam.recipes import clock
-from hornbeam.selection import ahead, trials
+from hornbeam.selection import ahead
 from hornbeam.selection.family import NAMES
 from hornbeam.selection.score_errors import Scores
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True, as_frame=True)
-
-
-def quick(X, y, **options):
-    return hb.compare(
-        X, y, **{"random_state": 0, "methods": ["tree"], "search": False, "n_bootstrap": 20, **options}
-    )
-
+from selection.comparing import quick
 
 # --- Folds and scores --------------------------------------------------------------------------------------
 
@@ -177,88 +161,6 @@ def test_a_search_takes_what_is_better_inside_and_refits_what_most_folds_chose()
     entry = next(entry for entry in found.entries if entry.name == "neighbors")
     assert entry.searched and all(settings["n_neighbors"] > 5 for settings in entry.settings)
     assert found.best_.n_neighbors == entry.usual_settings["n_neighbors"]
-
-
-# --- Time --------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ticking(monkeypatch):
-    """A clock that goes on by a second whenever the budget is looked at; other threads have the usual one."""
-    seconds = iter(range(10**6))
-    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-
-
-@pytest.fixture
-def taking(monkeypatch):
-    """Make functions that fit in a given time, by clocks that go on only while they do."""
-    now = [100.0]
-    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(trials, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-
-    def made(seconds, fits):
-        def slow(X, y):
-            fits.append((seconds, len(y)))
-            now[0] += seconds
-            return lambda rows: np.zeros(len(rows), dtype=int)
-
-        return slow
-
-    return made
-
-
-def test_a_budget_ends_the_comparison_and_names_what_had_no_turn(taking, iris):
-    fits = []
-    add = {"long": taking(5, fits), "short": taking(1, fits), "middle": taking(3, fits)}
-    # A fold each takes 9 s, the others of the quickest 2 s and 6 s; 1 s is left, too short for 10 s.
-    found = quick(*iris, methods=[], add=add, cv=3, time_budget=18)
-    assert set(found.names) == {"baseline", "short", "middle"}
-    assert found.failures == {"long": "the time budget was spent before its turn was over"}
-    assert fits[:7] == [(5, 100), (1, 100), (3, 100), (1, 100), (1, 100), (3, 100), (3, 100)]
-    assert found.cut_short == (
-        "The time budget of 18 s was too short for a full turn of long: time_budget= sets another."
-    )
-    assert found.verdict.endswith(f"Not in the ranking: long. {found.cut_short}")
-    whole = quick(*iris, methods=[], add=add, cv=3, time_budget=None)
-    assert whole.cut_short is None and set(whole.names) == {"baseline", *add}
-
-
-def test_first_folds_leave_half_of_the_time_for_the_others(taking, iris):
-    fits = []
-    add = {"first": taking(4, fits), "second": taking(7, fits), "third": taking(1, fits)}
-    found = quick(*iris, methods=[], add=add, cv=3, time_budget=20)
-    assert set(found.names) == {"baseline", "first"}  # 4 s and 7 s for a fold each, then 8 s; 1 s is left
-    assert list(found.failures) == ["second", "third"]
-
-
-def test_where_only_the_baseline_had_time_nothing_is_said_about_the_columns(taking, iris):
-    """A busy machine and a short budget: that nothing was tried does not mean that nothing can be learned."""
-    found = quick(*iris, methods=[], add={"long": taking(50, [])}, cv=3, time_budget=18)
-    assert list(found.names) == ["baseline"]
-    assert found.verdict.startswith("Only the baseline could be judged: accuracy 0.32. Whether any method")
-    assert "Not in the ranking: long." in found.verdict
-    assert "too short for a full turn of long" in found.verdict
-    assert "Best is" not in found.verdict and "tell little" not in found.verdict
-    assert "was spent before" not in str(found)  # the verdict names it; once is enough
-
-
-def test_methods_without_time_might_beat_the_baseline(taking, iris):
-    add = {"guess": taking(1, []), "long": taking(11, [])}
-    found = quick(*iris, methods=[], add=add, cv=3, time_budget=20)
-    assert set(found.names) == {"baseline", "guess"}
-    assert "beyond noise; the methods that were left out might be." in found.verdict
-    assert "tell little" not in found.verdict
-
-
-def test_five_minutes_are_the_default():
-    assert inspect.signature(hb.compare).parameters["time_budget"].default == 300
-
-
-def test_a_search_that_does_not_end_in_time_leaves_the_defaults(ticking, iris):
-    found = quick(*iris, methods=["neighbors"], search=True, cv=2, time_budget=14)
-    entry = next(entry for entry in found.entries if entry.name == "neighbors")
-    assert not entry.searched and not found.failures
-    assert entry.settings == [entry.member.settings[0]] * 2
 
 
 # --- Words -------------------------------------------------------------------------------------------------
@@ -432,73 +334,6 @@ def test_the_picture_shows_every_method(iris):
 def test_warnings_of_members_are_kept_and_not_raised(iris):
     found = quick(*iris, methods=[], add={"hasty": LogisticRegression(max_iter=2)})
     assert "failed to converge" in found.warnings["hasty"][0]
-
-
-# --- Rare classes ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def rare():
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(600, 4))
-    return X, np.where(X[:, 0] + generator.normal(size=600) > 2.2, "yes", "no")
-
-
-def test_shares_decide_where_no_accuracy_beats_the_guess(rare):
-    found = quick(*rare, methods=["linear"], cv=3)
-    names = [entry.name for entry in found.entries]
-    accuracy = [m.name for m in found.metrics].index("accuracy")
-    guess, line = (found.scores.values[names.index(name), accuracy] for name in ("baseline", "linear"))
-    assert line - guess < 0.01  # the accuracies say little
-    assert found.metrics[0].name == "log loss" and found.best_name == "linear"
-    assert "By accuracy nothing beats the guess" in found.verdict and "threshold=" in found.verdict
-    asked = quick(*rare, methods=["linear"], cv=3, scoring="accuracy")
-    assert asked.metrics[0].name == "accuracy"  # what was asked for decides
-
-
-def test_accuracy_decides_where_it_tells_methods_from_the_guess(iris):
-    assert quick(*iris, methods=["linear"], cv=3).metrics[0].name == "accuracy"
-
-
-@pytest.mark.parametrize("wanted", ["balanced accuracy", "f1", "accuracy", {"yes": 10, "no": 1}])
-def test_a_threshold_is_the_best_of_all_by_counting(rare, wanted):
-    X, y = rare
-    found = quick(X, y, methods=["linear"], cv=3, threshold=wanted)
-    entry = next(entry for entry in found.entries if entry.name == "linear")
-    share = np.concatenate([trial.answers.probabilities[:, 1] for trial in entry.trials])
-    truth = np.concatenate([y[judge] for _, judge in found.splits]) == "yes"
-
-    def worth(limit):
-        said = share >= limit
-        hits, missed, alarms = (said & truth).sum(), (~said & truth).sum(), (said & ~truth).sum()
-        quiet = (~said & ~truth).sum()
-        if wanted == "f1":
-            return 2 * hits / (2 * hits + missed + alarms)
-        if wanted == "accuracy":
-            return (said == truth).mean()
-        if wanted == "balanced accuracy":
-            return (hits / truth.sum() + quiet / (~truth).sum()) / 2
-        return -(10 * missed + alarms) / len(truth)
-
-    assert worth(found.threshold.share) == max(worth(limit) for limit in [*share, 2.0])
-    shares = found.best_.predict_proba(X)[:, 1]
-    np.testing.assert_array_equal(found.decide(X) == "yes", shares >= found.threshold.share)
-
-
-def test_a_threshold_may_be_given(rare, iris):
-    X, y = rare
-    found = quick(X, y, methods=["linear"], cv=2, threshold=0.2)
-    assert found.threshold.share == 0.2 and "as given" in found.verdict
-    for wanted, message in [
-        (1.5, "between 0 and 1"),
-        ("gain", "no metric to choose a threshold by"),
-        ({"yes": 1}, "of each class"),
-        ({"yes": -1, "no": 1}, "numbers from 0 on"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            quick(X, y, methods=["linear"], cv=2, threshold=wanted)
-    with pytest.raises(ValueError, match="is for two classes; y has 3"):
-        quick(*iris, methods=["linear"], cv=2, threshold=0.2)
 
 
 def test_an_encoded_table_is_for_methods_that_learn_from_bins(tmp_path):
