@@ -9,7 +9,7 @@ Region::Size Region::size_for(std::size_t bytes) {
   const std::size_t lines = (std::max(bytes, kLeastSize) + kLeastSize - 1) / kLeastSize;
   const auto doubling = static_cast<std::size_t>(std::bit_width(lines)) - 1;
   const std::size_t whole = std::size_t{1} << doubling;
-  // In lines; below four of them the steps would be fractions.
+  // In cache lines; below four of them the steps would be fractions of a line.
   const std::size_t step = std::max<std::size_t>(1, whole / kStepsPerDoubling);
   const std::size_t n_steps = (lines - whole + step - 1) / step;
   const Size size{doubling * kStepsPerDoubling + n_steps, (whole + n_steps * step) * kLeastSize};
@@ -24,7 +24,7 @@ void* Region::take(std::size_t bytes) {
     return memory;
   }
   if (size.bytes > n_left_) {
-    const bool large = size.bytes >= block_size_;  // then it is a block of its own
+    const bool large = size.bytes >= block_size_;  // then it gets a block of its own
     blocks_.reserve(blocks_.size() + 1);
     const std::size_t block_bytes = large ? size.bytes : block_size_;
     void* block = allocate_aligned(block_bytes);
@@ -49,7 +49,7 @@ Region::~Region() {
   for (const Block& block : blocks_) release_aligned(block.memory, block.bytes);
 }
 
-// Under the address sanitizer every buffer is the system's, so that its ends are seen.
+// Under the address sanitizer every buffer is allocated by the system, so that accesses beyond its ends are found.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kUsesRegions = false;
 #else

@@ -1,9 +1,9 @@
 // The memory that a fit works in. Each of its threads has a region, which asks the system for blocks, large
-// ones on huge pages, and keeps them until the fit ends. What is given back within the fit waits in the
-// region for the next who needs as much. So a node asks the system for nothing, and the trees that a thread
-// grows one after the other use the same pages, which this thread was the first to touch.
+// ones on huge pages, and keeps them until the fit ends. Memory that is given back during the fit stays in the
+// region for the next request of that size. So growing a node asks the system for nothing, and the trees that a
+// thread grows one after the other use the same pages, which this thread was the first to touch.
 //
-// A region is used by one thread at a time: nothing that comes from it may be given back while another works.
+// Only one thread may use a region at a time, and giving memory back to it is a use.
 #pragma once
 
 #include <array>

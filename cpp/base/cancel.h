@@ -1,6 +1,6 @@
-// Stopping work that runs without Python's lock. Loops over rows call `poll` with the work they just did;
-// about every 50 ms the thread that called in from Python asks the host whether a signal came, and raises a
-// flag all threads see.
+// Stopping work that runs without Python's lock. Loops over rows call `poll` with the amount of work they have just
+// done. About every 50 ms the thread that Python called asks the host whether a signal came; if so, it sets a flag
+// that all threads see.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class Cancel {
   bool requested() const { return stop_.load(std::memory_order_relaxed); }
   bool ask_host() const { return host_wants_stop_ != nullptr && host_wants_stop_(); }
 
-  // For the calling thread: asks the host if that was not done for a while.
+  // For the calling thread: asks the host, unless it was asked a short while ago.
   void ask_host_now_and_then() {
     const auto now = Clock::now().time_since_epoch();
     if (now - Clock::duration(last_asked_.load(std::memory_order_relaxed)) < kHostInterval) return;
@@ -44,11 +44,11 @@ class Cancel {
   std::atomic<bool> stop_{false};
   bool (*host_wants_stop_)();
   std::atomic<Clock::rep> last_asked_;
-  std::atomic<std::size_t> uncounted_{0};  // what pollers of the calling thread had counted when they went
+  std::atomic<std::size_t> uncounted_{0};  // work counted by earlier pollers of the calling thread
 };
 
-// One per thread and piece of work: counts work so that the clock is read rarely. Pieces may be short, like
-// the trees of a forest of stumps: on the calling thread the next poller counts on where the last one ended.
+// One per thread and piece of work: counts work, so that the clock is read rarely. Pieces may be short, like the
+// trees of a forest of stumps, so on the calling thread a poller goes on counting where the last one ended.
 class CancelPoller {
  public:
   CancelPoller(Cancel& cancel, bool on_calling_thread)

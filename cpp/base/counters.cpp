@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Thread {
-  std::map<const char*, double> seconds;  // by the address of a literal; printed by what it says
+  std::map<const char*, double> seconds;  // by the address of a literal; added up by its text when printed
   std::map<const char*, double> amounts;
   const char* activity = nullptr;
   Clock::time_point since = Clock::now();

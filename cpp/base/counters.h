@@ -1,5 +1,5 @@
-// Where threads spend their time, for whoever works on that: a core built with the option HORNBEAM_COUNTERS
-// counts it, and prints one line of JSON per thread when the process ends. Otherwise nothing of it is compiled.
+// Where threads spend their time, for developers: a core built with the option HORNBEAM_COUNTERS measures it and
+// prints one line of JSON per thread when the process ends. In other builds all of this compiles to nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@ namespace hornbeam {
 
 #ifdef HORNBEAM_COUNTERS
 
-// An activity of this thread, from here to the end of the scope. Time belongs to the innermost one.
+// Counts the time of this thread from here to the end of the scope as that of an activity; scopes may be nested, and
+// time counts for the innermost.
 class Timed {
  public:
   explicit Timed(const char* activity);
@@ -23,14 +24,14 @@ class Timed {
 // Adds to a number of this thread.
 void tally(const char* what, double amount);
 
-// A constant of the engine, or what a variable of the environment says instead: to try several without a build.
+// A constant of the engine that an environment variable may replace, to try values without building anew.
 std::size_t tuned(const char* variable, std::size_t constant);
 
 #else
 
 struct Timed {
   explicit Timed(const char* /*activity*/) {}
-  ~Timed() {}  // so that nobody warns of a variable that is not used
+  ~Timed() {}  // keeps compilers from warning of an unused variable
 };
 inline void tally(const char* /*what*/, double /*amount*/) {}
 constexpr std::size_t tuned(const char* /*variable*/, std::size_t constant) {

@@ -35,7 +35,7 @@ void OpenLoops::run(std::size_t n_tasks, int worker, const Task& task) {
   if (loop.error) std::rethrow_exception(loop.error);
 }
 
-// They are about to finish their last task, unless they have lost their processor.
+// The threads that joined are about to finish their last tasks, unless they have lost their processors.
 void OpenLoops::wait_for_joined(const Loop& loop) {
   const Timed timed("wait for who joined");
   const auto is_left_alone = [&] { return loop.n_joined.load(std::memory_order_acquire) == 0; };
@@ -68,7 +68,7 @@ void OpenLoops::join(int worker) {
   }
   const Timed timed("help");
   loop->work(worker, false);
-  loop->n_joined.fetch_sub(1);  // from here on it may be gone
+  loop->n_joined.fetch_sub(1);  // from here on the loop may be destroyed
   ++n_departures_;
   n_departures_.notify_all();
 }

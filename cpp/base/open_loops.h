@@ -1,4 +1,4 @@
-// Loops of threads that work on different things, for a thread that has nothing to do to join.
+// Parallel loops that idle threads may join while their owners work on different things.
 #pragma once
 
 #include <atomic>
@@ -19,15 +19,15 @@ class OpenLoops {
   // `opened` is called whenever there is a loop to join.
   explicit OpenLoops(std::function<void()> opened) : opened_(std::move(opened)) {}
 
-  // Calls task(index, worker) for every index in [0, n_tasks), on this thread as `worker` from the first on
-  // and on those that join from the last on. Returns when all are done. The first exception ends the loop and
-  // is rethrown here.
+  // Calls task(index, worker) for every index in [0, n_tasks). This thread is `worker` and begins with the first
+  // index; threads that join begin with the last. Returns when all are done. The first exception ends the loop
+  // and is rethrown here.
   void run(std::size_t n_tasks, int worker, const Task& task);
 
   // Whether there is a loop to join.
   bool has_tasks();
 
-  // Works on somebody's loop, if there is one, until its tasks are handed out.
+  // Joins a loop, if one is open, until all its tasks are handed out.
   void join(int worker);
 
  private:
@@ -48,7 +48,7 @@ class OpenLoops {
   std::function<void()> opened_;
   SpinLock lock_;  // of the list
   std::vector<Loop*> open_;
-  std::atomic<int> n_departures_{0};  // of those who had joined one
+  std::atomic<int> n_departures_{0};  // of threads that had joined a loop
 };
 
 }  // namespace hornbeam

@@ -40,7 +40,7 @@ struct Batch {
     try {
       while (const std::optional<std::size_t> index = tasks.take(worker)) {
         task(*index, worker);
-        // Tasks may be too short to ask for themselves.
+        // Tasks may be too short to poll themselves.
         if (cancel == nullptr) continue;
         if (cancel->requested()) throw Cancelled();
         if (worker == 0) cancel->ask_host_now_and_then();
@@ -144,13 +144,13 @@ class Pool {
     return batch_;
   }
 
-  // What many threads look at lies in a line of its own: it must not move whenever its neighbours change.
+  // What many threads read has a cache line of its own: writing to a neighbour must not take it away from them.
   alignas(64) std::atomic<int> generation_{0};
   alignas(64) std::atomic<bool> busy_{false};
   SpinLock state_;  // of the next four
   Batch* batch_ = nullptr;
   int asked_ = 0;   // threads that the batch was published for, the first of the pool
-  int wanted_ = 0;  // those of them that it still has work for
+  int wanted_ = 0;  // how many of them there is still work for
   int started_ = 0;
   alignas(64) std::atomic<int> running_{0};
   std::mutex done_mutex_;
@@ -161,8 +161,8 @@ class Pool {
 std::atomic<Pool*> current_pool{nullptr};
 
 void forget_pool_after_fork() {
-  // The parent's threads do not exist here and its locks may be held: leave the old pool as it is and start
-  // anew.
+  // The parent's threads do not exist in this process, and its locks may be held: leave the old pool as it is and
+  // start a new one.
   current_pool.store(nullptr);
   inside_task = false;
 }

@@ -14,15 +14,15 @@
 namespace hornbeam {
 
 // Calls task(index, worker) for every index in [0, n_tasks), on at most n_threads threads, the caller being
-// worker 0. Each has a run of neighbouring tasks, the same thread the same run in loops of as many tasks, and
-// helps others when its own are done (base/work_stealing.h). Worker numbers are < n_threads, so each can own
-// a workspace. The first exception wins: no further task starts, and it is rethrown here when all running
-// ones have stopped. A call from inside a task runs serially.
+// worker 0. Each thread begins with a run of neighbouring tasks, the same run in every loop of as many tasks, and
+// then takes tasks from the others (base/work_stealing.h). Worker numbers are < n_threads, so each can own a
+// workspace. After an exception no further task starts, and the first exception is rethrown here when all running
+// tasks have stopped. A call from inside a task runs serially.
 void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t, int)>& task,
                   Cancel* cancel = nullptr);
 
-// A lock for a few instructions. Who finds it taken looks again instead of going to sleep, which a mutex does
-// at once and which takes a thread longer than the work it waited for.
+// A lock that is held for a few instructions only. A thread that finds it taken tries again instead of going to
+// sleep, as it would with a mutex: falling asleep and waking up takes longer than the work it waits for.
 class SpinLock {
  public:
   void lock() {
@@ -31,9 +31,9 @@ class SpinLock {
         if (i < kSpins) {
           relax_processor();
         } else if (i < kSpins + kYields) {
-          std::this_thread::yield();  // its owner may be waiting for this very processor
+          std::this_thread::yield();  // the owner may be waiting for this processor
         } else {
-          std::this_thread::sleep_for(std::chrono::microseconds(50));  // or for another, which is busy
+          std::this_thread::sleep_for(std::chrono::microseconds(50));  // or for another one that is busy
         }
       }
     }
@@ -46,7 +46,7 @@ class SpinLock {
   std::atomic_flag taken_;
 };
 
-// Whether the system refused a thread since the last time this was asked; the work was then done by fewer.
+// Whether the system has refused to start a thread since the last call; fewer threads then did the work.
 bool thread_was_refused();
 
 }  // namespace hornbeam

@@ -1,5 +1,5 @@
-// Waiting for another thread: looking again and again is quick but takes a processor from everybody else,
-// going to sleep takes long until one is awake again.
+// Waiting for another thread. Checking again and again reacts quickly but occupies a processor; a thread that
+// sleeps leaves the processor to others but takes long to wake up.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace hornbeam {
 
-// How long a thread looks for something to happen before it goes to sleep: as long as that has been worth it
-// lately. Where processors are free, passes over a node's rows and rounds of boosting follow one another
-// quickly, and whoever looked for twice as long as the last wait took mostly sees the next one end. Where other
-// processes keep the processors busy, the thread that is waited for has often lost its own for some
-// milliseconds; then every wait in vain halves the time, until next to nothing is taken from those others.
+// How long a thread keeps checking before it goes to sleep; this follows from its recent waits. Where processors are
+// free, passes over a node's rows and rounds of boosting follow one another quickly, and checking for twice as long
+// as the last wait took is mostly enough for the next one. Where other processes keep the processors busy, the thread
+// that is waited for has often lost its processor for some milliseconds. Then each wait that ends in sleep halves the
+// time, until almost nothing is taken from the other processes.
 class Patience {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::duration kMost = std::chrono::microseconds(300);
   static constexpr Clock::duration kLeast = std::chrono::microseconds(2);
 
-  // The one of the thread that asks.
+  // That of the calling thread.
   static Patience& of_this_thread() {
     static thread_local Patience patience;
     return patience;
@@ -43,7 +43,7 @@ class Patience {
     learn(Clock::now() - start);
   }
 
-  // What a wait of this length teaches.
+  // Adapts to a wait of this length.
   void learn(Clock::duration waited) {
     if (waited <= kMost) {
       budget_ = std::min(kMost, std::max(budget_, 2 * waited));
@@ -54,7 +54,7 @@ class Patience {
   Clock::duration budget() const { return budget_; }
 
  private:
-  static constexpr int kLooksBetween = 16;  // looks at the clock
+  static constexpr int kLooksBetween = 16;  // checks between two readings of the clock
   Clock::duration budget_ = kMost;
 };
 

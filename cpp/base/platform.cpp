@@ -26,9 +26,9 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Large memory is a mapping of its own where the system has huge pages. A wish for them stays with the
-// addresses: in the allocator's memory, whatever came there next would take whole ones, too. Not under the
-// address sanitizer, which watches what the allocator gives.
+// Large memory is a mapping of its own where the system has huge pages. A request for them stays with the addresses:
+// within the allocator's memory, later allocations at the same place would take whole huge pages, too. Not under the
+// address sanitizer, which only watches memory from the allocator.
 #if defined(__linux__) && defined(MADV_HUGEPAGE) && !defined(__SANITIZE_ADDRESS__)
 
 bool is_mapped(std::size_t bytes) {
@@ -47,7 +47,7 @@ void* map_huge(std::size_t bytes) {
   std::byte* const memory = start + before;
   if (before > 0) munmap(start, before);
   if (reserved > before + size) munmap(memory + size, reserved - before - size);
-  // A wish; failure changes nothing. Not for what does not fill a page: it would be there whole.
+  // Only a request; failure changes nothing. Not for memory smaller than a huge page, which would be provided whole.
   madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return memory;
 }
@@ -82,7 +82,7 @@ void make_present(void* memory, std::size_t bytes) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const auto first = reinterpret_cast<std::uintptr_t>(memory) / kPage * kPage;
   const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(memory) + bytes;
-  madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE);  // a wish, as above
+  madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_WRITE);  // only a request, as above
 #else
   (void)memory;
   (void)bytes;

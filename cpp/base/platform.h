@@ -16,10 +16,9 @@ namespace hornbeam {
 // Memory aligned to cache lines, or to 2 MiB with a request for huge pages when it is large.
 void* allocate_aligned(std::size_t bytes);
 void release_aligned(void* memory, std::size_t bytes) noexcept;
-// Asks the system for all pages of some memory at once, which takes less time than asking at the first touch
-// of each.
+// Has the system provide all pages of some memory at once, which takes less time than a page fault for each.
 void make_present(void* memory, std::size_t bytes) noexcept;
-// Gives the system what has been freed but is kept for later, where the allocator keeps much.
+// Returns freed memory to the system, where the allocator would keep much of it for later.
 void return_unused_memory();
 
 // Asks for a cache line that will be needed soon; changes nothing but time.
@@ -31,8 +30,8 @@ inline void prefetch(const void* address) {
 #endif
 }
 
-// Asks for it farther ahead, into the second-level cache only: many more of such requests can be on their way
-// at once, and they push nothing out of the first level.
+// The same into the second-level cache only, for lines that are needed later: many more such requests can be on
+// their way at once, and they push nothing out of the first level.
 inline void prefetch_far(const void* address) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(address, 0, 2);
@@ -88,7 +87,7 @@ class Buffer {
       : region_(region),
         data_(static_cast<T*>(size == 0 ? nullptr : take_memory(region, size * sizeof(T)))),
         size_(size) {}
-  // Empty, but will take its memory from there.
+  // Empty; will take its memory from the region.
   explicit Buffer(Region* region) : region_(region) {}
   Buffer(Buffer&& other) noexcept
       : region_(other.region_),
@@ -109,7 +108,7 @@ class Buffer {
     if (size != 0) std::memset(static_cast<void*>(buffer.data_), 0, size * sizeof(T));
     return buffer;
   }
-  // Over memory that somebody else owns, and keeps for as long; only to be read.
+  // A view of memory that belongs to somebody else and must outlive the buffer; only for reading.
   static Buffer over(const T* data, std::size_t size) {
     Buffer buffer(memory_of_others());
     buffer.data_ = const_cast<T*>(data);

@@ -20,7 +20,7 @@ template <class Item, class Key>
 Item* radix_sort(Item* items, Item* scratch, std::size_t n, int key_bits, Key key) {
   constexpr int kMaxDigits = (64 + kMaxRadixBits - 1) / kMaxRadixBits;
   const int n_digits = (key_bits + kMaxRadixBits - 1) / kMaxRadixBits;
-  // Digits of the same width: the fewer places a pass writes to, the more of them the cache holds.
+  // Digits of equal width: a pass that writes to fewer places keeps more of them in the cache.
   const int digit_bits = n_digits == 0 ? 0 : (key_bits + n_digits - 1) / n_digits;
   const std::size_t n_values = std::size_t{1} << digit_bits;
   const auto digit = [=](const Item& item, int d) {
@@ -33,7 +33,7 @@ Item* radix_sort(Item* items, Item* scratch, std::size_t n, int key_bits, Key ke
     for (int d = 0; d < n_digits; ++d) ++start[d][digit(items[i], d)];
   }
   for (int d = 0; d < n_digits; ++d) {
-    if (n == 0 || start[d][digit(items[0], d)] == n) continue;  // all alike in this digit
+    if (n == 0 || start[d][digit(items[0], d)] == n) continue;  // all items have the same digit
     std::uint32_t sum = 0;
     for (std::size_t v = 0; v < n_values; ++v) sum += std::exchange(start[d][v], sum);
     for (std::size_t i = 0; i < n; ++i) scratch[start[d][digit(items[i], d)]++] = items[i];

@@ -38,7 +38,7 @@ class Stream {
  public:
   constexpr Stream(std::uint64_t key, Purpose purpose, std::uint64_t path = 0)
       : Stream(key_for(key, purpose), path) {}
-  // The same, where many streams have the key and the purpose in common.
+  // The same for many streams that share key and purpose.
   constexpr Stream(std::uint64_t key_and_purpose, std::uint64_t path)
       : state_(combine(key_and_purpose, path)) {}
   static constexpr std::uint64_t key_for(std::uint64_t key, Purpose purpose) {

@@ -19,8 +19,8 @@ inline constexpr std::int32_t ones_of(TwoCounts counts) {
   return static_cast<std::int32_t>(counts >> 32);
 }
 
-// Candidates are scored in whole groups, so that the last few cost no loop of their own: candidates and
-// scores have room up to the next multiple, and the last note is repeated there.
+// Candidates are scored in whole groups, so that the last few need no loop of their own: the arrays are padded to
+// the next multiple, and the padding repeats the last candidate.
 inline constexpr std::size_t kScoreGroup = 16;
 
 struct Kernels {
@@ -31,11 +31,11 @@ struct Kernels {
   double (*gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, double* scores);
   // The same in float32, for counts below 2^24: off by less than 2^-21 of the score.
   float (*rough_gini_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node, float* scores);
-  // Of groups of rows in order, `before` being what comes before each and at last the node (below 2^24): the
-  // rough scores of the edges before, between and after them, of which the largest is returned, and for each
-  // group the largest score that a test within it can have.
+  // For groups of rows in order: `before` has the counts of all rows before each group, and at its end those of the
+  // node (below 2^24). Computes rough scores of the edges before, between and after the groups and returns the largest;
+  // computes for each group an upper bound of the score of any test within it.
   float (*bound_gini_groups)(const TwoCounts* before, std::size_t n_groups, float* edges, float* groups);
-  // Rows of two classes that the larger class of each branch has.
+  // How many rows of two classes belong to the larger class of their branch.
   std::int32_t (*majorities_two_classes)(const TwoCounts* left, std::size_t n, TwoCounts node,
                                          std::int32_t* scores);
   // left_sum^2 / left + right_sum^2 / (node - left).
@@ -44,7 +44,7 @@ struct Kernels {
   // left_sum ln(left_sum / left * unit), and the same on the right; sums are not negative.
   double (*two_poissons)(const double* left_sums, const double* right_sums, const double* left, std::size_t n,
                          double node, double unit, double* scores);
-  // What the score above can exceed the node's by, at most; node_sum > 0.
+  // An upper bound of what the score above can exceed that of the node by; node_sum > 0.
   double (*poisson_bounds)(const double* left_sums, const double* left, std::size_t n, double node_sum,
                            double node, double* bounds);
   // ln(number / mean), 0 where the number is; in whole groups, too.
@@ -54,9 +54,9 @@ struct Kernels {
                        double node, double* scores);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
-  // The place of each of n <= 64 different keys in their order; both lists have room for 64.
+  // The rank of each of n <= 64 different keys; both lists have room for 64.
   void (*places)(const std::uint32_t* keys, std::size_t n, std::uint8_t* places);
-  // The same for bytes, equal ones as they come; returns which of them are not alone, as bits.
+  // The same for bytes, equal ones in the order of the list; returns a bit for each byte that occurs more than once.
   std::uint64_t (*places_of_bytes)(const std::uint8_t* codes, std::size_t n, std::uint8_t* places);
   // How many of 256 ascending edges (unused ones infinite, one at least) lie below each value; 0 for NaN.
   void (*count_below)(const double* values, std::size_t n, const double* edges, std::uint8_t* counts);

@@ -33,8 +33,8 @@ TaskRuns::TaskRuns(std::size_t n_tasks, int n_workers) {
   }
 }
 
-// What tasks write is handed over where they are waited for; here threads need to agree on nothing but who
-// has which.
+// Memory that tasks write is synchronised where the loop waits for its end; here threads only have to agree on who
+// takes which task.
 std::optional<std::size_t> TaskRuns::take(int worker) {
   const auto own = static_cast<std::size_t>(worker);
   std::uint64_t tasks = runs_[own].tasks.load(std::memory_order_relaxed);

@@ -3,8 +3,8 @@
 //
 //   accuracy  weight * impurity = n - max n_k
 //
-// A poor score for growing large trees: many tests that part the classes leave the majorities as they are,
-// and tie. It is what a stump of least weighted error needs.
+// A poor score for growing large trees: many tests that separate the classes better do not change the majorities, and
+// so tie with others. It is what a stump of least weighted error needs.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ struct TwoClassAccuracyTerm {
   double unit() const { return 1.0; }
 };
 
-// Any number of classes, counted. Moving rows can only raise the majority of the left branch; that of the
-// right one is looked for again when it has lost a row.
+// Any number of counted classes. Moving rows to the left can only raise the majority of the left branch; that of
+// the right branch has to be found again when it has lost a row.
 class MajorityScorer {
  public:
   using Stats = CountStats;

@@ -1,4 +1,4 @@
-// What a Scorer writes down about candidates while walking, to be scored all at once by a kernel.
+// What a Scorer records about candidates while walking, so that a kernel can score all of them at once.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace hornbeam::criterion {
 
-// Scores within this slack are equal: what is equal on paper may differ in the last bits of float64. It is
-// relative to the score, or to the terms whose difference the score is, if those are larger.
+// Scores within this slack count as equal: mathematically equal scores may differ in the last bits of float64. It is
+// relative to the score, or to the terms whose difference the score is if those are larger.
 inline constexpr double kTieSlack = 0x1p-44;
 inline double tie_slack(double score, double scale) {
   return std::max(std::abs(score), scale) * kTieSlack;
@@ -43,7 +43,7 @@ struct BestCandidate {
   bool found = false;
 };
 
-// Scores that do not beat `to_beat` need not be told apart: then nothing is found.
+// Returns nothing if no score exceeds `to_beat`.
 inline BestCandidate first_best(const double* scores, double largest, double scale, double to_beat) {
   BestCandidate best;
   best.score = largest;
@@ -63,8 +63,8 @@ inline BestCandidate first_best(const double* scores, std::size_t n, double scal
 struct GroupBounds {
   const float* of_edge = nullptr;   // the score before each group, and at last after all of them
   const float* of_group = nullptr;  // no test within the group has a larger score
-  float floor = 0.0f;               // what scores less cannot be the best
-  bool any = false;                 // something reaches what is to be beaten
+  float floor = 0.0f;               // tests that score less cannot be the best
+  bool any = false;                 // whether any group or edge reaches the score to beat
 };
 
 }  // namespace hornbeam::criterion

@@ -14,7 +14,7 @@ namespace {
 // p-values are computed to about ten digits; nearer ones are equal.
 constexpr double kLogSlack = 0x1p-30;
 
-// A share of the variance that is left unexplained is a difference of larger numbers: below this it is noise.
+// The unexplained share of the variance is a difference of larger numbers; below this limit it is rounding noise.
 constexpr double kLeastUnexplained = 0x1p-40;
 
 // How much ln P(X >= x) falls from `low` to `high`, X chi-square with d degrees of freedom. Its slope,
@@ -61,7 +61,7 @@ bool Choice::is_above(double score, double other) const {
   return score > other + tie_slack(other, node_.tie_scale);
 }
 
-// What is nothing on paper is nothing here, so that it is nothing in a ratio as well.
+// A gain that is mathematically zero becomes exactly zero, so that a ratio with it is zero, too.
 double Choice::gain(double score) const {
   return is_above(score, node_.score) ? (score - node_.score) * node_.score_unit : 0.0;
 }
@@ -105,8 +105,8 @@ std::optional<std::size_t> Choice::best_ratio() const {
 
 // ---- p-values
 
-// A test that is no better in its score and had no fewer rivals within its feature has no lower p-value;
-// only where the two disagree are p-values computed, which takes longer than the walk through a small node.
+// A test with no better score, chosen among at least as many tests of its feature, has no lower p-value. Only
+// otherwise p-values are computed, which takes longer than the walk through a small node.
 void Choice::challenge(std::size_t index) {
   if (index == 0) return;  // the first is the best so far
   const Contender& test = contenders_[index];
@@ -146,7 +146,7 @@ double Choice::freedom(const Contender& test) const {
 
 double Choice::log_p(const Contender& test) const {
   const RowFacts& rows = rows_of(test);
-  double log_p = 0.0;  // where all rows say the same, nothing is significant
+  double log_p = 0.0;  // where all rows have the same target, nothing is significant
   if (rows.impurity > 0 && step_ == SecondStep::kChi2) {
     log_p = chi2_log_sf(statistic(test), freedom(test));
   } else if (const double within = rows.weight - test.n_branches; rows.impurity > 0 && within > 0) {

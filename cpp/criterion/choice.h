@@ -20,14 +20,14 @@ namespace hornbeam::criterion {
 
 enum class SecondStep : std::uint8_t { kNone, kGainRatio, kChi2, kFTest };
 
-// What some rows say together, as far as the second step asks; the weight is the user's.
+// What the second step needs to know about some rows; the weight is in the user's units.
 struct RowFacts {
   double weight = 0.0;
   double impurity = 0.0;  // as shown
   int n_classes = 0;      // with any weight here
 };
 
-// What it asks about a node.
+// What it needs to know about a node.
 struct ChoiceNode {
   double score = 0.0;         // before any test, by the first step
   double tie_scale = 0.0;     // of the scores
@@ -37,15 +37,15 @@ struct ChoiceNode {
   RowFacts rows;
 };
 
-// What it asks about a test; weights are in fixed point.
+// What it needs to know about a test; weights are in fixed point.
 struct Contender {
   double score = 0.0;                            // by the first step
-  double n_tests = 1.0;                          // of the feature, of which this is the best
+  double n_tests = 1.0;                          // how many tests of the feature this is the best of
   std::int32_t n_branches = 2;                   // with rows
   std::int64_t left_weight = 0;                  // of two branches
   std::int64_t left_out_weight = 0;              // of rows that lack the feature and take no part
   std::span<const std::int64_t> branch_weights;  // of more branches
-  std::optional<RowFacts> known;                 // p-values, where rows lack the feature: what the others say
+  std::optional<RowFacts> known;  // for p-values where rows lack the feature: the facts of the others
 };
 
 class Choice {
@@ -62,7 +62,7 @@ class Choice {
   // The best test of a feature. Features come in ascending order.
   void offer(const Contender& contender);
 
-  // Which of those offered is taken, counted from 0.
+  // Which of the offered tests is taken, counted from 0.
   std::optional<std::size_t> settle();
   double score(std::size_t index) const { return contenders_[index].score; }
 
@@ -84,7 +84,7 @@ class Choice {
   ChoiceNode node_;
   std::vector<Contender> contenders_;
   std::size_t best_ = 0;              // by p-values, so far,
-  std::optional<double> best_log_p_;  // and its adjusted p-value, once somebody asked
+  std::optional<double> best_log_p_;  // and its adjusted p-value, once it was needed
 };
 
 }  // namespace hornbeam::criterion

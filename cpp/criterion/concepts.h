@@ -20,7 +20,7 @@ namespace hornbeam::criterion {
 template <class W>
 concept Walk =
     requires(W walk, const W& asked, const typename W::Element* cell, typename W::Step step, bool wanted) {
-      // What a row adds to the left: its payload, made ready once per node and not once per feature.
+      // What a row adds to the left: its payload, converted once per node instead of once per feature.
       { W::step_of(std::uint32_t{}) } -> std::same_as<typename W::Step>;
       { walk.move(step) };             // one row goes left
       { walk.move_cell(cell) };        // all rows of a code go left
@@ -69,7 +69,7 @@ concept ScoresWholeTests = requires(S scorer, std::span<const typename S::Elemen
 template <class S>
 inline constexpr bool kShowsAnother = requires { S::kShowsAnother; };
 
-// A criterion that is convex in two counts can say what a group of values holds at most; see
+// A criterion that is convex in two counts can bound the scores within a group of values; see
 // split/find_groups.h.
 template <class S>
 concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S::Walk::Step>& before) {
@@ -100,7 +100,7 @@ inline constexpr BlockCells kBlockCells = block_cells_of<S>();
 template <class S>
 inline constexpr bool kMovable = !requires { requires !S::kMovable; };
 
-// What no cell adds up to (medians) is found from the rows themselves: split/find_medians.h.
+// Criteria that cells cannot add up to (medians) are computed from the rows themselves: split/find_medians.h.
 template <class S>
 inline constexpr bool kNeedsRows = requires { requires S::kNeedsRows; };
 

@@ -55,11 +55,11 @@ class EntropyTerm {
   const std::int64_t* values_ = nullptr;
 };
 
-// Entropy's tests are asked how large their branches are, by gain_ratio.
+// gain_ratio needs to know how large the branches of entropy's tests are.
 template <class Term>
 inline constexpr bool kKeepsWeights = std::is_same_v<Term, EntropyTerm>;
 
-// What both forms below share: one branch by itself, and the units.
+// What both forms below have in common: the score of a single branch, and the units.
 template <class Term>
 class CountCriterion {
  public:
@@ -94,7 +94,7 @@ class CountCriterion {
   Term term_;
 };
 
-// What walks over counted classes share; whoever derives from it says what moving rows of one class does.
+// The base of walks over counted classes; derived classes define what moving rows of one class does.
 template <class Derived>
 class CountWalk {
  public:
@@ -303,8 +303,8 @@ class TwoClassScorer : public CountCriterion<Term> {
   std::int64_t left_weight_of(std::size_t candidate) { return rows_of(candidates_.data()[candidate]); }
   bool is_empty(const Element* cell) const { return (cell[0] | cell[1]) == 0; }
 
-  // For nodes of fewer than 2^24 rows. Tests between groups may be made at these edges only, those up to
-  // first_edge and from end_edge on being barred by limits.
+  // For nodes of fewer than 2^24 rows. Tests between groups may be made at these edges only; limits forbid those
+  // before first_edge and from end_edge on.
   GroupBounds bound_groups(CandidateList<TwoCounts>& before, std::size_t n_groups, std::size_t first_edge,
                            std::size_t end_edge, double to_beat)
     requires std::is_same_v<Term, GiniTerm>

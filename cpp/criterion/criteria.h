@@ -1,5 +1,5 @@
-// What the criteria are called, what nodes show under each, and how features are compared: what is to be known
-// of a criterion without its formulas. The criteria themselves are in criterion/table.h.
+// The criteria without their formulas: their names, which impurity nodes show, and how features are compared. The
+// criteria themselves are in criterion/table.h.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ double absolute_spread(const Target& target, int output, std::span<const Entry> 
   return spread;
 }
 
-// Most of what a small node costs would be logarithms, were they taken one by one.
+// Taken one by one, logarithms would be most of the cost of a small node.
 double poisson_spread(const Target& target, int output, std::span<const Entry> entries, double mean) {
   constexpr std::size_t kAtOnce = 4 * kScoreGroup;
   std::array<double, kAtOnce> numbers{};

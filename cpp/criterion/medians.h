@@ -1,11 +1,11 @@
-// Absolute error: a node predicts the weighted median, and a test is worth what it takes from the sum of the
-// absolute differences from it.
+// Absolute error: a node predicts the weighted median, and a test is worth what it takes off the sum of absolute
+// differences from the median.
 //
 //   absolute_error  weight * impurity = sum w |y - median of y|
 //
-// No cell of fixed size adds up to a median, so nothing here is added up but weights: whoever looks for a test
-// needs the rows themselves (split/find_medians.h). Numbers are rounded to 62 bits and weights to 52; sums
-// of their products are whole numbers, the same in any order of the rows.
+// Medians cannot be computed from cells of fixed size, so cells only add up weights, and searching a test needs the
+// rows themselves (split/find_medians.h). Numbers are rounded to 62 bits and weights to 52; sums of their products
+// are whole numbers, the same in any order of the rows.
 #pragma once
 
 #include <algorithm>
@@ -63,8 +63,8 @@ class MedianScorer : public VectorScorer<VectorSquaredError> {
   std::vector<double> units_;
 };
 
-// Weights and weighted numbers by rank, added up in a Fenwick tree: a row enters in log n steps, and as many
-// tell how far the rows that are in are from their median.
+// Weights and weighted numbers by rank, in a Fenwick tree: adding a row takes log n steps, and so does the sum of
+// absolute differences from the median.
 class AbsoluteErrors {
  public:
   // `numbers` are the numbers of the ranks, ascending.
@@ -84,7 +84,7 @@ class AbsoluteErrors {
       sums_[at].sum += weighted;
     }
   }
-  // The sum of w |y - median| of what is in.
+  // The sum of w |y - median| over the rows added so far.
   WideInt error() const {
     // The largest rank with less than half of the weight before it holds the median.
     Sum below;

@@ -1,6 +1,6 @@
-// A criterion of the user's own: all candidates of a feature are handed over at once, as the cells of their
-// branches, and come back as scores, larger being better. Slower than what is compiled in, and right: the
-// same walks, cells, ties and limits. Whoever scores may be Python; the core does not know.
+// A criterion of the user's own: the cells of the branches of all candidates of a feature are handed over at once, and
+// scores come back, larger being better. This is slower than a compiled criterion, but walks, cells, ties and limits
+// are the same. The function that scores may be in Python; the core does not know.
 //
 // Cells are in the user's units: for classes the weight of each class, for numbers the weight, the sum of y
 // and the sum of y^2.

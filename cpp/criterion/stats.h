@@ -105,8 +105,8 @@ class CountStats {
     cell[1] += ones;
     if (counts_rows_) cell[2] += static_cast<Element>(entries.size());
   }
-  // The same for sums over rows in any way: a row is a few words of 64 bits, which lie `stride` apart, each of
-  // four counts. They have room for the sum of so many rows.
+  // The same as words that can be summed over any set of rows: a row is a few words of 64 bits, `stride` apart, each
+  // with four counts, which do not overflow for sums of so many rows.
   int n_words() const { return (n_classes_ + kCountsPerWord - 1) / kCountsPerWord; }
   static constexpr std::size_t kRowsPerSum = 256;
   void write_words(std::span<const Entry> entries, std::int64_t* words, std::size_t stride) const {
@@ -213,7 +213,7 @@ class SumStats {
   void add_all(Element* cell, std::span<const Entry> loaded) const {
     for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
   }
-  // The same for sums over rows in any way: a row is a few words of 64 bits, which lie `stride` apart.
+  // The same as words that can be summed over any set of rows: a row is a few words of 64 bits, `stride` apart.
   int n_words() const { return 2; }
   static constexpr std::size_t kRowsPerSum = kMaxRows;
   void write_words(std::span<const Entry> loaded, std::int64_t* words, std::size_t stride) const {
@@ -258,7 +258,7 @@ class VectorStats {
     for (std::size_t i = 0; i < sample.rows.size(); ++i) {
       total_weight += target.weight(sample.rows[i]) * sample.times(i);
     }
-    // Whole rows are a multiple of the least portion, for which there must be bits.
+    // Whole rows are multiples of the smallest portion, which takes some of the bits.
     weight_scale_ = fixed_point_scale(total_weight, in_portions ? 61 : 52);
     n_rows_ = *std::ranges::max_element(sample.rows) + std::size_t{1};
     rows_ = std::make_shared<PerRow>();
@@ -282,7 +282,7 @@ class VectorStats {
   int offset(int output) const { return offsets_[static_cast<std::size_t>(output)]; }
   double weight_unit() const { return 1 / weight_scale_; }
   double sum_unit(int output) const { return sum_unit_[static_cast<std::size_t>(output)]; }
-  // What an output's squared sum weighs beside the others', which have scales of their own.
+  // The factor of an output's squared sum; outputs have different scales.
   double squared_sum_factor(int output) const {
     return squared_sum_factor_[static_cast<std::size_t>(output)];
   }
@@ -325,7 +325,7 @@ class VectorStats {
     for (std::size_t i = 0; i < loaded.size(); ++i) add(cell, static_cast<std::uint32_t>(i));
   }
 
-  // The same for sums over rows in any way: a row is a word of 64 bits per channel, which lie `stride` apart.
+  // The same as words that can be summed over any set of rows: a word of 64 bits per channel, `stride` apart.
   int n_words() const { return n_channels_; }
   static constexpr std::size_t kRowsPerSum = kMaxRows;
   void write_words(std::span<const Entry> loaded, std::int64_t* words, std::size_t stride) const {

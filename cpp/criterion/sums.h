@@ -40,7 +40,7 @@ class PoissonBranch {
   explicit PoissonBranch(const SumStats& stats)
       : sum_unit_(stats.sum_unit()), mean_unit_(stats.sum_unit() / stats.weight_unit()) {}
   double operator()(double sum, double weight) const { return poisson_branch(sum, weight, mean_unit_); }
-  // Logarithms are dear: what a score can exceed the node's by at most is told without them.
+  // Logarithms are slow, so candidates are first compared by an upper bound of their scores that needs none.
   static double bound(const double* left_sums, const double* left, std::size_t n, double node_sum,
                       double node, double* bounds) {
     return kernels().poisson_bounds(left_sums, left, n, node_sum, node, bounds);
@@ -195,7 +195,7 @@ class SumScorer {
     return first_best(scores_.data(), largest, 0.0, to_beat);
   }
 
-  // Scores the candidates whose bound says that they may be the best, or equal to it; most features have
+  // Scores the candidates that may be the best, or equal to it, according to their bounds; most features have
   // none.
   BestCandidate best_of_bounded(const Walk& walk, double to_beat) {
     constexpr double kRounding = 0x1p-40;
@@ -233,7 +233,7 @@ class SumScorer {
     return best;
   }
 
-  // Of a node that every feature asks about: a logarithm takes as long as the walk through a few rows.
+  // Kept for a node, because every feature needs it: a logarithm takes as long as the walk through a few rows.
   double score_of_sums(std::int64_t sum, std::int64_t weight) {
     if (sum != known_sum_ || weight != known_weight_) {
       known_sum_ = sum;

@@ -1,6 +1,7 @@
 // The table of criteria. A row has the names, the impurity that nodes show, how features are compared, and the
 // scorers. Everything else follows from it: growers are compiled for the scorers (grow/by_cells/), a fit takes the
-// first scorer of the row whose cells can represent its rows (grow/by_cells/grow_by_cells.h), and Python asks for the names.
+// first scorer of the row whose cells can represent its rows (grow/by_cells/grow_by_cells.h), and Python reads the
+// names.
 #pragma once
 
 #include <algorithm>

@@ -68,7 +68,7 @@ class TwoWeightStats {
     cell[1] += sums[1];
     cell[2] += static_cast<Element>(loaded.size());
   }
-  // The same for sums over rows in any way: a row is two words of 64 bits, which lie `stride` apart.
+  // The same as words that can be summed over any set of rows: a row is two words of 64 bits, `stride` apart.
   int n_words() const { return 2; }
   static constexpr std::size_t kRowsPerSum = kMaxRows;
   void write_words(std::span<const Entry> loaded, std::int64_t* words, std::size_t stride) const {

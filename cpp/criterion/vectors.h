@@ -67,7 +67,7 @@ struct VectorPoisson {
   static double unit(const VectorStats& stats) { return stats.sum_unit(0); }
 };
 
-// What scorers of general cells share: the two branches of the candidate at hand, and how rows move.
+// What scorers of general cells have in common: the two branches of the current candidate, and how rows move.
 class CellScorer {
  public:
   using Stats = VectorStats;

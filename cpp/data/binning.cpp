@@ -45,8 +45,8 @@ Values read_values(const ColumnView& column, std::size_t n_rows) {
 class DistinctValues {
  public:
   bool collect(std::span<const double> numbers) {
-    // A look at evenly spread rows: mostly distinct values there mean that a table would overflow anyway, few
-    // that a table will do which stays in the nearest cache.
+    // Samples evenly spread rows first. If their values are mostly distinct, a table would overflow anyway; if there
+    // are few, a table that stays in the nearest cache is large enough.
     if (numbers.size() > kProbe) {
       std::vector<double> probe;
       const std::size_t step = numbers.size() / kProbe;
@@ -137,7 +137,7 @@ Column rank_by_sorting(const Values& values, CancelPoller& poller) {
     while (end < n_known && sorted[end] >> 32 == sorted[i] >> 32) ++end;
     if (end - i > 1) sort_run(sorted + i, sorted + end, numbers);
     for (; i < end; ++i) {
-      // Values and codes lie all over the memory; the places of the rows to come are known.
+      // Values and codes are read in random order, but the next rows are known, so their lines can be requested ahead.
       const RowId ahead = row_of(sorted[std::min(i + kPrefetchDistance, n_known - 1)]);
       prefetch(&numbers[ahead]);
       prefetch(&code_of_row[ahead]);
@@ -281,8 +281,8 @@ std::vector<std::vector<double>> sample_columns(std::span<const ColumnView> view
   return samples;
 }
 
-// Decides how a column is coded, from a sample: few distinct values there are taken for all there are, which
-// is looked at again when codes are written.
+// Decides from a sample how a column is coded. If the sample has few distinct values, it assumes that there are no
+// others; this is checked when codes are written.
 Column plan_bytes(std::vector<double> sample, std::size_t n_rows, int max_bins) {
   sort_numbers(sample);
   std::optional<std::vector<double>> distinct = distinct_of_sorted(sample, most_exact_values(max_bins));
@@ -293,7 +293,7 @@ Column plan_bytes(std::vector<double> sample, std::size_t n_rows, int max_bins) 
 
 struct Seen {
   std::atomic<bool> missing{false};
-  std::atomic<bool> unplanned{false};  // a value that is none of the distinct ones
+  std::atomic<bool> unplanned{false};  // a value that the sample did not have
 };
 
 // Codes of rows [begin, end) of one column.
@@ -362,7 +362,7 @@ std::vector<std::optional<Column>> encode_bytes(std::span<const ColumnView> view
 
 Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,
                      std::size_t n_rows, int max_bins, CancelPoller& poller) {
-  // One dense column at a time is all that ever exists.
+  // Only one dense column exists at a time.
   Buffer<double> dense = Buffer<double>::zeros(n_rows);
   Buffer<double> stored(n_stored);
   read_doubles(data, 0, n_stored, stored.data());

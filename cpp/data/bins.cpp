@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t kQuantileSampleRows = 200'000;
 constexpr std::size_t kRowsPerBlock = 512;
-constexpr std::size_t kEdgeRoom = 256;  // what the kernel that counts in bytes reads
+constexpr std::size_t kEdgeRoom = 256;  // the kernel that counts in bytes reads that many
 
 // Cuts a sorted sample into at most max_bins groups of about equal size; equal values stay together.
 std::vector<double> quantile_edges(const std::vector<double>& sorted, int max_bins) {
   std::vector<double> edges;
   std::size_t begin = 0;  // first sample of the open bin
   for (int bins_left = max_bins; bins_left > 1; --bins_left) {
-    // The bin is full with this sample and whatever equals it.
+    // This sample, with all that are equal to it, fills the bin.
     const double share = static_cast<double>(sorted.size() - begin) / bins_left;
     const std::size_t last = begin + static_cast<std::size_t>(std::ceil(share)) - 1;
     if (last >= sorted.size()) break;
@@ -57,7 +57,7 @@ class EdgeSearch {
   std::vector<double> edges_;  // padded with infinity to a power of two
 };
 
-// The codes of columns that fit a byte, by the kernel that looks at many edges at once.
+// The codes of columns that fit a byte, by the kernel that compares many edges at once.
 Buffer<std::uint8_t> byte_codes(std::span<const double> numbers, const Bins& bins) {
   std::vector<double> edges = bins.values;
   edges.resize(kEdgeRoom, kInfinity);

@@ -1,6 +1,6 @@
-// The bins of a numeric column in three steps that need not happen in one place: which rows are looked at, what
+// The bins of a numeric column in three steps, which may be made in different places: which rows are sampled, what
 // the bins are, and the codes of any block of rows. Rows may lie in memory, come from a file block by block, or be
-// spread over machines: the bins depend on the values and the number of rows only, never on how they were cut
+// spread over machines: the bins depend only on the values and the number of rows, never on how the rows are cut
 // into blocks.
 //
 //   sampled_rows(n)     at most 200,000 row numbers; a function of n
@@ -16,11 +16,11 @@
 
 namespace hornbeam::data {
 
-// The rows that quantiles are taken from, ascending: all, or one from each of equally long stretches, which is as
-// even as a grid, without its rhythm. Which ones depends on the number of rows only.
+// The rows that quantiles are taken from, ascending: all of them, or one at random from each of equally long stretches,
+// which is as even as a grid but has no period. Which rows these are depends only on the number of rows.
 std::vector<RowId> sampled_rows(std::size_t n_rows);
 
-// Beyond so many distinct values a column that is to be binned is, however many bins it may have.
+// A column with more distinct values than this gets bins, however many bins are allowed.
 inline constexpr std::size_t kMostExactValues = 2048;
 std::size_t most_exact_values(int max_bins);
 
@@ -40,10 +40,10 @@ Bins make_bins(std::vector<double> sample, std::optional<std::vector<double>> di
 // The distinct ones of ascending numbers; nothing if they are more than `most`.
 std::optional<std::vector<double>> distinct_of_sorted(const std::vector<double>& sorted, std::size_t most);
 
-// A column that lacks its codes.
+// A column without its codes.
 Column column_of(Bins bins);
 
-// The codes of a block of rows. Throws std::invalid_argument if an exact column has a value that is none of its own.
+// The codes of a block of rows. Throws std::invalid_argument for a value that an exact column does not have.
 CodeBuffer codes_in_bins(const ColumnView& column, std::size_t n_rows, const Bins& bins);
 
 // Collects the distinct values of a column, block after block, until there are too many. The blocks may come in

@@ -49,7 +49,7 @@ class Dataset {
 
   // Encoding of the columns of a table runs in parallel; each returns a finished column.
   void add(Column column);
-  // Keeps whatever owns the memory that codes lie in, where that is not the data set itself.
+  // Keeps the owner of the memory of codes alive, where that is not the data set itself.
   void keep(std::shared_ptr<void> owner) { owners_.push_back(std::move(owner)); }
 
  private:
@@ -58,16 +58,16 @@ class Dataset {
   std::vector<Column> columns_;
 };
 
-// max_bins = 0 asks for exact codes. The poller is asked between the passes over the column.
+// max_bins = 0 means exact codes. Polls between the passes over the column.
 Column encode_numeric(const ColumnView& column, std::size_t n_rows, int max_bins, CancelPoller& poller);
 
-// Some rows of an exact numeric column, the same as if they were encoded by themselves, without sorting
-// again.
+// Encodes some rows of an exact numeric column with the same result as if they were the whole column, but without
+// sorting again.
 Column encode_rows(const Column& whole, std::span<const RowId> rows, int max_bins);
 
-// Numeric columns at once into at most max_bins <= 255 codes each, the same as one by one but reading rows as
-// they lie. Nothing comes back for a column that has more values than a sample showed: it must be encoded by
-// itself.
+// Encodes numeric columns together into at most max_bins <= 255 codes each, with the same result as one by one, but
+// reading rows in the order of memory. Returns nothing for a column that turns out to have more values than its
+// sample: it must be encoded by itself.
 std::vector<std::optional<Column>> encode_bytes(std::span<const ColumnView> views, std::size_t n_rows,
                                                 int max_bins, int n_threads, Cancel& cancel);
 
@@ -75,16 +75,15 @@ std::vector<std::optional<Column>> encode_bytes(std::span<const ColumnView> view
 Column encode_sparse(const ColumnView& indices, const ColumnView& data, std::size_t n_stored,
                      std::size_t n_rows, int max_bins, CancelPoller& poller);
 
-// Category codes pass through; kMissingCategory becomes the missing code. Unseen categories do not occur at
-// fit.
+// Category codes stay as they are; kMissingCategory becomes the missing code. A fit has no unseen categories.
 Column encode_categories(const ColumnView& column, std::size_t n_rows, Code n_categories);
 
 // The threshold halfway between two neighbouring values: lower <= t < upper, finite whenever a finite t
 // exists.
 double halfway(double lower, double upper);
 
-// The threshold at share u of the way between two values of the column, infinities standing for the largest
-// finite numbers; a value that is not larger lies on the left, and the larger one always on the right.
+// The threshold at a fraction u of the way between two values of the column; infinities count as the largest finite
+// numbers. Values up to the threshold lie on the left; the larger of the two values always lies on the right.
 double random_threshold(const Column& column, double least, double largest, double u);
 
 // How many of the column's known codes lie at or below the threshold: rows with a smaller code go left.

@@ -1,7 +1,7 @@
 // Numeric features in two steps: a coarse code, which of at most 256 groups of neighbouring values a row is
 // in, with about as many rows each, and a fine one, which value within the group. A node that counts its rows
-// by group knows for each how good a test within it could be at most; only the few groups that could hold the
-// best test are looked at value by value (split/find_groups.h). So the exact best test costs little more than
+// by group has an upper bound for the tests within each group; only the few groups that may contain the best
+// test are searched value by value (split/find_groups.h). So finding the exact best test costs little more than
 // a histogram, and nothing has to be kept in order.
 //
 // The codes of a row lie side by side, as a record: first the coarse ones, a byte per feature, then the fine
@@ -31,11 +31,11 @@ inline constexpr GroupedCode grouped_code(std::uint8_t group, std::uint16_t fine
 
 class RowRecords {
  public:
-  // With more rows, a group could have more values than a fine code can tell apart.
+  // With more rows, a group could have more values than there are fine codes.
   static constexpr std::size_t kMostRows = std::size_t{1} << 24;
-  // Records travel with their rows; those of more features would be too long for that.
+  // Records move with their rows; with more features they would be too long for that.
   static constexpr int kMostFeatures = 128;
-  // Whether all columns are numeric and without missing values, and neither of the limits is exceeded.
+  // Whether all columns are numeric and without missing values, and the table is within both limits.
   static bool can_hold(const Dataset& data);
 
   RowRecords(const Dataset& data, CancelPoller& poller);

@@ -58,7 +58,7 @@ void RowValues::read(const Dataset& data, CancelPoller& poller) {
 void RowValues::make_records(std::size_t n_rows, CancelPoller& poller) {
   const std::size_t size = narrow_columns_.size();
   records_ = Buffer<float>(n_rows * size);
-  // A stretch of rows at a time, so that what is written stays in a cache until it is whole.
+  // A stretch of rows at a time, so that cache lines stay in the cache until they are written completely.
   constexpr std::size_t kStretch = 256;
   for (std::size_t first = 0; first < n_rows; first += kStretch) {
     const std::size_t end = std::min(first + kStretch, n_rows);

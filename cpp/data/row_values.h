@@ -1,5 +1,5 @@
-// The values of numeric columns by row, as random tests look at them: a threshold that is drawn between two
-// values is a value, so to compare codes it would have to be looked up among all values first.
+// The values of numeric columns by row, for random tests: a threshold drawn between two values is not a code, so before
+// codes could be compared with it, it would have to be looked up among all values.
 #pragma once
 
 #include <vector>
@@ -13,13 +13,13 @@ namespace hornbeam::data {
 
 class RowValues {
  public:
-  // Columns with exact codes and without missing values are read, as float32 where that holds all their
-  // values; the others are left to their codes.
+  // Reads columns with exact codes and without missing values, as float32 if that represents all their values. Tests on
+  // other columns use codes.
   RowValues(const Dataset& data, CancelPoller& poller);
 
   std::size_t n_features() const { return columns_.size(); }
   bool has(FeatureId feature) const { return of(feature) != nullptr || narrow(feature) != nullptr; }
-  // Calls with the values of a column that it has, by row.
+  // Calls the function with the values by row, if the column was read.
   template <class Call>
   auto visit(FeatureId feature, const Call& call) const {
     return narrow(feature) != nullptr ? call(narrow(feature)) : call(of(feature));
@@ -34,7 +34,7 @@ class RowValues {
   void read(const Dataset& data, CancelPoller& poller);
   void make_records(std::size_t n_rows, CancelPoller& poller);
 
-  // Of all columns in one piece, which gets huge pages: rows are looked up all over it.
+  // All columns in one allocation, which gets huge pages: rows are read in random order.
   Buffer<double> values_;
   Buffer<float> narrow_values_;
   Buffer<float> records_;

@@ -16,7 +16,7 @@ void sort_run(RoundedItem* begin, RoundedItem* end, std::span<const double> numb
 
 namespace {
 
-// Values that are float32 at heart are sorted as such: four bytes that need no row to be told apart.
+// If all values are float32 numbers, four bytes each are sorted, without row numbers to resolve ties.
 void sort_as_floats(std::vector<double>& numbers) {
   const std::size_t n = numbers.size();
   Buffer<std::uint32_t> keys(n);

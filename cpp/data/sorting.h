@@ -1,5 +1,5 @@
-// Sorting many numbers: order-preserving integer keys of float32 go through a radix sort, and what rounding has
-// made equal is put in order afterwards. Known numbers in, ascending ones out.
+// Sorting many numbers: order-preserving integer keys of float32 go through a radix sort, and numbers that rounding has
+// made equal are sorted afterwards. Takes known numbers, returns them ascending.
 #pragma once
 
 #include <bit>

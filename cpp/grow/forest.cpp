@@ -11,8 +11,8 @@ namespace hornbeam::grow {
 
 namespace {
 
-// Knuth's selection sampling: each unit is taken with the probability that is still needed of those that are
-// left, so every set of n_draws units is equally likely, in one pass and without a list.
+// Knuth's selection sampling: each unit is taken with probability (units still needed) / (units left), so every set of
+// n_draws units is equally likely, in one pass and without a list.
 void draw_without_replacement(Stream& stream, std::uint64_t n_draws, std::span<std::uint32_t> times) {
   std::uint64_t needed = n_draws;
   for (std::size_t unit = 0; unit < times.size() && needed > 0; ++unit) {
@@ -35,14 +35,14 @@ void draw_by_weight(Stream& stream, std::uint64_t n_draws, std::span<const doubl
   std::partial_sum(weights.begin(), weights.end(), ends.begin());
   for (std::uint64_t draw = 0; draw < n_draws; ++draw) {
     const auto end = std::ranges::upper_bound(ends, stream.unit() * ends.back());
-    // Rounding may reach the very end.
+    // Rounding may lead one place beyond the end.
     ++times[std::min<std::size_t>(static_cast<std::size_t>(end - ends.begin()), times.size() - 1)];
   }
 }
 
 // Weights under which the classes of a sample have equal totals; with several outputs the factors multiply.
 std::vector<double> balanced_weights(const Target& target, const Sample& sample) {
-  constexpr double kLargestFactor = 0x1p400;  // a class may weigh next to nothing; products stay numbers
+  constexpr double kLargestFactor = 0x1p400;  // a class may have almost no weight; products must stay finite
   std::vector<double> factors(target.classes.size() / static_cast<std::size_t>(target.n_outputs), 1.0);
   for (int output = 0; output < target.n_outputs; ++output) {
     std::vector<double> totals(static_cast<std::size_t>(target.n_classes[static_cast<std::size_t>(output)]));
@@ -68,7 +68,7 @@ double total_weight(const Target& target, const Sample& sample) {
   return total;
 }
 
-// Whether every member draws all units, once each: then none differs from another.
+// Whether every member draws all units once, so that all samples are the same.
 bool draws_all(const Draws& draws) {
   if (draws.with_replacement || !draws.unit_weights.empty()) return false;
   for (std::size_t stratum = 0; stratum < draws.draws_per_stratum.size(); ++stratum) {
@@ -131,7 +131,7 @@ std::vector<std::uint32_t> draw_units(const Draws& draws, std::uint64_t member) 
 
 DrawnRows draw_rows(const Draws& draws, std::uint64_t member) {
   const std::vector<std::uint32_t> times = draw_units(draws, member);
-  // Strata and groups may come in any order; rows are wanted in ascending order.
+  // Strata and groups may come in any order, but rows have to ascend.
   std::vector<std::uint32_t> times_of_row(draws.n_rows, 0);
   for (std::size_t unit = 0; unit < times.size(); ++unit) {
     const std::size_t begin = draws.unit_begin.empty() ? unit : draws.unit_begin[unit];

@@ -1,5 +1,5 @@
-// The door to growing a tree: which cells and which criterion. From here the path leads to grow_with
-// (grow/task.h, grow/tree_grower.h).
+// Where growing a tree begins: chooses the cells and the criterion, then calls grow_with (grow/task.h,
+// grow/tree_grower.h).
 #include "grow/grower.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ bool can_count(const Target& target, const Sample& sample) {
 
 namespace {
 
-// Chooses the cells: what the innermost loops add up is decided here, once.
+// Chooses the cells, which are what the innermost loops add up.
 GrownTree grow_by_quickest_cells(const GrowTask& task) {
   for (const auto grow :
        {grow_by_cells<Cells::kCountsOfTwo>, grow_by_cells<Cells::kCounts>, grow_by_cells<Cells::kTwoWeights>,
@@ -52,7 +52,7 @@ GrownTree grow_by_quickest_cells(const GrowTask& task) {
 // Grows a tree whose rows may be sent down several branches in portions, which takes the most general cells.
 GrownTree grow_in_portions(const GrowTask& task) {
   const Sample& sample = task.sample;
-  // A portion leaves no bits for the multiplicity of its row, which becomes a weight.
+  // A portion leaves no bits for the multiplicity of its row, so that becomes a weight.
   std::vector<double> weights;
   Target drawn = task.target;
   if (!sample.multiplicity.empty()) {
@@ -105,7 +105,7 @@ int largest_exponent(std::span<const double> numbers) {
   return largest > 0 ? exponent : 0;
 }
 
-// The same for some rows, of which each has as many numbers.
+// The same for some of the rows, which have several numbers each.
 int largest_exponent(std::span<const double> numbers, std::span<const RowId> rows, std::size_t per_row) {
   double largest = 0.0;
   for (const RowId row : rows)
@@ -114,7 +114,7 @@ int largest_exponent(std::span<const double> numbers, std::span<const RowId> row
   return largest_exponent({&largest, 1});
 }
 
-// The power of two that brings numbers near 1, or 0 if they are near enough already.
+// The exponent of the power of two that brings numbers near 1; 0 if they are near enough already.
 int distant_exponent(int exponent) {
   constexpr int kNear = 200;  // squares and sums of billions still fit a float64
   return std::abs(exponent) > kNear ? exponent : 0;
@@ -143,8 +143,8 @@ std::vector<double> scaled(std::span<const double> numbers, int exponent) {
   return result;
 }
 
-// Weights or targets like 1e-300: grows with all of them multiplied by a power of two, then converts the tree back
-// to the user's units. The power depends on the rows of the sample only: other rows may be far from them.
+// For weights or targets like 1e-300: multiplies all of them by a power of two, grows the tree, and converts it back
+// to the user's units. The power depends only on the rows of the sample; other rows may be of another size.
 GrownTree grow_near(const GrowTask& task) {
   const auto& [data, target, sample, params, cancel] = task;
   const auto n_outputs = static_cast<std::size_t>(target.n_outputs);
@@ -188,7 +188,7 @@ GrownTree grow_tree(const Dataset& data, const Target& target, const Sample& sam
   std::optional<Arena> arena;
   if (own.regions.empty())
     own.regions = arena.emplace(static_cast<std::size_t>(std::max(1, own.n_threads))).regions();
-  // Without missing values no row is ever divided, and faster cells will do.
+  // Without missing values no row is ever divided, so faster cells can be used.
   if (own.missing == Missing::kFractional && !lacks_values(data, sample, own.features))
     own.missing = Missing::kLearn;
   GrownTree grown = grow_near({data, target, sample, own, cancel});

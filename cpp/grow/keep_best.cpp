@@ -16,7 +16,7 @@ using criterion::SecondStep;
 
 namespace {
 
-// Up to so many rows per leaf that the limit allows, growing everything and cutting is quicker.
+// With up to so many rows for each leaf of the limit, growing the whole tree and cutting it back is quicker.
 constexpr std::int64_t kRowsPerLeaf = 16;
 
 // An inner node whose turn may come. As in the frontier: the largest gain is first, of equals the oldest node.
@@ -45,7 +45,7 @@ bool is_kept_by_cutting(const GrowTask& task) {
   const criterion::CriterionRow& row = row_of(params.criterion);
   const bool has_two_branches = params.categorical_split != CategoricalSplit::kMultiway &&
                                 params.categorical_split != CategoricalSplit::kMerge;
-  // In other cases the gain that orders nodes is not the one that the tree shows, or there are no lanes.
+  // In other cases nodes are ordered by another gain than the tree shows, or no lane would take the task.
   const bool is_plain = !params.own_score && row.second_step == SecondStep::kNone &&
                         row.shown != Impurity::kAbsoluteDeviation && params.missing == Missing::kLearn;
   return has_lanes() && params.growth == Growth::kDepthFirst && has_two_branches && is_plain &&

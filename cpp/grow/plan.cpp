@@ -16,7 +16,7 @@ namespace hornbeam::grow {
 
 namespace {
 
-// Slightly less than asked, so that a sum that is equal on paper passes.
+// Slightly less than asked, so that rounding does not refuse a sum that is mathematically equal.
 std::int64_t min_weight_in_units(double min_weight, double unit) {
   return static_cast<std::int64_t>(std::ceil(min_weight / unit * (1 - 0x1p-40)));
 }
@@ -60,7 +60,7 @@ GrowthPlan plan_growth(const GrowTask& task, const CriterionTraits& criterion, s
   plan.growth = plan.limited && params.growth == Growth::kDepthFirst ? Growth::kBestFirst : params.growth;
   plan.min_weight = min_weight_in_units(params.min_weight_leaf, criterion.weight_unit);
 
-  // A constrained feature is no surrogate: standing in for another, it would move rows against its constraint.
+  // A constrained feature is no surrogate: in the place of another feature, it could move rows against its constraint.
   std::ranges::copy_if(params.features, std::back_inserter(plan.stand_ins), [&](FeatureId feature) {
     return params.monotonic.empty() || params.monotonic[static_cast<std::size_t>(feature)] == 0;
   });

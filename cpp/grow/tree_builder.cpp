@@ -22,7 +22,7 @@ using tree::TreeSurrogates;
 
 namespace {
 
-// Categories that the node has not seen go where its other rows without a better answer go.
+// Categories that the node has not seen take the branch of its other rows that no test can place.
 void add_surrogate(const Surrogate& surrogate, const Column& column, std::int32_t larger_branch,
                    TreeSurrogates& tree) {
   tree.feature.push_back(surrogate.feature);
@@ -43,7 +43,7 @@ void add_surrogate(const Surrogate& surrogate, const Column& column, std::int32_
   }
 }
 
-// Writes down where a node's test sends every category of its column; returns the first word.
+// Stores where a node's test sends every category of its column; returns the first word of that table.
 std::int64_t add_table(Tree& tree, const CategoryPlan& plan, const Column& column, const Split& split,
                        std::int32_t missing_branch) {
   std::vector<std::uint32_t> branch(std::size_t{column.n_codes} + 1);
@@ -57,7 +57,7 @@ std::int64_t add_table(Tree& tree, const CategoryPlan& plan, const Column& colum
   return static_cast<std::int64_t>(begin);
 }
 
-// A node among those of all pieces, and which of their lists it is in.
+// Where a node is: in which piece, and in which of its lists.
 enum class NodeList : std::uint8_t { kRecords, kCounted, kBlock };
 struct NodePlace {
   std::int32_t part;
@@ -99,7 +99,7 @@ class Assembly {
   }
 
  private:
-  static constexpr std::size_t kAhead = 16;  // nodes between asking for one and reading it
+  static constexpr std::size_t kAhead = 16;  // nodes between requesting one from memory and reading it
 
   void add(NodePlace place) { order_[n_ordered_++] = place; }
 
@@ -117,7 +117,7 @@ class Assembly {
     return place;
   }
 
-  // A node that was grown elsewhere is repeated there.
+  // A node whose subtree was grown in another piece is stored again there.
   std::size_t count_nodes() const {
     std::size_t n = 0;
     for (const TreeBuilder& part : parts_) {
@@ -128,7 +128,7 @@ class Assembly {
     return n;
   }
 
-  // What is in it is set node by node.
+  // Its elements are set node by node.
   void make_room(std::size_t n_nodes) {
     tree_.first_child.resize(n_nodes);
     tree_.n_branches.resize(n_nodes);

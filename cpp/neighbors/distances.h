@@ -1,15 +1,15 @@
 // The inner loops of nearest neighbours, compiled once per instruction set.
 //
-// `scan_panel` is a filter: single-precision distances of many queries to many points, and which of them are
-// small enough to be looked at again. Points stand in panels of `panel_points`, feature by feature; queries
-// in tiles of `tile_queries`, likewise. A panel and a tile meet in registers: |x|^2 / 2 - q.x, which orders
-// the points of one query as their distance does, is compared with the query's limit, and nothing but the
-// numbers of the pairs that are not above it leaves the registers. The values are rounded as each instruction
-// set likes; the limits (neighbors/panels.cpp) have a margin that covers any rounding.
+// `scan_panel` is a filter: it computes single-precision distances of many queries to many points, and lists the
+// pairs that are close enough for an exact distance. Points are stored in panels of `panel_points`, feature by
+// feature; queries in tiles of `tile_queries`, likewise. For each pair of a panel and a tile, |x|^2 / 2 - q.x, which
+// orders the points of one query as their distance does, is computed in registers and compared with the query's
+// limit; only the numbers of pairs not above the limit are stored. Rounding may differ between instruction sets; the
+// limits (neighbors/panels.cpp) have a margin that covers any rounding.
 //
-// The others compute exact distances of one query to a block of points, in double precision, feature by
-// feature in order; these are the same bits on every instruction set. What they leave in `result` orders the
-// points as the distance does: the sum before the root is taken.
+// The others compute exact distances of one query to a block of points, in double precision, feature by feature in
+// order, with the same bits on every instruction set. `result` gets the sums before the root is taken, which order the
+// points as the distance does.
 #pragma once
 
 #include <cstddef>

@@ -28,9 +28,9 @@ std::uint32_t begin_of(std::size_t n_points, std::size_t position, std::size_t w
   return static_cast<std::uint32_t>(n_points * position / width);
 }
 
-// A point's place in the order, below a key that sorts as its value does, nearly: the value is rounded to a
-// float. Where a box is cut need not be exact, and keys that are one integer are selected several times as
-// fast. All keys differ.
+// A key that sorts nearly as a point's value does, since the value is rounded to a float, with the point's place in the
+// lower bits. Boxes need not be cut exactly at the median, and selecting integer keys is several times as fast. All
+// keys differ.
 using KeyedPlace = std::uint64_t;
 
 KeyedPlace keyed_place(double value, std::uint32_t place) {
@@ -39,7 +39,7 @@ KeyedPlace keyed_place(double value, std::uint32_t place) {
   return std::uint64_t{key} << 32 | place;
 }
 
-// Brings the keys below the pivot to the front, without a branch that could be guessed wrong.
+// Brings the keys below the pivot to the front, without a branch to mispredict.
 KeyedPlace* gather_below(KeyedPlace* begin, KeyedPlace* end, KeyedPlace pivot) {
   KeyedPlace* front = begin;
   for (KeyedPlace* here = begin; here != end; ++here) {
@@ -51,7 +51,7 @@ KeyedPlace* gather_below(KeyedPlace* begin, KeyedPlace* end, KeyedPlace pivot) {
   return front;
 }
 
-// The median of some keys, at even steps: nearly halves them.
+// The median of evenly spaced keys, which nearly halves them.
 KeyedPlace median_guess(const KeyedPlace* begin, const KeyedPlace* end) {
   constexpr std::size_t kSample = 15;
   std::array<KeyedPlace, kSample> sample;
@@ -61,9 +61,9 @@ KeyedPlace median_guess(const KeyedPlace* begin, const KeyedPlace* end) {
   return sample[kSample / 2];
 }
 
-// As std::nth_element; a good deal faster, since it does not guess how comparisons end.
+// As std::nth_element, but a good deal faster, since no branch depends on a comparison.
 void select_nth(KeyedPlace* begin, KeyedPlace* nth, KeyedPlace* end) {
-  constexpr int kMostRounds = 64;  // unlucky guesses: leave the rest to an algorithm with a guarantee
+  constexpr int kMostRounds = 64;  // after so many bad pivots, an algorithm with a guarantee does the rest
   constexpr std::ptrdiff_t kFew = 64;
   for (int round = 0; round < kMostRounds && end - begin > kFew; ++round) {
     KeyedPlace* const middle = gather_below(begin, end, median_guess(begin, end));
@@ -72,7 +72,7 @@ void select_nth(KeyedPlace* begin, KeyedPlace* nth, KeyedPlace* end) {
   std::nth_element(begin, nth, end);
 }
 
-// The least and the largest of some numbers: in several lanes, or each would wait for the one before.
+// The least and the largest of some numbers, in several lanes, so that steps need not wait for one another.
 std::pair<double, double> range_of(std::span<const double> values) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> low;
@@ -289,15 +289,15 @@ void KdTree::search_by(const QueryBatch& batch, CancelPoller& poller) const {
   for (std::size_t q = 0; q < batch.nearest.size(); ++q) {
     const double* query = batch.query(q);
     Nearest& nearest = batch.nearest[q];
-    // A box as far as the worst neighbour may still hold a row of a smaller number.
+    // A box exactly as far away as the worst neighbour may still have a row with a smaller number.
     const auto too_far = [&](std::size_t node) {
       return bound<kind>(box(node), query, n_features, power) > nearest.worst();
     };
     std::size_t n_pending = 0;
     pending[n_pending++] = 0;
     while (n_pending > 0) {
-      // How far a half is, is asked when its turn comes: most far ones are too far by then, and those on the
-      // way down need not be asked.
+      // The distance of a half is computed only when its turn comes: by then most far halves are out of reach anyway,
+      // and the near ones on the way down are always visited.
       std::size_t node = pending[--n_pending];
       if (too_far(node)) continue;
       while (node < first_leaf) {

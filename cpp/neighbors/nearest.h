@@ -1,4 +1,4 @@
-// The k nearest rows of one query, as far as they are known: rows with their distances come in, in any order.
+// The k nearest rows of one query among those offered so far; rows and their distances may come in any order.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Nearest {
     }
   }
 
-  // The neighbours in order; afterwards the heap is one no more.
+  // The neighbours in order. Sorts the heap, so nothing may be offered afterwards.
   std::span<const Neighbor> sorted() {
     if (found_.size() > kFew) std::sort(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(size_));
     return found_.first(size_);

@@ -92,7 +92,7 @@ double Metric::distance_of(double sum) const {
 // ------------------------------------------------------------------------------------------------------------
 // Blocks
 
-// Enough for the largest block, and such that blocks begin on cache lines.
+// Large enough for the largest block, and a multiple of cache lines.
 std::size_t PointBlocks::common_stride() const {
   std::size_t most = 0;
   for (std::size_t b = 0; b < n_blocks(); ++b)
@@ -139,7 +139,7 @@ PointBlocks::PointBlocks(const double* values, std::size_t n_features, std::vect
 Blocks::Blocks(const MatrixView& points, const Metric& metric, const Run& run)
     : blocks_(points, every(kBlockPoints, points.n_rows), run), metric_(metric) {}
 
-// A block meets all queries of the batch while it is in the cache.
+// All queries of the batch are compared with a block while it is in the cache.
 void Blocks::search(const QueryBatch& batch, CancelPoller& poller) const {
   const DistanceKernels& kernels = distance_kernels();
   const BlockDistances distances = metric_.kernel();
@@ -250,7 +250,7 @@ std::size_t first_unusable_in(std::span<const T> values, T limit, bool nan_allow
   constexpr std::size_t kAtOnce = 256;
   for (std::size_t begin = 0; begin < values.size(); begin += kAtOnce) {
     const std::span<const T> some = values.subspan(begin, std::min(kAtOnce, values.size() - begin));
-    int n_good = 0;  // counted without a branch: nearly always all are good
+    int n_good = 0;  // without branches: nearly always all numbers are good
     for (const T value : some) n_good += std::abs(value) <= limit;
     if (n_good == static_cast<int>(some.size())) continue;
     for (std::size_t i = 0; i < some.size(); ++i) {

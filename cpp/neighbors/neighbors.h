@@ -1,4 +1,4 @@
-// Exact nearest neighbours: a matrix of points comes in once, then queries; rows and distances go out.
+// Exact nearest neighbours: built once from a matrix of points, it answers queries with rows and distances.
 //
 // Three structures answer the same question with the same bits. `Blocks` compares a query with every point,
 // in double precision, for any metric. `Panels` filters by a single-precision kernel first (Euclidean only).
@@ -38,11 +38,11 @@ struct Metric {
       parameters{};  // Minkowski: the power; Gower: the range of each column, 0 for categories
 
   BlockDistances kernel() const;
-  // From the sum that orders the points to the distance that people know.
+  // Turns the sum that orders the points into the distance.
   double distance_of(double sum) const;
 };
 
-// How a structure is built and searched: on some threads, until someone asks to stop.
+// How a structure is built and searched: on how many threads, and what may stop it.
 struct Run {
   int n_threads;
   Cancel& cancel;
@@ -152,7 +152,7 @@ class Panels {
   Buffer<double> rows_;  // as they are
   std::vector<double> centre_;
   double scale_ = 1;                     // a power of two: centred and scaled, all values are in [-1, 1]
-  double underflow_ = 0x1p-1000;         // what a sum of squares can lose to numbers too small, scaled
+  double underflow_ = 0x1p-1000;         // how much a sum of squares can lose to underflow, scaled
   Buffer<float> panels_;                 // centred and scaled
   Buffer<float> half_norms_;             // of the points in the panels
   std::vector<double> norms_of_groups_;  // the largest in each group of panels

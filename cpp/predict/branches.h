@@ -10,8 +10,8 @@
 
 namespace hornbeam::predict {
 
-// What a surrogate says about its feature's value; negative if it is missing. A category that the model has
-// not seen is missing here, whatever becomes of it at a test.
+// The branch that a surrogate test chooses for a value of its feature; negative if the value is missing. A category
+// that the model has not seen counts as missing here, whatever an ordinary test does with it.
 inline std::int32_t branch_of_surrogate(const tree::TreeSurrogates& all, std::size_t surrogate,
                                         double value) {
   if (all.category_begin[surrogate] == tree::kNoTable) {
@@ -22,7 +22,7 @@ inline std::int32_t branch_of_surrogate(const tree::TreeSurrogates& all, std::si
   return value >= 0 ? all.branch_of_category(surrogate, static_cast<std::uint32_t>(value)) : -1;
 }
 
-// Where a row goes that lacks the node's feature: as the first surrogate says whose feature it has.
+// The branch of a row that lacks the node's feature: the first surrogate whose feature the row has decides.
 template <class ValueOf>
 std::int32_t branch_without(const Tree& in, NodeId node, const ValueOf& value_of) {
   const tree::TreeSurrogates& all = in.surrogates;

@@ -52,8 +52,8 @@ DoubleForm::Key DoubleForm::key_of_value(double value) {
 
 namespace {
 
-// Values of leaves, equal ones found again if they were met not long ago: in classification most leaves are
-// pure, and then their values stay in the nearest cache.
+// Stores the values of leaves, and uses stored ones again if equal values were stored recently: in classification most
+// leaves are pure, and so few different values stay in the nearest cache.
 class LeafValues {
  public:
   explicit LeafValues(std::size_t size) : size_(size) { recent_.fill(kNone); }
@@ -105,9 +105,9 @@ std::uint32_t append_category_bits(const Tree& tree, NodeId node, Unseen unseen,
   return first;
 }
 
-// Three in five leaves of trees that were grown out lie less than half as deep again as those of a full tree
-// with as many. A step that all rows take together costs less than half of one that the late ones take. More
-// is not worth a look at the tree, which may be a chain: walks that need more steps take them.
+// In a tree that was grown out, three in five leaves are less than 1.5 times as deep as those of a full tree of the
+// same size. A step that all rows take together costs less than half of a step of the late rows alone. So this estimate
+// is good enough, and the tree's real depths, which may be those of a chain, need not be computed.
 int usual_steps(std::size_t n_leaves) {
   const auto full = std::bit_width(n_leaves - 1);
   return static_cast<int>(full + full / 2);
@@ -270,7 +270,7 @@ void RowKeys<Form>::add_second_copies() {
 
 namespace {
 
-// 1 where x > key. By arithmetic: a compiler that makes a jump of it makes half of them mispredicted.
+// 1 where x > key, by arithmetic: if the compiler made a jump of it, half of the jumps would be mispredicted.
 inline std::uint32_t is_above(std::uint32_t x, std::uint32_t key) {
   return static_cast<std::uint32_t>((std::uint64_t{key} - x) >> 63);
 }

@@ -28,14 +28,14 @@
 
 namespace hornbeam::predict {
 
-// Walks in lock step; rows are kept in groups of so many, slot by slot.
+// How many walks go in lock step. Keys are stored for groups of that many rows, slot by slot.
 inline constexpr std::size_t kLanes = 16;
 inline constexpr unsigned kLaneBits = 4;
 
 // Where a test finds its value in a group of rows: the slot of the feature times kLanes, then the bit that
 // leads to the second copy. The lowest bit is free and marks tests on categories.
 struct PlaceLayout {
-  // Shifts by a number known to the compiler are much shorter: up to 32 features all layouts are one.
+  // Shifting by a constant takes fewer instructions, so all models of up to 32 features share one layout.
   static constexpr unsigned kFewSlotBits = 5;
   static constexpr unsigned kFewBits = kFewSlotBits + kLaneBits + 1;
 
@@ -91,8 +91,8 @@ template <class Form>
 struct CompactTree {
   std::span<const typename Form::Node> nodes;
   std::span<const std::uint32_t> places;  // by node: where the values of a leaf begin in `values`
-  std::vector<double> values;             // equal ones mostly once
-  int usual_steps = 0;                    // that most walks need
+  std::vector<double> values;             // equal values are mostly stored once
+  int usual_steps = 0;                    // enough for most walks
   std::vector<std::uint32_t> category_bits;
 };
 
@@ -121,7 +121,7 @@ class CompactTrees {
   std::vector<CompactTree<Form>> trees_;
 };
 
-// The keys of some rows: what walks look at. One per thread.
+// The keys of some rows, which the tests compare. One per thread.
 template <class Form>
 class RowKeys {
  public:

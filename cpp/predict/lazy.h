@@ -1,6 +1,6 @@
-// Something that follows from what its owner holds, made when it is first needed. Threads that need it at the
-// same time may each make one; the first to finish wins and the others' are dropped. No lock: a process that
-// is forked meanwhile cannot inherit a locked one.
+// A value that is computed from its owner's data when it is first needed. Threads that need it at the same time may
+// each compute it; the first to finish wins, and the other results are dropped. There is no lock, because a process
+// forked in the meantime would inherit it locked.
 #pragma once
 
 #include <atomic>

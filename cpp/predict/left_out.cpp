@@ -14,7 +14,7 @@ namespace hornbeam::predict {
 namespace {
 
 constexpr std::size_t kFew = 600;           // values that are ranked as they are
-constexpr std::size_t kShareLookedAt = 64;  // of more values, every so manieth shows where the rank lies
+constexpr std::size_t kShareLookedAt = 64;  // of more values, one in so many shows where the rank lies
 constexpr std::size_t kLeastLookedAt = 128;
 constexpr double kDeviations = 3.0;
 constexpr std::size_t kTrainingRowsAtOnce = 64;
@@ -67,8 +67,8 @@ class Answers {
   alignas(64) double block_[kTrainingRowsAtOnce * kAnswersAtOnce];  // [training row, row]
 };
 
-// Every row is asked about roughly first, `rough(rows, number, row, worker)`; where that does not decide, or is not
-// worthwhile, use(row, answers, worker) has all answers to it.
+// Tries `rough(rows, number, row, worker)` for every row first. Where that does not decide, or is not worthwhile,
+// computes all answers and calls use(row, answers, worker).
 template <class Rough, class Use>
 void for_each_row(const Said& said, const LeftOut& left_out, int n_threads, Cancel& cancel, Rough&& rough,
                   Use&& use) {
@@ -113,8 +113,8 @@ void for_each_row(const Said& said, const LeftOut& left_out, int n_threads, Canc
 
 }  // namespace
 
-// Where the rank lies is guessed from some of the values, so that one pass, without a branch per value, counts
-// those below and keeps the few around it. A guess that was wrong costs the time of ranking all.
+// Guesses from a sample of the values where the rank lies. One pass, without a branch per value, then counts the values
+// below and keeps the few around the guess. If the guess was wrong, all values are ranked.
 double value_of_rank(std::span<double> values, std::size_t rank, std::vector<double>& scratch) {
   const PredictKernels& kernels = predict_kernels(InstructionSet::kAvx512);
   if (scratch.size() < 2 * values.size() + 8) scratch.resize(2 * values.size() + 8);
@@ -140,7 +140,7 @@ double value_of_rank(std::span<double> values, std::size_t rank, std::vector<dou
       std::nth_element(seen.begin(), place(middle - margin), seen.end());
       low = *place(middle - margin);
     }
-    // The rest of the scratch takes those that stay; what is in `kept` may be written over already.
+    // The values that stay go to the rest of the scratch; `kept` may be overwritten already.
     double* out = scratch.data() + n_seen;
     std::size_t n_below = 0;
     const std::size_t n_kept = kernels.keep_between(kept.data(), kept.size(), low, high, out, n_below);

@@ -1,7 +1,7 @@
-// Answers of a bag as it would be without a training row: the mean of what the members say that have not seen
-// it, for every row asked about and every training row. With the error of each training row, which comes from
-// the same members, they make intervals and sets that hold (recipes/uncertainty.py). There are as many such
-// answers as pairs of rows, so none is kept longer than it takes to rank or count those of one row.
+// Leave-one-out predictions of a bag: for each query row and each training row, the mean over the members that have
+// not seen that training row. Together with the errors of the training rows under the same members, they give
+// prediction intervals and sets whose coverage is guaranteed (recipes/uncertainty.py). There is one for every pair of
+// rows, so those of a query row are dropped as soon as they have been ranked or counted.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace hornbeam::predict {
 
-// What is asked about: said[row, member].
+// The query rows: said[row, member] is what a member predicts for a row.
 struct Said {
   std::span<const double> values;
   std::size_t n_rows;
@@ -37,7 +37,7 @@ std::vector<double> ranked_bounds(const Said& said, const LeftOut& left_out, std
 std::vector<std::int64_t> count_smaller_errors(const Said& said, const LeftOut& left_out, double tolerance,
                                                int n_threads, Cancel& cancel);
 
-// The value of a rank, from 0, among some: they come out in another order.
+// The value of a rank, counted from 0. Reorders the values.
 double value_of_rank(std::span<double> values, std::size_t rank, std::vector<double>& scratch);
 
 }  // namespace hornbeam::predict

@@ -6,7 +6,7 @@ namespace hornbeam::predict {
 
 namespace {
 
-// Which tests lie on the way to a node, and how they must turn out for a row to come there.
+// Which tests lie on the path to a node, and which outcomes lead there.
 struct Way {
   std::uint32_t wanted = 0;
   std::uint32_t on_the_way = 0;
@@ -64,7 +64,7 @@ void OneRowTrees::add_tree(const Tree& tree, std::size_t number) {
     ways[child] = ways[n].to_child(bit, false);
     ways[child + 1] = ways[n].to_child(bit, true);
   }
-  // Leaves that are not there seem to be reached always; but they come last, and the first one counts.
+  // Unused places look like leaves that every row reaches. They come last, and the first leaf that matches counts.
 }
 
 RowCodes OneRowTrees::code_row(const RowSource& rows, std::size_t row, const PredictKernels& kernels) const {

@@ -3,9 +3,9 @@
 // As in sliced.h a value is replaced by the number of thresholds below it. The codes of a row then fit into
 // one register, and instead of being walked, a tree has all of its tests made at once: one instruction looks
 // up the codes that they ask for, one compares them with the thresholds. The outcomes are the bits of a
-// number. A leaf is reached if those of the tests on the way to it are as they should be, which holds for
-// exactly one leaf; it is found among 16 at a time. No step waits for the one before it, and memory is read
-// in order.
+// number. The row is in the leaf for which every test on the path has the outcome that leads there; that holds
+// for exactly one leaf, and 16 leaves are checked at a time. No step waits for the one before it, and memory is
+// read in order.
 //
 // Missing values have the largest code, so they go right. Tests that send them left look at a second copy of
 // the codes, in which they have the smallest.
@@ -30,7 +30,7 @@ class OneRowTrees {
   OneRowTrees(std::span<const Tree* const> trees, const SlicedTrees& sliced);
 
   RowCodes code_row(const RowSource& rows, std::size_t row, const PredictKernels& kernels) const;
-  // Two trees per element; the last may have none in its second half.
+  // Two trees per element; the last element may hold only one.
   std::span<const RowTests> tests() const { return tests_.span(); }
   // What a leaf of a tree says: as many values as a leaf has.
   const double* values_of(std::size_t tree, std::uint8_t number) const {

@@ -10,9 +10,9 @@
 
 namespace hornbeam::predict {
 
-// Whether a tree has a test that only the plain walk understands. Faster paths know numeric thresholds and
-// tables of categories, with two branches and one of them for what is missing. Whoever teaches the plain walk
-// a new kind of test names it here, and is done: no faster path will be asked.
+// Whether a tree has a test that only the plain walk can make. The faster paths know thresholds and tables of
+// categories, with two branches, one of which takes missing values. A new kind of test has to be named only here:
+// models that have it are then never given to a faster path.
 bool needs_plain_walk(const Tree& tree);
 
 // A thread's share of the work: a block of rows at a time, walked through one tree after the other.
@@ -23,10 +23,10 @@ class PlainWalk {
   // `features` are those that the trees test, ascending.
   PlainWalk(std::span<const FeatureId> features, Unseen unseen);
   void load(const RowSource& rows, std::size_t begin, std::size_t end);
-  // The leaf of each row of the block. A row that goes down several branches has that with the largest share
-  // of it, the first of equals; one that a tree has no answer for has the node where its way ends.
+  // The leaf of each row of the block. A row that goes down several branches gets the leaf with its largest portion,
+  // the first of equals; a row for which a tree has no answer gets the node where its path ends.
   void find_leaves(const Tree& tree, CancelPoller& poller, NodeId* leaves) const;
-  // What the tree says of each row of the block: the values of its leaves in proportion to the row's shares.
+  // What the tree says of each row of the block: the values of its leaves in proportion to the row's portions.
   void mix_leaves(const Tree& tree, CancelPoller& poller, double* values) const;
 
  private:

@@ -1,6 +1,6 @@
-// The loops of sliced prediction (sliced.h), of that of single rows (one_row.h) and of members that have not
-// seen a row (left_out.h, rough_answers.h) that profit from wide registers, compiled once per instruction set.
-// Leaf numbers are integers and values are added one tree after the other: all forms give the same bits.
+// The loops of prediction that profit from wide registers, compiled once per instruction set: for sliced prediction
+// (sliced.h), for single rows (one_row.h) and for leave-one-out predictions (left_out.h, rough_answers.h).
+// Leaf numbers are integers, and values are added one tree after the other, so all forms give the same bits.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline constexpr std::size_t kLine = 64;         // rows that are handled side b
 inline constexpr std::size_t kMostLeaves = 64;   // of a tree
 inline constexpr std::size_t kMostValues = 128;  // to code in one go
 
-// One test for a whole block of rows: where the code is above the threshold, something is taken.
+// One test for a whole block of rows: those whose code is above the threshold take a new value.
 struct SliceTest {
   std::uint32_t codes;        // first byte of the feature's codes, or of their mirror image
   std::uint32_t second_copy;  // all bits set where missing values go left, else 0
@@ -85,7 +85,7 @@ struct RoughSums {
   std::uint16_t* most;
 };
 
-// What rough values of one row asked about are made of.
+// What the rough values of one query row are computed from.
 struct RoughLine {
   const std::uint16_t* sums;
   const float* inverse_counts;
@@ -139,7 +139,7 @@ struct PredictKernels {
   // numbers[tree] = the number of the leaf that a row comes to, for two trees per element of `tests`.
   void (*find_leaves_of_row)(const RowTests* tests, std::size_t n_pairs, const RowCodes& row,
                              std::uint8_t* numbers);
-  // Whether that is faster than to walk.
+  // Whether this is faster than walking.
   bool is_quick_with_rows;
   // means[row] = the mean of said[member, row] over some members, at least one, for kAnswersAtOnce rows.
   void (*mean_of_members)(const double* said, const std::uint32_t* members, std::size_t n_members,

@@ -128,7 +128,7 @@ const SlicedTrees& Predictor::make_sliced() const {
 }
 
 namespace {
-// Making a form of the trees costs about as much per node as the plain walk of an eighth of a row per tree.
+// Converting the trees costs about as much per node as an eighth of a plain walk of one row.
 constexpr double kRowsPerNode = 0.125;
 }  // namespace
 
@@ -181,8 +181,8 @@ std::vector<CancelPoller> make_pollers(Cancel& cancel, int n_threads) {
   return pollers;
 }
 
-// Rows are read once per tree and in order, nodes once per block of rows and in any order: blocks are several
-// times as large as a tree, and the same share for every thread.
+// Rows are read in order, once per tree; nodes are read in any order, once per block of rows. So a block is several
+// times as large as a tree, and every thread gets the same number of rows.
 std::size_t compact_block_rows(std::size_t n_rows, std::size_t n_features, double nodes_per_tree,
                                int n_threads) {
   constexpr double kMostBytes = 4 << 20;
@@ -243,7 +243,7 @@ void Predictor::visit_plain(const RowSource& rows, TreeRange range, int n_thread
              });
 }
 
-// Shows the values of a tree's leaves, mixed for each row, as if every row had a leaf of its own.
+// Mixes the values of a tree's leaves for each row, as if every row had a leaf of its own.
 template <class Visit>
 void Predictor::visit_mixtures(const RowSource& rows, TreeRange range, int n_threads, Cancel& cancel,
                                Visit&& visit) const {
@@ -403,7 +403,7 @@ void Predictor::leaves(const RowSource& rows, TreeRange range, int n_threads, Ca
 
 void Predictor::add(const RowSource& rows, TreeRange range, const Counting& counting, int n_threads,
                     Cancel& cancel, std::span<double> scores, const Stages& stages) const {
-  if (rows.n_rows() == 0 || range.size() == 0) return;  // the ways below count on a row and a tree
+  if (rows.n_rows() == 0 || range.size() == 0) return;  // the paths below need a row and a tree
   count_rows(rows.n_rows());
   if (const OneRowTrees* trees = one_row(rows.n_rows(), counting, stages))
     return add_row_by_row(*trees, rows, range, counting, scores);

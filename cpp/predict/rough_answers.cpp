@@ -21,7 +21,7 @@ constexpr double kDeviations = 0.8;
 constexpr std::size_t kBins = 256;
 constexpr std::size_t kMembersOfByte = 8;
 constexpr std::size_t kBytes = 256;
-constexpr std::size_t kShareOfCandidates = 8;  // of more candidates all answers are had as quickly
+constexpr std::size_t kShareOfCandidates = 8;  // with more candidates, computing all answers is as quick
 constexpr double kRounding = 1.0 / (1 << 20);  // of a few operations on floats, generously
 constexpr double kMostScale = 1e30;
 
@@ -39,7 +39,7 @@ class Bins {
   }
   bool is_usable() const { return width_ > 0 && std::isfinite(1 / width_) && 1 / width_ < kMostScale; }
 
-  // Where the bin with a rank, counted from 0, begins and ends: with a hair more, for what floats have rounded.
+  // Where the bin with a rank, counted from 0, begins and ends, widened a little for rounding.
   double begin_of(double rank) const { return low_ + (static_cast<double>(bin_of(rank)) - 0.01) * width_; }
   double end_of(double rank) const { return low_ + (static_cast<double>(bin_of(rank)) + 1.01) * width_; }
 
@@ -140,7 +140,7 @@ void RoughRows::ask(std::size_t begin, std::size_t n_rows) {
   }
 }
 
-// The sum over a choice among four members, less the least there is, in units of which the widest group has 255.
+// The sum over a choice among four members, less the least such sum, in units that give the widest group 255.
 void RoughRows::write_tables(Row& row, std::size_t number) {
   const double* from = said_.values.data() + row.number * said_.n_members;
   const std::size_t n_groups = table_.n_pairs_ * 2;
@@ -178,7 +178,7 @@ void RoughRows::write_tables(Row& row, std::size_t number) {
           static_cast<std::uint8_t>(std::min(255, static_cast<int>((sums[choice] - least) * in_units + 0.5)));
   }
   row.centre = below * in_units;
-  // Half a unit for each group, what floats round, and what exact answers and the mean round.
+  // Half a unit for each group, the rounding of floats, and that of the exact answers and of the mean.
   const double rounded =
       65536 * kRounding + largest * in_units * static_cast<double>(said_.n_members + 8) * 0x1p-50;
   row.close_doubt = (largest + table_.largest_error_) * static_cast<double>(said_.n_members + 8) * 0x1p-50;
@@ -226,7 +226,7 @@ void RoughRows::look_at(const Row& row) {
   }
 }
 
-// An answer but for rounding: its sum is added up in another order.
+// An answer, up to rounding: it is added up in another order.
 double RoughRows::close_answer(std::size_t place) const {
   const std::uint8_t* pattern = table_.patterns_by_row_.data() + place * table_.n_pairs_;
   double sum = 0.0;
@@ -290,7 +290,7 @@ std::optional<double> RoughRows::exact_value_of_rank(const Row& row, double sign
   close_places_.resize(kept.size());
   const auto least_rough = static_cast<float>(low), most_rough = static_cast<float>(high);
   std::size_t n_close = 0;
-  for (std::size_t i = 0; i < kept.size(); ++i) {  // without a branch, which nobody could predict
+  for (std::size_t i = 0; i < kept.size(); ++i) {  // without a branch, which would be unpredictable
     close_places_[n_close] = places_[i];
     n_close +=
         static_cast<std::size_t>(kept[i] >= least_rough) & static_cast<std::size_t>(kept[i] <= most_rough);

@@ -1,10 +1,10 @@
-// Answers without a training row (left_out.h), roughly and for many training rows at once, and from them the exact
-// value of a rank: only the few training rows that might have it are added up for real.
+// Leave-one-out predictions (left_out.h), rough ones for many training rows at once. They leave only few training rows
+// that can have a given rank, and only for these the exact value is computed.
 //
-// Members are taken in groups of four. What each of the 16 choices among a group adds up to is written down as a
-// byte, so that a rough answer is a sum of bytes looked up, 64 training rows per instruction. How far it can be
-// from the exact one is known: by half a unit for each group. Training rows are kept in the order of their errors:
-// answers differ by less than errors do, so that far out in that order a row is on one side of any rank in question.
+// Members are taken in groups of four. The sum of each of the 16 subsets of a group is stored as a byte, so that a
+// rough prediction is a sum of bytes that are looked up, for 64 training rows per instruction. Its distance from the
+// exact value is bounded: half a unit for each group. Training rows are kept in the order of their errors. Predictions
+// differ by less than errors do, so the rows far out in that order lie on a known side of any rank in question.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 
 namespace hornbeam::predict {
 
-// What the training rows have to do with the members, written for look-ups.
+// Which members have seen which training rows, laid out for looking up.
 class RoughTable {
  public:
   RoughTable(const Said& said, const LeftOut& left_out);
 
-  // Of fewer training rows all answers are had as quickly; of more than that, they take too much memory.
+  // With fewer training rows, computing all answers is as quick; with more, the table takes too much memory.
   static bool is_worthwhile(const Said& said, const LeftOut& left_out);
 
  private:
@@ -38,7 +38,7 @@ class RoughTable {
   std::size_t n_lines_ = 0, n_pairs_ = 0;
 };
 
-// Asks about kRoughRows rows, or fewer, at a time; one per thread.
+// Takes up to kRoughRows query rows at a time; one per thread.
 class RoughRows {
  public:
   RoughRows(const Said& said, const LeftOut& left_out, const RoughTable& table);

@@ -78,7 +78,7 @@ ThresholdTable make_table(const std::vector<double>& thresholds) {
   return table;
 }
 
-// How many blocks of leaf numbers are kept at once while a node is worked out, if the child that needs more
+// How many blocks of leaf numbers have to be kept while a node is computed, if the child that needs more blocks
 // goes first: at most 6 for 64 leaves.
 std::vector<std::uint8_t> blocks_needed(const Tree& tree) {
   std::vector<std::uint8_t> needed(tree.n_nodes(), 0);
@@ -91,7 +91,7 @@ std::vector<std::uint8_t> blocks_needed(const Tree& tree) {
   return needed;
 }
 constexpr std::size_t kMostBlocks = 6;
-constexpr std::size_t kSpareBlock = kMostBlocks;  // for numbers that nobody asks for
+constexpr std::size_t kSpareBlock = kMostBlocks;  // for numbers that are not needed again
 constexpr std::size_t kNumberBytes = (kMostLeaves + (kMostBlocks + 1) * kLinesPerBlock) * kLine;
 
 // The most categories that a test knows: tables lie in the order of their nodes, without gaps.
@@ -132,8 +132,8 @@ class SlicedTrees::TreeSlicer {
     return static_cast<std::uint16_t>(kMostLeaves + block * kLinesPerBlock);
   }
 
-  // Works out the leaf numbers below an inner node; if they must be put aside later, then into block `free`,
-  // and the blocks before it are in use. As deep as the tree, which has at most 64 leaves.
+  // Computes the leaf numbers below an inner node. If they have to be put aside later, they go into block `free`; the
+  // blocks before it are in use. The recursion is as deep as the tree, which has at most 64 leaves.
   void add_subtree(NodeId node, std::size_t free) {
     const NodeId left = tree_.first_child[node];
     const NodeId right = left + 1;
@@ -260,8 +260,8 @@ SlicedWork::SlicedWork(const SlicedTrees& trees, const PredictKernels& kernels, 
 }
 
 void SlicedWork::load(const RowSource& rows, std::size_t begin, std::size_t end) {
-  // A few rows at a time: columns of a table kept by rows share cache lines, which must not be gone when the
-  // next column asks for them.
+  // A few rows at a time: in a table stored by rows, columns share cache lines, which should still be in the cache
+  // when the next column is read.
   constexpr std::size_t kRowsAtOnce = kMostValues;
   n_rows_ = end - begin;
   has_missing_ = false;

@@ -5,16 +5,16 @@
 // x <= threshold k is the same as code <= k. Then, instead of each row looking for its leaf, each test is
 // made for all rows of a block at once, 64 rows per instruction: from the bottom of the tree upwards, a test
 // takes the leaf number of a row from its right child where the code is above k, else from its left child.
-// The root so gets the leaf number of every row. All tests of the tree are made, also those that a row would
-// never meet, but without a branch or a wait, and a tree of 31 leaves has only 30.
+// At the root every row has its leaf number. All tests of the tree are made, even those that a row would never
+// meet, but without branches or waiting, and a tree of 31 leaves has only 30 tests.
 //
 // Missing values have the largest code, so they go right. Tests that send them left look at a second copy of
 // the codes, one larger each, in which the largest has become the smallest; blocks without missing values
 // have none. Tests on categories are looked up in a table of 256 bytes before the tree is run.
 //
-// Numbers that are already found stay in registers, and a test replaces them where its code is above k. Where
-// they are on the right of the test, they are to be replaced where the code is at or below k: such tests look
-// at the mirror image of the codes, 255 less each of them, which saves turning the outcome round.
+// The numbers found so far stay in registers, and a test replaces them where its code is above k. If they belong
+// to the right child, they have to be replaced where the code is at or below k: such tests use the mirror image
+// of the codes, 255 minus each, which saves an instruction to invert the outcome.
 #pragma once
 
 #include <array>

@@ -62,7 +62,7 @@ InstructionSet choose() {
   return set;
 }
 
-// One of three forms of the same thing.
+// One of three forms of the same table.
 template <class Form>
 const Form& chosen(const Form& baseline, const Form& avx2, const Form& avx512,
                    InstructionSet at_most = InstructionSet::kAvx512) {

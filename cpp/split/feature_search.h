@@ -1,5 +1,5 @@
-// What all searches for a feature's best test share: which rows take part, which limits a test must satisfy, which
-// score it must beat, and how candidates are scored and compared.
+// What all searches for a feature's best test have in common: which rows take part, which limits a test must satisfy,
+// which score it must beat, and how candidates are scored and compared.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +29,15 @@ template <Scorer S>
 struct FeatureSearch {
   using Element = typename S::Element;
 
-  // No row lacks the feature,
+  // A feature that no row lacks.
   FeatureSearch(const Node<S>& at_node, FeatureId of_feature)
       : node(at_node),
         feature(of_feature),
         limits(at_node.limits_of(of_feature)),
         cell(at_node.cell.data()) {}
-  // or some do. Where tests are scored on the rows that have it, `missing` must be what the others add up to.
-  // What those score is the same for all tests of a feature, but not for those of another: it is kept, so that
-  // gains can be compared.
+  // A feature that some rows lack. Where tests are scored on the rows that have the feature, `missing` must be the sum
+  // of the other rows. Their score is the same for all tests of this feature but differs between features; it is kept,
+  // so that the gains of features can be compared.
   FeatureSearch(const Node<S>& at_node, FeatureId of_feature, std::size_t n_without, const Element* missing)
       : FeatureSearch(at_node, of_feature) {
     n_missing = n_without;
@@ -60,7 +60,7 @@ struct FeatureSearch {
   std::size_t n_missing = 0;
   double left_out = 0.0;             // what the other rows add to the score of the node,
   std::int64_t left_out_weight = 0;  // and their weight
-  double to_beat = -kInfinity;       // tests with a lower score, or this one, need not be found
+  double to_beat = -kInfinity;       // tests that do not score more than this need not be found
 
  private:
   void leave_out_missing() {
@@ -69,7 +69,7 @@ struct FeatureSearch {
     for (std::size_t i = 0; i < known.size(); ++i) known[i] -= missing_cell[i];
     cell = known.data();
     left_out = node.scorer.score_of_node(node.cell.data());
-    left_out -= node.scorer.score_of_node(cell);  // last: it is the node that the tests are about
+    left_out -= node.scorer.score_of_node(cell);  // last: the tests are about this cell
     const auto& stats = node.scorer.stats();
     left_out_weight = stats.weight(missing_cell);
     limits.node_rows = stats.rows(cell);
@@ -140,7 +140,7 @@ Found merge_directions(const Node<S>& node, const Found& missing_left, const Fou
   return found;
 }
 
-// Missing values are tried on either side.
+// Tries missing values on either side.
 template <Scorer S, class WalkOnce>
 Found walk_both_ways(const FeatureSearch<S>& search, const WalkOnce& walk) {
   if (!search.sends_missing()) return walk(false);
@@ -148,7 +148,7 @@ Found walk_both_ways(const FeatureSearch<S>& search, const WalkOnce& walk) {
   return merge_directions(search.node, left, walk(false));
 }
 
-// Of equals the first stays, as among all candidates. True if it is the new one that is kept.
+// Of equals the first stays, as among all candidates. True if the new one is kept.
 template <Scorer S>
 bool keep_better(const Node<S>& node, Found& best, const Found& found) {
   const double n_tests = best.n_tests + found.n_tests;

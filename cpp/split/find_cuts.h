@@ -128,7 +128,7 @@ template <Scorer S>
 bool find_cut(const Node<S>& node, FeatureId feature, const GatheredCodes& codes, FirstBest<Split>& best) {
   if (is_constant(node, codes)) return false;
   FeatureSearch<S> search = search_of(node, feature, codes);
-  // With missing values the two directions are compared with each other, whether or not they beat the best so far.
+  // With missing values the two directions are compared with each other, even if neither beats the best test so far.
   if (codes.n_missing == 0) search.to_beat = best.score();
   if (counting_pays(node, codes)) {
     offer_cut(search, CountedCodes<S>(node, codes), best);
@@ -138,7 +138,7 @@ bool find_cut(const Node<S>& node, FeatureId feature, const GatheredCodes& codes
   return true;
 }
 
-// Without gathering, where the codes are few.
+// Without gathering the codes, where there are few of them.
 template <Scorer S>
 bool find_cut(const Node<S>& node, FeatureId feature, const Column& column, FirstBest<Split>& best) {
   if (!counts_right_away(node, column)) return find_cut(node, feature, gather(node, column), best);

@@ -1,9 +1,9 @@
 // The best test of a feature of numbers by its coarse codes (data/row_records.h), where no value is missing.
 //
-// The score of a test is convex in what lies left of it, for every criterion that counts two classes. Walking
-// through a group of values, the counts on the left stay within a box: between those before the group and
-// those after it, for either class. A convex function is largest at a corner of the box. Groups whose corners
-// do not reach the best of the edges between groups hold no best test.
+// For every criterion that counts two classes, the score of a test is convex in the counts on its left. Within a
+// group of values these counts stay in a box: for either class, between the count before the group and the count
+// after it. A convex function is largest at a corner of the box. So a group none of whose corners scores as much as
+// the best edge between groups cannot contain the best test.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class GroupFinder<S> {
   // Rows are counted by the groups of a few features at once.
   static constexpr std::size_t kCountedAtOnce = 4;
 
-  // Offers the best test of each of at most so many features; false if all are constant in the node.
+  // Offers the best test of each feature, of which there are at most so many; false if all are constant in the node.
   template <class Records>
   bool find(const Node<S>& node, const Dataset& data, const RowRecords& all, const Records& records,
             std::span<const FeatureId> features, FirstBest<Split>& best) {
@@ -66,7 +66,7 @@ class GroupFinder<S> {
   void count(const Node<S>& node, const Records& records, std::span<const RowRecords::Place> places) {
     const std::size_t n = node.entries.size();
     const Step* steps = node.buffers.steps.data();
-    const auto count_some = [&](auto n_places) {  // known to the compiler
+    const auto count_some = [&](auto n_places) {  // a constant for the compiler
       const auto group = [&]<std::size_t... k>(std::index_sequence<k...>) {
         return std::array{records.groups(places[k])...};
       }(std::make_index_sequence<decltype(n_places)::value>{});
@@ -92,7 +92,7 @@ class GroupFinder<S> {
     }
   }
 
-  // Lists the groups that have rows, and forgets their sums.
+  // Lists the groups that have rows, and sets their sums back to zero.
   void list_groups(const Node<S>& node, std::size_t counted) {
     std::array<Step, kGroups>& sums = sums_[counted];
     Step* before = before_group_.start(kGroups + 1);
@@ -133,7 +133,7 @@ class GroupFinder<S> {
     SortedRows rows{nullptr, 0};
     if (groups_are_values) {
       for (std::size_t g = 0; g < n_groups_; ++g) is_promising_[groups_[g]] = false;
-    } else if (n_groups_ == 1) {  // to see whether it has more than one value
+    } else if (n_groups_ == 1) {  // it may have more than one value
       is_promising_[groups_[0]] = true;
       rows = sort_promising_rows(node, records, place);
       if (rows.value(0) == rows.value(rows.n - 1)) return false;
@@ -156,8 +156,8 @@ class GroupFinder<S> {
     return true;
   }
 
-  // Which groups must be looked at value by value: those that may hold a test that is the best, and large
-  // enough on either side.
+  // Which groups must be searched value by value: those that may contain the best test, with enough rows on
+  // either side of it.
   bool mark_promising(const GroupBounds& bounds, const Limits& limits) {
     const auto all_rows = static_cast<std::int64_t>(rows_before_[n_groups_]);
     bool some_promising = false;
@@ -173,8 +173,7 @@ class GroupFinder<S> {
     return some_promising;
   }
 
-  // The edges between groups, from the first to before the end, that leave either side as large as it must
-  // be. Edge g is before group g.
+  // The range of edges between groups that leave enough rows on either side. Edge g is before group g.
   std::pair<std::size_t, std::size_t> admissible_edges(const Limits& limits) {
     const Step* before = before_group_.data();
     std::size_t first = 1;
@@ -247,11 +246,11 @@ class GroupFinder<S> {
     return best_place(search, walk, false);
   }
 
-  // Of each feature that is counted; all zero between uses. Rows, each once, where the limits ask for them and
-  // the steps do not tell.
+  // Per feature that is counted; all zero between uses. Numbers of rows are counted, too, where the limits need them
+  // and the cells do not tell them.
   std::array<std::array<Step, kGroups>, kCountedAtOnce> sums_{};
   std::array<std::array<std::uint32_t, kGroups>, kCountedAtOnce> rows_{};
-  // Of the feature that is listed: the groups that have rows, and what comes before each, at last the node.
+  // For the listed feature: the groups that have rows, and the sums before each; the sums of the node come last.
   std::array<std::uint8_t, kGroups + 1> groups_;
   std::size_t n_groups_ = 0;
   criterion::CandidateList<Step> before_group_;
@@ -259,7 +258,7 @@ class GroupFinder<S> {
   std::array<bool, kGroups> is_promising_;  // by group: may hold the best test
 };
 
-// The threshold: looks up the neighbouring values that the test parts.
+// Sets the threshold: looks up the neighbouring values on its two sides.
 template <class Records>
 void finish_cut(const Column& column, const RowRecords& all, const Records& records, std::size_t n_rows,
                 Split& split) {

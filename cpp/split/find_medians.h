@@ -1,7 +1,7 @@
-// The best test of one feature by absolute error. The other searches add rows up in cells, and medians do not
-// add up: here the rows of a node are put in the order of the feature, and walked from both ends. Limits, ties
-// and missing values are those of the other criteria; categories are put in the order of their medians, or
-// taken one by one.
+// The best test of one feature by absolute error. The other searches add up rows in cells, but medians cannot be
+// added: here the rows of a node are sorted by the feature and walked from both ends. Limits, ties and missing
+// values are treated as for the other criteria; categories are put in the order of their medians, or taken one by
+// one.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using criterion::AbsoluteErrors;
 using criterion::MedianScorer;
 using criterion::WideInt;
 
-// The rows of a node in the order of each output, made ready once for all features.
+// The rows of a node in the order of each output, sorted once for all features.
 template <>
 struct SearchBuffers<MedianScorer> {
   explicit SearchBuffers(Region* = nullptr) {}
@@ -57,20 +57,20 @@ class MedianFinder {
  public:
   using MedianNode = Node<MedianScorer>;
 
-  // Offers the best test of a feature; false if it is constant in the node. Large nodes take long: the poller is
-  // asked meanwhile.
+  // Offers the best test of a feature; false if it is constant in the node. Large nodes take long, so it polls
+  // meanwhile.
   bool find(const MedianNode& node, FeatureId id, const Column& column, FirstBest<Split>& best,
             CancelPoller& poller);
-  // Offers a random one.
+  // Offers a random test.
   bool find_random(const MedianNode& node, FeatureId id, const Column& column, Stream& stream,
                    FirstBest<Split>& best, CancelPoller& poller);
 
  private:
-  // About the nanoseconds that a row of a large node takes: to be put in order, and in the sum of errors.
+  // About how many nanoseconds a row of a large node takes, to be sorted and to be counted in the sum of errors.
   static constexpr std::size_t kSorting = 64;
   static constexpr std::size_t kErrorOfRow = 256;
 
-  // Rows that no test parts: those of one code, side by side in `order_`.
+  // Rows that no test can separate, because they have the same code: side by side in `order_`.
   struct Group {
     Code code;
     std::size_t begin;
@@ -155,7 +155,7 @@ inline bool MedianFinder::list_groups(const MedianNode& node, const Column& colu
   return true;
 }
 
-// Categories by the medians of their rows, equal ones by code; with several outputs by the first.
+// Orders categories by the medians of their rows, equal ones by code; with several outputs, by the first output.
 inline void MedianFinder::order_by_median(const Feature& feature) {
   const SearchBuffers<MedianScorer>& buffers = feature.node.buffers;
   std::vector<std::int64_t> medians(groups_.size());
@@ -182,7 +182,7 @@ inline void MedianFinder::order_by_median(const Feature& feature) {
   groups_ = std::move(ordered);
 }
 
-// Adds the errors of the rows up to each end.
+// Adds up the errors of the rows before each cut.
 template <class Positions>
 void MedianFinder::add_errors(const Feature& feature, const Positions& walked,
                               std::span<const std::size_t> ends, double* errors) {
@@ -278,7 +278,7 @@ void MedianFinder::offer_sides(const Feature& feature, const GoesLeft& goes_left
       const std::uint8_t s = is_left[by_rank[r]];
       const std::int64_t w = feature.weight(by_rank[r]);
       const WideInt weighted = WideInt{numbers[r]} * w;
-      if (2 * up_to[s] < sides[s].weight) {  // this one holds the median, unless a later one does
+      if (2 * up_to[s] < sides[s].weight) {  // the median is here, unless it is further on
         below[s] = whole[s];
         below_weight[s] = up_to[s];
         median[s] = numbers[r];
@@ -295,7 +295,7 @@ void MedianFinder::offer_sides(const Feature& feature, const GoesLeft& goes_left
 }
 
 inline void MedianFinder::try_each_category(const Feature& feature, FirstBest<Split>& best) {
-  const bool tells_apart = groups_.size() > 1;  // else only what is known from what is missing
+  const bool tells_apart = groups_.size() > 1;  // else only known values from missing ones
   for (const Group& group : groups_) {
     for (const bool missing_left : {true, false}) {
       if (!tells_apart || (missing_left && missing_.empty())) continue;
@@ -339,7 +339,7 @@ inline bool MedianFinder::find_random(const MedianNode& node, FeatureId id, cons
   const Code lowest = groups_.front().code;
   const Code highest = groups_.back().code;
   const bool categorical = column.kind == ColumnKind::kCategorical;
-  if (lowest == highest) {  // one known value: only known against missing is left
+  if (lowest == highest) {  // one known value: the only test left is known against missing
     split.missing_branch = 1;
     split.first_right = kAfterLast;
     if (categorical) split.left_categories = {lowest};

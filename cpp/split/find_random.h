@@ -1,4 +1,4 @@
-// Tests that are drawn and not searched for: a threshold uniform between the least and the largest value, or a
+// Random tests, drawn instead of searched: a threshold drawn uniformly between the least and the largest value, or a
 // random test on categories.
 #pragma once
 
@@ -50,7 +50,7 @@ inline void draw_subset(std::span<const Code> categories, Stream& stream, Split&
   if (right.empty() && split.missing_branch != 1) move_last(left, right);
 }
 
-// One of the tests that parts the node's categories, of an encoding that is fixed before the fit grows.
+// Draws one of the tests that divide the node's categories, for an encoding that was fixed before growing began.
 inline CategoryTest draw_encoded(const CategoryPlan& plan, FeatureId feature,
                                  std::span<const Code> categories, Stream& stream) {
   const auto n = static_cast<std::uint32_t>(categories.size());
@@ -88,7 +88,7 @@ class RandomFinder {
     split.n_missing = static_cast<std::uint32_t>(codes.n_missing);
     split.missing_branch = sends_missing ? static_cast<std::int32_t>(stream.next() >> 63) : -1;
     const bool categorical = column.kind == ColumnKind::kCategorical;
-    if (codes.lowest == codes.highest) {  // one known value: only known against missing is left
+    if (codes.lowest == codes.highest) {  // one known value: the only test left is known against missing
       split.missing_branch = 1;
       split.first_right = column.n_codes;
       if (categorical) {
@@ -114,7 +114,7 @@ class RandomFinder {
     return true;
   }
 
-  // The same for a feature of numbers whose values are at hand, without gathering.
+  // The same for a feature of numbers whose values can be read in place, without gathering codes.
   template <class Values>
   bool find(const Node<S>& node, FeatureId feature, const Column& column, const Values& values, Stream stream,
             FirstBest<Split>& best) {
@@ -188,7 +188,7 @@ class RandomFinder {
     if (found.any) best.offer(found.score + search.left_out, split);
   }
 
-  // Moves the rows that go left. Which way a row goes is a matter of chance, so nothing branches on it.
+  // Moves the rows that go left, without branching on which way a row goes: that would be unpredictable.
   template <class GoesLeft>
   void move_left(const Node<S>& node, Walk& walk, const GoesLeft& goes_left) {
     const std::size_t n = node.entries.size();

@@ -1,6 +1,6 @@
 // One thread's finders, one for each kind of feature or test. They share the description of the node (split/node.h)
-// and what is the same for all features (split/feature_search.h). None knows of the others, and none keeps anything
-// from call to call but its memory. For cuts between numbers, functions are enough (split/find_cuts.h).
+// and what is the same for all features (split/feature_search.h). They are independent of each other, and keep nothing
+// from call to call but their memory. For cuts between numbers, functions are enough (split/find_cuts.h).
 #pragma once
 
 #include <type_traits>

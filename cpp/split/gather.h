@@ -82,7 +82,7 @@ bool is_constant(const Node<S>& node, const GatheredCodes& codes) {
   return codes.lowest == codes.highest && !parts_missing;
 }
 
-// What the rows that lack the feature add up to; it lies in the node's buffers.
+// The sum of the rows that lack the feature, in the node's buffers.
 template <Scorer S>
 const typename S::Element* add_up_missing(const Node<S>& node, const GatheredCodes& codes) {
   auto& cell = node.buffers.missing_cell;
@@ -101,7 +101,7 @@ FeatureSearch<S> search_of(const Node<S>& node, FeatureId feature, const Gathere
 
 // ---- counted
 
-// Cells must be cleared and walked, whether they hold rows or not, so there should not be many for the rows.
+// All cells must be cleared and walked, even those without rows, so there should not be many more cells than rows.
 template <Scorer S>
 bool counting_pays(const Node<S>& node, const GatheredCodes& codes) {
   const std::size_t n = node.entries.size();
@@ -109,7 +109,8 @@ bool counting_pays(const Node<S>& node, const GatheredCodes& codes) {
   return range * static_cast<std::size_t>(node.scorer.cell_size()) <= (n > 24 ? 8 : 4) * n;
 }
 
-// A numeric feature with few codes for the rows and none missing is counted right away, without gathering.
+// Whether to count right away, without gathering: for a numeric feature without missing values that has few codes,
+// compared with the number of rows.
 template <Scorer S>
 bool counts_right_away(const Node<S>& node, const Column& column) {
   return column.kind == ColumnKind::kNumeric && !column.has_missing &&
@@ -156,7 +157,7 @@ class CountedCodes {
   CountedCodes& operator=(const CountedCodes&) = delete;
   ~CountedCodes() { std::fill_n(of(lowest_), (std::size_t{highest_} - lowest_ + 1) * size_, Element{0}); }
 
-  // Codes outside have no rows.
+  // Codes outside this range have no rows.
   Code lowest() const { return lowest_; }
   Code highest() const { return highest_; }
   Element* of(Code code) const { return cells_ + std::size_t{code - first_} * size_; }

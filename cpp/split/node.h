@@ -21,7 +21,7 @@ using criterion::Entry;
 using criterion::kNeedsRows;
 using criterion::Scorer;
 
-// Kept for its memory only: a node's steps are valid until the next node, everything else until the next feature.
+// Kept from node to node only to use its memory again: steps are valid for one node, all else for one feature.
 template <Scorer S>
 struct SearchBuffers {
   using Element = typename S::Element;
@@ -38,7 +38,7 @@ struct SearchBuffers {
   std::vector<Element> missing_cell;
   std::vector<Element> known_cell;
 
-  // Prepares what the searches of all features need to know about the rows.
+  // Computes what the searches of all features need to know about the rows.
   void load(S& scorer, std::span<const Entry> entries) {
     scorer.stats().load(entries);
     steps.grow_to(entries.size());

@@ -22,12 +22,12 @@ std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, const Colum
 void partition_rows(std::span<Entry> entries, Entry* scratch, const Column& column, const Split& split,
                     const CategoryPlan& plan, std::span<std::size_t> begin, Region* region = nullptr);
 
-// From how many rows each branch has, at begin[b + 1], to where they begin.
+// Turns the numbers of rows of the branches, in begin[b + 1], into where each branch begins.
 inline void add_up_counts(std::span<std::size_t> begin) {
   for (std::size_t b = 1; b < begin.size(); ++b) begin[b] += begin[b - 1];
 }
 
-// The same by the branch of each row: rows of branch 0 come to the front.
+// The same where the branch of each row is known: rows of branch 0 come to the front.
 std::size_t partition_rows(std::span<Entry> entries, Entry* scratch, std::span<const std::uint8_t> branches);
 
 // The branch that a finished test with two branches has for each row; kNoBranch for rows that lack its

@@ -12,10 +12,10 @@ namespace hornbeam::split {
 
 using criterion::Entry;
 
-// The rows of all branches, one branch after the other, each in the order of `rows`; `begin` gets where each
-// begins, and the end. `branches` has the branch of every row, kNoneOfMany for those that are shared out;
-// `weights` says what the other rows of each branch weigh. The portions of a row add up to it; one of nothing
-// is not sent.
+// Returns the rows of all branches, one branch after the other, each in the order of `rows`; `begin` gets where each
+// branch begins, and the end. `branches` has the branch of every row, kNoneOfMany for rows to be divided; `weights` has
+// the weight of the other rows of each branch. The portions of a row add up to its weight; portions of zero are left
+// out.
 std::vector<Entry> share_out(std::span<const Entry> rows, std::span<const std::uint32_t> branches,
                              std::span<const std::int64_t> weights, std::span<std::size_t> begin);
 

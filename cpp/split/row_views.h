@@ -13,8 +13,7 @@ namespace hornbeam::split {
 using criterion::Entry;
 using data::RowRecords;
 
-// A row's place among the rows of its subtree, and below a value's rank there the place of the row that has
-// it.
+// A row's place among the rows of its subtree; or a value's rank there, with the place of its row in the lower bits.
 using Place = std::uint16_t;
 using PlacedRank = std::uint32_t;
 inline constexpr int kPlaceBits = 16;
@@ -74,8 +73,8 @@ struct KeptRecords {
     return [byte = first + place.coarse, size = size](std::size_t i) { return byte[i * size]; };
   }
 };
-// or by row. Then a node has a good part of the table's rows: of a column of groups, a cache line has
-// several.
+// or by row. Then the node has a good part of the table's rows, so that each cache line of a column of groups holds
+// several of them.
 struct RecordsByRow {
   const RowRecords& records;
   const Entry* entries;

@@ -23,7 +23,7 @@ using data::GroupedCode;
 
 // What a branch must satisfy to exist.
 struct Limits {
-  bool bind = false;  // any of them can refuse a test that parts the rows
+  bool bind = false;  // whether any limit can refuse a test that divides the rows
   std::int64_t min_rows = 1;
   std::int64_t min_weight = 0;  // fixed point
   std::int64_t node_rows = 0;
@@ -60,8 +60,8 @@ class FirstBest {
 // The place of the test that parts known values from missing ones.
 inline constexpr Code kAfterLast = std::numeric_limits<Code>::max();
 
-// A threshold that nobody has looked up yet. (Any number can be one, the mark that trees have for "none"
-// too.)
+// A threshold that has not been looked up yet. (Any number can be a threshold, even the one that trees use for
+// "none".)
 inline constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();
 
 struct Split {
@@ -81,10 +81,10 @@ struct Split {
   std::int32_t n_branches = 2;
   std::int32_t empty_branch = -1;  // takes the fit's categories that the node lacks; -1: missing values' does
   std::int32_t missing_branch =
-      -1;  // -1: the node has no missing value here, the larger branch is to be taken
+      -1;  // -1: no row of the node lacks the feature; missing values take the larger branch
   std::vector<Surrogate> surrogates;
   // For the second step of a criterion (criterion/choice.h):
-  double n_tests = 1.0;                      // of the feature, of which this is the best
+  double n_tests = 1.0;                      // how many tests of the feature this is the best of
   std::int64_t left_weight = 0;              // in fixed point, where the first step of the criterion has it
   std::int64_t left_out_weight = 0;          // of rows that lack the feature and take no part
   std::vector<std::int64_t> branch_weights;  // of many branches, in fixed point

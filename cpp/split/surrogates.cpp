@@ -76,7 +76,7 @@ Surrogate SurrogateFinder::best_threshold(const Column& column, const TestedRows
   return best;
 }
 
-// Every category goes where most of its rows go; of a tie, and if it has none, to the larger branch.
+// Every category goes where most of its rows go; with a tie or without rows, to the larger branch.
 Surrogate SurrogateFinder::best_groups(const TestedRows& rows, std::int32_t larger) const {
   Surrogate best;
   for (std::size_t begin = 0; begin < sorted_.size();) {

@@ -1,9 +1,8 @@
 // Surrogate tests (CART: Breiman, Friedman, Olshen, Stone 1984): where a row lacks the feature of a node's
 // test, the first test of an ordered list whose feature it has decides in its place.
 //
-// In come the rows of a node and the branch that the node's own test has for each; out goes, per feature, the
-// test that agrees with it most often, as far as it agrees more often than sending every row to the larger
-// branch would.
+// From the rows of a node and the branch that the node's own test gives each, it finds for every feature the test that
+// agrees with the node's most often, provided that it agrees more often than sending every row to the larger branch.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ struct Surrogate {
   double threshold = kNoThreshold;  // numeric: values up to it take low_branch, larger ones the other
   std::int32_t low_branch = 0;
   std::vector<Code> smaller_branch;  // categorical: the codes of the smaller branch, ascending
-  std::int64_t agreeing = 0;         // weight of the rows that it sends where the node's test does
+  std::int64_t agreeing = 0;         // weight of the rows that it sends to the same branch
   double agreement = 0.0;            // the same as a share of the rows that have the test's feature
 };
 

@@ -1,4 +1,4 @@
-// What remains of a tree is copied, node by node.
+// Copies the nodes that remain of a tree, one by one.
 #include "tree/collapse.h"
 
 #include <algorithm>
@@ -89,7 +89,7 @@ class TreeCopy {
     }
   }
 
-  // What a node says about its rows, whether or not it tests them further.
+  // The facts that leaves and inner nodes have in common.
   void add_facts(NodeId node) {
     copy_.n_samples.push_back(source_.n_samples[node]);
     copy_.weight.push_back(source_.weight[node]);
@@ -99,8 +99,8 @@ class TreeCopy {
     copy_.value.insert(copy_.value.end(), value, value + size);
   }
 
-  // A tree does not know how many categories its features have. Tables lie side by side, so each ends where
-  // the next one begins.
+  // A tree does not store how many categories its features have. Tables lie side by side, so each ends where the next
+  // one begins.
   std::int64_t add_table(std::int64_t begin) {
     if (begin == kNoTable) return kNoTable;
     const auto next = std::ranges::upper_bound(table_begins_, begin);
@@ -130,7 +130,7 @@ Tree collapse(const Tree& tree, std::span<const NodeId> new_leaves) {
     }
     is_leaf[node] = 1;
   }
-  // What remains keeps its order: breadth-first order of a part is the part of breadth-first order.
+  // The remaining nodes keep their order: they stay breadth-first when others are removed.
   std::vector<char> remains(tree.n_nodes(), 0);
   remains[0] = 1;
   std::size_t n_remaining = 1;

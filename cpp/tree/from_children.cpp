@@ -58,7 +58,7 @@ class InnerNodes {
   std::size_t n_ = 0;
 };
 
-// Numbers of leaves at their nodes; what inner nodes get means nothing.
+// Puts the numbers of leaves at their nodes; the values at inner nodes are meaningless.
 std::vector<double> at_nodes(const TreesInARow& trees, const InnerNodes& inner,
                              std::span<const double> at_leaves) {
   const std::size_t n_nodes = trees.is_inner.size();
@@ -96,7 +96,7 @@ double after_steps(double from, std::int64_t steps) {
   return number_at(place_of(from) + static_cast<std::uint64_t>(steps));
 }
 
-// What follows for a node from its children, of which `first` is one and the next the other.
+// What follows for a node from its two children, `first` and the one after it.
 struct MeanOfChildren {
   std::span<const double> weights;
 

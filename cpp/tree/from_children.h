@@ -1,12 +1,12 @@
-// Numbers of inner nodes that follow, or nearly follow, from those of their two children: what files of large
-// ensembles leave out.
+// Numbers of inner nodes that follow exactly, or nearly, from those of their two children, so that the files of large
+// ensembles can leave them out.
 //
 //   sums        whole numbers: exactly the sum of the children's
 //   means       the weighted mean of the children's means
 //   impurities  of squared error: what is left in the children, and how far their means are from the node's
 //
-// The last two are off by some units in the last place, and these steps are what is kept. All arithmetic is
-// IEEE, with a rounding for each operation, so steps lead to the same numbers everywhere.
+// The last two differ from the true numbers by some units in the last place, and files store these differences. All
+// arithmetic is IEEE, with a rounding for each operation, so files give the same numbers everywhere.
 #pragma once
 
 #include <cstdint>

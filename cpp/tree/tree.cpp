@@ -72,13 +72,13 @@ std::string find_size_fault(const Tree& tree) {
   return agree ? "" : "its arrays differ in length";
 }
 
-// Nothing is wrong. Faults of nodes are plain texts: a string for each of millions would take its time.
+// No fault. Faults of nodes are plain literals, since building a string for each of millions of nodes would take long.
 constexpr const char* kSound = nullptr;
 
 const char* find_number_fault(const Tree& tree, std::size_t node) {
   if (tree.n_samples[node] < 0) return "its number of rows is negative";
   if (!(std::isfinite(tree.weight[node]) && tree.weight[node] >= 0)) return "its weight is not a number >= 0";
-  // Targets like 1e200 have an infinite variance; what is not a number came from elsewhere.
+  // Targets like 1e200 have an infinite variance, but nothing computes NaN.
   if (std::isnan(tree.impurity[node]) || std::isnan(tree.gain[node]))
     return "its impurity or gain is not a number";
   for (std::size_t i = 0; i < tree.value_size(); ++i) {
@@ -120,7 +120,7 @@ const char* find_test_fault(const Tree& tree, std::size_t node, FeatureCategorie
   return kSound;
 }
 
-// As find_test_fault, for the tests that stand in for the node's.
+// As find_test_fault, for the surrogates of a node.
 std::string find_surrogate_fault(const Tree& tree, std::size_t node, FeatureCategories categories,
                                  std::size_t& next_word) {
   const TreeSurrogates& all = tree.surrogates;

@@ -28,13 +28,13 @@ inline std::uint32_t table_entry(const std::uint32_t* words, std::uint32_t categ
 }
 void set_table_entry(std::uint32_t* words, std::uint32_t category, int bits, std::uint32_t branch);
 
-// What becomes of a row that lacks the feature of a test: it takes one branch, that of the first surrogate or
-// the one for missing values; or all branches, in shares of its weight like those of the rows of the fit; or
-// none, and the tree has no answer.
+// What happens to a row that lacks the feature of a test. It takes one branch, that of the first surrogate or the one
+// for missing values; or all branches, its weight being divided like that of the rows of the fit; or none, and the
+// tree has no answer.
 enum class Gaps : std::uint8_t { kBranch, kFractional, kAvailable };
 
-// Tests that stand in for that of a node where a row lacks its feature, best first; those of node n are
-// [begin[n], begin[n + 1]). A tree without any has no arrays.
+// Surrogate tests, for rows that lack the feature of a node's test, best first; those of node n are
+// [begin[n], begin[n + 1]). The arrays are empty if the tree has none.
 struct TreeSurrogates {
   std::vector<std::int64_t> begin;  // one more than nodes
   std::vector<FeatureId> feature;
@@ -89,7 +89,7 @@ struct Tree {
   std::vector<std::int32_t> depths() const;  // the root has depth 0
 };
 
-// What a tree's tests may refer to: how many categories each feature has, 0 for numeric ones.
+// The features that tests may refer to: how many categories each has, 0 for numeric ones.
 using FeatureCategories = std::span<const std::uint32_t>;
 
 // Checks arrays that came from outside in one linear pass: sizes agree, children lie in range and after their

@@ -1,6 +1,5 @@
-// Memory for the arrays of trees, which are many, large, and filled at once: a forest touches hundreds of
-// megabytes for the first time, so the system is asked for them in large portions, and they are not cleared
-// before they are filled.
+// Memory for the arrays of trees, which are many, large, and filled at once. A forest uses hundreds of megabytes for
+// the first time, so the system is asked for large portions, and memory is not cleared before it is filled.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,8 @@ namespace hornbeam::tree {
 
 void* take_tree_memory(std::size_t bytes);
 
-// Lets a vector take its elements from there, and leaves those that it is resized by as they are: whoever
-// makes a tree sets all of them.
+// An allocator that gives vectors this memory and does not initialise elements on resize: whoever makes a tree sets
+// all of them.
 template <class T>
 struct TreeMemory {
   using value_type = T;

@@ -1,4 +1,4 @@
-// The growers for more classes that are counted.
+// The growers for counted classes, of which there are more than two.
 #include "grow/by_cells/grow_by_cells.h"
 
 namespace hornbeam::grow {

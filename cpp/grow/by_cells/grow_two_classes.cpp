@@ -1,4 +1,4 @@
-// The growers for two classes that are counted.
+// The growers for two counted classes.
 #include "grow/by_cells/grow_by_cells.h"
 
 namespace hornbeam::grow {

@@ -1,4 +1,4 @@
-// The growers for what cells of several sums are needed for: weighted classes, several outputs, rows in portions.
+// The growers that need cells of several sums: for weighted classes, several outputs, rows in portions.
 // Numbers are in grow/by_cells/grow_number_vectors.cpp.
 #include "grow/by_cells/grow_by_cells.h"
 

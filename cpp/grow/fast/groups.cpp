@@ -4,7 +4,7 @@ namespace hornbeam::grow {
 
 namespace {
 
-// Where so many features wait for each that is tried, looking at groups costs less than keeping orders.
+// If there are at least so many features for each that is tried, searching groups costs less than keeping orders.
 constexpr std::size_t kFeaturesPerTry = 3;
 
 bool draws_few_features(const GrowParams& params) {
@@ -20,7 +20,7 @@ std::int64_t count_rows(std::span<const Entry> entries) {
 
 }  // namespace
 
-// Groups know one step only, and nothing of what a criterion shows besides its score.
+// Groups support criteria without a second step that show the impurity they score by.
 bool takes_groups(const LaneTask& lane) {
   const GrowParams& params = lane.params();
   return lane.criterion.bounds_groups && params.searches_groups && draws_few_features(params) &&

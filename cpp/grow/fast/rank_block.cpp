@@ -46,8 +46,8 @@ bool RankBlock::takes(const LaneTask& lane) {
   }
 }
 
-// Larger nodes count by columns of groups, or sort, and smaller ones become blocks. Subtrees are left with nodes too
-// sparse for columns (less than two of their rows per cache line), and with those too small to be worth a block.
+// Larger nodes count by columns of groups, or sort, and smaller ones become blocks. Subtrees then only grow nodes that
+// are too sparse for columns (less than two of their rows per cache line) or too small to be worth a block.
 std::size_t RankBlock::rows_beside(const LaneTask& lane) {
   constexpr std::size_t kSparse = 32;
   return std::max(lane.task.data.n_rows() / kSparse, std::size_t{lane.most_codes} / kCodesPerRow);
@@ -65,7 +65,7 @@ void RankBlock::start(const Dataset& data, std::span<const FeatureId> features, 
   n_codes_.clear();
   for (const FeatureId feature : features) n_codes_.push_back(data.column(feature).n_codes);
   const std::size_t n_words = *std::ranges::max_element(n_codes_) / 64 + 1;
-  // The words, and behind them how many bits the words before each have.
+  // The words, followed by how many bits are set before each word.
   codes_present_.grow_to(n_words + (n_words + 3) / 4);
   std::fill_n(codes_present_.data(), n_words, std::uint64_t{0});
   repeats_.resize(features.size() * RankGrowth::kWords);

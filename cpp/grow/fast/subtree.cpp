@@ -24,9 +24,9 @@ bool has_few_codes(const Column& column, std::size_t n_rows) {
   return column.n_codes <= 16 && std::size_t{column.n_codes} * 4 <= n_rows;
 }
 
-// Moves the keys of rows that go left to the front and the others behind them, both in their order, and tells
-// them their rows' new places, of which those from `first_right` on are on the right. Both destinations are
-// written every time and only the taken one advances: no branch to mispredict.
+// Moves the keys of rows that go left to the front and the others behind them, both in their order, and puts the rows'
+// new places into them; places from `first_right` on are on the right. Both destinations are written every time and
+// only the one taken advances, so there is no branch to mispredict.
 void part_keys(PlacedRank* keys, std::size_t n, PlacedRank* scratch, const Place* new_place,
                std::uint32_t first_right) {
   std::size_t n_left = 0;
@@ -44,7 +44,7 @@ void part_keys(PlacedRank* keys, std::size_t n, PlacedRank* scratch, const Place
 
 std::size_t Subtree::rows_for(const LaneTask& lane) {
   const GrowParams& params = lane.params();
-  // A subtree's lists of places have no room for a row that multiplies.
+  // A subtree's lists of places cannot hold more rows than it began with, but divided rows become more.
   if (params.missing == Missing::kFractional) return 0;
   std::size_t rows = std::min(params.subtree_rows, most_rows(params.features.size()));
   // Where all features have few codes, larger nodes count their rows into cells and need no order.
@@ -223,7 +223,7 @@ std::size_t Subtree::divide_rows(std::span<Entry> entries, std::size_t begin,
   return n_left;
 }
 
-// Moves rows to where they have been marked to go.
+// Moves rows to their new places.
 void Subtree::move_rows(std::span<Entry> entries, std::size_t first, std::size_t n_left) {
   const std::size_t n = entries.size();
   const std::uint8_t* goes_left = goes_left_.data() + first;
@@ -257,7 +257,7 @@ void Subtree::keep_records(const RowRecords* records, std::span<const Entry> ent
     std::memcpy(kept, records->of_row(entries[i].row), record_size_);
 }
 
-// Moves the records of the node's rows to where the rows have been marked to go.
+// Moves the records of the node's rows to the rows' new places.
 void Subtree::move_records(std::size_t first, std::size_t n) {
   const std::uint8_t* goes_left = goes_left_.data() + first;
   const std::size_t n_words = record_size_ / sizeof(std::uint64_t);
@@ -275,7 +275,7 @@ void Subtree::move_records(std::size_t first, std::size_t n) {
     }
     std::copy(right_records, right, left);
   };
-  switch (n_words) {  // so that the compiler knows the size of the usual ones
+  switch (n_words) {  // so that common sizes are constants for the compiler
     case 1:
       return move(std::integral_constant<std::size_t, 1>{});
     case 2:

@@ -70,8 +70,8 @@ void log_loss(const double* __restrict scores, const float* __restrict y, std::s
   }
 }
 
-// Class by class over all rows: what is done to one row does not depend on the others, so the bits are those
-// of a loop over rows, and the exponentials of many rows are found together.
+// Goes through all rows class by class. Rows do not depend on each other, so the bits are those of a loop over rows,
+// but the exponentials of many rows are computed together.
 void softmax(const double* scores, const float* y, std::size_t n, std::size_t n_classes, std::size_t stride,
              double* scratch, float* gradients, float* hessians) {
   double* const most = scratch + n_classes * n;

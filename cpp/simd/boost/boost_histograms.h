@@ -17,8 +17,8 @@ namespace hornbeam::boost::HORNBEAM_KERNELS {
 
 namespace {
 
-// A row's codes are asked for twice: from memory long before they are needed, and from the second-level cache
-// shortly before. Asked for once, they are late or push the cells out of the first level.
+// Prefetches a row's codes twice: long before they are needed into the second-level cache, and shortly before into the
+// first. A single request would come too late, or push the cells out of the first level.
 constexpr std::size_t kRowsFarAhead = 128;
 constexpr std::size_t kRowsAhead = 16;
 
@@ -38,8 +38,8 @@ struct RowCell<WideCell> {
   }
 };
 
-// The number of slots is part of the type so that the updates of a row are one straight run of
-// instructions. The 16 codes are read as two words: loads are what the loop has too many of.
+// The number of slots is part of the type, so that the updates of a row are instructions without a loop. The 16 codes
+// are read as two words, because the number of loads limits the speed.
 template <int N, class Cell>
 void add_rows(const std::uint8_t* codes, std::size_t row_bytes, const BoostEntry* entries, std::size_t n,
               std::size_t n_known, RowCell<Cell> row_cell, Cell* cells) {
@@ -110,7 +110,7 @@ struct Lanes {
 
 #if defined(__AVX512F__)
 
-// Compilers take the loop above apart into single additions.
+// Written out, because compilers turn the loop above into single additions.
 template <>
 struct Lanes<8> {
   __m512i sums;

@@ -37,8 +37,8 @@ class CodeTest {
     const std::uint64_t left = lefts_of(_mm512_maskz_loadu_epi8(members, codes)) & members;
     return {left, _pext_u64(left, members)};
   }
-  // Rows here and there. Their codes are put together in plain registers: gathering them takes as long on
-  // some processors and several times as long on others.
+  // For scattered rows. Their codes are put together in plain registers: gather instructions take as long on some
+  // processors, and several times as long on others.
   std::uint64_t mark(const std::uint8_t* column, const BoostEntry* entries) const {
     const auto eight = [&](int first) {
       std::uint64_t codes = 0;
@@ -151,7 +151,8 @@ void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* left_bi
 
 #endif
 
-constexpr std::size_t kWordsAhead = 24;  // of a set, whose rows' codes are asked for
+constexpr std::size_t kWordsAhead =
+    24;  // words of a set between requesting codes of its rows and reading them
 
 SetCounts divide_set(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
                      std::uint64_t* members, std::uint64_t* left, std::uint64_t* left_bits) {

@@ -23,7 +23,7 @@ double shrunk(double gradient, double l1) {
   return size > 0 ? size : 0.0;  // its square is all that is needed
 }
 
-// Eight running maxima: a single one would wait for itself.
+// Eight running maxima, since each step of a single one would have to wait for the step before.
 double largest_of(const double* scores, std::size_t n) {
   constexpr std::size_t kLanes = 8;
   double best[kLanes];
@@ -63,8 +63,8 @@ double score_cuts(const Number* __restrict left_gradients, const Number* __restr
   return largest_of(scores, n);
 }
 
-// Every key is compared with every other: of few keys, faster than sorting, whose branches nobody can
-// foresee.
+// Compares every key with every other: for few keys this is faster than sorting, whose branches are
+// unpredictable.
 void rank_keys(const double* keys, std::size_t n, std::uint32_t* places) {
   for (std::size_t i = 0; i < n; ++i) {
     std::uint64_t place = 0;

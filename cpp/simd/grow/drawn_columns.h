@@ -21,8 +21,8 @@ class DrawnColumns {
     repeat_last(draw_.n_columns);
   }
 
-  // Calls `try_drawn` with a list of columns in ascending order, and again with one more as long as all were
-  // constant. Behind the list, the last column is repeated until there are four times some.
+  // Calls `try_drawn` with a list of columns in ascending order, and again with one more as long as all columns were
+  // constant. The last column is repeated until the length of the list is a multiple of four.
   template <class TryDrawn>
   void until_informative(std::uint64_t path, const TryDrawn& try_drawn) {
     if (tries_all()) {
@@ -51,8 +51,8 @@ class DrawnColumns {
   static constexpr std::size_t kFour = ColumnDraw::kFour;
   static constexpr std::size_t kMostAtOnce = 64;
 
-  // What draw and list would find for the first four of up to 64 columns, in registers: draw i takes what is
-  // at a place from i on, and leaves there what was at i.
+  // Computes in registers what draw and list find for the first four of up to 64 columns: draw i takes the column at a
+  // random place from i on, and puts the column from place i there.
   void draw_four(std::uint64_t path) {
     Stream stream(draw_.key, path);
     std::uint32_t place[kFour];

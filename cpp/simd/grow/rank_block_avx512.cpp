@@ -30,8 +30,8 @@ std::size_t place_of_bit(Bits bits, std::size_t n) {
   return static_cast<std::size_t>(std::countr_zero(_pdep_u64(Bits{1} << n, bits)));
 }
 
-// Of the occupied places of a feature's order, those that have another one with the same value before them:
-// a bit that is set lets the bits above it know, as far as values repeat. Adding carries.
+// Which occupied places of a feature's order follow another one with the same value: each occupied place tells the
+// places above it, as far as the value repeats. The carries of an addition do this.
 struct Repetition {
   bool reaches_end = false;  // of the word before
 
@@ -130,7 +130,7 @@ class RankGrower {
   using Item = typename Cells::Item;
   using Best = typename Cells::Best;
 
-  // A node that waits for its test.
+  // A node without a test so far.
   struct Waiting {
     std::size_t begin;  // its rows in every column
     std::size_t n_rows;
@@ -142,8 +142,8 @@ class RankGrower {
   static constexpr std::size_t kMostWaiting = 32;  // twice as often as kMostRows can be halved, and a few
   static_assert(RankGrowth::kMostRows <= 1u << 14);
 
-  // Writes down a node's test and its children; returns the first of them, or -1 if there is none, or none
-  // that is worth it.
+  // Stores a node's test and its children; returns the first child, or -1 if there is no test or none that is worth
+  // making.
   std::int32_t split(std::int32_t id, const Best& best) {
     Node& node = nodes_[id];
     node.first_child = kNoChild;
@@ -194,8 +194,8 @@ class RankGrower {
     open_children(node, first, tested, first_right, n_waiting);
   }
 
-  // Writes the rows' items into a table each for up to four columns: by the time that the first is read, it has
-  // been written.
+  // Writes the rows' items into one table per column, for up to four columns: by the time the first table is read, its
+  // stores have completed.
   void fill_tables(std::span<const std::uint32_t> columns, const Rank* ranks, const Rank* items,
                    std::size_t n) const {
     const auto fill = [&](auto n_columns) {  // known to the compiler
@@ -251,7 +251,7 @@ class RankGrower {
     return static_cast<Rank>(64 * w + place_of_bit(occupied[w], n));
   }
 
-  // Opens the children that are worth a look, with the rows divided.
+  // Opens the children that may be split further, once the rows are divided.
   void open_children(const Waiting& node, std::int32_t first, const Rank* tested, Rank first_right,
                      std::size_t& n_waiting) {
     const Node* children = nodes_ + first;
@@ -260,7 +260,7 @@ class RankGrower {
     if (!opens[0] && !opens[1]) return;
     const std::size_t n_left = children[0].samples;
     divide_rows(node, tested, first_right, n_left);
-    // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
+    // The smaller child is grown first: then the number of waiting nodes is at most the binary logarithm of the rows.
     const std::size_t begin[2] = {node.begin, node.begin + n_left};
     const std::int32_t larger = children[1].samples > children[0].samples ? 1 : 0;
     for (const std::int32_t b : {larger, 1 - larger}) {
@@ -295,7 +295,7 @@ class RankGrower {
     small_rows_ = root.n_rows;
     cells_.start_small(small_ranks_ + growth_.n_columns * growth_.stride, small_rows_);
     std::fill_n(is_ordered_, growth_.n_columns, std::uint8_t{0});
-    // First come, first served: neighbours in the list do not wait for each other.
+    // First in, first out: then neighbours in the list do not depend on each other.
     std::size_t n_small_nodes = 0;
     small_nodes_[n_small_nodes++] = {first_bits(root.n_rows), root.path, root.node, root.depth};
     for (std::size_t i = 0; i < n_small_nodes; ++i) grow_small_node(small_nodes_[i], n_small_nodes);
@@ -336,7 +336,7 @@ class RankGrower {
     return best;
   }
 
-  // Of two rows, every test that parts them is as good as any other: the first one stays.
+  // With two rows, every test that divides them is as good as any other: the first one stays.
   Best find_cut_of_two(const SmallNode& node, const Node& cell) {
     const auto one = static_cast<std::size_t>(std::countr_zero(node.rows));
     const auto other = static_cast<std::size_t>(std::bit_width(node.rows)) - 1;

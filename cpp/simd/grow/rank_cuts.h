@@ -37,7 +37,7 @@ struct BestCut {
   Bits places = 0;  // in a small subtree: where the rows are in that order
 
   bool found() const { return column >= 0; }
-  // Takes note of a column's largest score; says whether its first cut with about that score is the best now.
+  // Takes a column's largest score; returns whether its first cut with about that score is now the best.
   bool raise(double largest) {
     if (!(largest > score)) return false;
     const bool wins = !found() || largest > score + criterion::tie_slack(score, 0.0);

@@ -21,7 +21,7 @@ class RowRanks {
  public:
   explicit RowRanks(RankGrowth& growth) : growth_(growth) {}
 
-  // A code's rank is the number of smaller ones among the rows: found with a bit for each code that occurs.
+  // A code's rank is the number of smaller codes among the rows: sets a bit for each code that occurs, and counts bits.
   void find(std::size_t c) {
     const std::size_t n = growth_.n_rows;
     const Code* codes = growth_.codes + c * growth_.stride;

@@ -1,7 +1,7 @@
 // The growth of grow/fast/value_block.h; included once per instruction set, inside a namespace that
-// HORNBEAM_KERNELS names. What rows add up to is the business of cells (simd/grow/value_two_counts.h,
-// simd/grow/value_class_counts.h, simd/grow/value_sums.h), the loops over rows are those of simd/grow/value_block_registers.h, the random draws
-// those of simd/grow/value_block_draws.h.
+// HORNBEAM_KERNELS names. Cells add up rows (simd/grow/value_two_counts.h, simd/grow/value_class_counts.h,
+// simd/grow/value_sums.h); loops over rows are in simd/grow/value_block_registers.h, random draws in
+// simd/grow/value_block_draws.h.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -42,8 +42,8 @@ struct BestTest {
 
   bool found() const { return column >= 0; }
 
-  // Offers tests of four columns; returns which of them is the best now, or kFour. Which one wins is a matter
-  // of chance, so nothing branches on it. (A column that is there twice does not win a second time.)
+  // Offers tests of four columns; returns which of them is now the best, or kFour. Which one wins is unpredictable, so
+  // nothing branches on it. (A column that occurs twice does not win a second time.)
   std::size_t offer(const double* scores, const std::uint32_t* drawn, const FourTests& tests) {
     std::size_t winner = kFour;
     for (std::size_t c = 0; c < kFour; ++c) {
@@ -97,10 +97,9 @@ class BlockGrower {
  private:
   using Waiting = BlockGrowth::Waiting;
   using Best = BestTest<typename Cells::Left>;
-  static constexpr std::size_t kMostWaiting = 128;  // twice a number has 32 bits, and a few
+  static constexpr std::size_t kMostWaiting = 128;  // more than twice the 32 bits of a number of rows
 
-  // Writes down a node's test and makes its children; returns the first of them, or -1 if the test is not worth
-  // it.
+  // Stores a node's test and makes its children; returns the first child, or -1 if the test is not worth making.
   std::int32_t split(std::int32_t id, double score, const Best& best) {
     if (!best.found()) return -1;
     const std::int32_t first =
@@ -167,7 +166,7 @@ class BlockGrower {
     cells_.move_words(node, tested, best.bound, best.left_rows);
     for (std::int32_t b = 0; b < 2; ++b) cells_.describe(first + b, side, begin[b]);
     if (Cells::kDescribesRows && !ask()) return;
-    // The smaller one goes on first: then at most as many wait as a number of rows can be halved.
+    // The smaller child is grown first: then the number of waiting nodes is at most the binary logarithm of the rows.
     const std::int32_t larger = nodes_[first + 1].samples > nodes_[first].samples ? 1 : 0;
     for (const std::int32_t b : {larger, 1 - larger}) {
       const std::uint64_t path = child_path(node.path, static_cast<std::uint64_t>(b));
@@ -275,7 +274,7 @@ class BlockGrower {
     return best;
   }
 
-  // Of two rows, every test that parts them is as good as any other: the first one stays.
+  // With two rows, every test that divides them is as good as any other: the first one stays.
   Best find_test_of_two(const LaneNode& node, const ListedRow* rows) {
     const ListedRow one = rows[std::countr_zero(node.rows)];
     const ListedRow other = rows[std::bit_width(node.rows) - 1];
@@ -303,7 +302,7 @@ class BlockGrower {
     const RowsInLanes in_lanes(listed);
     if (caches_lanes_) in_lanes.copy(growth_.block, growth_.draw.n_columns, root.n_rows, cached_);
     cells_.start_lanes(root, n_nodes_);
-    // First come, first served: neighbours in the list do not wait for each other.
+    // First in, first out: then neighbours in the list do not depend on each other.
     LaneNode nodes[2 * kLanes];
     std::size_t n_nodes = 0;
     nodes[n_nodes++] = {root.path, first_lanes(root.n_rows), root.node, root.depth};

@@ -75,7 +75,7 @@ class TwoCountCells {
     score(AnyScore{}, left, node, informative, scores);
   }
   Left left_of(const Counts& counts, std::size_t test) const { return counts.ones[test]; }
-  // Writes down what two children add up to, the first of which has so many rows.
+  // Stores the sums of two children, the first of which has so many rows.
   void divide(std::int32_t parent, std::int32_t first, std::uint32_t left_rows, Left left_ones) const {
     const Node& node = growth_.nodes[parent];
     Node* children = growth_.nodes + first;

@@ -1,4 +1,4 @@
-// Kernels for answers without a training row: the exact ones (predict/left_out.h) and the rough ones
+// Kernels for leave-one-out predictions: exact ones (predict/left_out.h) and rough ones
 // (predict/rough_answers.h).
 #pragma once
 
@@ -54,7 +54,7 @@ std::size_t keep_between(const double* values, std::size_t n, double low, double
     const __m512d value = _mm512_loadu_pd(values + i);
     const __mmask8 below = _mm512_cmp_pd_mask(value, lows, _CMP_LT_OQ);
     const __mmask8 inside = _kandn_mask8(below, _mm512_cmp_pd_mask(value, highs, _CMP_LE_OQ));
-    // Compressed in a register: straight to memory it takes some processors a hundred cycles.
+    // Compresses in a register: compressing straight to memory takes some processors a hundred cycles.
     _mm512_storeu_pd(kept + n_kept, _mm512_maskz_compress_pd(inside, value));
     n_kept += static_cast<std::size_t>(__builtin_popcount(inside));
     n_below += static_cast<std::size_t>(__builtin_popcount(below));
@@ -76,7 +76,7 @@ std::size_t keep_between(const double* values, std::size_t n, double low, double
 #if defined(__AVX512VBMI__)
 struct Lanes {
   static constexpr std::size_t kSize = 64;
-  static constexpr std::size_t kRows = kRoughRows;  // asked about at once, as registers allow
+  static constexpr std::size_t kRows = kRoughRows;  // query rows at once, as many as registers allow
   __m512i lanes;
   static Lanes load(const void* from) { return {_mm512_loadu_si512(from)}; }
   static Lanes table(const void* from) {
@@ -127,8 +127,8 @@ struct Lanes {
 };
 #endif
 
-// Two bytes are added up as one number of 16 bits, and the upper byte once more by itself: what the lower one
-// adds up to is the difference.
+// Adds pairs of bytes as numbers of 16 bits, and the upper bytes once more by themselves: the sum of the lower bytes
+// is the difference.
 void add_groups_of(const RoughPatterns& patterns, const std::uint8_t* tables, std::size_t first_row,
                    const RoughSums& found) {
   constexpr std::size_t kRows = Lanes::kRows;

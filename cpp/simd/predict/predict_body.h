@@ -12,7 +12,7 @@ namespace hornbeam::predict::HORNBEAM_KERNELS {
 
 namespace {
 
-// Bytes side by side: as many as a register holds, with the three things that a test does to them.
+// As many bytes as a register holds, with the three operations that a test needs.
 #if defined(__AVX512VBMI__)
 
 struct Bytes {
@@ -59,7 +59,7 @@ inline Bytes threshold_of(const SliceTest& test, const SliceBlock& block) {
   return Bytes::filled(static_cast<std::int8_t>(test.threshold + in_second * test.second_shift));
 }
 
-// The numbers of as many rows as registers can hold stay in registers from test to test.
+// The leaf numbers of as many rows as possible stay in registers from test to test.
 constexpr std::size_t kRegisters = 8;
 constexpr std::size_t kRowsAtOnce = kRegisters * Bytes::kSize;
 
@@ -109,7 +109,7 @@ constexpr auto kSumOrder = [] {
   return order;
 }();
 
-// Looks numbers below 16 * kTables up in a table of so many values.
+// Looks numbers below 16 * kTables up in a table with that many values.
 template <int kTables>
 void add_from_registers(const std::uint8_t* numbers, const double* values, std::size_t n_lines,
                         double* sums) {
@@ -218,7 +218,7 @@ inline unsigned count_below(const float* numbers, float value) {
 
 #if defined(__AVX2__)
 
-// First among every 16th threshold, then among the 16 that are left.
+// Compares with every 16th threshold first, then with the 16 between two of them.
 template <class Number>
 inline unsigned code_of(const Number* pivots, const Number* thresholds, Number value) {
   const unsigned group = count_below(pivots, value);
@@ -240,8 +240,8 @@ inline unsigned code_of(const Number*, const Number* thresholds, Number value) {
 
 #if defined(__AVX512VBMI__)
 
-// The search tree of a feature's thresholds in sixteen registers. Levels that one register or two can hold
-// need one look-up; the last two have two and four of them, between which the upper bits choose.
+// The search tree of a feature's thresholds in sixteen registers. A level that one or two registers hold takes one
+// look-up; the last two levels take two and four look-ups, among which the upper bits choose.
 class Levels {
  public:
   explicit Levels(const float* levels) {
@@ -302,7 +302,7 @@ void code_known(const std::array<Number, 16>& pivots, const std::array<Number, 2
     codes[i] = static_cast<std::int8_t>(code_of(pivots.data(), thresholds.data(), values[i]) ^ 0x80);
 }
 
-// Those that are NaN get the code of missing values; whether one is.
+// Gives NaN the code of missing values; returns whether there was any.
 template <class Number>
 bool mark_missing(const Number* values, std::size_t n, std::int8_t* codes) {
   bool any = false;

@@ -26,8 +26,8 @@ inline int class_channels(const VectorStats& stats) {
   return stats.is_classification() ? stats.offset(stats.n_outputs()) : 0;
 }
 
-// Means that are equal on paper may differ in their last bits; on a coarser grid they are equal again, and
-// the lower code comes first.
+// Means that are equal mathematically may differ in their last bits. Rounded to a coarser grid they are equal again,
+// and the lower code comes first.
 void round_to_grid(std::vector<double>& keys);
 
 // `keys[g]` becomes the projection of group g's class shares on the leading principal direction, which is

@@ -1,5 +1,5 @@
-// What a fit learns about its categories before it grows: which of them have rows and, for `target_mean`, the
-// orders in which they will be cut.
+// What a fit learns about its categories before it grows trees: which of them have rows and, for `target_mean`, the
+// orders in which they are cut.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using criterion::Scorer;
 using data::Dataset;
 
 // Categories in ascending order of their keys, of equal keys the lower code first: the place of each code.
-// Those without rows have no place among the others, as if they were not in the table.
+// Categories without rows get no place, as if they were not in the table.
 inline std::vector<Code> places_by_key(std::vector<double>& keys, const std::vector<bool>& has_rows) {
   round_to_grid(keys);
   std::vector<Code> order(keys.size());

@@ -59,7 +59,7 @@ class CategoryPlan {
  public:
   CategoryPlan(CategoricalSplit split, double log_merge_level)
       : split_(split), log_merge_level_(log_merge_level) {}
-  static const CategoryPlan& subsets();  // for whoever asks for nothing else
+  static const CategoryPlan& subsets();  // the default
 
   CategoricalSplit split() const { return split_; }
   double log_merge_level() const { return log_merge_level_; }  // categories differ if ln p is at most this
@@ -110,8 +110,8 @@ class CategoryPlan {
 
 struct Split;
 
-// The branch of every code of a column, and after them that of missing values, which categories take that the
-// test says nothing about. `of_code` has room for all of them.
+// The branch of every code of a column, followed by that of missing values. Categories that the test says nothing about
+// take the branch of missing values. `of_code` has room for all of them.
 void fill_branches(const CategoryPlan& plan, const Column& column, const Split& split,
                    std::int32_t missing_branch, std::span<std::uint8_t> of_code);
 void fill_branches(const CategoryPlan& plan, const Column& column, const Split& split,

@@ -122,9 +122,9 @@ class BranchFinder {
     double n_tried;
   };
 
-  // Missing values join the branch where they gain most, if they have none of their own; at least two branches
-  // must be as large as the limits ask. Adds them to that branch and returns it, -1 if there are none; nothing
-  // if the limits forbid the test.
+  // Missing values join the branch where they gain most, if they have none of their own; at least two branches must
+  // satisfy the limits. Adds them to that branch and returns it, or -1 if no value is missing; returns nothing if the
+  // limits forbid the test.
   std::optional<ForMissing> branch_for_missing(const FeatureSearch<S>& search, const Split& split) {
     const std::size_t size = search.node.cell_size();
     const auto n_branches = static_cast<std::size_t>(split.n_branches);
@@ -154,7 +154,7 @@ class BranchFinder {
     return ForMissing{best.winner(), n_tried};
   }
 
-  // What the test scores more with `joined` in place of a branch, or a number in the same order.
+  // How much more the test scores with `joined` in place of a branch, or a number that orders branches alike.
   double gain_by_joining(const FeatureSearch<S>& search, std::vector<Element>& joined, Element* branch) {
     S& scorer = search.node.scorer;
     if constexpr (ScoresWholeTests<S>) {
@@ -183,8 +183,8 @@ class BranchFinder {
       split.branch_weights.push_back(search.node.scorer.stats().weight(&cells_[begin]));
     for (std::size_t g = 0; g < categories.size(); ++g)
       split.many_categories.push_back({categories.codes[g], branch_[g]});
-    // A group of categories stands for more than its members, a single category does not: those that the node
-    // lacks share an empty branch, which predicts what the node does.
+    // Categories that the node lacks cannot join a branch of a single category: they get an empty branch of their own,
+    // which predicts what the node does.
     if (plan.split() == CategoricalSplit::kMultiway && plan.n_with_rows(search.feature) > categories.size())
       split.empty_branch = split.n_branches++;
   }

@@ -1,5 +1,5 @@
-// The best test on categories among those that are encodings fixed before the fit grows (split/categories/category_tests.h):
-// cuts of an order, one category against the others, and binary digits.
+// The best test on categories of those whose encoding is fixed before growing (split/categories/category_tests.h): cuts
+// of an order, one category against the others, and binary digits.
 #pragma once
 
 #include <bit>
@@ -59,7 +59,7 @@ class EncodedFinder {
     return best;
   }
 
-  // ---- tests that need no order: each says by itself what goes left
+  // ---- tests that need no order: each of them determines what goes left
 
   void list_single_categories(const NodeCategories<S>& categories) {
     first_cells_ = categories.cells;

@@ -12,8 +12,8 @@
 
 namespace hornbeam::split {
 
-// Of one number, or of two classes, the best subset is an interval of the categories in their order (Breiman et
-// al. 1984). Of more classes, all subsets of a few categories are looked at; many are put in an order.
+// For one real target or two classes, the best subset is an interval of the categories in their order (Breiman et al.
+// 1984). For more classes, all subsets are tried if there are few categories; many categories are put in an order.
 template <Scorer S>
 class SubsetFinder {
  public:
@@ -36,7 +36,7 @@ class SubsetFinder {
  private:
   static constexpr std::size_t kMostTriedInAllWays = 8;
 
-  // However the best subset is found, it is the best of all.
+  // The number of possible subsets: however it was found, the test counts as the best of all of them.
   static double n_subsets(std::size_t n_categories, bool with_missing) {
     constexpr std::size_t kEnough = 1000;  // near the largest float64, and beyond any significance
     const double n_ways = std::ldexp(1.0, static_cast<int>(std::min(n_categories - 1, kEnough))) - 1;
@@ -48,13 +48,13 @@ class SubsetFinder {
     return walk_order(search, categories, order_);
   }
 
-  // All ways to part a few categories in two, as masks in which bit g puts category g into branch 0; the first
-  // always is there.
+  // All ways to divide a few categories in two, as masks in which bit g puts category g into branch 0; the first
+  // category is always in branch 0.
   Found try_all(const FeatureSearch<S>& search, const NodeCategories<S>& categories) {
     Found found = walk_both_ways(
         search, [&](bool missing_left) { return walk_masks(search, categories, missing_left); });
     if (!found.any) return found;
-    // Write the mask as an order and a place in it, as the other search does.
+    // Writes the mask as an order and a place in it, as the other search does.
     const Code mask = found.place;
     order_.clear();
     for (const bool left : {true, false}) {

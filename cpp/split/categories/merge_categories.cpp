@@ -90,7 +90,7 @@ class Groups {
     std::size_t b;
     std::uint32_t version_a;
     std::uint32_t version_b;
-    // The heap's top differs least; of equals the first pair.
+    // The pair on top of the heap differs least; of equals the first.
     bool operator<(const Pair& other) const {
       if (log_p != other.log_p) return log_p < other.log_p;
       return a != other.a ? a > other.a : b > other.b;
@@ -175,7 +175,7 @@ double log_difference(const MergeTable& table, std::size_t a, std::size_t b) {
 double n_ways_to_group(std::size_t n_categories, std::size_t n_groups) {
   constexpr double kEnough = 0x1p1000;
   if (n_groups <= 1 || n_groups == n_categories) return 1.0;
-  if (n_categories > 1001) return kEnough;      // two groups have that many, more groups have more
+  if (n_categories > 1001) return kEnough;      // so many ways even into two groups
   std::vector<double> ways(n_groups + 1, 0.0);  // of the first few categories, by number of groups
   ways[0] = 1.0;
   for (std::size_t n = 1; n <= n_categories; ++n) {

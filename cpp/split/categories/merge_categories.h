@@ -26,8 +26,8 @@ inline constexpr std::size_t kMostComparedPairwise = 128;
 // ln p of the difference between two groups.
 double log_difference(const MergeTable& table, std::size_t a, std::size_t b);
 
-// In how many ways so many categories can be put into so many groups (Stirling numbers of the second kind):
-// the tests that the merged one was chosen from. Numbers beyond any significance are cut off.
+// In how many ways the categories can be put into this many groups (Stirling numbers of the second kind): the number
+// of tests that the merged one was chosen from. Numbers too large for any significance are cut off.
 double n_ways_to_group(std::size_t n_categories, std::size_t n_groups);
 
 // The group of every category, numbered by their first categories. `order` lists the categories so that

@@ -62,8 +62,8 @@ struct NodeCategories {
 // An order lists positions among the node's categories.
 using CategoryOrder = std::vector<std::uint32_t>;
 
-// By what lies in them: the mean, the share of the second class, or the direction in which the shares of more
-// classes differ most.
+// By the rows in them: by the mean, by the share of the second class, or along the direction in which the shares of
+// more classes differ most.
 template <Scorer S>
 void order_by_target(const Node<S>& node, const NodeCategories<S>& categories, std::vector<double>& keys,
                      CategoryOrder& order) {
@@ -80,7 +80,7 @@ void order_by_target(const Node<S>& node, const NodeCategories<S>& categories, s
                    [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
 }
 
-// As the fit has ordered them before it grew,
+// In the order that the fit made before it grew,
 inline void order_by_plan(const CategoryPlan& plan, FeatureId feature, std::int32_t which,
                           std::span<const Code> codes, CategoryOrder& order) {
   order.resize(codes.size());
@@ -89,8 +89,8 @@ inline void order_by_plan(const CategoryPlan& plan, FeatureId feature, std::int3
     return plan.place(feature, which, codes[a]) < plan.place(feature, which, codes[b]);
   });
 }
-// and the test that cuts this order after a place. As thresholds do, the bound lies halfway between its
-// neighbours in the node.
+// and the test that cuts this order after a place. Like a threshold, the bound lies halfway between its neighbours in
+// the node.
 inline CategoryTest cut_after(const CategoryPlan& plan, FeatureId feature, std::int32_t which,
                               std::span<const Code> codes, const CategoryOrder& order, std::size_t place) {
   if (place + 1 == order.size()) return {CategoryTest::Kind::kKnown};
