@@ -151,8 +151,7 @@ void send(const BoostEntry* entries, std::size_t n, const std::uint64_t* left_bi
 
 #endif
 
-constexpr std::size_t kWordsAhead =
-    24;  // words of a set between requesting codes of its rows and reading them
+constexpr std::size_t kWordsAhead = 24;  // how far ahead, in words of a set, codes are requested
 
 SetCounts divide_set(const std::uint8_t* codes, const std::uint8_t* is_left, std::size_t n_words,
                      std::uint64_t* members, std::uint64_t* left, std::uint64_t* left_bits) {

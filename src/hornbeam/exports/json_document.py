@@ -20,7 +20,8 @@ since 1970-01-01, "time", the same with the share of the day that has passed, "m
 
 Trees of gradient boosting add up: `start` has the numbers that the scores begin with, `adds_to` the score
 that each tree adds to, `loss` what the scores mean (hornbeam.recipes.boosting.losses), `labels` the
-classes, if any. Trees of AdaBoost vote: `weights` has what the vote of each tree weighs, or its number in a weighted median.
+classes, if any. Trees of AdaBoost vote: `weights` has the weight of each tree's vote, or of its number in a
+weighted median.
 
 `answer` says how leaves become an answer: `combine` is "mean" of the values, "votes" for the class with the
 largest share (the first of equals), "sum" on top of `start`, or "median", weighted; `link` is "identity",

@@ -1,14 +1,14 @@
-"""Accumulated local effects: what a step of a column changes for the rows that are near that step, added up.
+"""Accumulated local effects: what a step of a column changes for the rows near that step, added up.
 
-Partial dependence gives every row every value, also those that it could never have. Here only rows near a
-threshold are asked what crossing it changes; the changes are added up from the lowest value on, and moved so
-that their mean over the rows is 0 (Apley and Zhu, 2020). A model of trees changes at its thresholds and
-nowhere else, so each threshold is crossed by itself: the curve has no error of a grid. Which rows are near is
-a choice: those in the same of some bins with equally many rows. Categories have no order; they are
-put in a line such that neighbours are alike in the other columns, and rows of both neighbours are asked.
+Partial dependence gives every row every value, even values that it could never have. Here only the rows near
+a threshold count: how much the model's score changes when they cross it. The changes are added up from the
+lowest value on, and shifted so that their mean over the rows is 0 (Apley and Zhu, 2020). A model of trees
+changes at its thresholds and nowhere else, so each threshold is crossed by itself, and the curve has no grid
+error. "Near" means in the same of some bins with equally many rows. Categories have no order; they are put in
+a line such that neighbours are alike in the other columns, and the rows of both neighbours count.
 
-Of two columns, rows near both thresholds are asked what crossing the two does beyond crossing each; what is
-left of single columns in the sum is taken out, so it is what the two do only together.
+For two columns, the rows near both thresholds show what crossing both changes beyond crossing each. What the
+single columns still contribute to the sum is taken out, so that only the joint effect is left.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ __all__ = ["AccumulatedEffect", "accumulated_effect_of", "joint_accumulated_effe
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Numbers are divided into so many bins with equally many rows; of two columns, each.
+# Numbers are divided into this many bins with equally many rows; for two columns, each of them is.
 N_BINS = 20
 N_BINS_OF_TWO = 8
 
@@ -143,7 +143,7 @@ def _rows_near_steps(grid: Grid, n_bins: int) -> list[IntArray]:
 
 
 def _means(values: FloatArray, group: IntArray, n_groups: int) -> FloatArray:
-    """Average values by group; nothing is 0."""
+    """Average values by group; the mean of no values is 0."""
     total = np.zeros((n_groups, values.shape[1]))
     np.add.at(total, group, values)
     return total / np.maximum(np.bincount(group, minlength=n_groups), 1)[:, np.newaxis]

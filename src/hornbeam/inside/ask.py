@@ -1,7 +1,7 @@
 """A tree's questions, asked one by one: each answer decides which question comes next.
 
-A column is asked about once, when the way down first needs it. `next_question` finds it; what is known so far
-is a dict from column names to values, with None for what nobody knows.
+A column is asked for once, when a test first needs it. `next_question` finds it. The answers so far are a
+dict from column names to values, with None for an unknown value.
 """
 
 from collections.abc import Mapping
@@ -30,14 +30,14 @@ class Question:
 
     @property
     def words(self) -> str:
-        """The question as people are asked it."""
+        """The question, worded for people."""
         wanted = "a number" if self.categories is None else f"one of {listed(self.categories)}"
         if self.order is not None:
             wanted = "a date, such as 2024-03-31"
         return f"{named(self.feature)}? ({wanted}; empty if unknown) "
 
     def read(self, text: str) -> Any:
-        """Read an answer; ValueError says what is wrong with it. Nothing at all is an unknown value."""
+        """Read an answer; ValueError says what is wrong with it. An empty text is an unknown value."""
         text = text.strip()
         if not text:
             return None

@@ -1,13 +1,13 @@
-"""The leaves of trees as boxes, and the nearest point to a row at which the trees together say enough.
+"""The leaves of trees as boxes, and the nearest point to a row at which the sum of the trees is large enough.
 
-Each column is divided into cells, within which no test of any tree tells values apart: `Steps` for numbers
-that can move up and down, `Choices` for categories and for values that are missing. A leaf is a box: a range
-of cells of each `Steps`, a set of cells of each `Choices`. Every cell has a cost, 0 for the row's own.
+Each column is divided into cells, within which all values take the same branch of every test: `Steps` for
+numbers that can move up and down, `Choices` for categories and missing values. A leaf is a box: a range of
+cells of each `Steps`, a set of cells of each `Choices`. Every cell has a cost, 0 for the row's own.
 
 `nearest` is a best-first search over boxes of cells (branch and bound). A box costs at least the sum of its
-cheapest cells; the trees can say at most the sum of the largest leaf of each tree that meets the box. The
-cheapest box is opened first: if its cheapest point says enough, nothing cheaper does. If the box cannot say
-enough, it is dropped; else it is cut where a better leaf begins.
+cheapest cells, and the sum of the trees in it is at most that of the largest leaves that overlap it. The
+cheapest box is examined first: if the sum is large enough at its cheapest point, no cheaper point exists. If
+the bound of the box is too small, it is dropped; else it is cut where a better leaf begins.
 """
 
 import heapq
@@ -62,7 +62,7 @@ class LeafBoxes:
 class Found:
     """The cheapest point that was found, as a cell of each of the steps and of each of the choices.
 
-    `cells` is None if there is none. Nothing that costs less than `bound` says enough.
+    `cells` is None if there is none. No point that costs less than `bound` reaches the sum that is needed.
     """
 
     cells: tuple[int, ...] | None

@@ -1,7 +1,7 @@
 """The tests on the categories of one node, listed one by one, for every `categorical_split` but subsets.
 
-In come what each category adds up to in the node and in all rows; out goes, for each test, the branch of
-every category of the node. The engine finds the best of them without a list.
+From the sums of each category over the node and over all rows, this makes for each test the branch of every
+category of the node. The engine finds the best test without such a list.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class CategoryCells:
 
 
 def category_tests(split: str, node: CategoryCells, fit: CategoryCells, merge_level: float) -> list[Test]:
-    """List the tests of a node in the order of the tie rule; some may part its categories alike."""
+    """List the tests of a node in the order of the tie rule; some may divide its categories alike."""
     return _TESTS[split](node, fit, merge_level)
 
 
@@ -98,7 +98,7 @@ def _cuts(node: CategoryCells, order: list[int]) -> list[Test]:
 
 
 def _parting(node: CategoryCells, firsts: list[set[int]]) -> list[Test]:
-    """Make tests of what goes down the first branch, where that is neither nothing nor everything."""
+    """Make tests of sets for the first branch, unless a set is empty or everything."""
     return [
         {code: 0 if code in first else 1 for code in node.present}
         for first in firsts

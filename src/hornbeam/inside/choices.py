@@ -1,8 +1,8 @@
 """The number that a criterion compares tests by, where that is not the impurity decrease.
 
-In come the branches of a candidate test as cells, what it gains and how many tests its feature offered; out
-go more columns for the table of candidates, and the order in which the criterion would take them. The
-formulas are those of the engine (docs/decisions/05), written for one test at a time.
+From the cells of a candidate's branches, its gain and the number of tests of its feature, this makes further
+columns of the table of candidates, and the order in which the criterion prefers them. The formulas are those
+of the engine (docs/decisions/05), written for one test at a time.
 """
 
 import math
@@ -90,7 +90,7 @@ def best_of_features(
 
 
 def _settled(number: float) -> float:
-    """Round off what sums in another order might have made different, so that equals are equal."""
+    """Round to fewer digits, so that values that differ only by the order of their sums are equal."""
     return float(f"{number:.11e}")
 
 

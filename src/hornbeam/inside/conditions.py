@@ -1,8 +1,8 @@
-"""What the tests on a path ask of one feature, put together.
+"""The condition that all tests of a path together set for one feature.
 
-While a path is walked, the tests of a feature are joined into an `Interval` (numbers, and ordered
-categories by their codes) or a `Group` (categories). At its end they become `Condition`s: plain values with
-names, which can be read, compared with a row, and printed.
+Along a path, the tests of a feature are joined into an `Interval` (numbers, and ordered categories by their
+codes) or a `Group` (categories). At its end they become `Condition`s: plain values with names, which can be
+read, compared with a row, and printed.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ from hornbeam.inside.words import listed, named, number
 
 __all__ = ["Condition", "Group", "Interval", "condition_words", "is_missing", "threshold_words"]
 
-# A set of categories longer than this is told by the categories outside it, if they are fewer.
+# A set of categories longer than this is described by the categories outside it, if they are fewer.
 LONGEST_OWN_SET = 5
 
 
@@ -186,7 +186,7 @@ def condition_words(
 
 
 def _words_of_an_end(name: str, *, nothing: bool, missing: bool) -> str:
-    """Write a test that parts known values from missing ones; the other two come from damaged trees only."""
+    """Write a test of known values against missing ones; the other two cases come only from damaged trees."""
     if nothing:
         return f"{name} is missing" if missing else f"no {name}"
     return f"any {name}" if missing else f"{name} is known"

@@ -1,8 +1,8 @@
-"""What would have to be different: the smallest change of a row that changes the answer.
+"""Counterfactuals: the smallest change of a row that changes the answer.
 
-In come a row, rows that say how far values lie apart, and what is wanted; out goes a `Counterfactual`. The
-distance is the sum over the changed columns: of a number, the change divided by the column's spread (the mean
-distance of the rows of X from their median), of a category or a missing value, 1. `boxes.py` searches.
+From a row, the wanted answer, and rows that show how much values differ, this makes a `Counterfactual`. The
+distance is a sum over the changed columns: for a number, the change divided by the column's spread (the mean
+distance of the rows of X from their median); for a category or a missing value, 1. `boxes.py` searches.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 Direction = Literal["up", "down"]
 
-# A new number may lie this share of the spread beyond a threshold, if it is shorter to write there.
+# A new number may be beyond a threshold by this share of the spread, if that makes it shorter to write.
 _ROUNDING = 1e-3
 
 

@@ -1,9 +1,8 @@
 """Why many trees gave a row their joint answer: what each column contributes, and what each member said.
 
-In come the contributions of one row (`inside/shapley.py`) and its answer; out goes an `EnsembleExplanation`,
-as numbers, as a list of lines, and as two sentences. `path_contributions` is the older way to share out: on
-its way down a tree a row's answer changes from node to node, and each change is put down to the feature that
-the node asks for.
+From the contributions of one row (`inside/shapley.py`) and its answer, this makes an `EnsembleExplanation`:
+numbers, a list of lines, and two sentences. `path_contributions` is the older method: on its path down a tree
+a row's answer changes from node to node, and each change is attributed to the feature that the node tests.
 """
 
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ __all__ = ["AnswerParts", "EnsembleExplanation", "explain_answer", "path_contrib
 
 FloatArray = npt.NDArray[np.float64]
 
-# So many columns are named for an answer, and so many against it.
+# At most this many columns are named for an answer, and this many against it.
 MOST_REASONS = 3
 MOST_DOUBTS = 2
 
@@ -38,9 +37,9 @@ def path_contributions(
 ) -> tuple[FloatArray, FloatArray]:
     """Return what each column of the user's contributes to each row's mean answer, and where that starts.
 
-    Contributions are rows x columns x outputs x values; starts are rows x outputs x values, and take up the
-    rounding: both together sum to `total`, the mean answer of the trees and of `n_more_votes` that ask for no
-    column.
+    Contributions are rows x columns x outputs x values; starts are rows x outputs x values and absorb the
+    rounding: together they sum to `total`, the mean answer of the trees and of `n_more_votes` votes that
+    depend on no column.
     """
     shape = trees[0].value.shape[1:]
     unit = unit_of(np.array([np.abs(tree.value).max() for tree in trees]))  # in which differences are finite
@@ -183,7 +182,7 @@ def _value_words(answer: AnswerParts, column: int) -> str:
 
 
 def _sentences(answer: AnswerParts) -> str:
-    """Say it in two sentences: the answer beside the usual one; what speaks for it and what against."""
+    """Write two sentences: the answer beside the usual one, and which columns speak for it and against it."""
     if answer.shares is None:
         first = (
             f"The model predicts {words.brief_number(float(answer.prediction))}; for a row it knows nothing "

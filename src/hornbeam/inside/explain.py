@@ -251,7 +251,7 @@ def _step(reading: TreeReading, row: GivenRow, node: int) -> Step:
 
 
 def _stand_in(reading: TreeReading, row: GivenRow, node: int) -> tuple[StandIn, int] | None:
-    """Find the first surrogate whose feature the row has, and the branch that it says."""
+    """Find the first surrogate whose feature the row has, and the branch that it chooses."""
     for one in reading.surrogates(node):
         code = _code(row.table.columns[one.feature])
         if code is None or _is_new(reading, one.feature, code):
@@ -266,7 +266,7 @@ def _shares(reading: TreeReading, node: int) -> Any:
 
 
 def _code(column: Column) -> float | None:
-    """Return the number that decides: the value, or the code of the category, or UNSEEN; None if missing."""
+    """Return the number that a test compares: a value, a category's code, or UNSEEN; None if missing."""
     values = column.dense()
     code = float(values[0])
     is_missing = isnan(code) if column.kind == "numeric" else code == MISSING

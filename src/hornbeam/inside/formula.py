@@ -2,11 +2,11 @@
 
 The expressions are Python. A column stands there by its name if that is an identifier, else as `row["its
 name"]`. A missing number is NaN, which compares as false with everything, so `not x > 2.5` lets it pass and
-`x <= 2.5` does not; a missing category is None, which a set may hold. Of columns in which the fit met no
-missing value the expressions speak only as far as the fit has seen: there they say nothing about missing
-values and new categories.
+`x <= 2.5` does not; a missing category is None, which a set may contain. For columns in which the fit met no
+missing value, the expressions cover only what the fit has seen, so their result for missing values and new
+categories means nothing.
 
-`holds` evaluates an expression, and nothing else: text that is not made of comparisons is refused.
+`holds` evaluates such an expression and refuses any text that is not made of comparisons.
 """
 
 import ast
@@ -76,7 +76,7 @@ def _sides(passing: Passing, known: tuple[Category, ...]) -> tuple[list[Category
 
 
 def _reference(name: str) -> str:
-    # Python reads some letters outside ASCII as others: an identifier made of them may miss its column.
+    # Python normalises some letters outside ASCII, so an identifier with them may not match its column.
     if name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name != ROW:
         return name
     return f"{ROW}[{name!a}]"
@@ -162,7 +162,7 @@ def _compiled(formula: str) -> tuple[CodeType, frozenset[str]]:
 def _columns_compared_as_numbers(comparison: ast.Compare) -> set[str]:
     columns = [name for side in (comparison.left, *comparison.comparators) if (name := _column(side))]
     is_order = all(isinstance(operator, _ORDERS) for operator in comparison.ops)
-    is_own_equal = len(columns) == 2  # x == x, which NaN alone denies
+    is_own_equal = len(columns) == 2  # x == x, which is false only for NaN
     return set(columns) if is_order or is_own_equal else set()
 
 

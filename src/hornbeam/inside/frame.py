@@ -1,4 +1,4 @@
-"""A tree as a table: a `TreeReading` comes in, a pandas DataFrame with one row per node goes out."""
+"""A tree as a table: turns a `TreeReading` into a pandas DataFrame with one row per node."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def tree_frame(reading: TreeReading) -> Any:
 
 
 def _gains(tree: Any) -> Any:
-    """Return what splits lower the mean impurity of their rows by, as in `split_table`."""
+    """Return by how much splits lower the mean impurity of their rows, as in `split_table`."""
     weights = tree.weighted_n_node_samples
     return np.divide(tree.gain, weights, out=np.zeros(len(weights)), where=weights > 0)
 

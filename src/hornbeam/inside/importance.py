@@ -14,7 +14,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def gain_per_row(tree: _core.Tree, node: int) -> float:
-    """Return what a split lowers the mean impurity, or loss, of its rows by: the gain of tables and pages.
+    """Return by how much a split lowers the mean impurity, or loss, of its rows: the gain that tables show.
 
     The tree stores the same times the weight of the node, which adds up over nodes.
     """
@@ -23,7 +23,7 @@ def gain_per_row(tree: _core.Tree, node: int) -> float:
 
 
 def shares_of_gain(trees: Sequence[_core.Tree], schema: Schema) -> FloatArray:
-    """Share out what all splits have gained over the user's columns; they sum to 1, or are all 0."""
+    """Attribute the gains of all splits to the user's columns, as shares that sum to 1, or are all 0."""
     gains = np.zeros(len(schema.names))
     for tree in trees:
         inner = tree.feature >= 0
@@ -32,7 +32,7 @@ def shares_of_gain(trees: Sequence[_core.Tree], schema: Schema) -> FloatArray:
 
 
 def shares_of_tests(trees: Sequence[_core.Tree], schema: Schema) -> FloatArray:
-    """Share out the tests of all trees over the user's columns."""
+    """Attribute the tests of all trees to the user's columns, as shares."""
     tests = [tree.feature[tree.feature >= 0] for tree in trees]
     counts = np.bincount(np.concatenate(tests), minlength=len(schema.names)).astype(np.float64)
     return _shares(schema.folded(counts))

@@ -1,9 +1,10 @@
-"""How much columns matter, measured with what is needed to judge it: error bars, likeness, a level of noise.
+"""How much columns matter, with what is needed to judge it: error bars, similar columns, a level of noise.
 
-A model is asked from outside. A column may be shuffled (`shuffled`), or left out of a new fit (`left_out`).
-Columns that say much the same hide each other in both; so they are named (`data/likeness.py`), and can be
-shuffled or left out together. Shuffled copies of columns say nothing about the target: what a fit makes of
-them (`noise_of_shuffling`, `noise_of_leaving_out`) is the level below which an importance means nothing.
+The model is a black box here. A column may be shuffled (`shuffled`), or left out of a new fit (`left_out`).
+Columns with much the same information hide each other in both methods, so they are named (`data/likeness.py`)
+and can be shuffled or left out together. Shuffled copies of columns carry no information about the target:
+the importance that a fit gives them (`noise_of_shuffling`, `noise_of_leaving_out`) is the level below which
+an importance means nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Groups = Sequence[Sequence[int]]
 
-# So many columns are copied and shuffled to see what noise is worth.
+# So many columns are copied and shuffled to measure the importance of noise.
 N_COPIES = 5
 
 
@@ -158,7 +159,7 @@ class Judged:
 
 
 def shuffled(judged: Judged, groups: Groups, n_repeats: int) -> FloatArray:
-    """See how much the score falls if the columns of a group are shuffled: groups x repeats."""
+    """Measure how much the score falls if the columns of a group are shuffled: groups x repeats."""
     random = np.random.default_rng(judged.seed)
     rows = judged.rows.dense()
     before = judged.score_of(judged.model, rows)
@@ -171,7 +172,7 @@ def shuffled(judged: Judged, groups: Groups, n_repeats: int) -> FloatArray:
 
 
 def left_out(judged: Judged, groups: Groups) -> FloatArray:
-    """See how much the score falls if copies of the model are fitted without a group: groups x folds."""
+    """Measure how much the score falls if copies of the model are fitted without a group: groups x folds."""
     found = []
     for train, test in judged.folds():
         whole = _fold_score(judged, judged.rows, train, test)
@@ -216,7 +217,7 @@ def noise_of_shuffling(judged: Judged, n_repeats: int) -> FloatArray:
 
 
 def noise_of_leaving_out(judged: Judged) -> FloatArray:
-    """See how much the score falls, on average over folds, if a column of noise is left out of the fit."""
+    """Measure how much the score falls, averaged over folds, if a column of noise is left out of the fit."""
     rows, copies = with_noise(judged.rows, judged.seed)
     found = []
     for train, test in judged.folds():

@@ -1,9 +1,9 @@
 """What each column contributes to a weighted median of trees, exactly, over all sets of columns.
 
-A median is no sum, so what columns do to one tree does not add up to what they do to the model, and none
-of the ways of `cpp/explain` is of use. What is left is the definition: the median is worked out for every set
-of known columns, 2 to the power of the columns that the trees ask for; so there are `MOST_COLUMNS` at most. A
-column of which the model has made several, such as a date, is one column here.
+A median is not a sum, so contributions to single trees do not add up to contributions to the model, and the
+algorithms of `cpp/explain` do not apply. What is left is the definition: the median is computed for every set
+of known columns. These are 2 to the power of the number of tested columns, of which there may therefore be
+`MOST_COLUMNS` at most. A column from which the model made several, such as a date, counts once.
 """
 
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ IntArray = npt.NDArray[np.int64]
 # 16,384 sets of columns; each further column takes twice as long.
 MOST_COLUMNS = 14
 
-# So many numbers, of trees or of rows, are worked on at a time.
+# How many numbers, of trees or of rows, are processed at a time.
 _AT_ONCE = 1 << 21
 
 
 def median_of(model: Ensemble, weights: FloatArray, table: Table, *, n_threads: int) -> FloatArray:
-    """Return the weighted median of what the trees say of each row."""
+    """Return the weighted median of the trees' answers for each row."""
     leaves = model.leaves(table, n_threads=n_threads)
     said = [tree.value[:, 0, 0][leaves[:, number]] for number, tree in enumerate(model.trees)]
     return weighted_median(np.stack(said, axis=1), weights)
@@ -117,7 +117,7 @@ class TreeMedian:
         sets = np.arange(n_sets)
         said = np.empty((n_rows, n_sets, len(self.model.trees)))
         for number, tree in enumerate(self.model.trees):
-            # A tree is worked out for the sets of its own columns; every set has one of these in it.
+            # A tree is computed for sets of its own columns only; every set of columns contains one of these.
             own = sorted(
                 {self.player_of[feature] for feature in tree.feature[tree.first_child >= 0].tolist()}
             )

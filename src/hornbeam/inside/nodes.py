@@ -1,7 +1,7 @@
-"""One tree together with what gives its numbers a meaning: how to read its tests, its answers and its paths.
+"""One tree with its columns and classes, which its numbers refer to: its tests, its answers and its paths.
 
-A `TreeReading` is what rules, frames, explanations, drawings and exports are made from, for every model whose
-members are our trees. Nothing here recurses: a tree may be 100,000 levels deep.
+Rules, frames, explanations, drawings and exports are made from a `TreeReading`, for every model whose members
+are our trees. Nothing here recurses, because a tree may be 100,000 levels deep.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ Path = dict[int, Passing]
 
 
 class Place(NamedTuple):
-    """A node as a walk meets it: the root has depth 0 and hangs on branch -1 of node -1."""
+    """A node with its place in the tree: the root has depth 0 and is branch -1 of node -1."""
 
     node: int
     depth: int
@@ -64,7 +64,7 @@ class TreeReading:
 
     @cached_property
     def _plain(self) -> dict[str, list[Any]]:
-        """The arrays as lists: a walk looks at one entry at a time, which numpy makes slow."""
+        """The arrays as lists: a walk reads one entry at a time, which is slow with numpy."""
         names = (
             *("first_child", "n_branches", "feature", "threshold", "missing_branch"),
             *("n_node_samples", "weighted_n_node_samples", "value"),
@@ -230,7 +230,7 @@ class TreeReading:
         lower, higher = thresholds[:-1], thresholds[1:]
         with np.errstate(invalid="ignore", over="ignore"):  # thresholds may be infinite, or nearly
             gap = higher - lower
-        # Only neighbours that a short form cannot part may look alike; there are few, if any.
+        # Only neighbours that have the same short form need more digits; there are few, if any.
         close = (features[:-1] == features[1:]) & (gap > 0) & (gap <= words.NOISE * 4 * np.abs(higher))
         return frozenset(
             int(features[at])
@@ -337,7 +337,7 @@ _LIBRARIES = {"sklearn": "scikit-learn", "lightgbm": "LightGBM", "xgboost": "XGB
 
 
 def way_to_members(model: Any) -> str:
-    """Say whom to ask: the members of a stack or a blend, or what is made of another library's model."""
+    """Say what to ask instead: the members of a stack or a blend, or the model made of another library's."""
     library = _LIBRARIES.get(type(model).__module__.partition(".")[0])
     if library is not None:
         return f" It is a model of {library}: hb.from_model makes one of hornbeam's of it, if it has trees."

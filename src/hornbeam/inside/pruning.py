@@ -46,7 +46,7 @@ def pruning_table_frame(record: PruningRecord) -> Any:
 
 
 def candidates_frame(found: AsIfLeaves, tests: list[str]) -> Any:
-    """Return a row per node with a test: what validation rows say of it, and of a leaf in its place."""
+    """Return a row per node with a test: its error on validation rows, and that of a leaf in its place."""
     pandas = require("pandas", purpose="The table of nodes to prune")
     return pandas.DataFrame(
         {

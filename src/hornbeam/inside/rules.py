@@ -1,4 +1,4 @@
-"""A tree as rules: a `TreeReading` comes in; an indented tree, lines, code, `Rule`s or formulas go out."""
+"""A tree as rules: turns a `TreeReading` into an indented tree, lines, code, `Rule`s or formulas."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["Rule", "RuleStyle", "rule_code", "rule_lines", "rule_list", "rule_te
 
 RuleStyle = Literal["text", "list", "lines", "formula", "code"]
 
-# Deeper nodes are not indented further; they tell their depth instead.
+# Deeper nodes are not indented further; their depth is written instead.
 DEEPEST_INDENT = 12
 INDENT = "|   "
 
@@ -78,7 +78,7 @@ def _arrow(reading: TreeReading, node: int) -> str:
 
 
 def _grounds(reading: TreeReading, node: int) -> str:
-    """Write the rows of a node, and what they say unless the answer of the leaf has said it."""
+    """Write the rows of a node and their answer, unless the answer of the leaf is already written."""
     rows = reading.row_words(node)
     if reading.branches(node):
         return f"{rows}: {reading.share_words(node)}"

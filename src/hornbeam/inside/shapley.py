@@ -1,8 +1,8 @@
 """What each column adds to the score of each row, exactly: Shapley values of the sum of some trees.
 
-A `TreeSum` says which trees are added up, and how; `contributions_of` asks the core about rows and puts the
-parts of all sums together as `Contributions`, by the columns that the user has given. The games that are
-played, by path and by background, are described in docs/explaining.md.
+A `TreeSum` defines which trees are added up, and how; `contributions_of` lets the core compute the parts of
+all sums and adds them up as `Contributions`, by the columns that the user has given. The two games, by path
+and by background, are described in docs/explaining.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -237,7 +237,7 @@ def contributions_of(
             one.refuse_paths_without_weights(others)
             asked = TreeMedian.of(one.model, one.weights, one.columns_of_user, estimator_name=estimator_name)
         found, start = asked.parts(table, others, pairs=pairs, n_columns=len(names), n_threads=n_threads)
-        found += parts  # in place: parts are as large as what is handed out
+        found += parts  # in place: parts are as large as the result
         parts, base = found, base + start
     if to_answer and whole.answers is not None:
         parts, base = _parts_of_answers(whole, parts, base, pairs=pairs)

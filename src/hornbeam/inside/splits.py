@@ -1,8 +1,8 @@
 """Every test that a node of a tree could have asked, with what it would have scored.
 
-In come the rows of a node as codes, their targets and weights; out goes a pandas DataFrame with a row per
-candidate. The engine looks for the best test as fast as it can and forgets the others; here all are counted
-again, from the same rows, by the formulas as they are written in textbooks.
+From the rows of a node as codes, their targets and weights, this makes a pandas DataFrame with a row per
+candidate. The engine searches the best test as fast as it can and forgets the others; here all tests are
+counted again, from the same rows, by the formulas of textbooks.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ __all__ = ["Growing", "NodeRows", "split_frame"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Subsets of categories are counted one by one up to here where no order of them is known to be enough.
+# Up to this many categories, all subsets are counted where cuts of an order may miss the best.
 MOST_CATEGORIES_BY_SUBSET = 8
 
 
@@ -105,7 +105,7 @@ def split_frame(
 
 
 def _partition(branch_of: IntArray) -> bytes:
-    """Tell which codes are together, whatever their branches are called; -1 is no branch."""
+    """Return which codes are together, whatever the numbers of their branches; -1 is no branch."""
     _, first, inverse = np.unique(branch_of, return_index=True, return_inverse=True)
     by_appearance = np.argsort(np.argsort(first))
     return (by_appearance[inverse] * 2 + (branch_of < 0)).tobytes()
@@ -265,7 +265,7 @@ class _FeatureCells:
         """Count the tests that the best one was the best of, as p-values are adjusted for them."""
         present = len(self.present)
         if self.split == "subset":
-            ways = 2.0 ** min(present - 1, 1000) - 1  # to part them in two, however they were searched
+            ways = 2.0 ** min(present - 1, 1000) - 1  # to divide them in two, however the best was found
             return 2 * ways + 1 if self.sends_missing else ways
         directed = [branch_of for branch_of in self._directed_tests() if self._is_allowed(branch_of)]
         known_or_not = [branch_of for branch_of in self._known_or_not() if self._is_allowed(branch_of)]

@@ -1,4 +1,4 @@
-"""`hb.best`: a table and its target in, the best model of the family out."""
+"""`hb.best`: the best model of the family for a table and its target."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ def best(
 ) -> BlendClassifier | BlendRegressor:
     """Fit the best model of the family: boosting, forests, neighbours and a linear model, blended.
 
-    What comes back is one fitted estimator, the mean of those members that help, with weights found by rows
-    they had not seen; `members_` has a record of each, `verdict_` says in words how good it is and whether a
-    single small tree would do. `task` is decided by y if left out. `time_budget` is in seconds; what is not
-    finished by then has no part in it. Rows of equal `groups` are never divided between those that are
+    Returns one fitted estimator: the weighted mean of those members that help, with weights found by rows
+    they had not seen. `members_` has a record of each; `verdict_` says in words how good it is and whether a
+    single small tree would do. `task` is decided by y if left out. `time_budget` is in seconds; members that
+    are not finished by then are left out. Rows of equal `groups` are never divided between those that are
     learned from and those that judge.
     """
     refuse_no_table(X)

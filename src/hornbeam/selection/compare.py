@@ -1,4 +1,4 @@
-"""`hb.compare`: a table and its target in, a leaderboard of the whole family out."""
+"""`hb.compare`: a leaderboard of the whole family on one table."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence

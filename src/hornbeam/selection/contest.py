@@ -6,12 +6,12 @@
    in there; the rows of the judge are never seen. A search counts when all folds have had theirs.
 3. In each fold, the members that did best inside its training rows are stacked.
 
-The clock is asked before every fit. What is not finished when the time is up does not count: a member without
-all folds is left out, a member without a full search keeps its defaults; `cut_short` says which. A member
-that fails is left out, with the reason; the others go on.
+The clock is read before every fit. Work that is not finished when the time is up does not count: a member
+without all folds is left out, and a member without a full search keeps its defaults; `cut_short` names them.
+A member that fails is left out, with the reason; the others go on.
 
-On a cluster the fits of a round are run ahead (`ahead.py`), and what was not done in time is missing when it
-is looked up.
+On a cluster the fits of a round are run ahead (`ahead.py`), and fits that were not done in time are missing
+when they are looked up.
 """
 
 import math
@@ -119,7 +119,7 @@ class Contest:
         waiting = [entry for entry in self._finished() if entry.member in searched]
         waiting.sort(key=lambda entry: entry.seconds)
         while waiting:
-            # What a search leaves of its share of the time goes to those after it.
+            # Time that a search does not use goes to the searches after it.
             share = self.clock.left / (len(waiting) + self.wants_stack)
             self._search(waiting.pop(0), share)
         if self.wants_stack:

@@ -41,7 +41,7 @@ NAMES = (
     *(BASELINE, LINEAR, "pruned-tree", "tree", "neighbors"),
     *("adaboost", "boosting", "forest", "extra-trees", "bagging", STACK),
 )
-# What has no parameter worth a search, or finds it by itself.
+# Members without parameters worth a search, or that find them themselves.
 _NOT_SEARCHED = frozenset({BASELINE, "tree", "pruned-tree", "bagging", STACK})
 
 

@@ -1,6 +1,6 @@
 """The rows of a comparison: one table and its target, and the folds in which they are used.
 
-In come X, y and a splitter; out go `Fold`s, each with rows to fit on and rows to be judged by, the same for
+From X, y and a splitter this makes `Fold`s, each with rows to fit on and rows to be judged by, the same for
 every candidate. Estimators that read tables as hornbeam does get shared rows (see `hornbeam.data.shared`);
 all others get a copy in the container that the user gave.
 """
@@ -29,7 +29,7 @@ __all__ = ["Fold", "Folded", "own_target", "random_splitter", "refuse_target"]
 
 AnyArray = npt.NDArray[Any]
 
-# Rows of folds stay in memory, read and encoded, while all of them together have at most so many cells.
+# Rows of folds stay in memory, read and encoded, if all folds together have at most this many cells.
 _MOST_CELLS_KEPT = 100_000_000
 
 
@@ -155,7 +155,7 @@ def _splits(splitter: Any, y: AnyArray, groups: AnyArray | None) -> Iterator[tup
     pairs = splitter
     if hasattr(splitter, "split"):
         with warnings.catch_warnings():
-            # A class that some fold lacks costs its rows and nothing else: no reason to warn.
+            # If a fold lacks a class, only the rows of that class suffer: no reason to warn.
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             pairs = list(splitter.split(np.zeros((len(y), 1)), y, groups))
     for number, pair in enumerate(pairs, start=1):

@@ -257,8 +257,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         `offset` is what is known of each row's score beforehand, for example the logarithm of an exposure:
         the rounds start from it, and predictions take it again. Rows to judge rounds by are X_val and y_val
         or, with `early_stopping`, rows of X; those of equal `groups` are then never divided. `callbacks` are
-        called between rounds (`hornbeam.recipes.boosting.rounds`); so are those of `set_callbacks`, scikit-learn's
-        own kind.
+        called between rounds (`hornbeam.recipes.boosting.rounds`); so are those of `set_callbacks`,
+        scikit-learn's own kind.
 
         With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
         or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
