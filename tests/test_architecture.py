@@ -79,7 +79,7 @@ METHODS = (
     ("columns_known", "memory_needed", "together"),
     ("explained", "first_members", "from_source", "recorded", "sequenced"),
     ("counterfactuals", "importances"),
-    ("looking",),
+    ("inspection",),
     ("base",),
     ("answers", "growth", "row_scores", "validation"),
     ("linear", "neighbors", "tree"),

@@ -64,16 +64,16 @@ def small_tree(
         raise ValueError(f"search must be 'optimal' or 'greedy'; got {search!r}.")
     max_depth = int(max_depth)
     template = DecisionTreeClassifier(max_depth=max_depth).fit(X, y)
-    looking = _Search(template._model, X, y)
-    if search == "optimal" and len(looking.tests) ** max_depth > _MOST_TREES:
+    search_state = _Search(template._model, X, y)
+    if search == "optimal" and len(search_state.tests) ** max_depth > _MOST_TREES:
         raise ValueError(
-            f"{len(looking.tests)} tests to the power of max_depth={max_depth} are more than "
+            f"{len(search_state.tests)} tests to the power of max_depth={max_depth} are more than "
             f"{_MOST_TREES:,} trees to look at. Give fewer rows or columns, or a smaller max_depth."
         )
-    begin = looking.tests if first is None else looking.tests_named(first)
-    root = looking.grow(begin, max_depth, greedy=search == "greedy")
+    begin = search_state.tests if first is None else search_state.tests_named(first)
+    root = search_state.grow(begin, max_depth, greedy=search == "greedy")
     model = template._model
-    tree = tree_from_arrays(looking.arrays(root), model.schema)
+    tree = tree_from_arrays(search_state.arrays(root), model.schema)
     template._model = Ensemble((tree,), model.schema, model.unseen, model.missing_allowed)
     return template
 

@@ -17,7 +17,7 @@ from hornbeam.data.table import Schema, Table, read_columns
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.explained import mean_of_trees
-from hornbeam.estimators.looking import LookInside
+from hornbeam.estimators.inspection import Inspectable
 from hornbeam.inside.ensembles import path_contributions
 from hornbeam.inside.nodes import TreeReading
 from hornbeam.inside.shapley import ScoreSum
@@ -44,7 +44,7 @@ class Training:
     rows: Rows | None
 
 
-class TreeModel(LookInside, ColumnOptions, RunOptions):
+class TreeModel(Inspectable, ColumnOptions, RunOptions):
     """Base of the estimators whose members are our trees."""
 
     n_features_in_: int = fitted()

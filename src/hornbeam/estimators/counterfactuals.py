@@ -53,7 +53,7 @@ def counterfactual(
     directions: Mapping[Any, Direction] | None = None,
     max_boxes: int = 5_000,
 ) -> Counterfactual:
-    """Return the smallest change that changes the answer, as `LookInside.counterfactual` describes."""
+    """Return the smallest change that changes the answer, as `Inspectable.counterfactual` describes."""
     check_is_fitted(model)
     whole, trees, name = model._score_sum(), model._trees_to_explain(), type(model).__name__
     if len(whole.shape) > 1 or (whole.shape and not model._answer_labels()):

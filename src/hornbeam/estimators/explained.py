@@ -57,7 +57,7 @@ class Explainable(Protocol):
 
 
 class Answering(Explainable, Protocol):
-    """A fitted model that says how a score becomes an answer; `LookInside` describes the methods."""
+    """A fitted model that says how a score becomes an answer; `Inspectable` describes the methods."""
 
     def _trees_to_explain(self) -> Ensemble: ...
     def _row_to_explain(self, row: Any) -> tuple[Any, Sequence[Any]]: ...
@@ -76,7 +76,7 @@ def contributions(
     interactions: bool = False,
     of: WhatToExplain = "score",
 ) -> Contributions:
-    """Return what each column adds to the score of each row, as `LookInside.contributions` describes."""
+    """Return what each column adds to the score of each row, as `Inspectable.contributions` describes."""
     check_is_fitted(model)
     _check_of(of)
     return contributions_of(
@@ -106,7 +106,7 @@ def effect(
     n_rows: int | None = None,
     n_steps: int | None = None,
 ) -> Effect | AccumulatedEffect | JointEffect:
-    """Return how the score depends on a column, or on two, as `LookInside.effect` describes."""
+    """Return how the score depends on a column, or on two, as `Inspectable.effect` describes."""
     check_is_fitted(model)
     _check_of(of)
     if kind not in get_args(EffectKind):
@@ -158,7 +158,7 @@ def _places_of_columns(model: Explainable, column: Any, names: tuple[str, ...]) 
 
 
 def explanation(model: Answering, row: Any) -> EnsembleExplanation:
-    """Return why one row gets its answer, as `LookInside.explain` describes."""
+    """Return why one row gets its answer, as `Inspectable.explain` describes."""
     check_is_fitted(model)
     whole, labels = model._score_sum(), model._answer_labels()
     if len(whole.shape) > 1 or (whole.shape and not labels):

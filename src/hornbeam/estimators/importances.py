@@ -59,7 +59,7 @@ def importance(
     scoring: Any = None,
     random_state: int | None = 0,
 ) -> Any:
-    """Return how much each column matters, as `LookInside.importance` describes."""
+    """Return how much each column matters, as `Inspectable.importance` describes."""
     check_is_fitted(model)
     if kind not in get_args(Importance):
         kinds = ", ".join(map(repr, get_args(Importance)))

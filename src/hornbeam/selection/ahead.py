@@ -1,8 +1,8 @@
 """Trials of a comparison, run when they are asked for, or ahead of that on the workers of a Dask cluster.
 
-A comparison goes on as if each trial were run in its turn: which ones there are, and in which order, is up to
-`contest.py`. On a cluster those of a round that do not wait for each other are all run first, and their
-results are looked up. A trial that fails raises in its turn; so does one that was not done in time.
+`contest.py` decides which trials there are and asks for them one by one. On a cluster, the trials of a round
+that are independent of each other are all run first, and their results are looked up when they are asked for.
+A trial that failed raises then, and so does one that was not done in time.
 """
 
 import math
@@ -115,7 +115,7 @@ class Ahead:
         return float(found)
 
     def _refuse_late(self, clock: Clock) -> None:
-        """What workers had no time for is not done here either."""
+        """Refuse a trial that the workers had no time for: it is not run here either."""
         if self.on_cluster and math.isfinite(clock.budget):
             raise OutOfTimeError
 

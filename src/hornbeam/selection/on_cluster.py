@@ -21,7 +21,7 @@ __all__ = ["FoldsOnCluster"]
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What every worker is told once."""
+    """What every worker gets once."""
 
     number: str
     X: Any

@@ -1,8 +1,8 @@
 """How sure scores are: by drawing rows with replacement, and by how much they differ from fold to fold.
 
-Both are given because they answer different questions. The bootstrap over rows asks how much the score would
-vary over other rows of the same origin, the models being what they are; the spread over the folds also has in
-it that models fitted on other rows are other models. All members are judged on the same draws, so that the
+Both are given because they answer different questions. The bootstrap over rows measures how much the score
+would vary for other rows of the same origin, with the models as they are; the spread over the folds also
+contains that other training rows give other models. All members are judged on the same draws, so that the
 standard error of a difference is that of the difference itself, not of two scores.
 """
 
@@ -23,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 
 # Counts drawn at once.
 _MOST_COUNTS = 4_000_000
-# Below so many rows in a fold, samples of each fold would say little: rows are drawn from all folds together.
+# With fewer rows in a fold, samples of single folds would say little: rows are drawn from all folds together.
 _FEW_ROWS = 10
 
 

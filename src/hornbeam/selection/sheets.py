@@ -1,7 +1,7 @@
-"""Tables for a terminal in which no number is ever cut: rows of texts in, lines of any width out.
+"""Tables for a terminal, of any width, in which no number is ever cut.
 
-Where a window is too narrow for all columns, those that do not fit go below, in blocks of their own that
-repeat the columns by which a row is known. A pipe counts as 80 columns wide, or as COLUMNS says.
+If a window is too narrow for all columns, those that do not fit go below, in blocks of their own that repeat
+the columns that identify a row. A pipe counts as 80 columns wide, or as COLUMNS says.
 """
 
 import io

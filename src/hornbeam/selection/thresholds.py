@@ -1,4 +1,4 @@
-"""From probabilities of two classes to an answer: how large the share of the second must be to say it.
+"""Thresholds for two classes: from which probability on the second class is the answer.
 
 The default of every classifier is one half, which is right where both mistakes cost the same. A threshold is
 chosen on answers to rows that the model has not seen: it makes a metric as good as possible, or mistakes as

@@ -1,4 +1,4 @@
-"""One candidate on one fold: fitted on some rows, timed, and asked about the others.
+"""One candidate on one fold: fitted on some rows, timed, and judged by its predictions for the others.
 
 A candidate is an estimator with some of its parameters changed, or a function: it takes X and y and returns a
 fitted estimator or, simpler still, a function from X to answers.

@@ -1,4 +1,4 @@
-"""`hb.tune`: an estimator and a grid in, the cross-validated score of every setting out.
+"""`hb.tune`: the cross-validated scores of an estimator for every setting of a grid.
 
 The folds and the scores are those of scikit-learn's GridSearchCV. What differs is the work: each fold is read
 and encoded once for all settings, where the estimator reads tables as hornbeam does. Beside the best setting
@@ -160,7 +160,9 @@ def _judged_on_cluster(
 
     n_folds = len(data.folds)
     cells = [(fold, place) for fold in range(1, n_folds + 1) for place in range(len(settings))]
-    if math.isfinite(clock.budget):  # one setting after the other, or none would have all its folds in time
+    if math.isfinite(
+        clock.budget
+    ):  # setting by setting, so that some have all their folds in time
         cells.sort(key=lambda cell: cell[1])
     folds = FoldsOnCluster(client, data, "tune", estimator, scorer, scores.with_training)
     names = [f"Setting {shown(settings[place])} on fold {fold}" for fold, place in cells]
@@ -179,7 +181,7 @@ def _judged_on_cluster(
 
 
 def _refuse_other_order(X: Any, estimator: Any) -> None:
-    """Say how the arguments go where the third is no estimator; it was the first once."""
+    """Explain the order of the arguments if the third is no estimator: it used to be the first."""
     if hasattr(estimator, "get_params"):
         return
     if hasattr(X, "get_params"):

@@ -21,7 +21,7 @@ _STANDARD_ERRORS = 2.0
 
 @dataclass(frozen=True)
 class Standing:
-    """Who is best, and who cannot be told from it: positions among the members, the best first."""
+    """The best member, and those that noise does not distinguish from it: positions, the best first."""
 
     best: int
     within_noise: tuple[int, ...]
@@ -114,7 +114,7 @@ def _nothing_beats_the_baseline(*, is_whole: bool) -> str:
 
 
 def _why_not_accuracy(names: Sequence[str], metrics: Sequence[Metric], scores: Scores) -> list[str]:
-    """Explain, where probabilities decide, that right answers are no more than those of the guess."""
+    """Explain, where probabilities decide, that no method has a better accuracy than the guess."""
     if not metrics[0].needs_probabilities or BASELINE not in names:
         return []
     for place, metric in enumerate(metrics):

@@ -21,7 +21,7 @@ from hornbeam.estimators.adaboost.followed import RoundByRound, round_by_round
 from hornbeam.estimators.adaboost.given import Given, Target, read_for_fit
 from hornbeam.estimators.adaboost.members import Members, OtherMembers, TreeMembers
 from hornbeam.estimators.first_members import copy_of, members_to_keep
-from hornbeam.estimators.looking import LookInside
+from hornbeam.estimators.inspection import Inspectable
 from hornbeam.estimators.sequenced import Sequenced
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.nodes import TreeReading
@@ -56,7 +56,7 @@ FloatArray = npt.NDArray[np.float64]
 AnyArray = npt.NDArray[Any]
 
 
-class _AdaBoost(Sequenced, LookInside, AdaBoostOptions):
+class _AdaBoost(Sequenced, Inspectable, AdaBoostOptions):
     """What the two kinds of AdaBoost share."""
 
     n_features_in_: int = fitted()

@@ -23,7 +23,7 @@ from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.blend.candidates import usual_members
 from hornbeam.estimators.blend.racing import Finisher, as_it_went, race
 from hornbeam.estimators.sharing import shares_reading
-from hornbeam.estimators.stacking.looking import MembersInside
+from hornbeam.estimators.stacking.inspection import InspectableMembers
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.words import named
 from hornbeam.params import BlendOptions, fitted, resolve_random_key, validate
@@ -44,7 +44,7 @@ _FOLDS = 5
 _TREE = "pruned-tree"
 
 
-class Blend(MembersInside, BlendOptions):
+class Blend(InspectableMembers, BlendOptions):
     """What blends of classifiers and of regressors share; `metric_` is what members are judged by."""
 
     metric_: ClassVar[str]

@@ -38,7 +38,7 @@ from hornbeam.estimators.forest.bag_insight import (
 )
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
-from hornbeam.estimators.looking import LookInside
+from hornbeam.estimators.inspection import Inspectable
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.inside.explain import row_as_table
 from hornbeam.inside.nodes import TreeReading
@@ -73,7 +73,7 @@ def _where_members_are_trees(method: F) -> F:
     return offered(method)
 
 
-class Bagging(LookInside, BagModel, BaggingOptions):
+class Bagging(Inspectable, BagModel, BaggingOptions):
     """What bagging of classifiers and of regressors share.
 
     `_grown` is the tree that members are copies of, with the columns of the fit and all trees in its model,

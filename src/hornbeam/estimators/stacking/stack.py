@@ -31,7 +31,7 @@ from hornbeam.estimators.stacking.answers import (
     correlations,
     side_by_side,
 )
-from hornbeam.estimators.stacking.looking import MembersInside
+from hornbeam.estimators.stacking.inspection import InspectableMembers
 from hornbeam.estimators.stacking.metadata import Metadata, Numbering, RoutedMetadata
 from hornbeam.params import StackingOptions, fitted, resolve_random_key, validate
 from hornbeam.recipes.stack import (
@@ -70,7 +70,7 @@ def final_has(method: str) -> Callable[[F], F]:
     return offered
 
 
-class Stack(MembersInside, TransformerMixin, StackingOptions):
+class Stack(InspectableMembers, TransformerMixin, StackingOptions):
     """What stacks of classifiers and of regressors share.
 
     `_answers` holds, by member, its answers to the rows of X that it has not seen, NaN for others.

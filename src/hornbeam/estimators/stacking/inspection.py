@@ -9,10 +9,10 @@ from hornbeam.inside.nodes import readings_of, way_to_members
 from hornbeam.inside.rules import RuleStyle
 from hornbeam.inside.shapley import Contributions
 
-__all__ = ["MembersInside"]
+__all__ = ["InspectableMembers"]
 
 
-class MembersInside:
+class InspectableMembers:
     """What stacks and blends pass on to their members."""
 
     def first_level(self) -> dict[str, Any]:

@@ -28,12 +28,12 @@ from hornbeam.inside.shapley import Contributions, ScoreSum
 from hornbeam.model import Ensemble, refuse_missing
 from hornbeam.params import Declared, fitted
 
-__all__ = ["LookInside"]
+__all__ = ["Inspectable"]
 
 FloatArray = npt.NDArray[np.float64]
 
 
-class LookInside(Declared):
+class Inspectable(Declared):
     """Base of the estimators made of our trees: what can be asked about them besides predictions."""
 
     n_features_in_: int = fitted()
