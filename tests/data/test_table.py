@@ -10,8 +10,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from data.table_reading import codes, labels
 from scipy import sparse
-from table_reading import codes, labels
 
 from hornbeam.data.table import MISSING, Schema, read_table, read_table_as
 

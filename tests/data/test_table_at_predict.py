@@ -8,10 +8,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from data.table_reading import codes, labels
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from table_reading import codes, labels
 
 from hornbeam.data.table import MISSING, UNSEEN, Schema, read_table, read_table_as
 

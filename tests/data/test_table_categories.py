@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from data.table_reading import codes, labels
 from scipy import sparse
-from table_reading import codes, labels
 
 from hornbeam.data.encode import encode
 from hornbeam.data.table import MISSING, SparseColumn, read_table, read_table_as

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from array_tables import INTEGERS, assert_readable_by_core, assert_reads_as, dense, plain, with_missing
+from data.array_tables import INTEGERS, assert_readable_by_core, assert_reads_as, dense, plain, with_missing
 
 from hornbeam.data.table import read_table
 

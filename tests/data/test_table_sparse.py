@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from array_tables import INTEGERS, assert_readable_by_core, assert_reads_as, plain, with_missing
+from data.array_tables import INTEGERS, assert_readable_by_core, assert_reads_as, plain, with_missing
 from scipy import sparse
 
 from hornbeam.data.table import SparseColumn, read_table
