@@ -17,7 +17,7 @@ dd = pytest.importorskip("dask.dataframe")
 
 import hornbeam.dask as on_cluster  # noqa: E402
 from dask_cluster.rows import N_ROWS, assert_same, table  # noqa: E402
-from hornbeam.dask.crew import Crew  # noqa: E402
+from hornbeam.dask.worker_pool import WorkerPool  # noqa: E402
 
 # Dask and its parts leave sockets and files to the collector.
 pytestmark = [
@@ -93,8 +93,8 @@ def test_members_are_grown_again_when_workers_die(client, monkeypatch):
             threading.Thread(target=lambda: (time.sleep(0.05), os.kill(pids[0], signal.SIGKILL))).start()
         return hand_out(self, *arguments)
 
-    hand_out = Crew._hand_out
-    monkeypatch.setattr(Crew, "_hand_out", kill_later)
+    hand_out = WorkerPool._hand_out
+    monkeypatch.setattr(WorkerPool, "_hand_out", kill_later)
     options = {"n_estimators": 12, "max_bins": 255, "random_state": 0, "oob_score": True}
     model = on_cluster.RandomForestRegressor(**options).fit(dd.from_pandas(frame, npartitions=5), score)
     expected = hb.RandomForestRegressor(**options).fit(frame, score)

@@ -17,7 +17,7 @@ from dask import delayed  # noqa: E402
 import hornbeam as hb  # noqa: E402
 from dask_cluster.rows import assert_same, table  # noqa: E402
 from hornbeam.dask import GradientBoostingRegressor  # noqa: E402
-from hornbeam.dask.crew import Crew  # noqa: E402
+from hornbeam.dask.worker_pool import WorkerPool  # noqa: E402
 from hornbeam.warnings import WorkersWarning  # noqa: E402
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(280)]
@@ -129,7 +129,9 @@ def test_workers_that_come_late_take_over_and_take_work():
 
         client.wait_for_workers(2, timeout=60)
         homes = []
-        for _, future in Crew(client, None, None).results(where, [(k,) for k in range(20)], ["piece"] * 20):
+        for _, future in WorkerPool(client, None, None).results(
+            where, [(k,) for k in range(20)], ["piece"] * 20
+        ):
             homes.append(future.result())
             if len(homes) == 1:
                 cluster.scale(3)

@@ -16,8 +16,8 @@ from hornbeam._optional import require
 from hornbeam.dask.answers import GrownOnCluster, GrownOnClusterOfClasses
 from hornbeam.dask.cluster import client_of
 from hornbeam.dask.connection import PURPOSE
-from hornbeam.dask.crew import Crew
 from hornbeam.dask.whole import refuse_beyond_workers
+from hornbeam.dask.worker_pool import WorkerPool
 from hornbeam.data.coded import CodedColumn
 from hornbeam.data.column import Column
 from hornbeam.data.content import Content
@@ -114,9 +114,9 @@ class _Tree(GrownOnCluster):
                 tuple(rows.columns),
                 {"y": y, "sample_weight": sample_weight, "groups": groups, **validation},
             )
-            crew = Crew(client, rows.put_together(0, training.n_rows_given), known)
+            pool = WorkerPool(client, rows.put_together(0, training.n_rows_given), known)
             rows.pieces, rows.partitions = [], []
-            [(_, future)] = crew.results(_fit, [()], ["The tree"])
+            [(_, future)] = pool.results(_fit, [()], ["The tree"])
             fitted, said = future.result()
         self._take_over(fitted)
         for category, message in said:

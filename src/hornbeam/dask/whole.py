@@ -15,8 +15,8 @@ from hornbeam import _core
 from hornbeam._optional import require
 from hornbeam.dask.cluster import Cluster
 from hornbeam.dask.connection import PURPOSE
-from hornbeam.dask.crew import Crew
 from hornbeam.dask.reading import no_codes
+from hornbeam.dask.worker_pool import WorkerPool
 from hornbeam.data.encode import Encoded
 from hornbeam.data.table import Schema
 from hornbeam.memory import in_words
@@ -121,7 +121,7 @@ class BagOnCluster:
         self._grown: dict[range, Any] = {}  # futures of members that will be asked about rows
         nothing: Any = None
         known = _Known(fit, tuple(cluster.columns), bag.encoded.schema, replace(bag, encoded=nothing))
-        self._crew = Crew(cluster.client, cluster.put_together(0, n_rows), known)
+        self._pool = WorkerPool(cluster.client, cluster.put_together(0, n_rows), known)
         cluster.pieces, cluster.partitions = [], []  # which Dask keeps as long as they may be needed again
 
     def _batches(self, members: range) -> list[range]:
@@ -135,7 +135,7 @@ class BagOnCluster:
         batches = self._batches(members)
         found: list[list[_core.Tree]] = [[] for _ in batches]
         n_weightless, n_done = 0, 0
-        for number, future in self._crew.results(_grow, [(batch,) for batch in batches], _named(batches)):
+        for number, future in self._pool.results(_grow, [(batch,) for batch in batches], _named(batches)):
             trees, weightless = future.result()
             found[number] = [tree_from_arrays(tree, self._bag.encoded.schema) for tree in trees]
             n_weightless = max(n_weightless, weightless)
@@ -158,7 +158,7 @@ class BagOnCluster:
         pieces.sort(key=lambda piece: piece[0].start)
         early: dict[int, Any] = {}
         n_added = 0
-        for number, future in self._crew.results(_answer, pieces, _named([piece[0] for piece in pieces])):
+        for number, future in self._pool.results(_answer, pieces, _named([piece[0] for piece in pieces])):
             early[number] = future.result()
             while n_added in early:
                 for rows, values in early.pop(n_added):

@@ -58,7 +58,7 @@ class FoldsOnCluster:
     """The folds of a comparison on the workers of `client`, which know `known` besides."""
 
     def __init__(self, client: Any, data: Folded, reader: str, *known: Any) -> None:
-        from hornbeam.dask.crew import Crew  # noqa: PLC0415 - Dask is for those who have a cluster
+        from hornbeam.dask.worker_pool import WorkerPool  # noqa: PLC0415 - Dask is for those who have a cluster
 
         given = _Given(
             uuid.uuid4().hex,
@@ -71,7 +71,7 @@ class FoldsOnCluster:
             known,
         )
         self._client = client
-        self._crew = Crew(client, None, given, per_thread=True)
+        self._pool = WorkerPool(client, None, given, per_thread=True)
 
     def results(
         self,
@@ -90,7 +90,7 @@ class FoldsOnCluster:
         from hornbeam.dask.connection import one_error_if_lost  # noqa: PLC0415
 
         with one_error_if_lost(self._client):
-            for number, future in self._crew.results(
+            for number, future in self._pool.results(
                 _done, [(work, *piece) for piece in pieces], names, clock=clock, n_sure=n_sure
             ):
                 yield number, future.result()

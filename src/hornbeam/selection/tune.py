@@ -160,9 +160,7 @@ def _judged_on_cluster(
 
     n_folds = len(data.folds)
     cells = [(fold, place) for fold in range(1, n_folds + 1) for place in range(len(settings))]
-    if math.isfinite(
-        clock.budget
-    ):  # setting by setting, so that some have all their folds in time
+    if math.isfinite(clock.budget):  # setting by setting, so that some have all their folds in time
         cells.sort(key=lambda cell: cell[1])
     folds = FoldsOnCluster(client, data, "tune", estimator, scorer, scores.with_training)
     names = [f"Setting {shown(settings[place])} on fold {fold}" for fold, place in cells]

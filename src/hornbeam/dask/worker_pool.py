@@ -13,13 +13,13 @@ from hornbeam._optional import require
 from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted, try_again
 from hornbeam.recipes.clock import Clock
 
-__all__ = ["Crew"]
+__all__ = ["WorkerPool"]
 
 _MOST_ATTEMPTS = 5  # at one piece, each of which has cost several workers
 
 
-class Crew:
-    """The workers that are there, and what they are told once: `known`, which every piece of work needs.
+class WorkerPool:
+    """The workers that are there, and what each gets once: `known`, which every piece of work needs.
 
     A piece takes a whole worker, or with `per_thread` one of its threads.
     """
@@ -29,7 +29,7 @@ class Crew:
         self._rows = rows
         self._known = known
         self._per_thread = per_thread
-        self._told: Any = None
+        self._sent: Any = None
         self._is_limited = False
         self._late: dict[Any, str | None] = {}  # tasks that nobody waits for any more, and where they are
 
@@ -111,10 +111,10 @@ class Crew:
             done.add(future)
 
     def _what_is_known(self) -> Any:
-        """Return what all workers know; told anew if it got lost with the last that knew it."""
-        if self._told is None or self._told.status in ("lost", "cancelled", "error"):
-            self._told = self._client.scatter([self._known], broadcast=True, hash=False)[0]
-        return self._told
+        """Return what all workers know; sent again if it was lost with the last worker that had it."""
+        if self._sent is None or self._sent.status in ("lost", "cancelled", "error"):
+            self._sent = self._client.scatter([self._known], broadcast=True, hash=False)[0]
+        return self._sent
 
     def _failed(self, future: Any, name: str, attempts: Counter[int], number: int) -> bool:
         """Tell whether a piece must be done again; raise if there is no point."""
