@@ -23,7 +23,7 @@ enum class Cells : std::uint8_t { kCountsOfTwo, kCounts, kTwoWeights, kWeights, 
 bool can_count(const Target& target, const Sample& sample);
 
 // Grows the tree with such cells; nothing if the criterion has no scorer for them, or they cannot represent the rows.
-// The body is in grow_by_cells.h.
+// The body is in grow/by_cells/grow_by_cells.h.
 template <Cells cells>
 std::optional<GrownTree> grow_by_cells(const GrowTask& task);
 
