@@ -145,7 +145,7 @@ class ClassCells {
         admitted &= _mm512_cmpge_epi32_mask(weight, least) & _mm512_cmpge_epi32_mask(right_weight, least);
       const auto score = [&](auto half, __mmask8 here) {
         const auto part = [&](__m512i all) {
-          return _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(all, half));
+          return _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(all, decltype(half)::value));
         };
         const __m512d both = _mm512_add_pd(_mm512_div_pd(part(squares), part(weight)),
                                            _mm512_div_pd(part(right_squares), part(right_weight)));
