@@ -1,12 +1,16 @@
 """The parts of a fit on the workers of a cluster: calls go out as tasks; a part that is lost is made anew.
 
 A part lives in the process of a worker, beside the codes of its rows, which are a result that Dask holds and
-makes again if it gets lost. Each call is a task that needs these codes, so it runs where they are. What a
-part remembers follows from its rows, the trees so far and the calls of the round. If a task finds no part
-that has made all calls before it, because the worker is new, it says so, and is sent again with all that is
-needed.
+makes again if it gets lost. What a part remembers follows from its rows, the trees so far and the calls of
+the round.
+
+A call goes straight to the workers that have the parts (`Client.run`), which takes a few milliseconds. Where
+no answer comes back, it is a task that needs the codes, so it runs where they are or where Dask makes them
+anew. If a task finds no part that has made all calls before it, because the worker is new, it says so, and is
+sent again with all that is needed.
 """
 
+import asyncio
 import threading
 import uuid
 from collections import Counter
@@ -25,6 +29,8 @@ from hornbeam.recipes.boosting.boost_sums import added, narrow
 __all__ = ["DaskParts", "Traffic"]
 
 _AT_ONCE = 8  # answers that are added up in one place, the driver being one
+# What goes straight to the workers goes to all of them, whichever part it is for.
+_MOST_BYTES_TO_ALL = 1 << 20
 _MOST_ATTEMPTS = 20  # at one call, each of which has cost several workers
 
 
@@ -82,17 +88,39 @@ def _call(codes: Any, request: _Request) -> tuple[str, Any]:
         for name, own in request.calls:
             getattr(part, name)(*own)
         _WORKING[key] = _Working(part, n_before)
-    here = require("distributed", purpose=PURPOSE).get_worker().address
-    working = _WORKING.get(key)
+    return require("distributed", purpose=PURPOSE).get_worker().address, _answer_of(request)
+
+
+def _answer_of(request: _Request) -> Any:
+    working = _WORKING.get(request.key)
     if working is None:
-        return here, _Behind()
+        return _Behind()
     with working.lock:
-        if working.n_calls == n_before:
+        if working.n_calls == request.n_before:
             working.last_answer = getattr(working.part, request.call)(*request.arguments)
             working.n_calls += 1
-        elif working.n_calls != n_before + 1:  # else the task is run a second time
-            return here, _Behind()
-        return here, working.last_answer
+        elif working.n_calls != request.n_before + 1:  # else the call is made a second time
+            return _Behind()
+        return working.last_answer
+
+
+def _answer_or_leave(request: _Request) -> Any:
+    """Make a call; a part that fails is given up, since it may have made half of it, and made anew by a task."""
+    try:
+        return _answer_of(request)
+    except Exception:
+        _WORKING.pop(request.key, None)
+        return _Behind()
+
+
+async def _call_here(asked: dict[str, list[_Request]], adds_up: bool, dask_worker: Any) -> list[Any]:
+    """Make the calls that this worker is asked for, in its threads; return the answers, or their sum."""
+    threads, loop = dask_worker.executors["default"], asyncio.get_running_loop()
+    calls = [loop.run_in_executor(threads, _answer_or_leave, one) for one in asked[dask_worker.address]]
+    answers = await asyncio.gather(*calls)
+    if not adds_up or len(answers) == 1 or any(isinstance(answer, _Behind) for answer in answers):
+        return answers
+    return [await loop.run_in_executor(threads, lambda: narrow(added(answers)))]
 
 
 def _added(*answers: tuple[str, Any]) -> tuple[str, Any]:
@@ -149,13 +177,47 @@ class DaskParts:
         Where a part is lost, nothing is added up on the way: those that have made the call answer it again.
         """
         own = [arguments] * len(self._specs)
-        if len(self._specs) <= _AT_ONCE:
+        sums = self._straight_sums(call, own)
+        if sums is None and len(self._specs) <= _AT_ONCE:
             return added(self.ask(call, own))
-        sums = self._added_up(call, own)
+        if sums is None:
+            sums = self._added_up(call, own)
         if sums is None:
             return added(self.ask(call, own))
         self._note(range(len(self._specs)), call, own, sums)
         return added(sums)
+
+    def _straight(
+        self, parts: Sequence[int], call: str, arguments: Sequence[tuple[Any, ...]], *, adds_up: bool = False
+    ) -> dict[str, tuple[list[int], list[Any]]]:
+        """Make a call straight to the workers; return by worker the parts it has, and its answers.
+
+        Workers that are lost are missing. Nobody is asked where a part has still to be made, where that is much
+        to send to everybody, or where so many would answer that sums are better taken on the way.
+        """
+        asked: dict[str, list[_Request]] = {}
+        there: dict[str, list[int]] = {}
+        for part, own in zip(parts, arguments, strict=True):
+            home = self._homes[part]
+            if home is None or self._n_calls[part] == 0:
+                return {}
+            request = _Request((self._fit, part), self._n_calls[part], call, own)
+            asked.setdefault(home, []).append(request)
+            there.setdefault(home, []).append(part)
+        if len(asked) > _AT_ONCE or _n_bytes(arguments) > _MOST_BYTES_TO_ALL:
+            return {}
+        require_scheduler(self._client)
+        answers = self._client.run(_call_here, asked, adds_up, workers=list(asked), on_error="ignore")
+        return {home: (there[home], own) for home, own in answers.items()}
+
+    def _straight_sums(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
+        """Have each worker add up what its parts answer; None if some part could not answer."""
+        parts = range(len(self._specs))
+        answers = self._straight(parts, call, arguments, adds_up=True)
+        if sum(len(there) for there, _ in answers.values()) < len(parts):
+            return None
+        sums = [answer for _, own in answers.values() for answer in own]
+        return None if any(isinstance(answer, _Behind) for answer in sums) else sums
 
     def _added_up(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
         """Have answers added up on the way; None if some part could not answer."""
@@ -191,13 +253,21 @@ class DaskParts:
         return home, task
 
     def _ask(self, parts: Sequence[int], call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        found = {
+            part: answer
+            for there, own in self._straight(parts, call, arguments).values()
+            for part, answer in zip(there, own, strict=True)
+            if not isinstance(answer, _Behind)
+        }
         tasks = {
             part: self._submit(part, call, own, anew=self._n_calls[part] == 0)
             for part, own in zip(parts, arguments, strict=True)
+            if part not in found
         }
-        answers = [
-            self._answer(part, call, own, tasks[part]) for part, own in zip(parts, arguments, strict=True)
-        ]
+        for part, own in zip(parts, arguments, strict=True):
+            if part not in found:
+                found[part] = self._answer(part, call, own, tasks[part])
+        answers = [found[part] for part in parts]
         self._note(parts, call, arguments, answers)
         return answers
 
