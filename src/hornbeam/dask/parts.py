@@ -105,7 +105,7 @@ def _answer_of(request: _Request) -> Any:
 
 
 def _answer_or_leave(request: _Request) -> Any:
-    """Make a call; a part that fails is given up, since it may have made half of it, and made anew by a task."""
+    """Make a call; a part that fails may have made half of it, so it is given up, and made anew by a task."""
     try:
         return _answer_of(request)
     except Exception:
@@ -192,8 +192,8 @@ class DaskParts:
     ) -> dict[str, tuple[list[int], list[Any]]]:
         """Make a call straight to the workers; return by worker the parts it has, and its answers.
 
-        Workers that are lost are missing. Nobody is asked where a part has still to be made, where that is much
-        to send to everybody, or where so many would answer that sums are better taken on the way.
+        Workers that are lost are missing. Nobody is asked where a part has still to be made, where that is
+        much to send to everybody, or where so many would answer that sums are better taken on the way.
         """
         asked: dict[str, list[_Request]] = {}
         there: dict[str, list[int]] = {}
