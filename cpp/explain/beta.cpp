@@ -1,23 +1,35 @@
 #include "explain/beta.h"
 
-#include <array>
-#include <cstddef>
+#include <vector>
 
 namespace hornbeam::explain {
 
-double beta(int a, int b) {
-  using Table = std::array<std::array<double, kMostOfBeta + 1>, kMostOfBeta + 1>;
-  static const Table table = [] {
-    Table made{};
-    for (int i = 0; i <= kMostOfBeta; ++i) {
-      made[0][static_cast<std::size_t>(i)] = 1.0 / (i + 1);
-      for (int j = 1; j <= kMostOfBeta; ++j)
-        made[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] =
-            made[static_cast<std::size_t>(j - 1)][static_cast<std::size_t>(i)] * j / (i + j + 1);
+namespace {
+
+const double* table() {
+  static const std::vector<double> found = [] {
+    std::vector<double> made((kMostOfBeta + 1) * kRowOfBetas);  // the 0 in front of each row stays
+    for (std::size_t i = 0; i <= kMostOfBeta; ++i) {
+      double* column = made.data() + 1 + i;
+      *column = 1.0 / (static_cast<double>(i) + 1);
+      for (std::size_t j = 1; j <= kMostOfBeta; ++j)
+        column[j * kRowOfBetas] =
+            column[(j - 1) * kRowOfBetas] * static_cast<double>(j) / (static_cast<double>(i + j) + 1);
     }
     return made;
   }();
-  return table[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
+  return found.data();
+}
+
+}  // namespace
+
+double beta(int a, int b) {
+  return table()[static_cast<std::size_t>(a) * kRowOfBetas + 1 + static_cast<std::size_t>(b)];
+}
+
+// The integral is the same if t is exchanged for 1 - t: beta(a, b) = beta(b, a).
+const double* row_of_betas(int b) {
+  return table() + static_cast<std::size_t>(b) * kRowOfBetas;
 }
 
 }  // namespace hornbeam::explain

@@ -2,11 +2,18 @@
 // in which a columns must be known and b must not.
 #pragma once
 
+#include <cstddef>
+
 namespace hornbeam::explain {
 
-inline constexpr int kMostOfBeta = 64;
+inline constexpr int kMostOfBeta = 255;
 
 // 0 <= a, b <= kMostOfBeta
 double beta(int a, int b);
+
+// 0, beta(0, b), beta(1, b) and so on: kRowOfBetas numbers up to the row of the next b. From the first two
+// places on, 16 of them can be read.
+inline constexpr std::size_t kRowOfBetas = 1 + kMostOfBeta + 16;
+const double* row_of_betas(int b);
 
 }  // namespace hornbeam::explain

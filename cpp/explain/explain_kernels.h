@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "explain/paths/path_tests.h"
+
 namespace hornbeam::explain {
 
 inline constexpr std::size_t kLanes = 128;     // rows that long paths are followed with side by side, at most
@@ -42,6 +44,52 @@ struct Branch {
   bool is_leaf;
 };
 
+// Explained rows at a test, each with the rows of a background that are there with it (background_walk.h). These
+// are up to 64, a word; on the paths they are packed in lanes, in their order. `others` are bits of the word, all
+// other masks are bits of lanes.
+inline constexpr std::size_t kOthers = 64;
+struct BackgroundFrame {
+  std::size_t n_rows;
+  std::uint8_t* row;       // [row here]: its place among the explained
+  std::uint8_t* n_failed;  // [row here]: columns that it does not pass
+  std::uint64_t* others;   // [row here]
+  std::uint8_t* n_lacked;  // [row here, 64]: columns that it passes, and the other in the lane does not
+  double* worth;  // of what is below: [row here, (1 + its groups of 8 lanes) * n_values, 8], losses first
+  // Of the side that is followed:
+  std::uint64_t* stay;       // [row here]: others that go on with it
+  std::uint64_t* now_lack;   // [row here]: others that lack the column from here on, where the row passes it
+  std::uint8_t* now_fails;   // [row here]: 255 where the row fails the column from here on
+  std::uint64_t* lacks;      // [row]: rows of the word that do not pass the tests on the column down to here
+  std::uint8_t* has_failed;  // [row]: 1 where the row does not
+};
+// A side of a test with two branches.
+struct BackgroundSide {
+  const std::uint8_t* right;  // [row]: 1 where the row goes right
+  std::uint64_t others;       // of the word, that go to this side
+  bool is_right;
+  bool is_first;                  // of the two: what is below is written, not added
+  bool is_asked_again;            // the column, further down: `lacks` and `has_failed` are needed
+  const BackgroundFrame* former;  // with the last test on the column, or null
+  std::size_t n_values;
+  double* sums;  // of the column: [value, sums_step], of these [row, 8]
+  std::size_t sums_step;
+};
+struct BackgroundLeaf {
+  const double* values;
+  const double* betas;  // [b, betas_step]: row_of_betas
+  std::size_t betas_step;
+  bool few_columns;  // at most 15 on a path
+};
+// A test with nothing but leaves below.
+struct BackgroundPair {
+  BackgroundLeaf left;
+  const double* right_values;
+  const std::uint8_t* right;
+  std::uint64_t others;  // that go right
+  const BackgroundFrame* former;
+  double* sums;
+};
+
 struct ExplainKernels {
   // right[i] = 1 where values[i] goes right at a threshold; NaN goes right if `missing_right`.
   void (*compare)(const double* values, std::size_t n, double threshold, bool missing_right,
@@ -67,6 +115,16 @@ struct ExplainKernels {
   // `enter` and `join` at once, where there are two leaves and a test above; test.way and test.product are not written.
   void (*join_leaves)(const PathStep& step, const PathTest& test, double left, double right,
                       std::size_t n_rows, std::size_t n_points, double* worth, double* parts);
+  // Rows at a test go down one side, to another test; those with no other left are left out.
+  void (*follow_others)(const BackgroundSide& side, BackgroundFrame& here, BackgroundFrame& below);
+  // They go down to a leaf: adds to what is below the test, and to the column's sums.
+  void (*add_leaf_for_others)(const BackgroundSide& side, BackgroundFrame& here, const BackgroundLeaf& leaf);
+  // They go down to a test with two leaves below: adds these to what is below the test above, and to the sums of both
+  // columns.
+  void (*add_two_leaves_for_others)(const BackgroundSide& side, BackgroundFrame& here,
+                                    const BackgroundPair& pair);
+  // What is below the other test, to the one above.
+  void (*return_others)(const BackgroundSide& side, BackgroundFrame& here, const BackgroundFrame& below);
 };
 
 const ExplainKernels& explain_kernels();

@@ -11,9 +11,11 @@ namespace hornbeam::explain {
 void TableMaker::find_places(const SubtreeLeaf& leaf, std::size_t n_patterns) {
   places_.assign(n_patterns, 0);
   for (std::size_t i = 0; i < leaf.columns.size(); ++i) {
-    const SubtreeLeaf::Column& column = leaf.columns[i];
-    for (std::size_t p = 0; p < n_patterns; ++p)
-      places_[p] = static_cast<std::uint8_t>(places_[p] | (((p & column.mask) == column.wanted) << i));
+    const auto [place, mask, wanted, share] = leaf.columns[i];
+    std::uint8_t* places = places_.data();
+    std::uint8_t pattern = 0;
+    for (std::size_t p = 0; p < n_patterns; ++p, ++pattern)
+      places[p] = static_cast<std::uint8_t>(places[p] | (((pattern & mask) == wanted) << i));
   }
 }
 
@@ -89,14 +91,59 @@ void TableMaker::play_by_counts(const SubtreeLeaf& leaf, std::span<const std::ui
   const std::size_t n = std::size_t{1} << n_columns;
   shares_.assign(n, 0.0);
   for (std::size_t p = 0; p < counts.size(); ++p) shares_[places_[p]] += counts[p];
-  for (double& share : shares_) share /= n_background;
   amounts_.assign(Slots(n_columns, pairs_).size() * n, 0.0);
+  if (!pairs_) return play_singles_by_counts(n_columns, n_background);
+  for (double& share : shares_) share /= n_background;
   for (std::size_t in = 0; in < n; ++in) {
     const std::size_t others = ~in & (n - 1);
     for (std::size_t only_in = in;; only_in = (only_in - 1) & in) {  // all subsets of `in`
       const double share = shares_[others | (in & ~only_in)];
       if (share > 0) add_by_counts(n_columns, in, only_in, share);
       if (only_in == 0) break;
+    }
+  }
+}
+
+// The same for single columns, without going through all pairs of patterns. A row of the background counts beside a
+// row with pattern `in` if the columns that it lacks are all `in`; they are the `only_in` of the pair, so what
+// matters of it is their number k. With f_k(S) rows of the background that lack k columns, all of them of a set S,
+// and b columns that are not `in`,
+//     a column that is `in` gets the sum over k of beta(k - 1, b) (f_k(in) - f_k(in without the column)),
+//     any other loses the sum over k of beta(k, b - 1) f_k(in).
+// f_k of all sets is found column by column: f_k(S) = f_k(S without the column) + what is with it.
+void TableMaker::play_singles_by_counts(std::size_t n_columns, double n_background) {
+  const std::size_t n = std::size_t{1} << n_columns;
+  constexpr auto kMost = static_cast<std::size_t>(kMostBits);
+  lacking_.assign(n * kMost, 0.0);  // [set, k - 1]
+  for (std::size_t set = 1; set < n; ++set)
+    lacking_[set * kMost + static_cast<std::size_t>(std::popcount(set)) - 1] = shares_[set ^ (n - 1)];
+  for (std::size_t bit = 1; bit < n; bit *= 2) {
+    for (std::size_t first = bit; first < n; first += 2 * bit) {
+      double* sums = lacking_.data() + first * kMost;
+      const double* without = sums - bit * kMost;
+      for (std::size_t i = 0; i < bit * kMost; ++i) sums[i] += without[i];
+    }
+  }
+  const double each = 1.0 / n_background;
+  for (std::size_t in = 0; in < n; ++in) {
+    const auto sum = [&](const double* betas) {  // of k = 1, 2, ...
+      const double* found = lacking_.data() + in * kMost;
+      double total = 0.0;
+      for (std::size_t k = 0; k < kMost; ++k) total += betas[k] * found[k];
+      return total * each;
+    };
+    const int b = static_cast<int>(n_columns) - std::popcount(in);
+    const double gain = sum(row_of_betas(b) + 1);
+    const double gain_above = b > 0 ? sum(row_of_betas(b - 1) + 1) : 0.0;  // where a column more is `in`
+    const double loss = b > 0 ? sum(row_of_betas(b - 1) + 2) + beta(0, b - 1) * shares_[n - 1] * each : 0.0;
+    for (std::size_t i = 0; i < n_columns; ++i) {
+      const std::size_t bit = std::size_t{1} << i;
+      if ((in & bit) != 0) {
+        amounts_[(i << n_columns) + in] += gain;
+      } else {
+        amounts_[(i << n_columns) + in] = -loss;
+        amounts_[(i << n_columns) + (in | bit)] = -gain_above;
+      }
     }
   }
 }

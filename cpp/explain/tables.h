@@ -70,6 +70,7 @@ class TableMaker {
   void find_places(const SubtreeLeaf& leaf, std::size_t n_patterns);
   void play_by_shares(const SubtreeLeaf& leaf);
   void play_by_counts(const SubtreeLeaf& leaf, std::span<const std::uint32_t> counts, double n_background);
+  void play_singles_by_counts(std::size_t n_columns, double n_background);
   void add_by_counts(std::size_t n_columns, std::size_t in, std::size_t only_in, double share);
 
   const Quadratures& quadratures_;
@@ -78,6 +79,7 @@ class TableMaker {
   std::vector<double> products_;      // [point, pattern of the leaf]
   std::vector<double> amounts_;       // [slot, pattern of the leaf]
   std::vector<double> shares_;        // of the background, by pattern of the leaf
+  std::vector<double> lacking_;       // rows of the background by the columns they lack: tables.cpp
 };
 
 }  // namespace hornbeam::explain

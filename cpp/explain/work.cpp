@@ -1,21 +1,13 @@
 #include "explain/work.h"
 
 #include <algorithm>
-#include <unordered_map>
-
-#include "base/parallel.h"
 
 namespace hornbeam::explain {
 
 namespace {
 
-constexpr std::size_t kBatchBytes = 64u << 20;      // of tables
-constexpr std::size_t kMostLeavesForTables = 1024;  // of a tree: larger ones take more memory than they save
-constexpr std::size_t kMostLeavesForPathTables =
-    16;  // where there are long paths, which cost less from there on
 constexpr std::size_t kFewestRowsForTables = 32;
 constexpr std::size_t kMostSums = 1u << 16;  // of a block of rows, so that they stay in the cache
-constexpr std::size_t kBackgroundRows = 256;
 
 std::size_t rows_per_block(std::size_t n_sums) {
   const std::size_t fit = kMostSums / std::max<std::size_t>(n_sums, 1);
@@ -34,6 +26,7 @@ Work::Worker::Worker(const Explainer& model, bool pairs, Cancel& cancel, bool on
       background(model.features_),
       patterns(model.unseen_),
       long_paths(model.unseen_),
+      background_walk(model.unseen_),
       wide(model.unseen_, pairs),
       walk(model.features_.empty() ? 0 : static_cast<std::size_t>(model.features_.back()) + 1),
       game(model.quadratures_),
@@ -54,16 +47,6 @@ Work::Work(const Explainer& model, const RowSource& rows, const Question& questi
   for (int w = 0; w < std::max(1, question.n_threads); ++w)
     workers_.emplace_back(model, question.pairs, cancel, w == 0);
   use_tables_ = tables_pay() && !background_is_divided();
-}
-
-template <class Task>
-void Work::for_blocks(std::size_t n_rows, std::size_t size, const Task& task) {
-  parallel_for((n_rows + size - 1) / size, question_.n_threads,
-               [&](std::size_t block, int w) {
-                 task(block * size, std::min(n_rows, (block + 1) * size),
-                      workers_[static_cast<std::size_t>(w)]);
-               },
-               &cancel_);
 }
 
 bool Work::tables_pay() const {
@@ -98,177 +81,6 @@ void Work::run() {
   });
 }
 
-// --- Trees ------------------------------------------------------------------------------------------------
-
-// Cuts trees from `begin` on and makes their tables, until there is enough for a batch; returns its end.
-std::size_t Work::prepare(std::size_t begin) {
-  batch_.clear();
-  std::size_t n_bytes = 0;
-  std::size_t n_counts = 0;
-  std::size_t end = begin;
-  for (; end < model_.trees_.size() && (end == begin || n_bytes < kBatchBytes); ++end) {
-    const Tree& tree = *model_.trees_[end];
-    Prepared& prepared = batch_.emplace_back();
-    prepared.cut.n_left_over = tree.n_leaves();
-    prepared.cut.is_root.resize(tree.n_nodes());
-    cut_tree(end, prepared);
-    n_bytes += prepared.long_paths.n_bytes();
-    std::size_t n_entries = 0;
-    for (const Subtree& subtree : prepared.cut.subtrees) {
-      prepared.table_begin.push_back(n_entries);
-      prepared.count_begin.push_back(n_counts);
-      n_entries += TableMaker::n_entries(subtree, workers_[0].maker.n_tables(subtree) * model_.n_said(end));
-      n_counts += subtree.n_patterns();
-    }
-    prepared.tables = Buffer<double>::zeros(n_entries);
-    n_bytes += n_entries * sizeof(double);
-  }
-  counts_.assign(n_background_ == 0 ? 0 : n_counts, 0);
-  if (!counts_.empty()) count_background(begin);
-  parallel_for(
-      end - begin, question_.n_threads,
-      [&](std::size_t i, int w) {
-        count_wide_patterns(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
-        make_tables(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
-        find_base_of_tree(begin + i, batch_[i], workers_[static_cast<std::size_t>(w)]);
-      },
-      &cancel_);
-  return end;
-}
-
-// Cuts a tree into subtrees for tables, or takes the method that its game has for what is in no table. The rest
-// is left for a walk.
-void Work::cut_tree(std::size_t number, Prepared& prepared) const {
-  const Tree& tree = *model_.trees_[number];
-  const std::vector<double>& shares = model_.shares_[number];
-  if (has_long_paths()) {
-    if (use_tables_ && !slots_.has_pairs() && tree.n_leaves() <= kMostLeavesForPathTables) {
-      CutTree small = cut(tree, shares);
-      if (small.n_left_over == 0) {
-        prepared.cut = std::move(small);
-        return;
-      }
-    }
-    prepared.long_paths = LongPaths(tree, shares, model_.quadratures_, slots_.has_pairs());
-    prepared.cut.n_left_over = 0;
-    return;
-  }
-  if (!use_tables_ || tree.n_leaves() > kMostLeavesForTables) return;
-  prepared.cut = cut(tree, shares);
-  if (prepared.cut.n_left_over == 0) return;
-  prepared.wide_leaves = find_wide_leaves(tree, shares, prepared.cut.is_root);
-  prepared.cut.n_left_over -= prepared.wide_leaves.size();
-}
-
-void Work::count_background(std::size_t begin) {
-  for (Worker& worker : workers_) worker.counts.assign(counts_.size(), 0);
-  for_blocks(n_background_, kBackgroundRows, [&](std::size_t first, std::size_t last, Worker& worker) {
-    worker.background.load(*question_.background, first, last);
-    for (std::size_t i = 0; i < batch_.size(); ++i) {
-      const Prepared& prepared = batch_[i];
-      worker.patterns.run(*model_.trees_[begin + i], prepared.cut, worker.background,
-                          [&](std::size_t subtree, const std::uint8_t* patterns) {
-                            std::uint32_t* counts = worker.counts.data() + prepared.count_begin[subtree];
-                            for (std::size_t row = 0; row < last - first; ++row) ++counts[patterns[row]];
-                          });
-      worker.poller.poll((last - first) * prepared.cut.steps.size());
-    }
-  });
-  for (const Worker& worker : workers_)
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += worker.counts[i];
-}
-
-void Work::count_wide_patterns(std::size_t tree, Prepared& prepared, Worker& worker) {
-  if (prepared.wide_leaves.empty()) return;
-  std::vector<std::unordered_map<std::uint64_t, std::uint32_t>> counts(prepared.wide_leaves.size());
-  for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
-    worker.background.load(*question_.background, begin, std::min(begin + kBackgroundRows, n_background_));
-    for (std::size_t leaf = 0; leaf < counts.size(); ++leaf) {
-      for (const std::uint64_t pattern :
-           worker.wide.find(*model_.trees_[tree], prepared.wide_leaves[leaf], worker.background))
-        ++counts[leaf][pattern];
-    }
-    worker.poller.poll(32 * worker.background.n_rows() * counts.size());
-  }
-  for (std::size_t leaf = 0; leaf < counts.size(); ++leaf) {
-    auto& found = prepared.wide_leaves[leaf].background;
-    found.assign(counts[leaf].begin(), counts[leaf].end());
-    std::ranges::sort(found);
-  }
-}
-
-std::span<const std::uint32_t> Work::counts_of(const Prepared& prepared, std::size_t subtree) const {
-  if (n_background_ == 0) return {};
-  return std::span(counts_).subspan(prepared.count_begin[subtree],
-                                    prepared.cut.subtrees[subtree].n_patterns());
-}
-
-void Work::make_tables(std::size_t tree, Prepared& prepared, Worker& worker) {
-  const auto value_of = [&](NodeId leaf) {
-    model_.say(tree, leaf, worker.values.data());
-    return worker.values.data();
-  };
-  for (std::size_t s = 0; s < prepared.cut.subtrees.size(); ++s) {
-    const Subtree& subtree = prepared.cut.subtrees[s];
-    worker.maker.make(subtree, counts_of(prepared, s), n_background_, model_.n_said(tree), value_of,
-                      prepared.tables.data() + prepared.table_begin[s]);
-    worker.poller.poll(worker.maker.n_tables(subtree) * subtree.n_patterns() * subtree.leaves.size());
-  }
-}
-
-// What the tree says of a row of which nothing is known: the mean over the rows of the fit or the background.
-void Work::find_base_of_tree(std::size_t tree, const Prepared& prepared, Worker& worker) {
-  const Tree& one = *model_.trees_[tree];
-  const std::size_t n_said = model_.n_said(tree);
-  double* base = base_.data() + tree * model_.n_scores_ + model_.first_score(tree);
-  const auto add = [&](NodeId leaf, double reach) {
-    model_.say(tree, leaf, worker.values.data());
-    for (std::size_t v = 0; v < n_said; ++v) base[v] += reach * worker.values[v];
-  };
-  if (n_background_ == 0) {
-    std::vector<double> reach = model_.shares_[tree];
-    for (std::size_t node = 0; node < one.n_nodes(); ++node) {
-      for (std::int32_t b = 0; b < one.n_branches[node]; ++b)
-        reach[static_cast<std::size_t>(one.first_child[node] + b)] *= reach[node];
-      if (one.n_branches[node] == 0) add(static_cast<NodeId>(node), reach[node]);
-    }
-    return;
-  }
-  for (std::size_t s = 0; s < prepared.cut.subtrees.size(); ++s) {
-    const Subtree& subtree = prepared.cut.subtrees[s];
-    for (const SubtreeLeaf& leaf : subtree.leaves)
-      add(leaf.node, worker.maker.reach(leaf, subtree, counts_of(prepared, s), n_background_));
-  }
-  for (const WideLeaf& leaf : prepared.wide_leaves) {
-    const auto& last = leaf.background.back();  // the pattern of a row that comes to the leaf is the largest
-    if (last.first == leaf.all_bits())
-      add(leaf.node, static_cast<double>(last.second) / static_cast<double>(n_background_));
-  }
-  if (prepared.cut.n_left_over == 0) return;
-  const double each = 1.0 / static_cast<double>(n_background_);
-  for_background(worker, [&](std::size_t other) {
-    const auto branch = [&](NodeId node) {
-      return branch_taken(one, node, model_.unseen_, worker.background, other);
-    };
-    worker.walk.visit(
-        one, model_.shares_[tree], branch, branch, [&](NodeId node) { return prepared.cut.is_root[node]; },
-        [&](NodeId leaf, std::span<const PathColumn> columns) {
-          double share = each;
-          for (const PathColumn& column : columns) share *= column.in;
-          add(leaf, share);
-        });
-  });
-}
-
-template <class Visit>
-void Work::for_background(Worker& worker, const Visit& visit) {
-  for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
-    worker.background.load(*question_.background, begin, std::min(begin + kBackgroundRows, n_background_));
-    for (std::size_t row = 0; row < worker.background.n_rows(); ++row) visit(row);
-    worker.poller.poll(64 * worker.background.n_rows());
-  }
-}
-
 // --- Rows -------------------------------------------------------------------------------------------------
 
 void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_row, std::size_t last_row,
@@ -285,6 +97,7 @@ void Work::explain_block(std::size_t begin, std::size_t end, std::size_t first_r
     for (std::size_t row = 0; row < worker.rows.n_rows(); ++row)
       walk_row(tree, prepared.cut.is_root, row, 1.0, worker);
   }
+  play_background(begin, end, worker);
   if (model_.gaps_ != Gaps::kBranch) walk_divided_rows(begin, end, worker);
   give_out(first_row, worker);
 }
@@ -359,6 +172,31 @@ void Work::follow_long_paths(std::size_t tree, const Prepared& prepared, Worker&
         return sums_of(slots_.pair(slot_of(one), slot_of(other)), v);
       });
   worker.poller.poll(worker.rows.n_rows() * model_.trees_[tree]->n_leaves() * 8);
+}
+
+// Trees that are walked against words of the background, in blocks of these.
+void Work::play_background(std::size_t begin, std::size_t end, Worker& worker) {
+  const auto is_asked = [](const Prepared& prepared) { return !prepared.tests.tests.empty(); };
+  if (!std::ranges::any_of(batch_, is_asked)) return;
+  const double share = 1.0 / static_cast<double>(n_background_);
+  for_background_blocks(worker, [&] {
+    for (std::size_t tree = begin; tree < end; ++tree) {
+      const PathTests& list = batch_[tree - begin].tests;
+      if (!is_asked(batch_[tree - begin])) continue;
+      const std::size_t n_said = model_.n_said(tree);
+      worker.leaves.resize(list.leaves.size() * n_said);
+      for (std::size_t leaf = 0; leaf < list.leaves.size(); ++leaf)
+        model_.say(tree, list.leaves[leaf], worker.leaves.data() + leaf * n_said);
+      worker.background_walk.add(
+          *model_.trees_[tree], list, {worker.rows, worker.background, worker.leaves, n_said, share},
+          [&](FeatureId feature, std::size_t v) {
+            const std::size_t slot = worker.rows.slot_of(feature);
+            return worker.sums.data() +
+                   (slot * model_.n_scores_ + model_.first_score(tree) + v) * block_rows_;
+          },
+          [&](std::size_t work) { worker.poller.poll(work); });
+    }
+  });
 }
 
 void Work::walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,

@@ -1,17 +1,20 @@
 // One call of Explainer::explain at work: trees in batches, rows in blocks.
 //
-// The trees of a batch are cut into subtrees and their tables made, or made ready for long paths; then every
-// block of rows looks its patterns up, and follows the paths. Leaves that neither have are walked to, row by
-// row; so are all leaves for rows that take several branches of a test, and for a few rows against a
-// background or in pairs, for whom tables would not pay.
+// The trees of a batch are cut into subtrees and their tables made, or their tests are listed for walks in which rows
+// go side by side: along the paths, or beside words of a background. Then every block of rows looks its patterns up,
+// and takes the walks. Leaves that none of these has are walked to, row by row; so are all leaves for rows that take
+// several branches of a test, and for a few rows against a background or in pairs, for whom tables would not pay.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/parallel.h"
 #include "explain/explainer.h"
-#include "explain/long_paths.h"
+#include "explain/paths/background_walk.h"
+#include "explain/paths/long_paths.h"
 #include "explain/patterns.h"
 #include "explain/slots.h"
 #include "explain/subtrees.h"
@@ -42,6 +45,7 @@ class Work {
     RowBlock background;
     PatternWalk patterns;
     LongPathWalk long_paths;
+    BackgroundWalk background_walk;
     WidePatterns wide;
     PathWalk walk;
     LeafGame game;
@@ -49,6 +53,7 @@ class Work {
     CancelPoller poller;
     Buffer<double> sums;           // [slot, score, row of the block]
     std::vector<double> values;    // of a leaf
+    std::vector<double> leaves;    // [leaf, value]
     std::vector<double*> targets;  // sums that tables go to
     Buffer<double> unused;
     std::vector<std::uint32_t> counts;
@@ -57,6 +62,7 @@ class Work {
   struct Prepared {
     CutTree cut;
     LongPaths long_paths;
+    PathTests tests;  // for a walk beside words of the background
     std::vector<WideLeaf> wide_leaves;
     std::vector<std::size_t> table_begin;  // by subtree
     std::vector<std::size_t> count_begin;  // by subtree, among those of the batch
@@ -70,11 +76,15 @@ class Work {
   };
 
   bool tables_pay() const;
-  bool has_long_paths() const { return n_background_ == 0; }
   bool background_is_divided();
+
+  static constexpr std::size_t kBackgroundRows = 256;  // in a block
 
   std::size_t prepare(std::size_t begin);
   void cut_tree(std::size_t tree, Prepared& prepared) const;
+  void cut_for_paths(std::size_t tree, Prepared& prepared) const;
+  void cut_for_background(std::size_t tree, Prepared& prepared) const;
+  void cut_for_pairs(std::size_t tree, Prepared& prepared) const;
   void count_background(std::size_t begin);
   std::span<const std::uint32_t> counts_of(const Prepared& prepared, std::size_t subtree) const;
   void make_tables(std::size_t tree, Prepared& prepared, Worker& worker);
@@ -85,6 +95,7 @@ class Work {
   void count_wide_patterns(std::size_t tree, Prepared& prepared, Worker& worker);
   void look_up_wide(std::size_t tree, const Prepared& prepared, Worker& worker);
   void follow_long_paths(std::size_t tree, const Prepared& prepared, Worker& worker);
+  void play_background(std::size_t begin, std::size_t end, Worker& worker);
   void look_up(std::size_t tree, const Prepared& prepared, Worker& worker);
   void walk_row(std::size_t tree, const std::vector<bool>& skips, std::size_t row, double scale,
                 Worker& worker);
@@ -97,10 +108,32 @@ class Work {
   void finish_pairs(std::size_t first_row, std::size_t last_row);
   void find_base(std::size_t first_row, std::size_t last_row, Worker& worker);
 
+  // Calls task(first, last, worker) for blocks of rows.
   template <class Task>
-  void for_blocks(std::size_t n_rows, std::size_t size, const Task& task);
+  void for_blocks(std::size_t n_rows, std::size_t size, const Task& task) {
+    parallel_for((n_rows + size - 1) / size, question_.n_threads,
+                 [&](std::size_t block, int w) {
+                   task(block * size, std::min(n_rows, (block + 1) * size),
+                        workers_[static_cast<std::size_t>(w)]);
+                 },
+                 &cancel_);
+  }
+  // Loads the background block by block.
   template <class Visit>
-  void for_background(Worker& worker, const Visit& visit);
+  void for_background_blocks(Worker& worker, const Visit& visit) {
+    for (std::size_t begin = 0; begin < n_background_; begin += kBackgroundRows) {
+      worker.background.load(*question_.background, begin, std::min(begin + kBackgroundRows, n_background_));
+      visit();
+    }
+  }
+  // Calls visit(row of worker.background) for each row of the background.
+  template <class Visit>
+  void for_background(Worker& worker, const Visit& visit) {
+    for_background_blocks(worker, [&] {
+      for (std::size_t row = 0; row < worker.background.n_rows(); ++row) visit(row);
+      worker.poller.poll(64 * worker.background.n_rows());
+    });
+  }
 
   const Explainer& model_;
   const RowSource& rows_;

@@ -1,5 +1,5 @@
 // The loops of explain/explain_kernels.h, for one instruction set; plain loops that compilers make wide.
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -290,10 +290,22 @@ void join_leaves(const PathStep& step, const PathTest& test, double left, double
   form(step, test, left, right, n_rows, n_points, worth, parts);
 }
 
+#include "simd/explain/background_body.h"
+
 }  // namespace
 
 extern const ExplainKernels explain_table;
-const ExplainKernels explain_table = {compare, set_bits,       look_up,  enter,
-                                      join,    part_at_points, add_pair, join_leaves};
+const ExplainKernels explain_table = {compare,
+                                      set_bits,
+                                      look_up,
+                                      enter,
+                                      join,
+                                      part_at_points,
+                                      add_pair,
+                                      join_leaves,
+                                      follow_others,
+                                      add_leaf_for_others,
+                                      add_two_leaves_for_others,
+                                      return_others};
 
 }  // namespace hornbeam::explain::HORNBEAM_KERNELS

@@ -32,6 +32,7 @@
 
 #include "base/platform.h"
 #include "explain/explain_kernels.h"
+#include "explain/paths/path_tests.h"
 #include "explain/quadrature.h"
 #include "explain/rows.h"
 
@@ -50,24 +51,15 @@ class LongPaths {
 
  private:
   friend class LongPathWalk;
-  friend class LongPathMaker;
-  static constexpr std::int32_t kTest = -1;  // below a branch: another test, no leaf
-  // A test with more than two branches is a chain of such with two: one branch or the later ones, in the same
-  // column.
-  struct Test {
-    NodeId node;
-    std::int32_t branch;  // that goes left; -1: the node has two branches
-    FeatureId feature;
-    std::int32_t level;
-    std::int32_t side;         // of the test above, where this one is
-    std::int32_t former;       // level of the last test on the column above, or -1
-    std::int32_t former_side;  // on which the path goes on there
+  struct Test : TreeTest {
     std::array<double, 2> shares;
-    std::array<std::int32_t, 2> below;  // a place in leaves_, or kTest
-    std::size_t constants;              // bend and weight begin there
-
-    bool has_leaves_only() const { return below[0] != kTest && below[1] != kTest; }
+    std::size_t constants;  // bend and weight begin there
   };
+
+  static std::array<double, 2> shares_of(const Tree& tree, std::span<const double> shares,
+                                         const TreeTest& test);
+  void find_constants(const std::vector<double>& outs);
+  void find_constants_of_pairs(const std::vector<double>& shares_before);
 
   std::vector<Test> tests_;  // depth first
   std::vector<NodeId> leaves_;
