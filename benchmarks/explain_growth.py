@@ -5,7 +5,7 @@ trees grow a leaf's path by one for every doubling. Both are measured, and shown
 a path (the sum of all leaves' depths). Processor time of one thread, the best of some runs: other work on
 the machine adds to it, so only a table from one run compares.
 
-    python -m benchmarks.explain_growth [--what path background pairs] [--quick]
+    python -m benchmarks.explain_growth [--what path background pairs] [--others 100] [--quick]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks import data
 
 LEAVES = (15, 31, 63, 127, 255, 511, 1023)
 DEPTHS = (4, 5, 6, 7, 8, 9, 10)
-# What is explained, and how many rows: pairs and a background of 100 rows cost more.
+# What is explained, and how many rows: pairs and a background cost more.
 ROWS = {"path": 3_000, "background": 1_000, "pairs": 300}
 TREES = 60
 
@@ -75,7 +75,7 @@ def nanoseconds(model: Any, X: Any, what: str, background: Any) -> float:
     return best / len(X) / len(model.estimators_) * 1e9
 
 
-def lines(what: str, *, quick: bool) -> list[str]:
+def lines(what: str, *, others: int, quick: bool) -> list[str]:
     """Return the table for one kind of explanation."""
     made = data.physics(40_000)
     rows = ROWS[what] // (3 if quick else 1)
@@ -92,7 +92,7 @@ def lines(what: str, *, quick: bool) -> list[str]:
             continue
         model = model_of(made, trees, **size)
         leaves, steps = shape_of(model)
-        cost = nanoseconds(model, made.X_test[:rows], what, made.X_test[-100:])
+        cost = nanoseconds(model, made.X_test[:rows], what, made.X_test[-others:])
         table.append(
             f"| {name} | {leaves:.0f} | {steps / leaves:.1f} | {cost:.1f} | {cost / leaves:.2f} "
             f"| {cost / steps:.3f} |"
@@ -104,10 +104,11 @@ def main(given: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--what", nargs="*", choices=list(ROWS), default=list(ROWS))
+    parser.add_argument("--others", type=int, default=100, help="rows of the background")
     parser.add_argument("--quick", action="store_true", help="fewer rows and trees, up to 255 leaves")
     chosen = parser.parse_args(given)
     for what in chosen.what:
-        print("\n".join(lines(what, quick=chosen.quick)), flush=True)
+        print("\n".join(lines(what, others=chosen.others, quick=chosen.quick)), flush=True)
         print()
     return 0
 
