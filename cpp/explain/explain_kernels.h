@@ -15,8 +15,8 @@ inline constexpr std::size_t kLanesStep = 16;  // and a multiple of this
 inline constexpr std::size_t kTables =
     8;  // tables that are looked up together: a cache line for each pattern
 
-// A test on a long path, for some rows side by side (long_paths.h). The way of a row is 1 if it goes right, -1
-// if it goes left, 0 if it did not come past the tests on the same column before.
+// A test on a long path, for some rows side by side (explain/paths/long_paths.h). The way of a row is 1 if it goes
+// right, -1 if it goes left, 0 if it did not come past the tests on the same column before.
 struct PathTest {
   double share_left;
   double share_right;
@@ -44,9 +44,9 @@ struct Branch {
   bool is_leaf;
 };
 
-// Explained rows at a test, each with the rows of a background that are there with it (background_walk.h). These
-// are up to 64, a word; on the paths they are packed in lanes, in their order. `others` are bits of the word, all
-// other masks are bits of lanes.
+// Explained rows at a test, each with the rows of a background that are there with it
+// (explain/paths/background_walk.h). These are up to 64, a word; on the paths they are packed in lanes, in their order.
+// `others` and `lacks` are bits of the word, the other masks are bits of lanes.
 inline constexpr std::size_t kOthers = 64;
 struct BackgroundFrame {
   std::size_t n_rows;

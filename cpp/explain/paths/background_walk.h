@@ -3,8 +3,8 @@
 // Of a row and another one, from the background, only columns matter that one of the two passes: a leaf counts if
 // every column on its path is passed by one of them at least, that is by all tests on it. If a of the columns are
 // passed by the row alone and b by the other alone, and the leaf is worth v, each of the a columns gets
-// v beta(a - 1, b) and each of the b columns loses v beta(a, b - 1) (beta.h): for the row to come to the leaf, the
-// first must be known and the second must not.
+// v beta(a - 1, b) and each of the b columns loses v beta(a, b - 1) (explain/beta.h): for the row to come to the
+// leaf, the first must be known and the second must not.
 //
 // A row goes together with up to 64 others. Which columns it fails is the same beside all of them, and so is b. What
 // the others have of their own is carried along in lanes: on the way down the number a, on the way back the sum G of
@@ -29,7 +29,7 @@
 // On far sides the lanes are packed, and where nobody stays the walk does not go. So a row comes to a leaf at most
 // once for a word of others; if tests tell the row from each second other, (3/4)^d of these are left after d tests.
 //
-// Many rows take a step side by side (explain_kernels.h): they visit the same tests in the same order.
+// Many rows take a step side by side (explain/explain_kernels.h): they visit the same tests in the same order.
 #pragma once
 
 #include <algorithm>

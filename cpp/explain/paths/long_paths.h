@@ -1,6 +1,6 @@
 // All leaves of a tree in one walk, with many rows side by side (path-dependent games).
 //
-// On a path, a column that is known with probability t counts with the factor f = (1 - t) out + t in (walk.h).
+// On a path, a column that is known with probability t counts with the factor f = (1 - t) out + t in (explain/walk.h).
 // Say a test has branches L and R with the shares l and r = 1 - l, and that the factor of its column has been
 // f0 = out0 + t (in0 - out0) up to here: 1 where the column is new. Below the test it is f0 times
 //

@@ -274,7 +274,7 @@ void add_leaf_for_others(const BackgroundSide& side, BackgroundFrame& here, cons
 
 // Two leaves at once, from the test above the one that they are below. Let n and f be the values on the near and on the
 // far side of the lower test, a and b the numbers above it, and M the others that lack its column from here on: it is
-// them who go to the far side, too. As beta(a, b) + beta(a - 1, b + 1) = beta(a - 1, b) (beta.h: t + (1 - t) = 1),
+// them who go to the far side, too. As beta(a, b) + beta(a - 1, b + 1) = beta(a - 1, b), because t + (1 - t) = 1,
 //     G = n beta(a - 1, b), and for those in M (f - n) beta(a - 1, b + 1) more,
 //     L = n beta(a, b - 1), and for those in M (f - n) beta(a, b) more,
 // and the lower column gets (n - f) beta(a, b) for each in M. Where the row failed this column before, everybody has the
