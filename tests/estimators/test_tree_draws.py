@@ -12,6 +12,10 @@ from scipy import stats
 
 import hornbeam as hb
 
+# Tables of one row or of constant columns come up; they are fitted with a warning.
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
+
+
 # ------------------------------------------------------------------------------------------------------------
 # Random draws: reproducible and fair
 

@@ -18,6 +18,10 @@ from scipy import sparse
 import hornbeam as hb
 from estimators.tree_tables import STRUCTURE, frame_of, reordered
 
+# Tables of one row or of constant columns come up; they are fitted with a warning.
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
+
+
 # ------------------------------------------------------------------------------------------------------------
 # The form of a table and the order of its rows
 
