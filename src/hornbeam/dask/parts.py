@@ -105,7 +105,7 @@ def _answer_of(request: _Request) -> Any:
 
 
 def _answer_or_leave(request: _Request) -> Any:
-    """Make a call; a part that fails may have made half of it, so it is given up, and made anew by a task."""
+    """Make a call; a part that fails may have made half of it, so it is dropped, and a task makes it anew."""
     try:
         return _answer_of(request)
     except Exception:
@@ -192,8 +192,8 @@ class DaskParts:
     ) -> dict[str, tuple[list[int], list[Any]]]:
         """Make a call straight to the workers; return by worker the parts it has, and its answers.
 
-        Workers that are lost are missing. Nobody is asked where a part has still to be made, where that is
-        much to send to everybody, or where so many would answer that sums are better taken on the way.
+        Lost workers are missing. Nobody is asked if a part has still to be made, if there is much to send to
+        everybody, or if so many would answer that sums are better taken on the way.
         """
         asked: dict[str, list[_Request]] = {}
         there: dict[str, list[int]] = {}
@@ -207,11 +207,7 @@ class DaskParts:
         if len(asked) > _AT_ONCE or _n_bytes(arguments) > _MOST_BYTES_TO_ALL:
             return {}
         require_scheduler(self._client)
-        # One that is gone would be waited for: Dask tries to connect for half a minute.
-        alive = [home for home in self._client.nthreads() if home in asked]
-        if not alive:
-            return {}
-        answers = self._client.run(_call_here, asked, adds_up, workers=alive, on_error="ignore")
+        answers = self._client.run(_call_here, asked, adds_up, workers=list(asked), on_error="ignore")
         return {home: (there[home], own) for home, own in answers.items()}
 
     def _straight_sums(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
