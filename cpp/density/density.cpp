@@ -13,7 +13,7 @@ using tree::kNoTable;
 namespace {
 
 constexpr double kLeastVolume = 1e-280;
-constexpr double kTie = 1 + 0x1p-40;  // scores this close are equal on paper, and the first one wins
+constexpr double kTie = 1 + 0x1p-40;  // scores this close count as equal, and the first one wins
 
 struct Box {
   std::vector<double> low;
@@ -96,7 +96,7 @@ class DensityGrower {
     const bool is_full = params_.max_depth > 0 && depth >= params_.max_depth;
     Cut best;
     if (is_full || n < params_.min_samples_split || n < 2 * params_.min_samples_leaf) return best;
-    // A cut that leaves the density as it is scores w^2; it is none.
+    // A cut that does not change the density scores w^2 and does not count.
     best.score = tree_.weight[node] * tree_.weight[node];
     for (FeatureId feature = 0; feature < static_cast<FeatureId>(columns_.size()); ++feature) {
       try_feature(node, feature, best);
@@ -123,7 +123,7 @@ class DensityGrower {
       if (points_[i].value == points_[i + 1].value || i + 1 < least || n - i - 1 < least) continue;
       const double threshold = halfway(points_[i].value, points_[i + 1].value);
       const double share = (threshold - low) / width;
-      // A side without volume has no density, and one with hardly any has none that could be written down.
+      // A side without volume has no density, and with hardly any volume its density is not a finite number.
       if (std::min(share, 1 - share) * boxes_[node].volume < kLeastVolume) continue;
       const double right = tree_.weight[node] - left;
       const double score = left * left / share + right * right / (1 - share);

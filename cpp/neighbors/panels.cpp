@@ -33,7 +33,7 @@ std::size_t in_parts(std::size_t n, std::size_t part) {
   return (n + part - 1) / part;
 }
 
-// A float that is not below the value: rounding takes away less than what is added first.
+// A float that is not below the value: rounding takes away less than is added before.
 float rounded_up(double value) {
   return static_cast<float>(value + std::abs(value) * 0x1p-23 + 0x1p-149);
 }
@@ -196,8 +196,8 @@ void Panels::squared_distances(const QueryBatch& batch, std::span<const Survivor
   std::copy_n(sums, kMeasuredAtOnce, result.begin());
 }
 
-// Measures the pairs that the filter has let pass, and offers what is near; the limits follow. The pairs are
-// filled up to a multiple of what is measured at once.
+// Computes the exact distances of the pairs that passed the filter, offers near points, and updates the limits. The
+// list of pairs is padded to a multiple of the number that is measured at once.
 void Panels::check_survivors(std::vector<Survivor>& pairs, const QueryBatch& batch,
                              std::span<const Query> queries, std::span<float> limits) const {
   const std::size_t n_pairs = pairs.size();
@@ -224,7 +224,7 @@ void Panels::search(const QueryBatch& batch, CancelPoller& poller) const {
   std::vector<Query> queries(n_queries);
   for (std::size_t q = 0; q < n_queries; ++q)
     queries[q] = pack_query(batch.query(q), tiles.data() + q / tile * tile * n_features_ + q % tile);
-  // The last tile is filled up with queries that nothing comes near.
+  // The last tile is padded with queries that no point is near to.
   std::vector<float> limits(n_tiles * tile, -std::numeric_limits<float>::infinity());
   std::vector<std::uint32_t> survivors(n_tiles * tile * width);
   std::vector<Survivor> pairs;

@@ -185,7 +185,7 @@ class WeakestLinks {
     top_[node] = merge(heap, node);
   }
 
-  // A split that gains nothing on paper, or loses, goes as soon as leaves cost anything.
+  // A split with a mathematical gain of zero or less is cut as soon as leaves cost anything.
   static Measured strength(const Link& link, double cost) {
     const double slack = kSlack * std::abs(cost) / link.leaves_removed;
     const double alpha = link.cost_rise / link.leaves_removed;

@@ -19,7 +19,7 @@ using grow::TreeBuilder;
 
 namespace {
 
-// Writes down what a node says about its classes, as the grower does.
+// Stores the class shares of a node, as the grower does.
 void describe(TreeBuilder& part, NodeId id, std::span<const std::int64_t> cell, std::int64_t n_samples,
               double unit) {
   const auto n_classes = static_cast<int>(cell.size());

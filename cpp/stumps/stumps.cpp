@@ -222,8 +222,8 @@ void StumpSearch::weigh(std::span<const double> weights) {
   n_weightless_ = static_cast<std::int64_t>(n_given - n_rows_counting_);
 }
 
-// The known rows of a column that count. Where all do, these are the rows as sorted; else the others are left
-// out, and a row takes over the mark of those behind it that had the same value.
+// The known rows of a column that have weight. If all have, these are the sorted rows; otherwise the others are left
+// out, and a row takes over the flag of a removed row behind it with the same value.
 std::span<const std::uint32_t> StumpSearch::known_rows(FeatureId feature, Workspace& work) const {
   const Buffer<std::uint32_t>& sorted = columns_[static_cast<std::size_t>(feature)].known;
   if (n_rows_counting_ == rows_.size()) return sorted.span();

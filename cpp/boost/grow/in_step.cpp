@@ -1,5 +1,5 @@
 // Large nodes of one tree prepared in step: all threads divide their rows, then count those of the smaller
-// children, then search. The rows of all nodes are shared out as one list, so that nobody is without work, and
+// children, then search. The rows of all nodes are shared out as one list, so that no thread is without work, and
 // most nodes are counted by one or two threads, whose sums are soon added up. The tree is the one that a single
 // thread would grow.
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Nodes of one tree prepared side by side. A small node does not keep several threads busy, so each thread
-// takes a node of its own: the next that nobody has taken, in the order in which their turns will probably
-// come. Whoever finds the next node prepared carries it out, and who finds none to take helps another with
-// the loops over the rows of its node. The tree is the one that a single thread would grow.
+// Prepares several nodes of one tree at a time. A small node does not keep several threads busy, so each thread
+// prepares a node of its own: the next one that no thread has taken yet, in the order in which they will probably
+// be carried out. A thread that finds the next node prepared carries it out. A thread that finds no node left to
+// take joins another thread's loops over rows. The tree is the one that a single thread would grow.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace hornbeam::boost {
 
 namespace {
 
-// How far ahead to look for a node that nobody has taken, if there are not more threads.
+// How many of the next nodes to consider for preparing; as many as there are threads, if those are more.
 constexpr std::size_t kNodesAhead = 8;
 // Rows from which on it matters whose cache they are in; smaller nodes are taken in the order of their turns.
 constexpr std::size_t kHomeRows = 8192;
@@ -27,8 +27,8 @@ class SideBySide {
   SideBySide(BoostGrower& grower, Frontier& frontier)
       : grower_(grower), frontier_(frontier), loops_([this] { tell_others(); }) {}
 
-  // What one thread does until the tree is finished or its next node takes everyone. Whatever it fails at may be left
-  // half done, a node carried out as well as one prepared: the others must not go on with this tree.
+  // The work of one thread until the tree is finished, or until its next node needs all threads. If it fails, a node
+  // may be left half prepared or half carried out, so the other threads must not go on with this tree.
   void work(int worker) {
     try {
       work_until_over(worker);
@@ -79,22 +79,22 @@ class SideBySide {
     tell_others();
   }
 
-  // One of the next `n_turns`, if possible one that is at home with this worker. The children of those before
-  // it may come first, and if too many do, it is prepared in vain.
+  // Takes one of the next `n_turns` nodes, if possible one whose rows are in this worker's cache. Children of nodes
+  // before it may come first; if there are too many of them, it is prepared in vain.
   const OpenNode* node_to_take(std::size_t n_turns, int worker) {
     frontier_.foresee(std::min(std::max(kNodesAhead, grower_.workers_.size()), n_turns), soon_);
     const OpenNode* first = nullptr;
     for (const OpenNode* node : soon_) {
       if (stage_of(*node) != Stage::kWaiting || grower_.is_large(*node)) continue;
-      if (is_at_home(*node, worker)) return node;
+      if (is_in_cache(*node, worker)) return node;
       if (first == nullptr) first = node;
     }
     return first;
   }
 
-  // Whether this worker has written the many rows of a node itself. Then they may be in its cache, and the
-  // lines that they will go to need not come from another's, which takes long where caches are far apart.
-  bool is_at_home(const OpenNode& node, int worker) const {
+  // Whether the node is large and this worker has written its rows. Then they may be in its cache, and the cache
+  // lines for the children's rows need not come from another cache, which takes long if the caches are far apart.
+  bool is_in_cache(const OpenNode& node, int worker) const {
     const BoostGrower::NodeState& state = grower_.state_of(node.id);
     return state.home == worker && state.n_rows() >= kHomeRows;
   }
@@ -107,7 +107,7 @@ class SideBySide {
     poller.poll(state.n_rows() * grower_.feature_groups_.size());
     grower_.prepare(node, state, Team{worker, 1, &loops_}, is_last);
     lock.lock();
-    state.stage = Stage::kPrepared;  // if its turn has come, this thread sees to that next
+    state.stage = Stage::kPrepared;  // if its turn has come, this thread carries it out next
   }
 
   void tell_others() {
@@ -121,8 +121,8 @@ class SideBySide {
     lock.lock();
   }
 
-  // Until the tree has changed, which is when there may be a node to take. Loops that open meanwhile are joined
-  // without a look at the tree: all who wait want one at the same time, and its lock would be in everyone's way.
+  // Waits until the tree has changed, because then there may be a node to take. Joins loops that open meanwhile
+  // without checking the tree: all waiting threads join at the same time, and would compete for the tree's lock.
   void wait_for_others(int worker, std::unique_lock<SpinLock>& lock) {
     const Timed timed("wait for a node");
     const int tree = n_tree_changes_;
