@@ -125,7 +125,7 @@ ROOMS_TESTED_IN = {
 METHODS_TESTED_IN = {
     "boosting": "boosting",
     "forest": "forests",
-    "tree": "estimators/test_tree_laws.py",
+    "tree": "trees",
 }
 
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from estimators.source_tables import assert_same, table_of, write
+from sources.source_tables import assert_same, table_of, write
 
 LEARNERS = [
     hb.GradientBoostingClassifier(n_estimators=4, random_state=0),

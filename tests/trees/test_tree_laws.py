@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from reference.tables import Table, tables
 
 import hornbeam as hb
-from estimators.tree_tables import frame_of, reordered
 from hornbeam.threads import usable_cores
 from hornbeam.warnings import ThreadsWarning
+from trees.tree_tables import frame_of, reordered
 
 # Tables of one row or of constant columns come up; they are fitted with a warning.
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")

@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 
 import hornbeam as hb
-from estimators.source_tables import table_of, write
+from sources.source_tables import table_of, write
 
 # ------------------------------------------------------------------------------------------------------------
 # What goes wrong

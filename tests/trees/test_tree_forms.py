@@ -16,7 +16,7 @@ from reference.tables import WEIGHT_KINDS, Table, tables
 from scipy import sparse
 
 import hornbeam as hb
-from estimators.tree_tables import STRUCTURE, frame_of, reordered
+from trees.tree_tables import STRUCTURE, frame_of, reordered
 
 # Tables of one row or of constant columns come up; they are fitted with a warning.
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")

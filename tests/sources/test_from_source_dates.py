@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import hornbeam as hb
-from estimators.source_tables import assert_same, write
 from hornbeam.warnings import DataWarning
+from sources.source_tables import assert_same, write
 
 # ------------------------------------------------------------------------------------------------------------
 # Dates

@@ -1,0 +1,1 @@
+"""Fits from files and streams."""

@@ -1,0 +1,1 @@
+"""Single trees: their laws, draws, missing values and pruning."""
