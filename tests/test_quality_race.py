@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.quality import __main__ as command
-from benchmarks.quality.learners import LEARNERS, TIMED
+from benchmarks.quality.learners import LEARNERS
 from benchmarks.quality.race import Turn, read_turns, run
 from benchmarks.quality.tables import QualityTable
 from benchmarks.quality.verdict import as_markdown
@@ -63,7 +63,6 @@ def test_every_contestant_answers_in_the_order_of_the_classes(name, n_classes):
             table.y[:120],
             table.X.iloc[120:].reset_index(drop=True),
             n_classes is None,
-            **({"time_budget": 2.0} if name in TIMED else {}),
         )
     truth = table.y[120:]
     if n_classes is None:
