@@ -143,7 +143,8 @@ class WeightCells {
   static __m512d sum_up(__m512d steps) {
     const __m512i zero = _mm512_setzero_si512();
     const auto shifted = [&](__m512d sums, auto by) {
-      return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(sums), zero, 8 - decltype(by)::value));
+      return _mm512_castsi512_pd(
+          _mm512_alignr_epi64(_mm512_castpd_si512(sums), zero, 8 - decltype(by)::value));
     };
     __m512d sums = _mm512_add_pd(steps, shifted(steps, std::integral_constant<int, 1>{}));
     sums = _mm512_add_pd(sums, shifted(sums, std::integral_constant<int, 2>{}));
