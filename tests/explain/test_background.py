@@ -114,6 +114,54 @@ def test_many_columns_on_a_path(n_columns):
         assert_close(base[i], np.mean([one[1][0] for one in walked], axis=0), 1.0)
 
 
+def all_right(n_columns):
+    """A tree that says 1 where every column is above 0, and 0 elsewhere.
+
+    Each column is asked once, and beside the leaf that says 1 the first is asked again.
+    """
+    n = 2 * n_columns + 3
+    inner = np.arange(n) % 2 == 0  # nodes 0, 2, 4, ..., each with a leaf to its left
+    inner[2 * n_columns :] = False
+    inner[2 * n_columns - 1] = True
+    first_child = np.arange(n) + 1
+    first_child[2 * n_columns - 1] = n - 2
+    feature = np.arange(n) // 2
+    feature[2 * n_columns - 1] = 0
+    return _core.make_tree(
+        n_outputs=1,
+        n_values=1,
+        categories=np.zeros(n_columns, dtype=np.uint32),
+        first_child=np.where(inner, first_child, -1).astype(np.int32),
+        n_branches=np.where(inner, 2, 0).astype(np.int32),
+        feature=np.where(inner, feature, -2).astype(np.int32),
+        threshold=np.where(inner, 0.0, -2.0),
+        category_begin=np.full(n, -1, dtype=np.int64),
+        missing_branch=np.zeros(n, dtype=np.int32),
+        n_node_samples=np.ones(n, dtype=np.int64),
+        weighted_n_node_samples=np.ones(n),
+        impurity=np.zeros(n),
+        gain=np.zeros(n),
+        value=(np.arange(n) == 2 * n_columns).astype(float),
+        category_words=np.zeros(0, dtype=np.uint32),
+    )
+
+
+# A row with all columns above 0, beside another that lacks k of them: each of these k gets 1/k, for all must
+# be known. The other way round it loses 1/k. So the largest numbers are looked up, too.
+@pytest.mark.parametrize("n_columns", [1, 2, 15, 16, 17, 64, 65, 255, 256])
+def test_columns_that_only_one_row_passes(n_columns):
+    full = [np.ones(32)] * n_columns
+    lacking = [np.where(np.arange(n_columns) >= n_columns - k, -1.0, 1.0) for k in range(n_columns + 1)]
+    columns = list(np.array(lacking).T.copy())
+    of_each = np.array([(row < 0) / max((row < 0).sum(), 1) for row in lacking])
+    tree = all_right(n_columns)
+    for k in {0, 1, n_columns // 2, n_columns - 1, n_columns}:
+        parts, _ = explained([tree], full, background=[column[k : k + 1] for column in columns])
+        np.testing.assert_allclose(parts[0, :, 0], of_each[k], rtol=1e-9, atol=1e-15)
+        parts, _ = explained([tree], [column[k : k + 1] for column in columns], background=full)
+        np.testing.assert_allclose(parts[0, :, 0], -of_each[k], rtol=1e-9, atol=1e-15)
+
+
 # What is kept on the way down decides how many rows go together: 2^17 numbers, 72 of a row at a test, 8 of it
 # and a column.
 @pytest.mark.parametrize("n_levels", [27, 28, 909, 910, 1820])
