@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -54,9 +55,9 @@ struct Batch {
   }
 };
 
-// Threads wait for a batch; `generation` tells a new one from the old. Only one batch runs at a time: a
-// second caller finds the pool busy and does its work alone, which is also what keeps concurrent fits from
-// oversubscribing.
+// Threads wait for a batch. Each is called by a number of its own, so a batch for two threads leaves the other fourteen
+// asleep that an earlier one has started. Only one batch runs at a time: a second caller finds the pool busy and does
+// its work alone, which is also what keeps concurrent fits from oversubscribing.
 class Pool {
  public:
   bool try_run(Batch& batch, int n_threads, Cancel* cancel) {
@@ -80,8 +81,10 @@ class Pool {
       running_ = n_helpers;
       started_ = 0;
     }
-    generation_.fetch_add(1);
-    generation_.notify_all();
+    for (int i = 0; i < n_helpers; ++i) {
+      calls_[static_cast<std::size_t>(i)].number.fetch_add(1);
+      calls_[static_cast<std::size_t>(i)].number.notify_one();
+    }
   }
 
   // Helpers that have not woken yet are no longer needed: the tasks are all handed out.
@@ -105,7 +108,10 @@ class Pool {
   void ensure_threads(int n) {
     while (static_cast<int>(threads_.size()) < n) {
       try {
-        threads_.emplace_back([this, number = static_cast<int>(threads_.size())] { serve(number); });
+        if (calls_.size() == threads_.size()) calls_.emplace_back();
+        Calls& calls = calls_[threads_.size()];
+        threads_.emplace_back(
+            [this, &calls, number = static_cast<int>(threads_.size())] { serve(number, calls); });
         threads_.back().detach();
       } catch (const std::exception&) {  // a limit on threads or memory: work on with fewer
         refused = true;
@@ -114,11 +120,16 @@ class Pool {
     }
   }
 
-  void serve(int number) {
+  // The calls of a thread: in a line of their own, as it looks at them again and again.
+  struct alignas(64) Calls {
+    std::atomic<int> number{0};
+  };
+
+  void serve(int number, Calls& calls) {
     int seen = 0;
     for (;;) {
-      wait_for_batch_after(seen);
-      seen = generation_;
+      wait_for_call_after(seen, calls);
+      seen = calls.number;
       Batch* batch = join(number);
       if (batch == nullptr) continue;  // too late for this one; the next may follow at once
       batch->run(number + 1);
@@ -131,10 +142,10 @@ class Pool {
     }
   }
 
-  void wait_for_batch_after(int seen) {
+  static void wait_for_call_after(int seen, Calls& calls) {
     const Timed timed("wait for a loop");
-    Patience::of_this_thread().wait([&] { return generation_.load(std::memory_order_relaxed) != seen; },
-                                    [&] { generation_.wait(seen); });
+    Patience::of_this_thread().wait([&] { return calls.number.load(std::memory_order_relaxed) != seen; },
+                                    [&] { calls.number.wait(seen); });
   }
 
   Batch* join(int number) {
@@ -145,7 +156,6 @@ class Pool {
   }
 
   // What many threads read has a cache line of its own: writing to a neighbour must not take it away from them.
-  alignas(64) std::atomic<int> generation_{0};
   alignas(64) std::atomic<bool> busy_{false};
   SpinLock state_;  // of the next four
   Batch* batch_ = nullptr;
@@ -156,6 +166,7 @@ class Pool {
   std::mutex done_mutex_;
   std::condition_variable done_;
   std::vector<std::thread> threads_;
+  std::deque<Calls> calls_;  // by thread; its members never move
 };
 
 std::atomic<Pool*> current_pool{nullptr};

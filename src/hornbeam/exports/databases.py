@@ -220,6 +220,7 @@ class Postgres(_Database):
             capture_output=True,
             text=True,
             check=True,
+            env=_environment(),
         )
         self.name = f"PostgreSQL {version.stdout.split()[2]}"
 
@@ -245,6 +246,11 @@ class Postgres(_Database):
         return [[None if value == nothing else value for value in row] for row in found]
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment without what is loaded before this process itself, such as a sanitizer."""
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
+
 def _server_user() -> str | None:
     """Return as whom the server runs: None for whoever runs this, "" if nobody can."""
     if os.geteuid() != 0:
@@ -262,7 +268,7 @@ def _server() -> Callable[[str], str]:
     """Start a server on a folder of its own, reached by a socket in it, for as long as this process lives."""
     programs, user = str(postgres_folder()), _server_user()
     folder = tempfile.mkdtemp(prefix="hornbeam-postgres-")
-    environment = {**os.environ, "LC_ALL": "C", "PGTZ": "UTC", "TZ": "UTC"}
+    environment = {**_environment(), "LC_ALL": "C", "PGTZ": "UTC", "TZ": "UTC"}
     data = os.path.join(folder, "data")
     owner = os.getpid()
 
