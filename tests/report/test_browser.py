@@ -4,6 +4,7 @@ Needs Chromium, its driver and selenium; `make test` installs them where it can.
 skipped, and say what is missing.
 """
 
+import os
 import shutil
 from itertools import product
 from pathlib import Path
@@ -39,7 +40,9 @@ def browser():
         options.add_argument(flag)
     options.add_argument("--window-size=1280,900")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = selenium.Chrome(options=options, service=selenium.ChromeService(driver))
+    # A sanitizer that is loaded before this process is not for the browser.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    found = selenium.Chrome(options=options, service=selenium.ChromeService(driver, env=environment))
     yield found
     found.quit()
 
