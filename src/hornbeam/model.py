@@ -75,7 +75,8 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
             f"the values of a tree have 3 dimensions (node, output, class); these have {value.ndim}"
         )
     names = [*TREE_ARRAYS, *(name for name in SURROGATE_ARRAYS if name in arrays)]
-    flat = {name: np.ascontiguousarray(arrays[name]).reshape(-1) for name in names}
+    # What a network brings may lie anywhere, not where its numbers may be read.
+    flat = {name: np.require(arrays[name], requirements=["C", "ALIGNED"]).reshape(-1) for name in names}
     n_categories = np.array(
         [
             len(categories or ()) if kind == "categorical" else 0

@@ -8,7 +8,6 @@ Tables, options and estimators are drawn from a seed, as in attack.py.
 """
 
 import argparse
-import contextlib
 import faulthandler
 import sys
 import time
@@ -36,7 +35,10 @@ def answers_of(attack: Attack, model: Any) -> dict[str, Any]:
             continue
         try:
             said = method(attack.table.rows(attack.table.n_rows))
-            found[name] = list(said) if name.startswith("staged") else getattr(said, "values", said)
+            if isinstance(said, dict):  # of models of many kinds: by member
+                found |= {f"{name} of {member}": own for member, own in said.items()}
+            else:
+                found[name] = list(said) if name.startswith("staged") else getattr(said, "values", said)
         except Exception as error:
             if not is_refusal(error):
                 raise
@@ -92,12 +94,12 @@ def main() -> int:
     counts = {"fitted": 0, "refused": 0, "breach": 0}
     while time.monotonic() - begin < given.seconds:
         print(f"\rseed {seed}", end="", file=sys.stderr, flush=True)
-        outcome = "breach"
-        with contextlib.suppress(BreachError):
+        try:
             outcome = run(seed, given.most_rows, kinds)
+        except Exception as error:
+            outcome = "breach"
+            print(f"\nbreach: seed {seed}: {error!r}", flush=True)
         counts[outcome] += 1
-        if outcome == "breach":
-            print(f"\nbreach: seed {seed}", flush=True)
         seed += 1
     print(f"\n{counts} from seed {given.first} in {time.monotonic() - begin:.0f} s", flush=True)
     return 1 if counts["breach"] else 0

@@ -37,8 +37,8 @@ def said_once() -> Iterator[None]:
     try:
         yield
     finally:
-        with _lock:
-            _tallies.remove(tally)
+        with _lock:  # this one: that of another thread may be equal to it
+            _tallies[:] = [other for other in _tallies if other is not tally]
     for way in dict.fromkeys(way for way, _ in tally):
         counts = {name: count for (which, name), count in tally.items() if which == way}
         _say(counts, way, ", over all folds and members")
