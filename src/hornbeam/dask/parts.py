@@ -207,7 +207,11 @@ class DaskParts:
         if len(asked) > _AT_ONCE or _n_bytes(arguments) > _MOST_BYTES_TO_ALL:
             return {}
         require_scheduler(self._client)
-        answers = self._client.run(_call_here, asked, adds_up, workers=list(asked), on_error="ignore")
+        # One that is gone would be waited for: Dask tries to connect for half a minute.
+        alive = [home for home in self._client.nthreads() if home in asked]
+        if not alive:
+            return {}
+        answers = self._client.run(_call_here, asked, adds_up, workers=alive, on_error="ignore")
         return {home: (there[home], own) for home, own in answers.items()}
 
     def _straight_sums(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
