@@ -9,6 +9,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from dask import delayed  # noqa: E402
 
 from dask_cluster.rows import N_ROWS, assert_same, table  # noqa: E402
 from hornbeam.dask import GradientBoostingClassifier, GradientBoostingRegressor  # noqa: E402
+from hornbeam.dask.parts import DaskParts  # noqa: E402
 
 # Dask and its parts leave sockets and files to the collector.
 pytestmark = [
@@ -86,9 +88,27 @@ def test_delayed_parts_some_of_them_empty_and_rows_to_judge_by(client):
     )
 
 
+def not_asked(*arguments, **options):
+    """Stand for a way that must not be taken; at the end of a fit, workers are told to forget it."""
+    assert options == {"on_error": "ignore"}, options
+
+
+def test_a_worker_that_is_gone_is_not_called(client, monkeypatch):
+    # The scheduler would try to reach it for half a minute.
+    monkeypatch.setattr(client, "run", not_asked)
+    parts = DaskParts(client, [SimpleNamespace(first_row=0, n_rows_of_all=1, n_rows=1)], [None])
+    parts._homes, parts._n_calls = ["tcp://127.0.0.1:9"], [1]
+    assert parts._straight([0], "sizes", [()]) == {}
+
+
+@pytest.mark.parametrize("straight", [True, False])
 @pytest.mark.parametrize("n_parts", [8, 9, 65])
-def test_answers_are_added_up_eight_at_a_time(client, n_parts):
-    # Up to eight parts the driver adds up; workers do it on the way for more, in two steps for more than 64.
+def test_answers_are_added_up_eight_at_a_time(client, monkeypatch, n_parts, straight):
+    # Straight to the workers, each adds up its own. Where calls are tasks, the driver adds up to eight parts;
+    # workers do it on the way for more, in two steps for more than 64.
+    if not straight:
+        monkeypatch.setattr("hornbeam.dask.parts._MOST_BYTES_TO_ALL", -1)
+        monkeypatch.setattr(client, "run", not_asked)
     frame, score = table(2_000)
     options = {"n_estimators": 2, "max_leaf_nodes": 4}
     rows = dd.from_pandas(frame, npartitions=n_parts)
