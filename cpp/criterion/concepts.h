@@ -82,10 +82,11 @@ concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S:
 // themselves.
 enum class BlockCells : std::uint8_t {
   kNone,
-  kTwoCounts,   // gini of two classes that are counted
-  kCounts,      // of more classes
-  kTwoWeights,  // of two classes of weighted rows
-  kSums,        // squared error
+  kTwoCounts,     // gini of two classes that are counted
+  kCounts,        // of more classes
+  kTwoWeights,    // of two classes of weighted rows
+  kClassWeights,  // of more classes
+  kSums,          // squared error
 };
 template <class S>
 constexpr BlockCells block_cells_of() {

@@ -55,6 +55,25 @@ inline NodeFacts gini_facts(std::span<const std::uint32_t> counts, double row_we
   for (std::size_t k = 0; k < counts.size(); ++k) facts.impurity += value[k] * (1 - value[k]);
   return facts;
 }
+// The same from the weight of each class in fixed point.
+inline NodeFacts gini_facts(std::span<const std::int64_t> weights, double weight_unit, double* value) {
+  const auto weight_of = [&](std::size_t k) { return static_cast<double>(weights[k]) * weight_unit; };
+  if (weights.size() == 2) return gini_facts(weight_of(0), weight_of(1), value);
+  NodeFacts facts;
+  std::size_t present = 0;
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    facts.weight += weight_of(k);
+    present += weights[k] > 0;
+  }
+  facts.pure = present <= 1;
+  if (facts.pure) {
+    for (std::size_t k = 0; k < weights.size(); ++k) value[k] = weights[k] > 0 ? 1.0 : 0.0;
+    return facts;
+  }
+  for (std::size_t k = 0; k < weights.size(); ++k) value[k] = weight_of(k) / facts.weight;
+  for (std::size_t k = 0; k < weights.size(); ++k) facts.impurity += value[k] * (1 - value[k]);
+  return facts;
+}
 NodeFacts real_facts(Impurity shown, LeafValue leaf_value, const Target& target,
                      std::span<const Entry> entries, double* value);
 

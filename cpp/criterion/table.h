@@ -12,6 +12,7 @@
 
 #include "criterion/accuracy.h"
 #include "criterion/chi2.h"
+#include "criterion/class_weights.h"
 #include "criterion/counts.h"
 #include "criterion/criteria.h"
 #include "criterion/medians.h"
@@ -50,7 +51,7 @@ struct Row {
 using Criteria = std::tuple<
     Row<"gini", "", Impurity::kGini, SecondStep::kNone,
         OfTwoClasses<TwoClassScorer<GiniTerm>>, CountScorer<GiniTerm>,
-        OfTwoClasses<TwoWeightScorer>, VectorScorer<VectorGini>>,
+        OfTwoClasses<TwoWeightScorer>, ClassWeightScorer, VectorScorer<VectorGini>>,
     Row<"entropy", "log_loss", Impurity::kEntropy, SecondStep::kNone,
         OfTwoClasses<TwoClassScorer<EntropyTerm>>, CountScorer<EntropyTerm>, VectorScorer<VectorEntropy>>,
     Row<"accuracy", "misclassification", Impurity::kMisclassification, SecondStep::kNone,

@@ -42,8 +42,8 @@ namespace {
 GrownTree grow_by_quickest_cells(const GrowTask& task) {
   for (const auto grow :
        {grow_by_cells<Cells::kCountsOfTwo>, grow_by_cells<Cells::kCounts>, grow_by_cells<Cells::kTwoWeights>,
-        grow_by_cells<Cells::kWeights>, grow_by_cells<Cells::kRows>, grow_by_cells<Cells::kSums>,
-        grow_by_cells<Cells::kSumsOfMany>}) {
+        grow_by_cells<Cells::kClassWeights>, grow_by_cells<Cells::kWeights>, grow_by_cells<Cells::kRows>,
+        grow_by_cells<Cells::kSums>, grow_by_cells<Cells::kSumsOfMany>}) {
     if (std::optional<GrownTree> grown = grow(task)) return *std::move(grown);
   }
   throw std::invalid_argument("the criterion cannot add up such rows");

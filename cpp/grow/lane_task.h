@@ -30,14 +30,14 @@ struct CriterionTraits {
   BlockCells block_cells;
   bool needs_rows;
   int cell_size;
-  int n_classes;        // if rows are counted, else 0
+  int n_classes;        // if blocks have cells of more than two, else 0
   std::size_t n_words;  // per row: criterion/stats.h
   double weight_unit;
 };
 
 template <Scorer S>
-int counted_classes(const S& scorer) {
-  if constexpr (kBlockCells<S> == BlockCells::kCounts) return scorer.stats().n_classes();
+int n_classes_of(const S& scorer) {
+  if constexpr (kBlockCells<S> == BlockCells::kCounts || kBlockCells<S> == BlockCells::kClassWeights) return scorer.stats().n_classes();
   return 0;
 }
 
@@ -48,7 +48,7 @@ CriterionTraits traits_of(const S& scorer) {
           kBlockCells<S>,
           kNeedsRows<S>,
           scorer.cell_size(),
-          counted_classes(scorer),
+          n_classes_of(scorer),
           static_cast<std::size_t>(scorer.stats().n_words()),
           scorer.stats().weight_unit()};
 }

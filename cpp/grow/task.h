@@ -17,7 +17,16 @@ struct GrowTask {
 };
 
 // The kinds of cells that scorers work on, quickest first.
-enum class Cells : std::uint8_t { kCountsOfTwo, kCounts, kTwoWeights, kWeights, kRows, kSums, kSumsOfMany };
+enum class Cells : std::uint8_t {
+  kCountsOfTwo,
+  kCounts,
+  kTwoWeights,
+  kClassWeights,
+  kWeights,
+  kRows,
+  kSums,
+  kSumsOfMany
+};
 
 // Whole-number weights below 256 in one output of classes can be counted.
 bool can_count(const Target& target, const Sample& sample);

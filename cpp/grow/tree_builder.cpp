@@ -248,15 +248,16 @@ class Assembly {
   }
 
   static NodeFacts facts_of(const BlockNodes& block, std::size_t id, double* value) {
-    if (block.n_classes > 0) return gini_facts(counts_of(block, id), block.weight_unit, value);
-    if (!block.weights.empty())
-      return gini_facts(static_cast<double>(block.weights[2 * id]) * block.weight_unit,
-                        static_cast<double>(block.weights[2 * id + 1]) * block.weight_unit, value);
+    if (!block.counts.empty()) return gini_facts(counts_of(block, id), block.weight_unit, value);
+    if (!block.weights.empty()) return gini_facts(weights_of(block, id), block.weight_unit, value);
     *value = block.values[id];
     return block.facts[id];
   }
   static std::span<const std::uint32_t> counts_of(const BlockNodes& block, std::size_t id) {
     return {block.counts.data() + id * block.n_classes, block.n_classes};
+  }
+  static std::span<const std::int64_t> weights_of(const BlockNodes& block, std::size_t id) {
+    return {block.weights.data() + id * block.n_classes, block.n_classes};
   }
   void prefetch_node(std::size_t i) const {
     if (i >= n_ordered_) return;
@@ -265,9 +266,10 @@ class Assembly {
     const TreeBuilder& part = part_of(place);
     if (place.list == NodeList::kCounted) prefetch(&part.counted[id]);
     if (place.list == NodeList::kBlock) prefetch(&part.block.nodes[id]);
-    if (place.list == NodeList::kBlock && part.block.n_classes > 0)
+    if (place.list == NodeList::kBlock && !part.block.counts.empty())
       prefetch(counts_of(part.block, id).data());
-    if (place.list == NodeList::kBlock && !part.block.weights.empty()) prefetch(&part.block.weights[2 * id]);
+    if (place.list == NodeList::kBlock && !part.block.weights.empty())
+      prefetch(weights_of(part.block, id).data());
   }
 
   const Dataset& data_;

@@ -98,13 +98,13 @@ struct BlockNode {
   std::uint32_t samples;
 };
 
-// A list of them with the sums over each node's rows: counts of classes, or weights of two classes; or, where targets
+// A list of them with the sums over each node's rows: counts of classes, or their weights; or, where targets
 // are numbers, the node's facts and value.
 struct BlockNodes {
   std::vector<BlockNode> nodes;
   std::size_t n_classes = 0;
-  std::vector<std::uint32_t> counts;  // n_classes per node
-  std::vector<std::int64_t> weights;  // two per node
+  std::vector<std::uint32_t> counts;  // n_classes per node,
+  std::vector<std::int64_t> weights;  // or these
   std::vector<NodeFacts> facts;       // one per node,
   std::vector<double> values;         // and what it predicts
   double weight_unit = 1.0;           // of counts and weights

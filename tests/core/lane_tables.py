@@ -41,9 +41,14 @@ def blocks_change_nothing(data, y, weights, **options):
     return same_bits(with_blocks, without)
 
 
+def of_more_classes(rng: np.random.Generator, y: np.ndarray, n_classes: int) -> np.ndarray:
+    """The two classes become the first and the last, with rows of all of them in between."""
+    return np.where(rng.random(len(y)) < 0.7, y * (n_classes - 1), rng.integers(0, n_classes, len(y)))
+
+
 def weights_of(rng: np.random.Generator, y: np.ndarray, kind: str) -> np.ndarray:
     if kind == "by class":
-        return np.where(y == 1, 0.7, 1.9)
+        return np.linspace(1.9, 0.7, y.max() + 1)[y]
     if kind == "few":
         return rng.integers(1, 4, size=len(y)).astype(float)
     return np.exp(rng.normal(size=len(y)) * (3 if kind == "far apart" else 1))

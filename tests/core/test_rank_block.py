@@ -1,4 +1,4 @@
-"""The lane of blocks of ranks changes no tree: two classes, weights, more classes, numbers."""
+"""The lane of blocks of ranks changes no tree: two classes, weights, more classes, both, numbers."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.growing import encode, grow, same_bits
-from core.lane_tables import blocks_change_nothing, kinds_of_weights, least_branches, weights_of, wide_tables
+from core.lane_tables import (
+    blocks_change_nothing,
+    kinds_of_weights,
+    least_branches,
+    of_more_classes,
+    weights_of,
+    wide_tables,
+)
 
 
 @settings(max_examples=200)
@@ -128,7 +135,7 @@ def test_growing_blocks_of_ranks_of_more_classes_changes_nothing(
     """Classes that fit a register and more; rows drawn up to 255 times; 65 classes are left to others."""
     columns, y, times, max_features = table
     rng = np.random.default_rng(key)
-    many = np.where(rng.random(len(y)) < 0.7, y * (n_classes - 1), rng.integers(0, n_classes, len(y)))
+    many = of_more_classes(rng, y, n_classes)
     if key % 5 == 0:
         times = np.where(rng.random(len(y)) < 0.02, 255, 1)
     options = {
@@ -170,6 +177,67 @@ def test_growing_blocks_of_ranks_of_more_classes_in_a_large_table_changes_nothin
     node_by_node = grow(data, y, subtree_rows=0, **options)
     assert same_bits(grow(data, y, **options), node_by_node)
     assert same_bits(grow(data, y, n_threads=2, **options), node_by_node)
+
+
+@settings(max_examples=200)
+@given(
+    wide_tables(),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from([3, 7, 16, 40, 64, 65]),
+    kinds_of_weights,
+    st.sampled_from([100, 65536]),
+    st.sampled_from([0, 1, 4]),
+    st.sampled_from([2, 6]),
+    st.sampled_from([0.0, 0.01]),
+    least_branches,
+)
+def test_growing_blocks_of_weighted_ranks_of_more_classes_changes_nothing(
+    table, key, n_classes, kind, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+):
+    """Nodes that have all classes and nodes that lack some; 65 classes are left to others."""
+    columns, y, times, max_features = table
+    rng = np.random.default_rng(key)
+    many = of_more_classes(rng, y, n_classes)
+    options = {
+        "n_classes": n_classes,
+        "multiplicity": times,
+        "max_features": max_features,
+        "max_depth": max_depth,
+        "min_samples_split": min_samples_split,
+        "min_impurity_decrease": min_impurity_decrease,
+        "key": key,
+        "subtree_rows": subtree_rows,
+        **limits,
+    }
+    data, weights = encode(columns), weights_of(rng, many, kind)
+    node_by_node = grow(data, many, weights, grows_blocks=False, **options)
+    assert same_bits(grow(data, many, weights, **options), node_by_node)
+
+
+@pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5, "min_weight_leaf": 8.0}])
+@pytest.mark.parametrize(("n_classes", "max_features", "kind"), [(7, 3, "any"), (40, 12, "by class")])
+def test_growing_blocks_of_weighted_ranks_of_more_classes_in_a_large_table_changes_nothing(
+    digits, limits, n_classes, max_features, kind
+):
+    """More rows than a block holds, on one thread and two."""
+    rng = np.random.default_rng(13)
+    n = 20_000
+    numbers = np.round(rng.normal(size=(n, 12)), digits)
+    signal = numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n)
+    y = np.digitize(signal, np.linspace(-2, 2, n_classes - 1))
+    data, weights = encode(list(numbers.T)), weights_of(rng, y, kind)
+    options = {
+        "n_classes": n_classes,
+        "multiplicity": 1 + rng.poisson(0.6, size=n),
+        "max_features": max_features,
+        "key": 7,
+        **limits,
+    }
+
+    node_by_node = grow(data, y, weights, subtree_rows=0, **options)
+    assert same_bits(grow(data, y, weights, **options), node_by_node)
+    assert same_bits(grow(data, y, weights, n_threads=2, **options), node_by_node)
 
 
 @settings(max_examples=200)

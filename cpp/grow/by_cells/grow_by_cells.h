@@ -38,6 +38,7 @@ consteval Cells cells_of(bool of_classes, bool of_two_classes) {
   if (std::same_as<Stats, criterion::CountStats>)
     return of_two_classes ? Cells::kCountsOfTwo : Cells::kCounts;
   if (std::same_as<Stats, criterion::TwoWeightStats>) return Cells::kTwoWeights;
+  if (std::same_as<Stats, criterion::ClassWeightStats>) return Cells::kClassWeights;
   if (std::same_as<Stats, criterion::SumStats>) return Cells::kSums;
   return of_classes ? Cells::kWeights : Cells::kSumsOfMany;
 }

@@ -64,12 +64,32 @@ void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root
       block.grow_weights(fit.rows_of(root), weight_of, root.path, root.depth, worker.poller);
   BlockNodes& nodes = part.block;
   nodes.weight_unit = fit.prototype.stats().weight_unit();
+  nodes.n_classes = 2;
   const double* weights = block.node_weights();
   for (std::size_t i = 0; i < grown.size(); ++i) {
     const auto ones = static_cast<std::int64_t>(weights[2 * i + 1]);
     nodes.weights.push_back(static_cast<std::int64_t>(weights[2 * i]) - ones);
     nodes.weights.push_back(ones);
   }
+  part.nodes[static_cast<std::size_t>(root.id)].block = nodes.add(grown);
+}
+
+// The same for weighted rows of more classes.
+template <Scorer S>
+void grow_ranks_of_class_weights(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root,
+                                 Worker<S>& worker) {
+  RankBlock& block = worker.ranks;
+  if (!block.started()) block.start(fit.data, fit.params.features, rules_of(fit));
+  const auto n_classes = static_cast<std::size_t>(fit.prototype.stats().n_classes());
+  const auto item_of = [&](const Entry& entry) { return fit.prototype.stats().item(entry); };
+  const std::span<const BlockNode> grown =
+      block.grow_class_weights(fit.rows_of(root), item_of, n_classes, root.path, root.depth, worker.poller);
+  BlockNodes& nodes = part.block;
+  nodes.weight_unit = fit.prototype.stats().weight_unit();
+  nodes.n_classes = n_classes;
+  const double* weights = block.node_weights();
+  for (std::size_t i = 0; i < grown.size() * n_classes; ++i)
+    nodes.weights.push_back(static_cast<std::int64_t>(weights[i]));
   part.nodes[static_cast<std::size_t>(root.id)].block = nodes.add(grown);
 }
 
@@ -122,7 +142,7 @@ BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, V
     constexpr std::size_t kPerWord = BlockWords::kClassesPerWord;
     const auto n_classes = static_cast<std::size_t>(scorer.stats().n_classes());
     const std::size_t n_words = (n_classes + kPerWord - 1) / kPerWord;
-    BlockWords& words = block.start_words(entries.size(), n_words, 0, n_classes);
+    BlockWords& words = block.start_words(entries.size(), n_words, 0, n_classes, 0);
     std::fill_n(words.counts, n_classes, 0u);
     for (std::size_t w = 0; w < n_words; ++w)
       std::fill_n(words.word(0, w, 0), entries.size(), std::int64_t{0});
@@ -132,9 +152,19 @@ BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, V
       ++words.counts[k];
     }
     return words;
+  } else if constexpr (kBlockCells<S> == BlockCells::kClassWeights) {
+    const auto n_classes = static_cast<std::size_t>(scorer.stats().n_classes());
+    BlockWords& words = block.start_words(entries.size(), 1, 0, 0, n_classes);
+    std::fill_n(words.sums, n_classes, std::int64_t{0});
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const auto item = scorer.stats().item(entries[i]);
+      *words.word(0, 0, i) = item.packed();
+      words.sums[item.label] += item.weight;
+    }
+    return words;
   } else {
     constexpr bool kSums = kBlockCells<S> == BlockCells::kSums;
-    BlockWords& words = block.start_words(entries.size(), 2, kSums ? 2 : 0, 0);
+    BlockWords& words = block.start_words(entries.size(), 2, kSums ? 2 : 0, 0, 2);
     scorer.stats().load(entries);
     scorer.stats().write_words(entries, words.word(0, 0, 0), words.stride);
     for (std::size_t w = 0; w < 2; ++w)
@@ -159,9 +189,10 @@ void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   if (!block.started()) block.start(fit.data, *fit.plan.values, fit.params.features, rules_of(fit));
   const std::span<const Entry> entries = fit.rows_of(root);
   const BlockWords& words = write_words(fit, entries, block, worker.scorer);
-  const auto kernel = kCells == BlockCells::kCounts       ? kernels.grow_counts
-                      : kCells == BlockCells::kTwoWeights ? kernels.grow_two_weights
-                                                          : kernels.grow_sums;
+  const auto kernel = kCells == BlockCells::kCounts         ? kernels.grow_counts
+                      : kCells == BlockCells::kTwoWeights   ? kernels.grow_two_weights
+                      : kCells == BlockCells::kClassWeights ? kernels.grow_class_weights
+                                                            : kernels.grow_sums;
   const std::span<const BlockNode> grown =
       block.grow_words(kernel, entries, root.path, root.depth, worker.poller);
   BlockNodes& nodes = part.block;
@@ -169,8 +200,9 @@ void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   if constexpr (kCells == BlockCells::kCounts) {
     nodes.n_classes = words.n_classes;
     nodes.counts.insert(nodes.counts.end(), words.counts, words.counts + grown.size() * words.n_classes);
-  } else if constexpr (kCells == BlockCells::kTwoWeights) {
-    nodes.weights.insert(nodes.weights.end(), words.sums, words.sums + 2 * grown.size());
+  } else if constexpr (kCells == BlockCells::kTwoWeights || kCells == BlockCells::kClassWeights) {
+    nodes.n_classes = words.n_classes;
+    nodes.weights.insert(nodes.weights.end(), words.sums, words.sums + words.n_classes * grown.size());
   } else {
     // The root's facts are known.
     const NodeRecord& record = part.nodes[static_cast<std::size_t>(root.id)];
@@ -209,7 +241,8 @@ struct RankLane {
       return false;
     constexpr BlockCells kCells = kBlockCells<S>;
     if (kCells != BlockCells::kTwoCounts && levels_below(fit, node) < 2) return false;
-    return kCells == BlockCells::kTwoWeights || kCells == BlockCells::kSums ||
+    return kCells == BlockCells::kTwoWeights || kCells == BlockCells::kClassWeights ||
+           kCells == BlockCells::kSums ||
            part.nodes[static_cast<std::size_t>(node.id)].weight <=
                RankGrowth::kMostWeight * fit.prototype.stats().weight_unit();
   }
@@ -218,6 +251,7 @@ struct RankLane {
     constexpr BlockCells kCells = kBlockCells<S>;
     if constexpr (kCells == BlockCells::kTwoCounts) grow_ranks(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kTwoWeights) grow_weighed_ranks(fit, part, root, worker);
+    if constexpr (kCells == BlockCells::kClassWeights) grow_ranks_of_class_weights(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kCounts) grow_ranks_of_classes(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kSums) grow_ranks_of_numbers(fit, part, root, worker);
     return kCells != BlockCells::kNone;

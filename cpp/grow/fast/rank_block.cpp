@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "grow/lane_task.h"
 
@@ -36,6 +37,8 @@ bool RankBlock::takes(const LaneTask& lane) {
       return lane.records != nullptr && are_drawn_at_most(RankGrowth::kMostTimes);
     case BlockCells::kTwoWeights:
       return is_complete;
+    case BlockCells::kClassWeights:
+      return is_complete && lane.criterion.n_classes <= static_cast<int>(RankGrowth::kMostClasses);
     case BlockCells::kCounts:
       return is_complete && lane.criterion.n_classes <= static_cast<int>(RankGrowth::kMostClasses) &&
              are_drawn_at_most(RankGrowth::kMostTimesOfMany);
@@ -162,6 +165,25 @@ std::span<const BlockNode> RankBlock::grow_held_weights(std::span<const Entry> e
   growth_.weights = weights_.data();
   growth_.node_weights = node_weights_.data();
   rank_kernels()->grow_weights(growth_);
+  look_up_thresholds(std::span(nodes_.data(), growth_.n_nodes));
+  return {nodes_.data(), growth_.n_nodes};
+}
+
+std::span<const BlockNode> RankBlock::grow_held_class_weights(std::span<const Entry> entries,
+                                                              std::size_t n_classes, std::uint64_t path,
+                                                              std::int32_t depth, CancelPoller& poller) {
+  make_room(entries.size());
+  read_codes(entries);
+  if (nodes_.size() < 2 * entries.size()) nodes_.resize(2 * entries.size());
+  nodes_[0].samples = static_cast<std::uint32_t>(entries.size());
+  RankGrowth::Rank* numbers = growth_.column(0, growth_.n_columns, 0);
+  std::iota(numbers, numbers + entries.size(), RankGrowth::Rank{1});
+  start_growth(0, path, depth, poller);
+  growth_.nodes = nodes_.data();
+  growth_.class_weights = class_weights_.data();
+  growth_.node_weights = node_weights_.data();
+  growth_.n_classes = n_classes;
+  rank_kernels()->grow_class_weights(growth_);
   look_up_thresholds(std::span(nodes_.data(), growth_.n_nodes));
   return {nodes_.data(), growth_.n_nodes};
 }

@@ -1,5 +1,5 @@
 // Best tests (random forests): grows a node of at most a few thousand rows and everything below it in one go. The
-// cells: counts of two classes or of more, weights of two classes, sums of numbers. For processors with AVX-512;
+// cells: counts of two classes or of more, weights of two classes or of more, sums of numbers. For processors with AVX-512;
 // others find the same tests by groups (split/find_groups.h) and in small subtrees (grow/fast/small_subtree.h).
 //
 // When a block starts, its rows are ranked by each feature: 0, 1, 2, ... in the order of its values; rows with the
@@ -13,6 +13,7 @@
 // The sums to the left of every place in that order make the cuts, which are scored many at a time.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "base/cancel.h"
 #include "base/platform.h"
 #include "base/types.h"
+#include "criterion/class_weights.h"
 #include "criterion/stats.h"
 #include "data/dataset.h"
 #include "data/row_records.h"
@@ -88,6 +90,8 @@ struct RankGrowth {
   BlockNode* nodes;       // otherwise
   const double* weights;  // weighted rows: by number; whole numbers, negative for class 1; the first is 0
   double* node_weights;   //   two per node: of all its rows, and of class 1
+  const std::int64_t*
+      class_weights;            // weighted rows of more classes: by number, packed; node_weights by class
   std::uint32_t* class_counts;  // more classes: n_classes per node, rows as often as they were drawn
   std::size_t n_classes;
   RankNumbers numbers;  // numbers
@@ -105,6 +109,7 @@ struct RankGrowth {
 struct RankKernels {
   void (*grow_counts)(RankGrowth& growth);
   void (*grow_weights)(RankGrowth& growth);
+  void (*grow_class_weights)(RankGrowth& growth);
   void (*grow_classes)(RankGrowth& growth);
   void (*grow_sums)(RankGrowth& growth);
 };
@@ -127,7 +132,7 @@ class RankBlock {
   }
 
   // It takes gini of two classes, if rows are counted and groups of values apply; and if no value is missing, gini of
-  // weighted rows of two classes or of counted rows of more classes, and squared error.
+  // weighted rows or of counted rows of more classes, and squared error.
   static bool takes(const LaneTask& lane);
   // The most rows of a node that may grow as a subtree, where there are blocks.
   static std::size_t rows_beside(const LaneTask& lane);
@@ -170,6 +175,25 @@ class RankBlock {
   }
   const double* node_weights() const { return node_weights_.data(); }
 
+  // The same for weighted rows of more classes: `item_of` returns an entry's class and weight. `node_weights` then has
+  // those of the classes, n_classes per node.
+  template <class ItemOf>
+  std::span<const BlockNode> grow_class_weights(std::span<const Entry> entries, const ItemOf& item_of,
+                                                std::size_t n_classes, std::uint64_t path, std::int32_t depth,
+                                                CancelPoller& poller) {
+    class_weights_.resize(entries.size() + 1);
+    class_weights_[0] = 0;
+    if (node_weights_.size() < 2 * entries.size() * n_classes)
+      node_weights_.resize(2 * entries.size() * n_classes);
+    std::fill_n(node_weights_.data(), n_classes, 0.0);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const criterion::ClassWeight item = item_of(entries[i]);
+      class_weights_[i + 1] = item.packed();
+      node_weights_[static_cast<std::size_t>(item.label)] += static_cast<double>(item.weight);
+    }
+    return grow_held_class_weights(entries, n_classes, path, depth, poller);
+  }
+
   // The same for counts of more classes; `class_counts` then has those of the nodes.
   std::span<const BlockNode> grow_classes(std::span<const Entry> entries, std::size_t n_classes,
                                           std::uint64_t path, std::int32_t depth, CancelPoller& poller);
@@ -187,6 +211,9 @@ class RankBlock {
                                 CountedNodes& grown, CancelPoller& poller);
   std::span<const BlockNode> grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
                                                std::int32_t depth, CancelPoller& poller);
+  std::span<const BlockNode> grow_held_class_weights(std::span<const Entry> entries, std::size_t n_classes,
+                                                     std::uint64_t path, std::int32_t depth,
+                                                     CancelPoller& poller);
   void start_growth(std::int32_t root, std::uint64_t path, std::int32_t depth, CancelPoller& poller);
   template <class Node>
   void look_up_thresholds(std::span<Node> nodes) const;
@@ -204,6 +231,7 @@ class RankBlock {
   std::vector<std::uint8_t> has_repeats_;
   std::vector<std::uint16_t> tables_;
   std::vector<double> weights_;
+  std::vector<std::int64_t> class_weights_;
   std::vector<BlockNode> nodes_;
   std::vector<double> node_weights_;
   std::vector<std::uint32_t> class_counts_;

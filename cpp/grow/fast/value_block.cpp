@@ -38,6 +38,9 @@ bool ValueBlock::takes(const LaneTask& lane) {
     case BlockCells::kCounts:
       return block_kernels().grow_counts != nullptr &&
              lane.criterion.n_classes <= static_cast<int>(BlockWords::kMostClasses) && are_drawn_once();
+    case BlockCells::kClassWeights:
+      return block_kernels().grow_class_weights != nullptr &&
+             lane.criterion.n_classes <= static_cast<int>(BlockWords::kMostClasses);
     case BlockCells::kTwoWeights:
       return block_kernels().grow_two_weights != nullptr;
     case BlockCells::kSums:
@@ -116,13 +119,13 @@ void ValueBlock::list_rows(std::span<const Entry> entries, const ClassOf& class_
 }
 
 BlockWords& ValueBlock::start_words(std::size_t n_rows, std::size_t n_words, std::size_t n_carried,
-                                    std::size_t n_classes) {
+                                    std::size_t n_counts, std::size_t n_sums) {
   make_room(n_rows);
   BlockWords& words = growth_.words;
   words.stride = room_for_list(n_rows);
   words.n_words = n_words;
   words.n_carried = n_carried;
-  words.n_classes = n_classes;
+  words.n_classes = std::max(n_counts, n_sums);
   const std::size_t side = (n_words + n_carried) * words.stride;
   words_.grow_to(2 * side);
   words.of_side[0] = words_.data();
@@ -130,8 +133,7 @@ BlockWords& ValueBlock::start_words(std::size_t n_rows, std::size_t n_words, std
   const std::size_t most_nodes = 2 * n_rows + BlockGrowth::kLanes;
   constexpr std::size_t kNode = sizeof(BlockNode) / sizeof(double);
   constexpr std::size_t kFacts = 3;
-  const std::size_t per_node =
-      kNode + (n_classes > 0 ? (n_classes + 1) / 2 : 2) + (n_carried > 0 ? kFacts : 0);
+  const std::size_t per_node = kNode + (n_counts + 1) / 2 + n_sums + (n_carried > 0 ? kFacts : 0);
   cells_.grow_to(most_nodes * per_node);
   double* next = cells_.data();
   words.nodes = reinterpret_cast<BlockNode*>(std::exchange(next, next + most_nodes * kNode));

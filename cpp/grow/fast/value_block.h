@@ -1,5 +1,5 @@
 // Random tests (extra trees): grows a node and everything below it in one go. There are several kinds of cells:
-// counts of two classes or of more, weights of two classes, and sums of numbers.
+// counts of two classes or of more, weights of two classes or of more, and sums of numbers.
 //
 // The rows of a node are a range of a list. Depending on its size, a node is treated in one of three ways.
 //   listed   More rows than fit a core's own cache: the values of the features that the node tries are fetched
@@ -13,7 +13,7 @@
 // that a row adds is a few words beside the list.
 //
 // The loops are those of simd/grow/value_block_body.h; the cells are in simd/grow/value_two_counts.h,
-// simd/grow/value_class_counts.h and simd/grow/value_sums.h. The finders of split/ find the same tests.
+// simd/grow/value_class_counts.h, simd/grow/value_class_weights.h and simd/grow/value_sums.h. The finders of split/ find the same tests.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,9 @@ struct BlockWords {
 
   std::int64_t* of_side[2];  // the words of the listed rows: all first words, all second ones, ...
   std::size_t stride;        // from a word to the next
-  std::size_t n_words;  // counts: a byte per class; weights: one of each class; sums: the sum and the weight
+  std::size_t
+      n_words;  // counts: a byte per class; two weights: one of each class; weights of more classes: class and
+                // weight in one; sums: the sum and the weight
   std::size_t
       n_carried;  // more words that move with the rows; for sums, the number and its weight, both float64
   std::size_t n_classes;
@@ -53,7 +55,7 @@ struct BlockWords {
   // By grown node: the sums over its rows; where these are numbers, its facts and its value, too.
   BlockNode* nodes;
   std::uint32_t* counts;  // n_classes
-  std::int64_t* sums;     // two
+  std::int64_t* sums;     // two; or n_classes, where these have weights
   double* weight;
   double* impurity;
   double* value;
@@ -120,6 +122,7 @@ struct BlockKernels {
   // Null where registers are narrow: grow/fast/random_nodes.h does such rows then.
   void (*grow_counts)(BlockGrowth& growth);
   void (*grow_two_weights)(BlockGrowth& growth);
+  void (*grow_class_weights)(BlockGrowth& growth);
   void (*grow_sums)(BlockGrowth& growth);
 
   // For random tests of any criterion (grow/fast/random_nodes.h).
@@ -149,9 +152,9 @@ class ValueBlock {
                     CountedNodes& grown, CancelPoller& poller);
 
   // The same for other cells, in two steps. First: makes room for the rows' words and the nodes' sums, and returns
-  // where to write the words of the rows and the sums of the root.
+  // where to write the words of the rows and the sums of the root. A node has counts or sums, so many of them.
   BlockWords& start_words(std::size_t n_rows, std::size_t n_words, std::size_t n_carried,
-                          std::size_t n_classes);
+                          std::size_t n_counts, std::size_t n_sums);
   // Second: grows; returns the nodes, of which the first is the root.
   std::span<const BlockNode> grow_words(void (*kernel)(BlockGrowth& growth), std::span<const Entry> entries,
                                         std::uint64_t path, std::int32_t depth, CancelPoller& poller);

@@ -12,6 +12,7 @@
 #include "base/sampler.h"
 #include "grow/fast/rank_block.h"
 #include "simd/grow/drawn_columns.h"
+#include "simd/grow/rank_class_weights.h"
 #include "simd/grow/rank_classes.h"
 #include "simd/grow/rank_counts.h"
 #include "simd/grow/rank_sums.h"
@@ -444,6 +445,7 @@ void grow(RankGrowth& growth) {
 }  // namespace
 
 extern const RankKernels rank_table;
-const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>, grow<ClassCells>, grow<SumRankCells>};
+const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>, grow<ClassWeightCells>, grow<ClassCells>,
+                                grow<SumRankCells>};
 
 }  // namespace hornbeam::grow::avx512

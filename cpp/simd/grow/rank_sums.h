@@ -1,12 +1,11 @@
-// Rows with numbers in the order of a feature: an item is the number of a row, from 1 on, and its sum and weight in
-// fixed point are looked up. Scores are those of SumScorer<SquaredErrorBranch> (criterion/sums.h), what nodes say is
+// Rows with numbers in the order of a feature, which add their sums and weights in fixed point. Scores are those of SumScorer<SquaredErrorBranch> (criterion/sums.h), what nodes say is
 // added up as in real_facts (criterion/facts.h). Included inside the namespace that HORNBEAM_KERNELS names.
 #pragma once
 
 #include <bit>
 #include <cmath>
 
-#include "simd/grow/rank_cuts.h"
+#include "simd/grow/rank_rows.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
@@ -17,10 +16,9 @@ struct Moments {
   std::int64_t weight = 0;
 };
 
-class SumRankCells {
+class SumRankCells : public NumberedRows {
  public:
   using Node = BlockNode;
-  using Item = std::uint16_t;  // a row in a table; 0 is none
   using Best = BestCut<Moments>;
 
   explicit SumRankCells(const RankGrowth& growth)
@@ -69,13 +67,6 @@ class SumRankCells {
     }
   }
 
-  // As in CountCells.
-  Bits take(Item* table, std::size_t n_found) {
-    const std::uint32_t low = take_half(table, n_found);
-    const std::uint32_t high = take_half(table + 32, n_found + static_cast<std::size_t>(std::popcount(low)));
-    return Bits{high} << 32 | low;
-  }
-
   void start_large() {
     sums_ = rows_.sums;
     weights_ = rows_.weights;
@@ -91,22 +82,11 @@ class SumRankCells {
     sums_ = small_sums_;
     weights_ = small_weights_;
   }
-  Bits order_small(const std::uint8_t* row_at, std::size_t n, Bits rows) {
-    const __m512i order = _mm512_load_si512(row_at);
-    const __m512i present = _mm512_maskz_set1_epi8(rows, 1);
-    const __m512i bytes = _mm512_maskz_permutexvar_epi8(first_bits(n), order, present);
-    const Bits places = _mm512_test_epi8_mask(bytes, bytes);
-    const __m512i listed = _mm512_add_epi8(_mm512_maskz_compress_epi8(places, order), _mm512_set1_epi8(1));
-    _mm512_store_si512(items_, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(listed)));
-    _mm512_store_si512(items_ + 32, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(listed, 1)));
-    return places;
-  }
 
   bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node&, Bits places, Best& best) {
     const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
     if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
-    // What gathers read behind the last row must be an item.
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(items_ + n), _mm_setzero_si128());
+    end_items(n);
     const bool is_limited = rules_.min_weight > 0;
     const __m512i least = _mm512_set1_epi64(rules_.min_weight);
     const __m512i centre = _mm512_set1_epi64(centre_);
@@ -118,8 +98,7 @@ class SumRankCells {
     __m512d largest = none;
     std::uint32_t any = 0;
     for (std::size_t i = 0; i < n; i += 8) {
-      const __m512i items =
-          _mm512_cvtepu16_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(items_ + i)));
+      const __m512i items = items_from(i);
       const __m512i left_sum = exclusive_sums(_mm512_i64gather_epi64(items, sums_, 8), sum_before);
       const __m512i left = exclusive_sums(_mm512_i64gather_epi64(items, weights_, 8), weight_before);
       const __m512i right = _mm512_sub_epi64(node_weight, left);
@@ -182,14 +161,6 @@ class SumRankCells {
     rows_.node_values[node] = pure ? lowest : mean;
   }
 
-  std::uint32_t take_half(Item* table, std::size_t n_found) {
-    const __m512i items = _mm512_loadu_si512(table);
-    const std::uint32_t here = _mm512_test_epi16_mask(items, items);
-    _mm512_storeu_si512(table, _mm512_setzero_si512());
-    _mm512_storeu_si512(items_ + n_found, _mm512_maskz_compress_epi16(here, items));
-    return here;
-  }
-
   // Each without itself; `before` is what lies before all of them, and goes on.
   static __m512i exclusive_sums(__m512i steps, __m512i& before) {
     const __m512i zero = _mm512_setzero_si512();
@@ -210,7 +181,6 @@ class SumRankCells {
   const std::int64_t* sums_ = nullptr;  // of the rows at hand
   const std::int64_t* weights_ = nullptr;
   // Of one order, by place.
-  alignas(64) Item items_[kPlaces];
   alignas(64) double scores_[kPlaces];
   alignas(64) std::int64_t left_sums_[kPlaces];
   alignas(64) std::int64_t left_weights_[kPlaces];

@@ -1,13 +1,12 @@
-// Weighted rows of two classes in the order of a feature: an item is the number of a row, from 1 on, and its
-// weight is looked up. Weights are whole numbers, of class 1 negative, and add up to less than 2^53: float64
-// sums are exact, and scores are those of criterion/two_weights.h. Included inside the namespace that
-// HORNBEAM_KERNELS names.
+// Weighted rows of two classes in the order of a feature. Weights are whole numbers, of class 1 negative, and add up to
+// less than 2^53: float64 sums are exact, and scores are those of criterion/two_weights.h. Included inside the namespace
+// that HORNBEAM_KERNELS names.
 #pragma once
 
 #include <bit>
 #include <cmath>
 
-#include "simd/grow/rank_cuts.h"
+#include "simd/grow/rank_rows.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
@@ -18,10 +17,9 @@ struct Weights {
   double ones = 0.0;
 };
 
-class WeightCells {
+class WeightCells : public NumberedRows {
  public:
   using Node = BlockNode;
-  using Item = std::uint16_t;  // a row in a table; 0 is none
   using Best = BestCut<Weights>;
 
   explicit WeightCells(const RankGrowth& growth)
@@ -55,13 +53,6 @@ class WeightCells {
   void count_divided(std::int32_t, std::int32_t, const Rank*, const Rank*, Rank, std::size_t) const {}
   void count_divided(std::int32_t, std::int32_t, const Rank*, Bits, Bits) const {}
 
-  // As in CountCells.
-  Bits take(Item* table, std::size_t n_found) {
-    const std::uint32_t low = take_half(table, n_found);
-    const std::uint32_t high = take_half(table + 32, n_found + static_cast<std::size_t>(std::popcount(low)));
-    return Bits{high} << 32 | low;
-  }
-
   void start_large() { weights_ = by_item_; }
 
   // ---- small subtrees
@@ -69,16 +60,6 @@ class WeightCells {
   void start_small(const Rank* items, std::size_t n) {
     for (std::size_t row = 0; row < n; ++row) small_weights_[row + 1] = by_item_[items[row]];
     weights_ = small_weights_;
-  }
-  Bits order_small(const std::uint8_t* row_at, std::size_t n, Bits rows) {
-    const __m512i order = _mm512_load_si512(row_at);
-    const __m512i present = _mm512_maskz_set1_epi8(rows, 1);
-    const __m512i bytes = _mm512_maskz_permutexvar_epi8(first_bits(n), order, present);
-    const Bits places = _mm512_test_epi8_mask(bytes, bytes);
-    const __m512i listed = _mm512_add_epi8(_mm512_maskz_compress_epi8(places, order), _mm512_set1_epi8(1));
-    _mm512_store_si512(items_, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(listed)));
-    _mm512_store_si512(items_ + 32, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(listed, 1)));
-    return places;
   }
   Weights left_of(Rank item) const {
     const double weight = by_item_[item];
@@ -88,8 +69,7 @@ class WeightCells {
   bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node&, Bits places, Best& best) {
     const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
     if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
-    // What gathers read behind the last row must be an item.
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(items_ + n), _mm_setzero_si128());
+    end_items(n);
     const bool is_limited = rules_.min_weight > 0;
     const __m512d least = _mm512_set1_pd(static_cast<double>(rules_.min_weight));
     const __m512d node_ones = _mm512_set1_pd(node_.ones);
@@ -101,15 +81,14 @@ class WeightCells {
     __m512d largest = none;
     std::uint32_t any = 0;
     for (std::size_t i = 0; i < n; i += 8) {
-      const __m512i items =
-          _mm512_cvtepu16_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(items_ + i)));
+      const __m512i items = items_from(i);
       const __m512d weights = _mm512_i64gather_pd(items, weights_, 8);
       const __m512d steps = _mm512_abs_pd(weights);
       const __m512d one_steps = _mm512_sub_pd(zero, _mm512_min_pd(weights, zero));
       const __m512d sums = _mm512_add_pd(sum_up(steps), before);
       const __m512d one_sums = _mm512_add_pd(sum_up(one_steps), ones_before);
-      before = _mm512_permutexvar_pd(_mm512_set1_epi64(7), sums);
-      ones_before = _mm512_permutexvar_pd(_mm512_set1_epi64(7), one_sums);
+      before = last_of(sums);
+      ones_before = last_of(one_sums);
       const __m512d left = _mm512_sub_pd(sums, steps);
       const __m512d left_ones = _mm512_sub_pd(one_sums, one_steps);
       const __m512d right = _mm512_sub_pd(node_weight, left);
@@ -131,26 +110,6 @@ class WeightCells {
   }
 
  private:
-  std::uint32_t take_half(Item* table, std::size_t n_found) {
-    const __m512i items = _mm512_loadu_si512(table);
-    const std::uint32_t here = _mm512_test_epi16_mask(items, items);
-    _mm512_storeu_si512(table, _mm512_setzero_si512());
-    _mm512_storeu_si512(items_ + n_found, _mm512_maskz_compress_epi16(here, items));
-    return here;
-  }
-
-  // Each with those before it.
-  static __m512d sum_up(__m512d steps) {
-    const __m512i zero = _mm512_setzero_si512();
-    const auto shifted = [&](__m512d sums, auto by) {
-      return _mm512_castsi512_pd(
-          _mm512_alignr_epi64(_mm512_castpd_si512(sums), zero, 8 - decltype(by)::value));
-    };
-    __m512d sums = _mm512_add_pd(steps, shifted(steps, std::integral_constant<int, 1>{}));
-    sums = _mm512_add_pd(sums, shifted(sums, std::integral_constant<int, 2>{}));
-    return _mm512_add_pd(sums, shifted(sums, std::integral_constant<int, 4>{}));
-  }
-
   static __m512d scores_of_branches(__m512d weight, __m512d ones) {
     const __m512d zeros = _mm512_sub_pd(weight, ones);
     return _mm512_div_pd(_mm512_add_pd(_mm512_mul_pd(zeros, zeros), _mm512_mul_pd(ones, ones)), weight);
@@ -176,7 +135,6 @@ class WeightCells {
   const double* by_item_;             // of all rows of the block
   const double* weights_ = by_item_;  // of the rows at hand
   // Of one order, by place.
-  alignas(64) Item items_[kPlaces];
   alignas(64) double scores_[kPlaces];
   alignas(64) double left_[kPlaces];
   alignas(64) double left_ones_[kPlaces];

@@ -1,6 +1,6 @@
 // The growth of grow/fast/value_block.h; included once per instruction set, inside a namespace that
 // HORNBEAM_KERNELS names. Cells add up rows (simd/grow/value_two_counts.h, simd/grow/value_class_counts.h,
-// simd/grow/value_sums.h); loops over rows are in simd/grow/value_block_registers.h, random draws in
+// simd/grow/value_class_weights.h, simd/grow/value_sums.h); loops over rows are in simd/grow/value_block_registers.h, random draws in
 // simd/grow/value_block_draws.h.
 #include <algorithm>
 #include <bit>
@@ -17,6 +17,7 @@
 #include "simd/grow/value_two_counts.h"
 #if defined(__AVX512F__)
 #include "simd/grow/value_class_counts.h"
+#include "simd/grow/value_class_weights.h"
 #include "simd/grow/value_sums.h"
 #endif
 
@@ -343,10 +344,12 @@ void grow(BlockGrowth& growth) {
 
 extern const BlockKernels block_table;
 #if defined(__AVX512F__)
-const BlockKernels block_table = {grow<TwoCountCells>, grow<CountCells>, grow<TwoWeightCells>,
-                                  grow<SumCells>,      fetch_values,     sum_words};
+const BlockKernels block_table = {
+    grow<TwoCountCells>, grow<CountCells>, grow<TwoWeightCells>, grow<ClassWeightCells>, grow<SumCells>,
+    fetch_values,        sum_words};
 #else
-const BlockKernels block_table = {grow<TwoCountCells>, nullptr, nullptr, nullptr, fetch_values, sum_words};
+const BlockKernels block_table = {grow<TwoCountCells>, nullptr,  nullptr, nullptr, nullptr,
+                                  fetch_values,        sum_words};
 #endif
 
 }  // namespace hornbeam::grow::HORNBEAM_KERNELS

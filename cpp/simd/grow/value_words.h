@@ -1,4 +1,5 @@
-// What cells of rows that are a few words have in common (simd/grow/value_sums.h, simd/grow/value_class_counts.h).
+// What cells of rows that are a few words have in common (simd/grow/value_sums.h, simd/grow/value_class_counts.h,
+// simd/grow/value_class_weights.h).
 // The words lie beside the list and move with it; those of rows in lanes are in registers.
 // For wide registers; included inside the namespace that HORNBEAM_KERNELS names.
 #pragma once

@@ -1,0 +1,235 @@
+// Gini over any number of classes of weighted rows, one output. What VectorScorer<VectorGini> (criterion/vectors.h)
+// does for several outputs, too. The same scores, bit for bit: weights are whole numbers below 2^53, which float64 adds
+// exactly, and squares are added up in the order of the classes.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/platform.h"
+#include "criterion/candidates.h"
+#include "criterion/concepts.h"
+#include "criterion/stats.h"
+
+namespace hornbeam::criterion {
+
+// What a row adds to a cell.
+struct ClassWeight {
+  std::int64_t weight;  // in fixed point
+  std::int32_t label;
+
+  // Both in one word, as blocks hold them.
+  static constexpr int kLabelShift = 53;
+  std::int64_t packed() const { return std::int64_t{label} << kLabelShift | weight; }
+};
+
+// Fixed-point weights of the classes, as VectorStats has them; the last element of a cell counts rows.
+class ClassWeightStats {
+ public:
+  using Element = std::int64_t;
+
+  ClassWeightStats(const Target& target, const Sample& sample) : n_classes_(target.n_classes[0]) {
+    double total_weight = 0.0;
+    for (std::size_t i = 0; i < sample.rows.size(); ++i)
+      total_weight += target.weight(sample.rows[i]) * sample.times(i);
+    scale_ = fixed_point_scale(total_weight, 52);
+    auto per_row =
+        std::make_shared<Buffer<ClassWeight>>(*std::ranges::max_element(sample.rows) + std::size_t{1});
+    for (const RowId row : sample.rows)
+      (*per_row)[row] = {std::llround(target.weight(row) * scale_), target.label(row)};
+    of_row_ = per_row->data();
+    per_row_ = std::move(per_row);
+  }
+
+  static std::uint32_t payload_of(const Target&, RowId, std::uint32_t times) { return times; }
+
+  int n_classes() const { return n_classes_; }
+  int cell_size() const { return n_classes_ + 1; }
+  double weight_unit() const { return 1 / scale_; }
+  std::int64_t fixed_weight(RowId row) const { return of_row_[row].weight; }
+  std::int64_t entry_weight(const Entry& entry) const { return of_row_[entry.row].weight * entry.payload; }
+  ClassWeight item(const Entry& entry) const { return {entry_weight(entry), of_row_[entry.row].label}; }
+
+  void load(std::span<const Entry> entries) {
+    if (items_.size() < entries.size()) items_.resize(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) items_[i] = item(entries[i]);
+  }
+  const ClassWeight* loaded() const { return items_.data(); }  // by position in the node
+  std::uint32_t sort_payload(const Entry&, std::size_t position) const {
+    return static_cast<std::uint32_t>(position);
+  }
+  void add(Element* cell, std::uint32_t position) const {
+    const ClassWeight& item = items_[position];
+    cell[item.label] += item.weight;
+    ++cell[n_classes_];
+  }
+  void add_all(Element* cell, std::span<const Entry> loaded) const {
+    for (std::size_t i = 0; i < loaded.size(); ++i) cell[items_[i].label] += items_[i].weight;
+    cell[n_classes_] += static_cast<Element>(loaded.size());
+  }
+  // The same as words that can be summed over any set of rows: a word of 64 bits per class, `stride` apart.
+  int n_words() const { return n_classes_; }
+  static constexpr std::size_t kRowsPerSum = kMaxRows;
+  void write_words(std::span<const Entry> loaded, std::int64_t* words, std::size_t stride) const {
+    for (std::size_t k = 0; k < static_cast<std::size_t>(n_classes_); ++k)
+      std::fill_n(words + k * stride, loaded.size(), 0);
+    for (std::size_t i = 0; i < loaded.size(); ++i)
+      words[static_cast<std::size_t>(items_[i].label) * stride + i] = items_[i].weight;
+  }
+  void add_words(Element* cell, const std::int64_t* sums, std::size_t n_rows) const {
+    for (int k = 0; k < n_classes_; ++k) cell[k] += sums[k];
+    cell[n_classes_] += static_cast<Element>(n_rows);
+  }
+
+  std::int64_t weight(const Element* cell) const {
+    std::int64_t sum = 0;
+    for (int k = 0; k < n_classes_; ++k) sum += cell[k];
+    return sum;
+  }
+  std::int64_t rows(const Element* cell) const { return cell[n_classes_]; }
+  bool empty(const Element* cell) const { return rows(cell) == 0; }
+
+ private:
+  int n_classes_;
+  double scale_ = 1.0;
+  std::shared_ptr<const Buffer<ClassWeight>> per_row_;  // shared by the copies that worker threads hold
+  const ClassWeight* of_row_ = nullptr;
+  std::vector<ClassWeight> items_;  // of the loaded node, in its row order
+};
+
+// How many classes the order of categories has to deal with (split/categories/category_order.h).
+inline int class_channels(const ClassWeightStats& stats) {
+  return stats.n_classes();
+}
+
+class ClassWeightScorer {
+ public:
+  using Stats = ClassWeightStats;
+  using Element = ClassWeightStats::Element;
+  static constexpr BlockCells kBlockCells = BlockCells::kClassWeights;
+
+  explicit ClassWeightScorer(ClassWeightStats stats)
+      : stats_(std::move(stats)), sides_(static_cast<std::size_t>(stats_.n_classes())) {}
+
+  ClassWeightStats& stats() { return stats_; }
+  const ClassWeightStats& stats() const { return stats_; }
+  int cell_size() const { return stats_.cell_size(); }
+  bool is_empty(const Element* cell) const { return stats_.empty(cell); }
+
+ private:
+  struct Sides {  // of a class
+    double left;
+    double right;
+  };
+
+ public:
+  class Walk {
+   public:
+    using Element = ClassWeightStats::Element;
+    using Step = std::uint32_t;
+
+    static Step step_of(std::uint32_t position) { return position; }
+    void move(Step position) {
+      const ClassWeight& item = rows_[position];
+      move_class(static_cast<std::size_t>(item.label), item.weight);
+      ++n_rows_;
+    }
+    void move_cell(const Element* cell) {
+      for (std::size_t k = 0; k < n_classes_; ++k) move_class(k, cell[k]);
+      n_rows_ += cell[n_classes_];
+    }
+    void add_candidate(bool wanted) {
+      if (!wanted) return;
+      double left = 0.0;
+      double right = 0.0;
+      for (std::size_t k = 0; k < n_classes_; ++k) {
+        left += sides_[k].left * sides_[k].left;
+        right += sides_[k].right * sides_[k].right;
+      }
+      left_terms_[n_candidates_] = left;
+      right_terms_[n_candidates_] = right;
+      left_weights_[n_candidates_++] = static_cast<double>(weight_);
+    }
+    std::size_t n_candidates() const { return n_candidates_; }
+    std::int64_t left_rows() const { return n_rows_; }
+    std::int64_t left_weight() const { return weight_; }
+    double left_value() const { return sides_[1].left / static_cast<double>(weight_); }
+    double right_value() const { return sides_[1].right / static_cast<double>(node_weight_ - weight_); }
+
+   private:
+    friend class ClassWeightScorer;
+    void move_class(std::size_t k, std::int64_t weight) {
+      weight_ += weight;
+      sides_[k].left += static_cast<double>(weight);
+      sides_[k].right -= static_cast<double>(weight);
+    }
+
+    std::size_t n_classes_ = 0;
+    std::int64_t weight_ = 0;
+    std::int64_t n_rows_ = 0;
+    std::size_t n_candidates_ = 0;
+    std::int64_t node_weight_ = 0;
+    const ClassWeight* rows_ = nullptr;
+    Sides* sides_ = nullptr;  // by class
+    double* left_terms_ = nullptr;
+    double* right_terms_ = nullptr;
+    double* left_weights_ = nullptr;
+  };
+
+  Walk start(const Element* node, std::size_t most_candidates) {
+    Walk walk;
+    walk.n_classes_ = sides_.size();
+    walk.node_weight_ = stats_.weight(node);
+    walk.rows_ = stats_.loaded();
+    for (std::size_t k = 0; k < sides_.size(); ++k) sides_[k] = {0.0, static_cast<double>(node[k])};
+    walk.sides_ = sides_.data();
+    walk.left_terms_ = left_terms_.start(most_candidates);
+    walk.right_terms_ = right_terms_.start(most_candidates);
+    walk.left_weights_ = left_weights_.start(most_candidates);
+    scores_.start(most_candidates);
+    return walk;
+  }
+  BestCandidate best_candidate(const Walk& walk, double to_beat) {
+    const std::size_t n = walk.n_candidates_;
+    if (n == 0) return {};
+    for (CandidateList<double>* list : {&left_terms_, &right_terms_, &left_weights_}) list->repeat_last(n);
+    const double largest = kernels().two_ratios(walk.left_terms_, walk.right_terms_, walk.left_weights_, n,
+                                                static_cast<double>(walk.node_weight_), scores_.data());
+    return first_best(scores_.data(), largest, 0.0, to_beat);
+  }
+  std::int64_t left_weight_of(std::size_t candidate) {
+    return static_cast<std::int64_t>(left_weights_.data()[candidate]);
+  }
+
+  double score_of_node(const Element* node) const { return score_of_branch(node, node); }
+  double score_of_branch(const Element* cell, const Element*) const {
+    const std::int64_t weight = stats_.weight(cell);
+    if (weight == 0) return 0.0;
+    double terms = 0.0;
+    for (int k = 0; k < stats_.n_classes(); ++k) {
+      const auto w = static_cast<double>(cell[k]);
+      terms += w * w;
+    }
+    return terms / static_cast<double>(weight);
+  }
+  // The share of class 1.
+  double order_of(const Element* cell) const {
+    return static_cast<double>(cell[1]) / static_cast<double>(stats_.weight(cell));
+  }
+  double tie_scale(const Element*) const { return 0.0; }
+  double score_unit() const { return stats_.weight_unit(); }
+
+ private:
+  ClassWeightStats stats_;
+  std::vector<Sides> sides_;
+  CandidateList<double> left_terms_;
+  CandidateList<double> right_terms_;
+  CandidateList<double> left_weights_;
+  CandidateList<double> scores_;
+};
+
+}  // namespace hornbeam::criterion
