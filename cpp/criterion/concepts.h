@@ -83,10 +83,13 @@ concept BoundsGroups = Scorer<S> && requires(S scorer, CandidateList<typename S:
 enum class BlockCells : std::uint8_t {
   kNone,
   kTwoCounts,     // gini of two classes that are counted
-  kCounts,        // of more classes
+  kTwoEntropies,  // entropy of two classes that are counted
+  kCounts,        // gini of more classes
+  kEntropies,     // entropy of more classes
   kTwoWeights,    // of two classes of weighted rows
   kClassWeights,  // of more classes
   kSums,          // squared error
+  kPoisson,       // Poisson deviance of the same sums
 };
 template <class S>
 constexpr BlockCells block_cells_of() {

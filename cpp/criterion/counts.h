@@ -48,6 +48,8 @@ class EntropyTerm {
   }
   double scale(std::int64_t count) const { return static_cast<double>(values_[count]); }
   double unit() const { return 1 / scale_; }
+  // By count, from 0 on.
+  const std::int64_t* values() const { return values_; }
 
  private:
   double scale_ = 1.0;
@@ -84,6 +86,7 @@ class CountCriterion {
   double order_of(const Element* cell) const { return share_of_class_1(cell[1], stats_.weight(cell)); }
   double tie_scale(const Element* node) const { return term_.scale(stats_.weight(node)); }
   double score_unit() const { return term_.unit() * stats_.weight_unit(); }
+  const Term& term() const { return term_; }
 
   static double share_of_class_1(std::int64_t ones, std::int64_t count) {
     return static_cast<double>(ones) / static_cast<double>(count);
@@ -143,8 +146,9 @@ template <class Term>
 class CountScorer : public CountCriterion<Term> {
  public:
   using typename CountCriterion<Term>::Element;
-  static constexpr BlockCells kBlockCells =
-      std::is_same_v<Term, GiniTerm> ? BlockCells::kCounts : BlockCells::kNone;
+  static constexpr BlockCells kBlockCells = std::is_same_v<Term, GiniTerm>      ? BlockCells::kCounts
+                                            : std::is_same_v<Term, EntropyTerm> ? BlockCells::kEntropies
+                                                                                : BlockCells::kNone;
 
   CountScorer(CountStats stats, std::int64_t total_count)
       : CountCriterion<Term>(std::move(stats), total_count),
@@ -229,8 +233,9 @@ class TwoClassScorer : public CountCriterion<Term> {
  public:
   using typename CountCriterion<Term>::Element;
   using CountCriterion<Term>::CountCriterion;
-  static constexpr BlockCells kBlockCells =
-      std::is_same_v<Term, GiniTerm> ? BlockCells::kTwoCounts : BlockCells::kNone;
+  static constexpr BlockCells kBlockCells = std::is_same_v<Term, GiniTerm>      ? BlockCells::kTwoCounts
+                                            : std::is_same_v<Term, EntropyTerm> ? BlockCells::kTwoEntropies
+                                                                                : BlockCells::kNone;
 
   class Walk {
    public:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/math.h"
 #include "criterion/criteria.h"
 #include "criterion/stats.h"
 
@@ -73,6 +74,12 @@ inline NodeFacts gini_facts(std::span<const std::int64_t> weights, double weight
   for (std::size_t k = 0; k < weights.size(); ++k) value[k] = weight_of(k) / facts.weight;
   for (std::size_t k = 0; k < weights.size(); ++k) facts.impurity += value[k] * (1 - value[k]);
   return facts;
+}
+// Such facts by entropy instead.
+inline void show_entropy(std::span<const double> shares, NodeFacts& facts) {
+  if (facts.pure) return;
+  facts.impurity = 0.0;
+  for (const double share : shares) facts.impurity -= x_log2_x(share);
 }
 NodeFacts real_facts(Impurity shown, LeafValue leaf_value, const Target& target,
                      std::span<const Entry> entries, double* value);

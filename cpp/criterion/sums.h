@@ -63,7 +63,7 @@ class SumScorer {
   using Stats = SumStats;
   using Element = SumStats::Element;
   static constexpr BlockCells kBlockCells =
-      std::is_same_v<Branch, SquaredErrorBranch> ? BlockCells::kSums : BlockCells::kNone;
+      std::is_same_v<Branch, SquaredErrorBranch> ? BlockCells::kSums : BlockCells::kPoisson;
 
   explicit SumScorer(SumStats stats) : stats_(std::move(stats)), branch_(stats_) {}
 

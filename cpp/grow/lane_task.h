@@ -37,7 +37,10 @@ struct CriterionTraits {
 
 template <Scorer S>
 int n_classes_of(const S& scorer) {
-  if constexpr (kBlockCells<S> == BlockCells::kCounts || kBlockCells<S> == BlockCells::kClassWeights) return scorer.stats().n_classes();
+  constexpr BlockCells kCells = kBlockCells<S>;
+  constexpr bool kOfClasses = kCells == BlockCells::kCounts || kCells == BlockCells::kEntropies ||
+                              kCells == BlockCells::kClassWeights;
+  if constexpr (kOfClasses) return scorer.stats().n_classes();
   return 0;
 }
 

@@ -10,6 +10,7 @@ namespace hornbeam::grow {
 
 using criterion::gini_facts;
 using criterion::NodeFacts;
+using criterion::show_entropy;
 using data::Column;
 using data::halfway;
 using split::fill_branches;
@@ -201,7 +202,8 @@ class Assembly {
     const CountedNode& node = counted[static_cast<std::size_t>(place.id)];
     const double zeros = (node.rows - node.ones) * counted.row_weight();
     const double ones = node.ones * counted.row_weight();
-    const NodeFacts facts = gini_facts(zeros, ones, &tree_.value[2 * i]);
+    NodeFacts facts = gini_facts(zeros, ones, &tree_.value[2 * i]);
+    if (counted.shown() == Impurity::kEntropy) show_entropy({&tree_.value[2 * i], 2}, facts);
     tree_.n_samples[i] = node.samples;
     tree_.weight[i] = facts.weight;
     tree_.impurity[i] = facts.impurity;
@@ -248,7 +250,11 @@ class Assembly {
   }
 
   static NodeFacts facts_of(const BlockNodes& block, std::size_t id, double* value) {
-    if (!block.counts.empty()) return gini_facts(counts_of(block, id), block.weight_unit, value);
+    if (!block.counts.empty()) {
+      NodeFacts facts = gini_facts(counts_of(block, id), block.weight_unit, value);
+      if (block.shown == Impurity::kEntropy) show_entropy({value, block.n_classes}, facts);
+      return facts;
+    }
     if (!block.weights.empty()) return gini_facts(weights_of(block, id), block.weight_unit, value);
     *value = block.values[id];
     return block.facts[id];

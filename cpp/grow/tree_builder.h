@@ -15,6 +15,7 @@
 
 namespace hornbeam::grow {
 
+using criterion::Impurity;
 using criterion::NodeFacts;
 using data::Dataset;
 using split::CategoryPlan;
@@ -75,18 +76,21 @@ class CountedNodes {
     return nodes_.data() + size_;
   }
   void set_size(std::size_t size) { size_ = size; }
-  // What a row weighs, and where the memory comes from.
-  void start(double row_weight, Region* region) {
+  // What a row weighs, the impurity that nodes show, and where the memory comes from.
+  void start(double row_weight, Impurity shown, Region* region) {
     if (size_ > 0) return;
     row_weight_ = row_weight;
+    shown_ = shown;
     nodes_ = Buffer<CountedNode>(region);
   }
   double row_weight() const { return row_weight_; }
+  Impurity shown() const { return shown_; }
 
  private:
   Buffer<CountedNode> nodes_;
   std::size_t size_ = 0;
   double row_weight_ = 1.0;
+  Impurity shown_ = Impurity::kGini;
 };
 
 // A grown node with any other cells, which are kept beside it (BlockNodes).
@@ -108,6 +112,7 @@ struct BlockNodes {
   std::vector<NodeFacts> facts;       // one per node,
   std::vector<double> values;         // and what it predicts
   double weight_unit = 1.0;           // of counts and weights
+  Impurity shown = Impurity::kGini;   // by nodes with counts
 
   std::size_t size() const { return nodes.size(); }
   // Adds nodes, whose child indices count from the first of them; returns the index of the first.

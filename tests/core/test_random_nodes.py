@@ -53,8 +53,9 @@ def test_random_tests_of_all_kinds_of_rows_change_nothing(
 
 
 @pytest.mark.parametrize("how_often", ["each row once", "rows drawn again", "weights"])
+@pytest.mark.parametrize("other_criterion", [False, True])
 @pytest.mark.parametrize(("n_classes", "max_features"), [(2, 4), (7, 4), (40, 12), (None, 4), (None, 12)])
-def test_random_tests_of_many_rows_change_nothing(n_classes, max_features, how_often):
+def test_random_tests_of_many_rows_change_nothing(n_classes, max_features, other_criterion, how_often):
     """More rows than a block holds and than one sum of counts has room for; rows drawn 255 times."""
     rng = np.random.default_rng(21)
     n = 30_000
@@ -62,9 +63,11 @@ def test_random_tests_of_many_rows_change_nothing(n_classes, max_features, how_o
     numbers[:, 1] = np.round(numbers[:, 1])
     numbers[:, 2] = 0
     signal = numbers[:, 0] * numbers[:, 1] + rng.normal(size=n)
-    y = np.digitize(signal, np.linspace(-1, 1, n_classes - 1)) if n_classes else np.round(signal, 2)
+    y = np.digitize(signal, np.linspace(-1, 1, n_classes - 1)) if n_classes else np.round(np.exp(signal))
+    criteria = ("gini", "entropy") if n_classes else ("squared_error", "poisson")
     options = {
         "n_classes": n_classes,
+        "criterion": criteria[other_criterion],
         "random_splits": True,
         "max_features": max_features,
         "max_depth": 12,

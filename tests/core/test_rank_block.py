@@ -1,4 +1,4 @@
-"""The lane of blocks of ranks changes no tree: two classes, weights, more classes, both, numbers."""
+"""The lane of blocks of ranks changes no tree: two classes by gini and by entropy, weights, more classes, both, numbers."""
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from core.lane_tables import (
 @given(
     wide_tables(),
     st.integers(0, 2**64 - 1),
+    st.sampled_from(["gini", "entropy"]),
     st.sampled_from([1, 3, 127, 128, 255]),
     st.sampled_from([100, 65536]),
     st.sampled_from([0, 4]),
@@ -28,7 +29,7 @@ from core.lane_tables import (
     least_branches,
 )
 def test_growing_blocks_of_ranks_changes_nothing(
-    table, key, most_times, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+    table, key, criterion, most_times, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
 ):
     """Blocks hold rows that are drawn up to 127 times, and nodes of a limited weight."""
     columns, y, times, max_features = table
@@ -41,6 +42,7 @@ def test_growing_blocks_of_ranks_changes_nothing(
         data,
         y,
         weights,
+        criterion=criterion,
         multiplicity=times,
         max_features=max_features,
         max_depth=max_depth,
@@ -52,8 +54,9 @@ def test_growing_blocks_of_ranks_changes_nothing(
     )
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("digits", [1, 3, 9])
-def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits):
+def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits, criterion):
     """More rows than a block holds; values that repeat a lot, here and there, or never."""
     rng = np.random.default_rng(13)
     n = 30_000
@@ -63,7 +66,9 @@ def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits):
     times = 1 + rng.poisson(0.6, size=n)
 
     def grown(**more: object):
-        return grow(data, y, n_classes=2, multiplicity=times, max_features=3, key=7, **more)
+        return grow(
+            data, y, n_classes=2, criterion=criterion, multiplicity=times, max_features=3, key=7, **more
+        )
 
     for limits in ({}, {"min_samples_leaf": 5}):
         node_by_node = grown(grows_blocks=False, searches_groups=False, **limits)

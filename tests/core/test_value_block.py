@@ -13,6 +13,7 @@ from core.lane_tables import blocks_change_nothing, least_branches, narrow_table
 @given(
     narrow_tables(),
     st.integers(0, 2**64 - 1),
+    st.sampled_from(["gini", "entropy"]),
     st.sampled_from([20, 65536]),
     st.sampled_from([0, 2, 4]),
     st.sampled_from([2, 6]),
@@ -20,7 +21,7 @@ from core.lane_tables import blocks_change_nothing, least_branches, narrow_table
     least_branches,
 )
 def test_growing_blocks_changes_nothing(
-    table, key, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+    table, key, criterion, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
 ):
     columns, y, weights, max_features = table
     data = encode(columns)
@@ -29,6 +30,7 @@ def test_growing_blocks_changes_nothing(
         data,
         y,
         weights,
+        criterion=criterion,
         random_splits=True,
         max_features=max_features,
         max_depth=max_depth,
@@ -40,10 +42,11 @@ def test_growing_blocks_changes_nothing(
     )
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize(
     ("n", "n_features", "max_features"), [(70_000, 5, 4), (20_000, 70, 6), (20_000, 40, 4)]
 )
-def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features):
+def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features, criterion):
     """More rows than a block holds, and more than its counts of a stretch of them."""
     rng = np.random.default_rng(12)
     numbers = rng.normal(size=(n, n_features)).astype(np.float32)
@@ -53,7 +56,16 @@ def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features
     data = encode(list(numbers.T))
 
     def grown(**more: object):
-        return grow(data, y, n_classes=2, random_splits=True, max_features=max_features, key=7, **more)
+        return grow(
+            data,
+            y,
+            n_classes=2,
+            criterion=criterion,
+            random_splits=True,
+            max_features=max_features,
+            key=7,
+            **more,
+        )
 
     row_by_row = grown(grows_blocks=False)
     assert same_bits(grown(), row_by_row)

@@ -33,25 +33,46 @@ TreeRules rules_of(const TreeFit<S>& fit) {
           fit.prototype.score_unit()};
 }
 
+// By what tests of counted classes are scored: null for gini.
+template <Scorer S>
+const criterion::EntropyTerm* entropy_of(const S& scorer) {
+  constexpr BlockCells kCells = kBlockCells<S>;
+  if constexpr (kCells == BlockCells::kTwoEntropies || kCells == BlockCells::kEntropies)
+    return &scorer.term();
+  return nullptr;
+}
+
+template <Scorer S>
+void start_counted(const TreeFit<S>& fit, TreeBuilder& part, Worker<S>& worker) {
+  part.counted.start(fit.prototype.stats().weight_unit(), row_of(fit.params.criterion).shown, worker.region);
+}
+
 template <Scorer S>
 void grow_block(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   ValueBlock& block = worker.block;
-  part.counted.start(fit.prototype.stats().weight_unit(), worker.region);
+  start_counted(fit, part, worker);
   if (!block.started()) block.start(fit.data, *fit.plan.values, fit.params.features, rules_of(fit));
-  part.nodes[static_cast<std::size_t>(root.id)].counted =
-      block.grow(fit.rows_of(root), root.path, root.depth, part.counted, worker.poller);
+  part.nodes[static_cast<std::size_t>(root.id)].counted = block.grow(
+      fit.rows_of(root), entropy_of(fit.prototype), root.path, root.depth, part.counted, worker.poller);
 }
 
 template <Scorer S>
 void grow_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   RankBlock& block = worker.ranks;
-  part.counted.start(fit.prototype.stats().weight_unit(), worker.region);
+  start_counted(fit, part, worker);
   if (!block.started()) block.start(fit.data, fit.params.features, rules_of(fit));
-  with_records(fit, root, worker, [&](const auto& records) {
-    part.nodes[static_cast<std::size_t>(root.id)].counted = block.grow_counts(
-        fit.rows_of(root), *fit.plan.records, records, root.path, root.depth, part.counted, worker.poller);
-    return true;
-  });
+  const std::span<const Entry> rows = fit.rows_of(root);
+  std::int32_t& copy = part.nodes[static_cast<std::size_t>(root.id)].counted;
+  if constexpr (kBlockCells<S> == BlockCells::kTwoEntropies) {
+    copy =
+        block.grow_entropies(rows, fit.prototype.term(), root.path, root.depth, part.counted, worker.poller);
+  } else {
+    with_records(fit, root, worker, [&](const auto& records) {
+      copy = block.grow_counts(rows, *fit.plan.records, records, root.path, root.depth, part.counted,
+                               worker.poller);
+      return true;
+    });
+  }
 }
 
 // The same for weighted rows.
@@ -138,7 +159,7 @@ void grow_ranks_of_numbers(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& r
 // Writes the words of a block's rows (grow/fast/value_block.h) and the sums of the root.
 template <Scorer S>
 BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, ValueBlock& block, S& scorer) {
-  if constexpr (kBlockCells<S> == BlockCells::kCounts) {
+  if constexpr (kBlockCells<S> == BlockCells::kCounts || kBlockCells<S> == BlockCells::kEntropies) {
     constexpr std::size_t kPerWord = BlockWords::kClassesPerWord;
     const auto n_classes = static_cast<std::size_t>(scorer.stats().n_classes());
     const std::size_t n_words = (n_classes + kPerWord - 1) / kPerWord;
@@ -163,13 +184,14 @@ BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, V
     }
     return words;
   } else {
-    constexpr bool kSums = kBlockCells<S> == BlockCells::kSums;
+    constexpr bool kSums = kBlockCells<S> == BlockCells::kSums || kBlockCells<S> == BlockCells::kPoisson;
     BlockWords& words = block.start_words(entries.size(), 2, kSums ? 2 : 0, 0, 2);
     scorer.stats().load(entries);
     scorer.stats().write_words(entries, words.word(0, 0, 0), words.stride);
     for (std::size_t w = 0; w < 2; ++w)
       words.sums[w] = std::accumulate(words.word(0, w, 0), words.word(0, w, entries.size()), std::int64_t{0});
     if constexpr (kSums) {
+      words.mean_unit = scorer.stats().sum_unit() / scorer.stats().weight_unit();
       for (std::size_t i = 0; i < entries.size(); ++i) {
         const RowId row = entries[i].row;
         *words.word(0, 2, i) = std::bit_cast<std::int64_t>(fit.target.real(row));
@@ -190,15 +212,18 @@ void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker
   const std::span<const Entry> entries = fit.rows_of(root);
   const BlockWords& words = write_words(fit, entries, block, worker.scorer);
   const auto kernel = kCells == BlockCells::kCounts         ? kernels.grow_counts
+                      : kCells == BlockCells::kEntropies    ? kernels.grow_entropies
                       : kCells == BlockCells::kTwoWeights   ? kernels.grow_two_weights
                       : kCells == BlockCells::kClassWeights ? kernels.grow_class_weights
+                      : kCells == BlockCells::kPoisson      ? kernels.grow_poisson
                                                             : kernels.grow_sums;
   const std::span<const BlockNode> grown =
-      block.grow_words(kernel, entries, root.path, root.depth, worker.poller);
+      block.grow_words(kernel, entries, entropy_of(fit.prototype), root.path, root.depth, worker.poller);
   BlockNodes& nodes = part.block;
   nodes.weight_unit = fit.prototype.stats().weight_unit();
-  if constexpr (kCells == BlockCells::kCounts) {
+  if constexpr (kCells == BlockCells::kCounts || kCells == BlockCells::kEntropies) {
     nodes.n_classes = words.n_classes;
+    nodes.shown = row_of(fit.params.criterion).shown;
     nodes.counts.insert(nodes.counts.end(), words.counts, words.counts + grown.size() * words.n_classes);
   } else if constexpr (kCells == BlockCells::kTwoWeights || kCells == BlockCells::kClassWeights) {
     nodes.n_classes = words.n_classes;
@@ -223,7 +248,7 @@ struct ValueLane {
   }
   template <class GrowBelow>
   static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
-    if constexpr (kBlockCells<S> == BlockCells::kTwoCounts) {
+    if constexpr (kBlockCells<S> == BlockCells::kTwoCounts || kBlockCells<S> == BlockCells::kTwoEntropies) {
       grow_block(fit, part, root, worker);
     } else if constexpr (kBlockCells<S> != BlockCells::kNone) {
       grow_words(fit, part, root, worker);
@@ -249,12 +274,13 @@ struct RankLane {
   template <class GrowBelow>
   static bool grow(TreeFit<S>& fit, TreeBuilder& part, OpenNode& root, Worker<S>& worker, const GrowBelow&) {
     constexpr BlockCells kCells = kBlockCells<S>;
-    if constexpr (kCells == BlockCells::kTwoCounts) grow_ranks(fit, part, root, worker);
+    if constexpr (kCells == BlockCells::kTwoCounts || kCells == BlockCells::kTwoEntropies)
+      grow_ranks(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kTwoWeights) grow_weighed_ranks(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kClassWeights) grow_ranks_of_class_weights(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kCounts) grow_ranks_of_classes(fit, part, root, worker);
     if constexpr (kCells == BlockCells::kSums) grow_ranks_of_numbers(fit, part, root, worker);
-    return kCells != BlockCells::kNone;
+    return kCells != BlockCells::kNone && kCells != BlockCells::kPoisson && kCells != BlockCells::kEntropies;
   }
 };
 

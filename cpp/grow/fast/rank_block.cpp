@@ -35,6 +35,8 @@ bool RankBlock::takes(const LaneTask& lane) {
   switch (lane.criterion.block_cells) {
     case BlockCells::kTwoCounts:
       return lane.records != nullptr && are_drawn_at_most(RankGrowth::kMostTimes);
+    case BlockCells::kTwoEntropies:
+      return is_complete && are_drawn_at_most(RankGrowth::kMostTimes);
     case BlockCells::kTwoWeights:
       return is_complete;
     case BlockCells::kClassWeights:
@@ -110,7 +112,8 @@ void RankBlock::start_growth(std::int32_t root, std::uint64_t path, std::int32_t
 }
 
 std::int32_t RankBlock::grow_held_counts(std::span<const Entry> entries, std::uint64_t path,
-                                         std::int32_t depth, CountedNodes& grown, CancelPoller& poller) {
+                                         std::int32_t depth, CountedNodes& grown,
+                                         void (*kernel)(RankGrowth& growth), CancelPoller& poller) {
   const auto root = static_cast<std::int32_t>(grown.size());
   CountedNode& copy = *grown.room_for(2 * entries.size());
   copy.samples = static_cast<std::uint32_t>(entries.size());
@@ -125,10 +128,19 @@ std::int32_t RankBlock::grow_held_counts(std::span<const Entry> entries, std::ui
   }
   start_growth(root, path, depth, poller);
   growth_.counted = grown.data();
-  rank_kernels()->grow_counts(growth_);
+  kernel(growth_);
   grown.set_size(growth_.n_nodes);
   look_up_thresholds(std::span(grown.data() + root, growth_.n_nodes - static_cast<std::size_t>(root)));
   return root;
+}
+
+std::int32_t RankBlock::grow_entropies(std::span<const Entry> entries, const criterion::EntropyTerm& entropy,
+                                       std::uint64_t path, std::int32_t depth, CountedNodes& grown,
+                                       CancelPoller& poller) {
+  make_room(entries.size());
+  read_codes(entries);
+  growth_.entropy = &entropy;
+  return grow_held_counts(entries, path, depth, grown, rank_kernels()->grow_entropies, poller);
 }
 
 // Column by column, in the table's order.

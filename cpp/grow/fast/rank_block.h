@@ -24,6 +24,7 @@
 #include "base/platform.h"
 #include "base/types.h"
 #include "criterion/class_weights.h"
+#include "criterion/counts.h"
 #include "criterion/stats.h"
 #include "data/dataset.h"
 #include "data/row_records.h"
@@ -86,8 +87,9 @@ struct RankGrowth {
   std::int32_t root;
   std::int32_t root_depth;
   // The grown nodes: first the root, whose sums are known; children in pairs.
-  CountedNode* counted;   // if two classes are counted
-  BlockNode* nodes;       // otherwise
+  CountedNode* counted;                   // if two classes are counted
+  BlockNode* nodes;                       // otherwise
+  const criterion::EntropyTerm* entropy;  //   and scored by entropy
   const double* weights;  // weighted rows: by number; whole numbers, negative for class 1; the first is 0
   double* node_weights;   //   two per node: of all its rows, and of class 1
   const std::int64_t*
@@ -108,6 +110,7 @@ struct RankGrowth {
 
 struct RankKernels {
   void (*grow_counts)(RankGrowth& growth);
+  void (*grow_entropies)(RankGrowth& growth);
   void (*grow_weights)(RankGrowth& growth);
   void (*grow_class_weights)(RankGrowth& growth);
   void (*grow_classes)(RankGrowth& growth);
@@ -131,7 +134,8 @@ class RankBlock {
     return n_rows <= RankGrowth::kMostRows && n_rows * kCodesPerRow >= most_codes;
   }
 
-  // It takes gini of two classes, if rows are counted and groups of values apply; and if no value is missing, gini of
+  // It takes gini of two classes, if rows are counted and groups of values apply; and if no value is missing, entropy of
+  // two classes, gini of
   // weighted rows or of counted rows of more classes, and squared error.
   static bool takes(const LaneTask& lane);
   // The most rows of a node that may grow as a subtree, where there are blocks.
@@ -159,8 +163,12 @@ class RankBlock {
       for (std::size_t c = 0; c < features_.size(); ++c)
         codes[c * growth_.stride + i] = all.code(features_[c], places_[c].grouped(record));
     }
-    return grow_held_counts(entries, path, depth, grown, poller);
+    return grow_held_counts(entries, path, depth, grown, rank_kernels()->grow_counts, poller);
   }
+  // The same by entropy.
+  std::int32_t grow_entropies(std::span<const Entry> entries, const criterion::EntropyTerm& entropy,
+                              std::uint64_t path, std::int32_t depth, CountedNodes& grown,
+                              CancelPoller& poller);
 
   // The same for weighted rows: `weight_of` returns an entry's weight, a whole number, negative for class 1. Returns
   // the nodes, of which the first is the root; `node_weights` then has their weights, two per node.
@@ -208,7 +216,8 @@ class RankBlock {
   void make_room(std::size_t n_rows);
   void read_codes(std::span<const Entry> entries);
   std::int32_t grow_held_counts(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
-                                CountedNodes& grown, CancelPoller& poller);
+                                CountedNodes& grown, void (*kernel)(RankGrowth& growth),
+                                CancelPoller& poller);
   std::span<const BlockNode> grow_held_weights(std::span<const Entry> entries, std::uint64_t path,
                                                std::int32_t depth, CancelPoller& poller);
   std::span<const BlockNode> grow_held_class_weights(std::span<const Entry> entries, std::size_t n_classes,

@@ -34,8 +34,10 @@ bool ValueBlock::takes(const LaneTask& lane) {
   };
   switch (lane.criterion.block_cells) {
     case BlockCells::kTwoCounts:
+    case BlockCells::kTwoEntropies:
       return are_drawn_once();
     case BlockCells::kCounts:
+    case BlockCells::kEntropies:
       return block_kernels().grow_counts != nullptr &&
              lane.criterion.n_classes <= static_cast<int>(BlockWords::kMostClasses) && are_drawn_once();
     case BlockCells::kClassWeights:
@@ -44,6 +46,7 @@ bool ValueBlock::takes(const LaneTask& lane) {
     case BlockCells::kTwoWeights:
       return block_kernels().grow_two_weights != nullptr;
     case BlockCells::kSums:
+    case BlockCells::kPoisson:
       return block_kernels().grow_sums != nullptr && lane.params().leaf_value == LeafValue::kMean;
     default:
       return false;
@@ -76,8 +79,9 @@ void ValueBlock::start(const Dataset& data, const RowValues& values, std::span<c
   growth_.poll = [](void* poller, std::size_t work) { static_cast<CancelPoller*>(poller)->poll(work); };
 }
 
-std::int32_t ValueBlock::grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
-                              CountedNodes& grown, CancelPoller& poller) {
+std::int32_t ValueBlock::grow(std::span<const Entry> entries, const criterion::EntropyTerm* entropy,
+                              std::uint64_t path, std::int32_t depth, CountedNodes& grown,
+                              CancelPoller& poller) {
   const std::size_t n_rows = entries.size();
   make_room(n_rows);
   list_rows(entries, [](const Entry& entry) { return entry.payload >> 8; });
@@ -91,7 +95,8 @@ std::int32_t ValueBlock::grow(std::span<const Entry> entries, std::uint64_t path
   growth_.nodes = grown.data();
   growth_.n_nodes = grown.size() + 1;
   growth_.poller = &poller;
-  block_kernels().grow_two_counts(growth_);
+  growth_.entropy = entropy;
+  (entropy == nullptr ? block_kernels().grow_two_counts : block_kernels().grow_two_entropies)(growth_);
   grown.set_size(growth_.n_nodes);
   return root;
 }
@@ -147,7 +152,8 @@ BlockWords& ValueBlock::start_words(std::size_t n_rows, std::size_t n_words, std
 }
 
 std::span<const BlockNode> ValueBlock::grow_words(void (*kernel)(BlockGrowth& growth),
-                                                  std::span<const Entry> entries, std::uint64_t path,
+                                                  std::span<const Entry> entries,
+                                                  const criterion::EntropyTerm* entropy, std::uint64_t path,
                                                   std::int32_t depth, CancelPoller& poller) {
   list_rows(entries, [](const Entry&) { return 0u; });
   BlockNode& root = growth_.words.nodes[0];
@@ -156,6 +162,7 @@ std::span<const BlockNode> ValueBlock::grow_words(void (*kernel)(BlockGrowth& gr
   growth_.root = {0, entries.size(), path, 0, depth, 0};
   growth_.n_nodes = 1;
   growth_.poller = &poller;
+  growth_.entropy = entropy;
   kernel(growth_);
   return {growth_.words.nodes, growth_.n_nodes};
 }

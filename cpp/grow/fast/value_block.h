@@ -24,6 +24,7 @@
 #include "base/cancel.h"
 #include "base/platform.h"
 #include "base/types.h"
+#include "criterion/counts.h"
 #include "criterion/stats.h"
 #include "data/dataset.h"
 #include "data/row_values.h"
@@ -51,6 +52,7 @@ struct BlockWords {
   std::size_t
       n_carried;  // more words that move with the rows; for sums, the number and its weight, both float64
   std::size_t n_classes;
+  double mean_unit;  // sums: of their means
 
   // By grown node: the sums over its rows; where these are numbers, its facts and its value, too.
   BlockNode* nodes;
@@ -98,7 +100,8 @@ struct BlockGrowth {
   float* block;  // records of draw.n_columns values
   TreeRules rules;
   ColumnDraw draw;
-  const std::uint64_t* threshold_keys;  // by feature: the key of its stream of thresholds
+  const criterion::EntropyTerm* entropy;  // if that scores tests of counted classes
+  const std::uint64_t* threshold_keys;    // by feature: the key of its stream of thresholds
   Waiting root;
   // The grown nodes: first the root, whose cell is known; children in pairs.
   CountedNode* nodes;   // if two classes are counted,
@@ -119,11 +122,14 @@ struct ValueRange {
 
 struct BlockKernels {
   void (*grow_two_counts)(BlockGrowth& growth);
+  void (*grow_two_entropies)(BlockGrowth& growth);
   // Null where registers are narrow: grow/fast/random_nodes.h does such rows then.
   void (*grow_counts)(BlockGrowth& growth);
+  void (*grow_entropies)(BlockGrowth& growth);
   void (*grow_two_weights)(BlockGrowth& growth);
   void (*grow_class_weights)(BlockGrowth& growth);
   void (*grow_sums)(BlockGrowth& growth);
+  void (*grow_poisson)(BlockGrowth& growth);
 
   // For random tests of any criterion (grow/fast/random_nodes.h).
   // Copies n values from[offsets[i]] and finds the least and the largest.
@@ -146,10 +152,10 @@ class ValueBlock {
   // Begins a tree with these features and rules; all features must have float32 values. The data must outlive it.
   void start(const Dataset& data, const RowValues& values, std::span<const FeatureId> features,
              const TreeRules& rules);
-  // Grows everything below a node whose rows are counted (entries as in CountStats, each row once); returns the index
-  // of its copy in `grown`.
-  std::int32_t grow(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
-                    CountedNodes& grown, CancelPoller& poller);
+  // Grows everything below a node whose rows are counted (entries as in CountStats, each row once), by gini or by
+  // entropy; returns the index of its copy in `grown`.
+  std::int32_t grow(std::span<const Entry> entries, const criterion::EntropyTerm* entropy, std::uint64_t path,
+                    std::int32_t depth, CountedNodes& grown, CancelPoller& poller);
 
   // The same for other cells, in two steps. First: makes room for the rows' words and the nodes' sums, and returns
   // where to write the words of the rows and the sums of the root. A node has counts or sums, so many of them.
@@ -157,7 +163,8 @@ class ValueBlock {
                           std::size_t n_counts, std::size_t n_sums);
   // Second: grows; returns the nodes, of which the first is the root.
   std::span<const BlockNode> grow_words(void (*kernel)(BlockGrowth& growth), std::span<const Entry> entries,
-                                        std::uint64_t path, std::int32_t depth, CancelPoller& poller);
+                                        const criterion::EntropyTerm* entropy, std::uint64_t path,
+                                        std::int32_t depth, CancelPoller& poller);
 
  private:
   void make_room(std::size_t n_rows);

@@ -445,7 +445,8 @@ void grow(RankGrowth& growth) {
 }  // namespace
 
 extern const RankKernels rank_table;
-const RankKernels rank_table = {grow<CountCells>, grow<WeightCells>, grow<ClassWeightCells>, grow<ClassCells>,
-                                grow<SumRankCells>};
+const RankKernels rank_table = {grow<CountCells<GiniTerm>>, grow<CountCells<EntropyTerm>>,
+                                grow<WeightCells>,          grow<ClassWeightCells>,
+                                grow<ClassCells>,           grow<SumRankCells>};
 
 }  // namespace hornbeam::grow::avx512

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <bit>
+#include <type_traits>
 
 #include "criterion/counts.h"
 #include "simd/grow/rank_cuts.h"
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
+using criterion::EntropyTerm;
 using criterion::GiniTerm;
 
 namespace {
@@ -23,20 +25,23 @@ constexpr std::int64_t ones_in(Counts counts) {
   return counts >> 16;
 }
 
+// `Term` says by what tests are scored (criterion/counts.h).
+template <class Term>
 class CountCells {
  public:
   using Node = CountedNode;
   using Item = std::uint8_t;  // a row in a table; 0 is none
   using Best = BestCut<Counts>;
 
-  explicit CountCells(const RankGrowth& growth) : rules_(growth.rules), nodes_(growth.counted) {}
+  explicit CountCells(const RankGrowth& growth)
+      : rules_(growth.rules), nodes_(growth.counted), term_(term_of(growth)) {}
 
   static Node* nodes(const RankGrowth& growth) { return growth.counted; }
   bool opens(std::int32_t node, std::int32_t depth) const {
     const Node& of = nodes_[node];
     return rules_.opens_two(of.samples, of.rows, of.ones, depth);
   }
-  void start_node(std::int32_t) {}
+  void start_node(std::int32_t node) { scale_ = term_.scale(nodes_[node].rows); }
 
   double score_of_node(std::int32_t node) const {
     return score_of_branch(nodes_[node].rows, nodes_[node].ones);
@@ -95,35 +100,52 @@ class CountCells {
 
   // Offers the best cut of n rows in the order of a column: `cuts` has a bit for each that has another value
   // than the one before. False if there is none.
-  //
-  // What a cut gains is 2 D^2 / (rows * left * right), D = ones on the left * rows - rows on the left * ones.
-  // D and left * right are exact, the rest is off by less than 2^-13 of itself. Exact scores tie within 2^-44
-  // of themselves, which in units of D^2 / (left * right) is less than rows^2 2^-43.
   bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node& node, Bits places, Best& best) {
     const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
     if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
+    if constexpr (std::is_same_v<Term, GiniTerm>) return offer_by_gini(column, n, cuts, node, places, best);
+    if constexpr (std::is_same_v<Term, EntropyTerm>)
+      return offer_by_terms(column, n, cuts, node, places, best);
+  }
+
+ private:
+  static Term term_of(const RankGrowth& growth) {
+    if constexpr (std::is_same_v<Term, GiniTerm>) return GiniTerm(0);
+    if constexpr (std::is_same_v<Term, EntropyTerm>) return *growth.entropy;
+  }
+
+  // Rows and ones to the left of sixteen places; `before` is what lies before all of them, and goes on.
+  __m512i sums_left_of(std::size_t place, __m512i& before) const {
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i bytes =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts_ + place)));
+    const __m512i rows = _mm512_and_si512(bytes, _mm512_set1_epi32(RankGrowth::kMostTimes));
+    const __mmask16 is_one = _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(RankGrowth::kClass1));
+    const __m512i steps = _mm512_mask_or_epi32(rows, is_one, rows, _mm512_slli_epi32(rows, 16));
+    __m512i sums = _mm512_add_epi32(steps, _mm512_alignr_epi32(steps, zero, 15));
+    sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 14));
+    sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 12));
+    sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 8));
+    sums = _mm512_add_epi32(sums, before);
+    before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sums);
+    return _mm512_sub_epi32(sums, steps);
+  }
+
+  // What a cut gains is 2 D^2 / (rows * left * right), D = ones on the left * rows - rows on the left * ones.
+  // D and left * right are exact, the rest is off by less than 2^-13 of itself. Exact scores tie within 2^-44
+  // of themselves, which in units of D^2 / (left * right) is less than rows^2 2^-43.
+  bool offer_by_gini(std::int32_t column, std::size_t n, const Bits* cuts, const Node& node, Bits places,
+                     Best& best) {
     const auto min_weight = static_cast<std::uint32_t>(rules_.min_weight);
     const __m512i least = _mm512_set1_epi32(static_cast<int>(min_weight));
     const __m512i by_node =
         _mm512_set1_epi32(static_cast<int>(node.rows << 16 | (0x10000 - node.ones) % 0x10000));
     const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
-    const __m512i zero = _mm512_setzero_si512();
-    __m512i before = zero;
+    __m512i before = _mm512_setzero_si512();
     __m512 largest = _mm512_set1_ps(-1.0f);
     std::uint32_t any = 0;
     for (std::size_t i = 0; i < n; i += 16) {
-      const __m512i bytes =
-          _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts_ + i)));
-      const __m512i rows = _mm512_and_si512(bytes, _mm512_set1_epi32(RankGrowth::kMostTimes));
-      const __mmask16 is_one = _mm512_test_epi32_mask(bytes, _mm512_set1_epi32(RankGrowth::kClass1));
-      const __m512i steps = _mm512_mask_or_epi32(rows, is_one, rows, _mm512_slli_epi32(rows, 16));
-      __m512i sums = _mm512_add_epi32(steps, _mm512_alignr_epi32(steps, zero, 15));
-      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 14));
-      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 12));
-      sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, zero, 8));
-      sums = _mm512_add_epi32(sums, before);
-      before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sums);
-      const __m512i left = _mm512_sub_epi32(sums, steps);
+      const __m512i left = sums_left_of(i, before);
       const __m512i left_rows = _mm512_and_si512(left, _mm512_set1_epi32(0xffff));
       const __m512i right_rows = _mm512_sub_epi32(node_rows, left_rows);
       const __m512 difference = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, by_node));
@@ -138,7 +160,7 @@ class CountCells {
       _mm512_store_ps(rough_ + i, admitted);
       _mm512_store_si512(left_ + i, left);
     }
-    if (any == 0) return least_rows > 1;
+    if (any == 0) return rules_.min_samples_leaf > 1;
     const float here = _mm512_reduce_max_ps(largest);
     if (here < 0) return true;  // the limits admit none
     best.rough = std::max(best.rough, here);
@@ -148,10 +170,58 @@ class CountCells {
     return true;
   }
 
- private:
-  static double score_of_branch(std::int64_t rows, std::int64_t ones) {
-    const GiniTerm term(0);
-    return term.branch(term(1, ones) + term(0, rows - ones), rows);
+  // Each cut gets its exact score, from terms that are looked up.
+  bool offer_by_terms(std::int32_t column, std::size_t n, const Bits* cuts, const Node& node, Bits places,
+                      Best& best) {
+    const __m512i least = _mm512_set1_epi32(static_cast<int>(rules_.min_weight));
+    const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
+    const __m512i node_ones = _mm512_set1_epi32(static_cast<int>(node.ones));
+    const __m512d none = _mm512_set1_pd(-kInfinity);
+    __m512i before = _mm512_setzero_si512();
+    __m512d largest = none;
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < n; i += 16) {
+      const __m512i left = sums_left_of(i, before);
+      const __m512i left_rows = _mm512_and_si512(left, _mm512_set1_epi32(0xffff));
+      const __m512i left_ones = _mm512_srli_epi32(left, 16);
+      const __m512i right_rows = _mm512_sub_epi32(node_rows, left_rows);
+      const __m512i right_ones = _mm512_sub_epi32(node_ones, left_ones);
+      auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
+      any |= wanted;
+      if (rules_.min_weight > 0)
+        wanted &= _mm512_cmpge_epi32_mask(left_rows, least) & _mm512_cmpge_epi32_mask(right_rows, least);
+      _mm512_store_si512(left_ + i, left);
+      const auto score = [&](auto half, __mmask8 here) {
+        const auto branches = [&](__m512i rows, __m512i ones) {
+          const auto look_up = [&](__m512i counts) {
+            return _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), here,
+                                               _mm512_extracti64x4_epi64(counts, decltype(half)::value),
+                                               term_.values(), 8);
+          };
+          const __m512i of_classes = _mm512_add_epi64(look_up(ones), look_up(_mm512_sub_epi32(rows, ones)));
+          return _mm512_cvtepi64_pd(_mm512_sub_epi64(of_classes, look_up(rows)));
+        };
+        const __m512d both = _mm512_add_pd(branches(left_rows, left_ones), branches(right_rows, right_ones));
+        const __m512d admitted = _mm512_mask_mov_pd(none, here, both);
+        largest = _mm512_max_pd(largest, admitted);
+        _mm512_store_pd(scores_ + i + 8 * half, admitted);
+      };
+      score(std::integral_constant<int, 0>{}, static_cast<__mmask8>(wanted));
+      score(std::integral_constant<int, 1>{}, static_cast<__mmask8>(wanted >> 8));
+    }
+    if (any == 0) return rules_.min_samples_leaf > 1;
+    const double here = _mm512_reduce_max_pd(largest);
+    if (best.raise(here, scale_)) {
+      best.column = column;
+      best.n_left = first_near(scores_, here, scale_);
+      best.left = left_[best.n_left];
+      best.places = places;
+    }
+    return true;
+  }
+
+  double score_of_branch(std::int64_t rows, std::int64_t ones) const {
+    return term_.branch(term_(1, ones) + term_(0, rows - ones), rows);
   }
 
   // Scores the cuts that reach the floor: of those within the slack of the best, the first is offered.
@@ -179,12 +249,14 @@ class CountCells {
 
   const TreeRules& rules_;
   Node* nodes_;
+  Term term_;
+  double scale_ = 0.0;  // of ties, in the node at hand
   // Of one order, by place.
   alignas(64) std::uint8_t counts_[kPlaces];
   alignas(64) float rough_[kPlaces];
   alignas(64) Counts left_[kPlaces];
   Rank promising_[kPlaces];
-  double scores_[kPlaces];
+  alignas(64) double scores_[kPlaces];
   __m512i small_counts_;
 };
 

@@ -38,17 +38,17 @@ struct BestCut {
 
   bool found() const { return column >= 0; }
   // Takes a column's largest score; returns whether its first cut with about that score is now the best.
-  bool raise(double largest) {
+  bool raise(double largest, double tie_scale = 0.0) {
     if (!(largest > score)) return false;
-    const bool wins = !found() || largest > score + criterion::tie_slack(score, 0.0);
+    const bool wins = !found() || largest > score + criterion::tie_slack(score, tie_scale);
     score = largest;
     return wins;
   }
 };
 
 // The first of the scores that is about the largest.
-std::size_t first_near(const double* scores, double largest) {
-  const double least = largest - criterion::tie_slack(largest, 0.0);
+std::size_t first_near(const double* scores, double largest, double tie_scale = 0.0) {
+  const double least = largest - criterion::tie_slack(largest, tie_scale);
   std::size_t first = 0;
   while (scores[first] < least) ++first;
   return first;

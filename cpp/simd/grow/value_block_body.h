@@ -33,7 +33,8 @@ constexpr std::size_t kMostCached = 128;  // columns of rows in lanes that are k
 // The best test of a node so far; among equals the first stays, as in FirstBest.
 template <class Left>
 struct BestTest {
-  double score = -1.0;  // less than any
+  double score = kNoTest;
+  double tie_scale = 0.0;  // criterion/concepts.h
   double threshold = 0.0;
   float bound = 0.0f;
   std::int32_t column = -1;
@@ -48,7 +49,7 @@ struct BestTest {
   std::size_t offer(const double* scores, const std::uint32_t* drawn, const FourTests& tests) {
     std::size_t winner = kFour;
     for (std::size_t c = 0; c < kFour; ++c) {
-      winner = scores[c] > score + tie_slack(score, 0.0) ? c : winner;
+      winner = scores[c] > score + tie_slack(score, tie_scale) ? c : winner;
       score = std::max(score, scores[c]);
     }
     if (winner == kFour) return kFour;
@@ -116,7 +117,7 @@ class BlockGrower {
   template <class Fetch>
   void grow_node(const Waiting& node, std::size_t& n_waiting, const Fetch& fetch) {
     cells_.start(node.node);
-    Best best;
+    Best best{.tie_scale = cells_.tie_scale(node.node)};
     const float* tested = nullptr;
     std::size_t n_fetches = 0;
     std::size_t winning_fetch = 0;
@@ -259,7 +260,7 @@ class BlockGrower {
   // ---- lanes
 
   Best find_test_of_lanes(const LaneNode& node, const RowsInLanes& rows) {
-    Best best;
+    Best best{.tie_scale = cells_.tie_scale(node.node)};
     draws_.try_columns(node.path, [&](const std::uint32_t* drawn) {
       const RowsInLanes::Values values = caches_lanes_ ? RowsInLanes::Values(cached_, drawn, node.rows)
                                                        : rows.values(columns_of_block(drawn), node.rows);
@@ -344,12 +345,27 @@ void grow(BlockGrowth& growth) {
 
 extern const BlockKernels block_table;
 #if defined(__AVX512F__)
-const BlockKernels block_table = {
-    grow<TwoCountCells>, grow<CountCells>, grow<TwoWeightCells>, grow<ClassWeightCells>, grow<SumCells>,
-    fetch_values,        sum_words};
+const BlockKernels block_table = {grow<TwoCountCells<GiniTerm>>,
+                                  grow<TwoCountCells<EntropyTerm>>,
+                                  grow<CountCells<GiniTerm>>,
+                                  grow<CountCells<EntropyTerm>>,
+                                  grow<TwoWeightCells>,
+                                  grow<ClassWeightCells>,
+                                  grow<SumCells<SquaredErrors>>,
+                                  grow<SumCells<PoissonDeviances>>,
+                                  fetch_values,
+                                  sum_words};
 #else
-const BlockKernels block_table = {grow<TwoCountCells>, nullptr,  nullptr, nullptr, nullptr,
-                                  fetch_values,        sum_words};
+const BlockKernels block_table = {grow<TwoCountCells<GiniTerm>>,
+                                  grow<TwoCountCells<EntropyTerm>>,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  fetch_values,
+                                  sum_words};
 #endif
 
 }  // namespace hornbeam::grow::HORNBEAM_KERNELS

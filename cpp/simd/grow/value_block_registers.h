@@ -23,6 +23,8 @@ constexpr std::size_t kFour = BlockGrowth::kFour;
 using Lanes = std::uint32_t;  // a bit per lane
 using ListedRow = BlockGrowth::ListedRow;
 
+constexpr double kNoTest = -0x1p1000;  // instead of a score: less than any
+
 constexpr Lanes first_lanes(std::size_t n) {
   return (Lanes{1} << n) - 1;
 }

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/types.h"
 #include "criterion/counts.h"
@@ -16,6 +17,7 @@
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
+using criterion::EntropyTerm;
 using criterion::GiniTerm;
 
 namespace {
@@ -33,15 +35,26 @@ struct FourPairCounts {
   __m128i and_node;  // a row of the left branch and one of the node
 };
 
-// Rows of more than two classes, each drawn once: a word is 1 in the byte of the row's class.
+// The same for other terms than squares: what the branches' terms add up to.
+struct FourTermSums {
+  std::uint32_t rows[kFour];
+  std::int64_t left[kFour];
+  std::int64_t right[kFour];
+};
+
+// Rows of more than two classes, each drawn once: a word is 1 in the byte of the row's class. `Term` says by what tests
+// are scored (criterion/counts.h).
+template <class Term>
 class CountCells : public WordCells {
  public:
   using Counts = FourClassCounts;
   using Left = std::uint32_t;  // nothing more: the counts of the best test are kept here
   static constexpr bool kDescribesRows = false;
+  static constexpr bool kByPairs = std::is_same_v<Term, GiniTerm>;  // rows in lanes
 
   explicit CountCells(BlockGrowth& growth)
       : WordCells(growth),
+        term_(term_of(growth)),
         n_classes_(growth.words.n_classes),
         least_(std::max(growth.rules.min_samples_leaf, growth.rules.min_weight)) {
     least_rows_ = _mm_set1_epi32(static_cast<int>(std::min<std::int64_t>(least_, kMaxRows)));
@@ -50,6 +63,7 @@ class CountCells : public WordCells {
   // ---- nodes whose rows move
 
   void start(std::int32_t) {}
+  double tie_scale(std::int32_t node) const { return term_.scale(words_.nodes[node].samples); }
   Counts count(const FourColumns& columns, const BlockGrowth::Waiting& node, const FourTests& tests) const {
     const FourBounds bounds(tests.bound);
     Counts found;
@@ -72,15 +86,10 @@ class CountCells : public WordCells {
       for (std::size_t k = 0; k < n_classes_; ++k) {
         const std::int64_t in_left = left.of[c][k];
         const std::int64_t in_right = std::int64_t{all[k]} - in_left;
-        left_terms += in_left * in_left;
-        right_terms += in_right * in_right;
+        left_terms += term_(static_cast<int>(k), in_left);
+        right_terms += term_(static_cast<int>(k), in_right);
       }
-      const GiniTerm term(0);
-      const std::uint32_t right_rows = n_rows - left.rows[c];
-      const double both = term.branch(left_terms, left.rows[c]) + term.branch(right_terms, right_rows);
-      const bool admitted =
-          (informative >> c & 1) != 0 && std::int64_t{std::min(left.rows[c], right_rows)} >= least_;
-      scores[c] = admitted ? both : -1.0;
+      scores[c] = score_of_test(left_terms, right_terms, left.rows[c], n_rows, informative >> c & 1);
     }
   }
   Left left_of(const Counts& counts, std::size_t test) {
@@ -90,8 +99,8 @@ class CountCells : public WordCells {
   double score_of(std::int32_t node) const {
     const std::uint32_t* counts = counts_of(node);
     std::int64_t terms = 0;
-    for (std::size_t k = 0; k < n_classes_; ++k) terms += std::int64_t{counts[k]} * counts[k];
-    return GiniTerm(0).branch(terms, words_.nodes[node].samples);
+    for (std::size_t k = 0; k < n_classes_; ++k) terms += term_(static_cast<int>(k), counts[k]);
+    return term_.branch(terms, words_.nodes[node].samples);
   }
   void divide(std::int32_t parent, std::int32_t first, std::uint32_t left_rows, Left) const {
     write_samples(parent, first, left_rows);
@@ -123,10 +132,15 @@ class CountCells : public WordCells {
       class_of_[i] = BlockWords::kClassesPerWord * w + static_cast<std::size_t>(std::countr_zero(word)) / 8;
     }
     same_rows_ = _mm512_load_si512(same_);
+    if constexpr (!kByPairs) {
+      std::fill_n(lanes_of_class_, n_classes_, Lanes{0});
+      for (std::size_t i = 0; i < root.n_rows; ++i) lanes_of_class_[class_of_[i]] |= Lanes{1} << i;
+    }
   }
   void finish_lanes(std::size_t) const {}
   bool any_pair_will_do() const { return least_ <= 1; }
   void start(std::int32_t, Lanes rows) {
+    if constexpr (!kByPairs) return list_classes(rows);
     // With each row of the node, so many of its class: in the upper half, where they are added up apart.
     const __m512i same = _mm512_and_si512(same_rows_, _mm512_set1_epi32(static_cast<int>(rows)));
     const __m512i counts = _mm512_maskz_popcnt_epi32(static_cast<__mmask16>(rows), same);
@@ -134,10 +148,32 @@ class CountCells : public WordCells {
     in_node_ = _mm512_slli_epi32(counts, 16);
   }
   double score_of(std::int32_t node, Lanes) const {
-    return GiniTerm(0).branch(pairs_, words_.nodes[node].samples);
+    return term_.branch(kByPairs ? pairs_ : terms_, words_.nodes[node].samples);
   }
-  double score_of_pair() const { return 2.0; }  // each row by itself
-  FourPairCounts count(const Lanes* left, Lanes) const {
+  double score_of_pair() const { return 2 * term_.branch(term_(0, 1), 1); }  // each row by itself
+  FourTermSums count(const Lanes* left, Lanes) const
+    requires(!kByPairs)
+  {
+    FourTermSums found;
+    for (std::size_t c = 0; c < kFour; ++c) {
+      found.rows[c] = static_cast<std::uint32_t>(std::popcount(left[c]));
+      found.left[c] = found.right[c] = 0;
+      for (std::size_t j = 0; j < n_present_; ++j) {
+        const std::int64_t in_left = std::popcount(left[c] & present_[j]);
+        found.left[c] += term_(0, in_left);
+        found.right[c] += term_(0, in_present_[j] - in_left);
+      }
+    }
+    return found;
+  }
+  void score_lanes(const FourTermSums& left, std::int32_t node, Lanes informative, double* scores) const {
+    const std::uint32_t n_rows = words_.nodes[node].samples;
+    for (std::size_t c = 0; c < kFour; ++c)
+      scores[c] = score_of_test(left.left[c], left.right[c], left.rows[c], n_rows, informative >> c & 1);
+  }
+  FourPairCounts count(const Lanes* left, Lanes) const
+    requires kByPairs
+  {
     FourPairCounts found;
     __m512 pairs[kFour];
     for (std::size_t c = 0; c < kFour; ++c) {
@@ -174,6 +210,30 @@ class CountCells : public WordCells {
   }
 
  private:
+  static Term term_of(const BlockGrowth& growth) {
+    if constexpr (kByPairs) return GiniTerm(0);
+    if constexpr (std::is_same_v<Term, EntropyTerm>) return *growth.entropy;
+  }
+  double score_of_test(std::int64_t left_terms, std::int64_t right_terms, std::uint32_t left_rows,
+                       std::uint32_t n_rows, bool informative) const {
+    const std::uint32_t right_rows = n_rows - left_rows;
+    const double both = term_.branch(left_terms, left_rows) + term_.branch(right_terms, right_rows);
+    const bool admitted = informative && std::int64_t{std::min(left_rows, right_rows)} >= least_;
+    return admitted ? both : kNoTest;
+  }
+  // The classes of some lanes, and what their terms add up to.
+  void list_classes(Lanes rows) {
+    n_present_ = 0;
+    terms_ = 0;
+    for (std::size_t k = 0; k < n_classes_; ++k) {
+      const Lanes own = rows & lanes_of_class_[k];
+      present_[n_present_] = own;
+      in_present_[n_present_] = std::popcount(own);
+      terms_ += term_(0, in_present_[n_present_]);
+      n_present_ += own != 0;
+    }
+  }
+
   // Bytes of eight registers, in which two rows of each sixteen come together, have room for so many rows.
   static constexpr std::size_t kMostCountedHere = 127 * kLanes;
 
@@ -220,6 +280,7 @@ class CountCells : public WordCells {
     }
   }
 
+  Term term_;
   std::size_t n_classes_;
   std::int64_t least_;  // rows of a branch; every row weighs the same
   std::uint32_t best_[BlockWords::kMostClasses] = {};
@@ -227,6 +288,12 @@ class CountCells : public WordCells {
   __m512i same_rows_;
   __m512i in_node_;
   std::int32_t pairs_ = 0;  // of rows of the same class, of the node
+  // For other terms than squares: the lanes of each class, and the classes of the node.
+  Lanes lanes_of_class_[BlockWords::kMostClasses] = {};
+  std::size_t n_present_ = 0;
+  Lanes present_[kLanes + 1];
+  std::int64_t in_present_[kLanes + 1];
+  std::int64_t terms_ = 0;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/math.h"
 #include "base/types.h"
 #include "grow/fast/value_block.h"
 #include "simd/grow/value_words.h"
@@ -184,31 +185,110 @@ class TwoWeightCells : public TwoSumCells<TwoWeightCells> {
   void finish_lanes(std::size_t) const {}
 };
 
-// Sums of numbers and of their weights, as SumStats has them, scored as by SumScorer<SquaredErrorBranch>
-// (criterion/sums.h). Two words more of a row are its number and its weight as they are: what a node says is
-// computed from those, row by row, as in real_facts (criterion/facts.h).
-class SumCells : public TwoSumCells<SumCells> {
+// Logarithms of eight numbers, as base/math.h computes one.
+__m512d ln_of(__m512d numbers) {
+  alignas(64) double each[8];
+  _mm512_store_pd(each, numbers);
+  for (double& number : each) number = hornbeam::ln_of(number);
+  return _mm512_load_pd(each);
+}
+
+// How sums are scored and what nodes show: squared error, as SumScorer<SquaredErrorBranch> (criterion/sums.h).
+class SquaredErrors {
  public:
-  using TwoSumCells<SumCells>::TwoSumCells;
-  using TwoSumCells<SumCells>::start;
+  explicit SquaredErrors(const BlockWords&) {}
+  void start(std::int64_t sum, std::int64_t weight) {
+    centre_ = std::llround(static_cast<double>(sum) / static_cast<double>(weight));
+  }
+  double score(std::int64_t sum, std::int64_t weight) const {
+    const auto moved = static_cast<double>(sum - weight * centre_);
+    return moved * moved / static_cast<double>(weight);
+  }
+  __m512d score(__m512i sums, __m512i weights) const {
+    const __m512i centres = _mm512_mullo_epi64(weights, _mm512_set1_epi64(centre_));
+    const __m512d moved = _mm512_cvtepi64_pd(_mm512_sub_epi64(sums, centres));
+    return _mm512_div_pd(_mm512_mul_pd(moved, moved), _mm512_cvtepi64_pd(weights));
+  }
+  // Of the rows of a node, whose numbers and weights are the bits of float64; and what a row adds to that of eight nodes.
+  static double spread_of(const std::int64_t* numbers, const std::int64_t* row_weights, std::size_t n,
+                          double mean) {
+    double spread = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto w = std::bit_cast<double>(row_weights[i]);
+      const auto y = std::bit_cast<double>(numbers[i]);
+      spread += w * (y - mean) * (y - mean);
+    }
+    return spread;
+  }
+  static __m512d spread_of(double number, double row_weight, __m512d means) {
+    const __m512d away = _mm512_sub_pd(_mm512_set1_pd(number), means);
+    return _mm512_mul_pd(_mm512_mul_pd(_mm512_set1_pd(row_weight), away), away);
+  }
+
+ private:
+  std::int64_t centre_ = 0;  // the node's mean, subtracted from every number
+};
+
+// The same for the deviance of counts, as SumScorer<PoissonBranch>.
+class PoissonDeviances {
+ public:
+  explicit PoissonDeviances(const BlockWords& words) : mean_unit_(words.mean_unit) {}
+  void start(std::int64_t, std::int64_t) {}
+  double score(std::int64_t sum, std::int64_t weight) const {
+    return poisson_branch(static_cast<double>(sum), static_cast<double>(weight), mean_unit_);
+  }
+  __m512d score(__m512i sums, __m512i weights) const {
+    const __m512d sum = _mm512_cvtepi64_pd(sums);
+    const __m512d mean =
+        _mm512_mul_pd(_mm512_div_pd(sum, _mm512_cvtepi64_pd(weights)), _mm512_set1_pd(mean_unit_));
+    const __mmask8 positive = _mm512_cmp_pd_mask(mean, _mm512_setzero_pd(), _CMP_GT_OQ);
+    return _mm512_mul_pd(sum, ln_of(_mm512_mask_mov_pd(_mm512_set1_pd(1.0), positive, mean)));
+  }
+  static double spread_of(const std::int64_t* numbers, const std::int64_t* row_weights, std::size_t n,
+                          double mean) {
+    double spread = 0.0;
+    for (std::size_t first = 0; first < n; first += 8) {
+      const auto here = static_cast<__mmask8>(first_lanes(std::min<std::size_t>(8, n - first)));
+      const __m512d y = _mm512_castsi512_pd(_mm512_maskz_loadu_epi64(here, numbers + first));
+      const __m512d w = _mm512_castsi512_pd(_mm512_maskz_loadu_epi64(here, row_weights + first));
+      const __mmask8 positive = _mm512_cmp_pd_mask(y, _mm512_setzero_pd(), _CMP_GT_OQ);
+      const __m512d ratios = _mm512_mask_div_pd(_mm512_set1_pd(1.0), positive, y, _mm512_set1_pd(mean));
+      alignas(64) double terms[8];
+      _mm512_store_pd(terms, _mm512_mul_pd(_mm512_mul_pd(w, y), ln_of(ratios)));
+      for (std::size_t i = 0; i < std::min<std::size_t>(8, n - first); ++i) spread += terms[i];
+    }
+    return spread;
+  }
+  static __m512d spread_of(double number, double row_weight, __m512d means) {
+    if (!(number > 0)) return _mm512_setzero_pd();
+    const __m512d logs = ln_of(_mm512_div_pd(_mm512_set1_pd(number), means));
+    return _mm512_mul_pd(_mm512_set1_pd(row_weight * number), logs);
+  }
+
+ private:
+  double mean_unit_;
+};
+
+// Sums of numbers and of their weights, as SumStats has them. Two words more of a row are its number and its weight as
+// they are: what a node says is computed from those, row by row, as in real_facts (criterion/facts.h).
+template <class Loss>
+class SumCells : public TwoSumCells<SumCells<Loss>> {
+  using Base = TwoSumCells<SumCells<Loss>>;
+
+ public:
+  explicit SumCells(BlockGrowth& growth) : Base(growth), loss_(growth.words) {}
+  using Base::start;
   static constexpr bool kDescribesRows = true;
 
   // ---- scores
 
   void start(std::int32_t node) {
     const std::int64_t* sums = words_.sums + 2 * node;
-    centre_ = std::llround(static_cast<double>(sums[0]) / static_cast<double>(sums[1]));
+    loss_.start(sums[0], sums[1]);
   }
-  double score_of_sums(std::int64_t sum, std::int64_t weight) const {
-    const auto moved = static_cast<double>(sum - weight * centre_);
-    return moved * moved / static_cast<double>(weight);
-  }
+  double score_of_sums(std::int64_t sum, std::int64_t weight) const { return loss_.score(sum, weight); }
   __m512i weights(__m512i, __m512i weights) const { return weights; }
-  __m512d scores_of_sums(__m512i sums, __m512i weights) const {
-    const __m512i centres = _mm512_mullo_epi64(weights, _mm512_set1_epi64(centre_));
-    const __m512d moved = _mm512_cvtepi64_pd(_mm512_sub_epi64(sums, centres));
-    return _mm512_div_pd(_mm512_mul_pd(moved, moved), _mm512_cvtepi64_pd(weights));
-  }
+  __m512d scores_of_sums(__m512i sums, __m512i weights) const { return loss_.score(sums, weights); }
 
   // ---- what nodes say
 
@@ -234,12 +314,7 @@ class SumCells : public TwoSumCells<SumCells> {
     }
     const bool pure = is_pure_[node & 1] = least == largest;
     const double mean = sum / weight;
-    double spread = 0.0;
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      const auto w = std::bit_cast<double>(row_weights[i]);
-      const auto y = std::bit_cast<double>(numbers[i]);
-      spread += w * (y - mean) * (y - mean);
-    }
+    const double spread = Loss::spread_of(numbers, row_weights, n_rows, mean);
     words_.weight[node] = weight;
     words_.value[node] = pure ? least : mean;
     words_.impurity[node] = pure ? 0.0 : spread / weight;
@@ -248,7 +323,7 @@ class SumCells : public TwoSumCells<SumCells> {
   // ---- the same for nodes whose rows are lanes, all of them at the end
 
   void start_lanes(const BlockGrowth::Waiting& root, std::size_t n_nodes) {
-    TwoSumCells<SumCells>::start_lanes(root, n_nodes);
+    Base::start_lanes(root, n_nodes);
     numbers_ = words_.word(root.side, kNumber, root.begin);
     row_weights_ = words_.word(root.side, kRowWeight, root.begin);
     n_rows_ = root.n_rows;
@@ -256,7 +331,7 @@ class SumCells : public TwoSumCells<SumCells> {
     find_same_numbers();
   }
   void divide_lanes(std::int32_t parent, std::int32_t first, Lanes left, Lanes right) {
-    TwoSumCells<SumCells>::divide_lanes(parent, first, left, right);
+    Base::divide_lanes(parent, first, left, right);
     std::uint16_t* sets = sets_ + (static_cast<std::size_t>(first) - first_node_);
     sets[0] = static_cast<std::uint16_t>(left);
     sets[1] = static_cast<std::uint16_t>(right);
@@ -284,9 +359,8 @@ class SumCells : public TwoSumCells<SumCells> {
       const __m512d mean = _mm512_div_pd(sum, weight);
       __m512d spread = _mm512_setzero_pd();
       for (std::size_t i = 0; i < n_rows_; ++i) {
-        const __m512d w = _mm512_set1_pd(std::bit_cast<double>(row_weights_[i]));
-        const __m512d away = _mm512_sub_pd(_mm512_set1_pd(std::bit_cast<double>(numbers_[i])), mean);
-        const __m512d term = _mm512_mul_pd(_mm512_mul_pd(w, away), away);
+        const __m512d term =
+            Loss::spread_of(std::bit_cast<double>(numbers_[i]), std::bit_cast<double>(row_weights_[i]), mean);
         spread = _mm512_mask_add_pd(spread, nodes_with(sets, i), spread, term);
       }
       const __mmask8 pure = _mm512_cmp_pd_mask(least, largest, _CMP_EQ_OQ);
@@ -317,8 +391,13 @@ class SumCells : public TwoSumCells<SumCells> {
     }
   }
 
-  std::int64_t centre_ = 0;  // the node's mean, subtracted from every number
-  bool is_pure_[2] = {};     // the children that were described last
+  using Base::are_same;
+  using Base::rules_;
+  using Base::same_;
+  using Base::words_;
+
+  Loss loss_;
+  bool is_pure_[2] = {};  // the children that were described last
   const std::int64_t* numbers_ = nullptr;
   const std::int64_t* row_weights_ = nullptr;
   std::size_t n_rows_ = 0;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "criterion/counts.h"
 #include "grow/fast/value_block.h"
@@ -13,31 +14,40 @@
 
 namespace hornbeam::grow::HORNBEAM_KERNELS {
 
+using criterion::EntropyTerm;
 using criterion::GiniTerm;
 
 namespace {
 
-// Scores of a branch of few rows, by its rows and those of class 1.
+// The score of a branch, by its rows and those of class 1.
+template <class Term>
+double score_of_branch(const Term& term, std::uint32_t rows, std::uint32_t ones) {
+  const std::int64_t zeros = rows - ones;
+  return term.branch(term(1, ones) + term(0, zeros), rows);
+}
+
+// The same where there are few rows.
+template <class Term>
 struct FewScores {
-  FewScores() {
-    const GiniTerm term(0);
-    for (std::int64_t rows = 0; rows <= std::int64_t{kLanes}; ++rows) {
-      for (std::int64_t ones = 0; ones <= rows; ++ones)
-        of[rows][ones] = term.branch(term(1, ones) + term(0, rows - ones), rows);
+  explicit FewScores(const Term& term) {
+    for (std::uint32_t rows = 0; rows <= kLanes; ++rows) {
+      for (std::uint32_t ones = 0; ones <= rows; ++ones) of[rows][ones] = score_of_branch(term, rows, ones);
     }
   }
   double operator()(std::uint32_t rows, std::uint32_t ones) const { return of[rows][ones]; }
   double of[kLanes + 1][kLanes + 1];
 };
 
+template <class Term>
 struct AnyScore {
+  const Term& term;
   double operator()(std::uint32_t rows, std::uint32_t ones) const {
-    const GiniTerm term(0);
-    const std::int64_t zeros = rows - ones;
-    return term.branch(term(1, ones) + term(0, zeros), rows);
+    return score_of_branch(term, rows, ones);
   }
 };
 
+// `Term` says by what tests are scored (criterion/counts.h).
+template <class Term>
 class TwoCountCells {
  public:
   using Node = CountedNode;
@@ -46,7 +56,10 @@ class TwoCountCells {
   static constexpr bool kDescribesRows = false;
 
   explicit TwoCountCells(BlockGrowth& growth)
-      : growth_(growth), least_rows_(std::max(growth.rules.min_samples_leaf, growth.rules.min_weight)) {}
+      : growth_(growth),
+        term_(term_of(growth)),
+        few_(term_),
+        least_rows_(std::max(growth.rules.min_samples_leaf, growth.rules.min_weight)) {}
 
   Node* nodes() const { return growth_.nodes; }
   bool opens(std::int32_t node, std::int32_t depth) const {
@@ -57,8 +70,9 @@ class TwoCountCells {
   // ---- nodes whose rows move
 
   void start(std::int32_t) {}
+  double tie_scale(std::int32_t node) const { return term_.scale(growth_.nodes[node].rows); }
   double score_of(std::int32_t node) const {
-    return AnyScore{}(growth_.nodes[node].rows, growth_.nodes[node].ones);
+    return score_of_branch(term_, growth_.nodes[node].rows, growth_.nodes[node].ones);
   }
   Counts count(FourColumns columns, const BlockGrowth::Waiting& node, const FourTests& tests) const {
     const ListedRow* rows = growth_.list[node.side] + node.begin;
@@ -72,7 +86,7 @@ class TwoCountCells {
     return found;
   }
   void score(const Counts& left, std::int32_t node, Lanes informative, double* scores) const {
-    score(AnyScore{}, left, node, informative, scores);
+    score(AnyScore<Term>{term_}, left, node, informative, scores);
   }
   Left left_of(const Counts& counts, std::size_t test) const { return counts.ones[test]; }
   // Stores the sums of two children, the first of which has so many rows.
@@ -117,9 +131,9 @@ class TwoCountCells {
   bool opens(std::int32_t node, Lanes, std::int32_t depth) const { return opens(node, depth); }
 
  private:
-  static const FewScores& few() {
-    static const FewScores scores;
-    return scores;
+  static Term term_of(const BlockGrowth& growth) {
+    if constexpr (std::is_same_v<Term, GiniTerm>) return GiniTerm(0);
+    if constexpr (std::is_same_v<Term, EntropyTerm>) return *growth.entropy;
   }
 
   template <class Score>
@@ -130,12 +144,13 @@ class TwoCountCells {
       const double both =
           score(left.rows[c], left.ones[c]) + score(node.rows - left.rows[c], node.ones - left.ones[c]);
       const std::uint32_t smaller = std::min(left.rows[c], node.rows - left.rows[c]);
-      scores[c] = (informative >> c & 1) != 0 && smaller >= least_rows_ ? both : -1.0;
+      scores[c] = (informative >> c & 1) != 0 && smaller >= least_rows_ ? both : kNoTest;
     }
   }
 
   BlockGrowth& growth_;
-  const FewScores& few_ = few();
+  Term term_;
+  FewScores<Term> few_;
   std::int64_t least_rows_;  // of a branch; every row weighs the same
   Lanes ones_ = 0;
 };

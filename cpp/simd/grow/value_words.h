@@ -71,6 +71,7 @@ class WordCells {
         least_rows_(_mm_set1_epi32(static_cast<int>(growth.rules.min_samples_leaf))) {}
 
   Node* nodes() const { return words_.nodes; }
+  static double tie_scale(std::int32_t) { return 0.0; }
   bool any_pair_will_do() const { return rules_.min_samples_leaf <= 1 && rules_.min_weight == 0; }
 
   void move_words(const BlockGrowth::Waiting& node, const float* tested, float bound,
@@ -113,10 +114,10 @@ class WordCells {
     words_.nodes[first + 1].samples = words_.nodes[parent].samples - left_rows;
   }
 
-  // What two branches each of four tests score; -1 where a test is not admitted.
+  // What two branches each of four tests score; kNoTest where one is not admitted.
   static void write_scores(__m512d branches, __mmask8 admitted, double* scores) {
     const __m256d both = _mm256_add_pd(_mm512_castpd512_pd256(branches), _mm512_extractf64x4_pd(branches, 1));
-    _mm256_storeu_pd(scores, _mm256_mask_mov_pd(_mm256_set1_pd(-1.0), admitted, both));
+    _mm256_storeu_pd(scores, _mm256_mask_mov_pd(_mm256_set1_pd(kNoTest), admitted, both));
   }
 
   // A set of lanes for each lane: the ones whose words are its own.
