@@ -19,7 +19,7 @@ namespace hornbeam::grow::HORNBEAM_KERNELS {
 namespace {
 
 // The sums of eight registers of eight words each.
-__m512i sums_of(const __m512i* eight) {
+[[gnu::always_inline]] inline __m512i sums_of(const __m512i* eight) {
   const auto join = [](__m512i a, __m512i b) {
     return _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
   };
