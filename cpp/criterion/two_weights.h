@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +36,7 @@ class TwoWeightStats {
     }
     weight_of_row_ = per_row->data();
     per_row_ = std::move(per_row);
+    find_class_weights(sample);
   }
 
   static std::uint32_t payload_of(const Target&, RowId, std::uint32_t times) { return times; }
@@ -44,6 +47,9 @@ class TwoWeightStats {
   std::int64_t entry_weight(const Entry& entry) const { return std::abs(signed_weight(entry)); }
   // Of class 1, negative.
   std::int64_t signed_weight(const Entry& entry) const { return weight_of_row_[entry.row] * entry.payload; }
+
+  // What a row of each class weighs, if all of them weigh the same, as `class_weight` has it; else nothing.
+  const std::optional<std::array<Element, 2>>& class_weights() const { return class_weights_; }
 
   void load(std::span<const Entry> entries) {
     if (items_.size() < entries.size()) items_.resize(entries.size());
@@ -88,7 +94,20 @@ class TwoWeightStats {
   bool empty(const Element* cell) const { return cell[2] == 0; }
 
  private:
+  void find_class_weights(const Sample& sample) {
+    std::array<Element, 2> weights = {0, 0};
+    for (const RowId row : sample.rows) {
+      const Element weight = weight_of_row_[row];
+      if (weight == 0) continue;
+      Element& known = weights[weight < 0 ? 1 : 0];
+      if (known == 0) known = std::abs(weight);
+      if (known != std::abs(weight)) return;
+    }
+    if (weights[0] > 0 && weights[1] > 0) class_weights_ = weights;
+  }
+
   double scale_ = 1.0;
+  std::optional<std::array<Element, 2>> class_weights_;
   std::shared_ptr<const Buffer<Element>> per_row_;  // shared by the copies that worker threads hold
   const Element* weight_of_row_ = nullptr;          // of class 1, negative
   std::vector<Element> items_;                      // of the loaded node, in its row order

@@ -200,8 +200,8 @@ class Assembly {
   void write_counted(std::size_t i, NodePlace place) {
     const CountedNodes& counted = part_of(place).counted;
     const CountedNode& node = counted[static_cast<std::size_t>(place.id)];
-    const double zeros = (node.rows - node.ones) * counted.row_weight();
-    const double ones = node.ones * counted.row_weight();
+    const double zeros = (node.rows - node.ones) * counted.row_weights()[0];
+    const double ones = node.ones * counted.row_weights()[1];
     NodeFacts facts = gini_facts(zeros, ones, &tree_.value[2 * i]);
     if (counted.shown() == Impurity::kEntropy) show_entropy({&tree_.value[2 * i], 2}, facts);
     tree_.n_samples[i] = node.samples;

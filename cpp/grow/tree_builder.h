@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,7 +50,8 @@ struct NodeRecord {
   double gain = 0.0;
 };
 
-// A grown node of two classes whose rows all have the same weight, in few bytes: the rest follows from the counts.
+// A grown node of two classes whose rows weigh the same within their class, in few bytes: the rest follows from the
+// counts.
 struct CountedNode {
   double threshold;
   double gain;
@@ -76,20 +78,20 @@ class CountedNodes {
     return nodes_.data() + size_;
   }
   void set_size(std::size_t size) { size_ = size; }
-  // What a row weighs, the impurity that nodes show, and where the memory comes from.
-  void start(double row_weight, Impurity shown, Region* region) {
+  // What a row of each class weighs, the impurity that nodes show, and where the memory comes from.
+  void start(std::array<double, 2> row_weights, Impurity shown, Region* region) {
     if (size_ > 0) return;
-    row_weight_ = row_weight;
+    row_weights_ = row_weights;
     shown_ = shown;
     nodes_ = Buffer<CountedNode>(region);
   }
-  double row_weight() const { return row_weight_; }
+  const std::array<double, 2>& row_weights() const { return row_weights_; }
   Impurity shown() const { return shown_; }
 
  private:
   Buffer<CountedNode> nodes_;
   std::size_t size_ = 0;
-  double row_weight_ = 1.0;
+  std::array<double, 2> row_weights_ = {1.0, 1.0};
   Impurity shown_ = Impurity::kGini;
 };
 

@@ -90,11 +90,15 @@ def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits, criter
 def test_growing_blocks_of_weighted_ranks_changes_nothing(
     table, key, kind, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
 ):
+    """Weights of one size per class, which are counted unless a row is drawn too often, and of any sizes."""
     columns, y, times, max_features = table
+    rng = np.random.default_rng(key)
+    if key % 5 == 0:
+        times = np.where(rng.random(len(y)) < 0.02, rng.choice([127, 128]), 1)
     assert blocks_change_nothing(
         encode(columns),
         y,
-        weights_of(np.random.default_rng(key), y, kind),
+        weights_of(rng, y, kind),
         multiplicity=times,
         max_features=max_features,
         max_depth=max_depth,
@@ -107,15 +111,16 @@ def test_growing_blocks_of_weighted_ranks_changes_nothing(
 
 
 @pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize("kind", ["any", "by class"])
 @pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 5, "min_weight_leaf": 8.0}])
-def test_growing_blocks_of_weighted_ranks_in_a_large_table_changes_nothing(digits, limits):
+def test_growing_blocks_of_weighted_ranks_in_a_large_table_changes_nothing(digits, limits, kind):
     """More rows than a block holds, on one thread and two."""
     rng = np.random.default_rng(13)
     n = 20_000
     numbers = np.round(rng.normal(size=(n, 12)), digits)
     y = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2] + rng.normal(size=n) > 0).astype(int)
     data = encode(list(numbers.T))
-    weights = weights_of(rng, y, "any")
+    weights = weights_of(rng, y, kind)
     options = {"multiplicity": 1 + rng.poisson(0.6, size=n), "max_features": 3, "key": 7, **limits}
 
     node_by_node = grow(data, y, weights, n_classes=2, grows_blocks=False, **options)

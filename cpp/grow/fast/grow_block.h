@@ -44,7 +44,8 @@ const criterion::EntropyTerm* entropy_of(const S& scorer) {
 
 template <Scorer S>
 void start_counted(const TreeFit<S>& fit, TreeBuilder& part, Worker<S>& worker) {
-  part.counted.start(fit.prototype.stats().weight_unit(), row_of(fit.params.criterion).shown, worker.region);
+  const double row_weight = fit.prototype.stats().weight_unit();
+  part.counted.start({row_weight, row_weight}, row_of(fit.params.criterion).shown, worker.region);
 }
 
 template <Scorer S>
@@ -80,9 +81,20 @@ template <Scorer S>
 void grow_weighed_ranks(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   RankBlock& block = worker.ranks;
   if (!block.started()) block.start(fit.data, fit.params.features, rules_of(fit));
-  const auto weight_of = [&](const Entry& entry) { return fit.prototype.stats().signed_weight(entry); };
+  const std::span<const Entry> rows = fit.rows_of(root);
+  const auto& stats = fit.prototype.stats();
+  const auto weight_of = [&](const Entry& entry) { return stats.signed_weight(entry); };
+  if (const auto& weights = stats.class_weights(); weights && RankBlock::can_weigh_counts(rows, *weights)) {
+    const double unit = stats.weight_unit();
+    part.counted.start({static_cast<double>((*weights)[0]) * unit, static_cast<double>((*weights)[1]) * unit},
+                       Impurity::kGini, worker.region);
+    const auto label_of = [&](const Entry& entry) { return weight_of(entry) < 0 ? 1u : 0u; };
+    part.nodes[static_cast<std::size_t>(root.id)].counted = block.grow_weighed_counts(
+        rows, label_of, *weights, root.path, root.depth, part.counted, worker.poller);
+    return;
+  }
   const std::span<const BlockNode> grown =
-      block.grow_weights(fit.rows_of(root), weight_of, root.path, root.depth, worker.poller);
+      block.grow_weights(rows, weight_of, root.path, root.depth, worker.poller);
   BlockNodes& nodes = part.block;
   nodes.weight_unit = fit.prototype.stats().weight_unit();
   nodes.n_classes = 2;

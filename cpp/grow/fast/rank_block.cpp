@@ -111,21 +111,22 @@ void RankBlock::start_growth(std::int32_t root, std::uint64_t path, std::int32_t
   growth_.poller = &poller;
 }
 
-std::int32_t RankBlock::grow_held_counts(std::span<const Entry> entries, std::uint64_t path,
-                                         std::int32_t depth, CountedNodes& grown,
-                                         void (*kernel)(RankGrowth& growth), CancelPoller& poller) {
-  const auto root = static_cast<std::int32_t>(grown.size());
-  CountedNode& copy = *grown.room_for(2 * entries.size());
-  copy.samples = static_cast<std::uint32_t>(entries.size());
-  copy.rows = copy.ones = 0;
-  RankGrowth::Rank* counts = growth_.column(0, growth_.n_columns, 0);
+bool RankBlock::can_weigh_counts(std::span<const Entry> entries,
+                                 const std::array<std::int64_t, 2>& row_weights) {
+  constexpr std::int64_t kMostApart = std::int64_t{1} << 20;
+  const auto [least, most] = std::ranges::minmax(row_weights);
+  if (most / kMostApart >= least) return false;
+  std::uint64_t weight = 0;
   for (const Entry& entry : entries) {
-    const std::uint32_t times = entry.payload & 0xff;
-    const std::uint32_t label = entry.payload >> 8;
-    copy.rows += times;
-    copy.ones += times * label;
-    *counts++ = static_cast<RankGrowth::Rank>(times | label * RankGrowth::kClass1);
+    if (entry.payload > RankGrowth::kMostTimes) return false;
+    weight += entry.payload;
   }
+  return weight <= RankGrowth::kMostWeight;
+}
+
+std::int32_t RankBlock::grow_held_counts(std::int32_t root, std::uint64_t path, std::int32_t depth,
+                                         CountedNodes& grown, void (*kernel)(RankGrowth& growth),
+                                         CancelPoller& poller) {
   start_growth(root, path, depth, poller);
   growth_.counted = grown.data();
   kernel(growth_);
@@ -140,7 +141,8 @@ std::int32_t RankBlock::grow_entropies(std::span<const Entry> entries, const cri
   make_room(entries.size());
   read_codes(entries);
   growth_.entropy = &entropy;
-  return grow_held_counts(entries, path, depth, grown, rank_kernels()->grow_entropies, poller);
+  const std::int32_t root = start_counts(entries, label_of, grown);
+  return grow_held_counts(root, path, depth, grown, rank_kernels()->grow_entropies, poller);
 }
 
 // Column by column, in the table's order.

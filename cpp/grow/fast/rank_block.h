@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +90,7 @@ struct RankGrowth {
   // The grown nodes: first the root, whose sums are known; children in pairs.
   CountedNode* counted;                   // if two classes are counted
   BlockNode* nodes;                       // otherwise
+  double row_weights[2];                  //   and weighed by class, in whole numbers
   const criterion::EntropyTerm* entropy;  //   and scored by entropy
   const double* weights;  // weighted rows: by number; whole numbers, negative for class 1; the first is 0
   double* node_weights;   //   two per node: of all its rows, and of class 1
@@ -111,6 +113,7 @@ struct RankGrowth {
 struct RankKernels {
   void (*grow_counts)(RankGrowth& growth);
   void (*grow_entropies)(RankGrowth& growth);
+  void (*grow_weighed_counts)(RankGrowth& growth);
   void (*grow_weights)(RankGrowth& growth);
   void (*grow_class_weights)(RankGrowth& growth);
   void (*grow_classes)(RankGrowth& growth);
@@ -163,12 +166,28 @@ class RankBlock {
       for (std::size_t c = 0; c < features_.size(); ++c)
         codes[c * growth_.stride + i] = all.code(features_[c], places_[c].grouped(record));
     }
-    return grow_held_counts(entries, path, depth, grown, rank_kernels()->grow_counts, poller);
+    const std::int32_t root = start_counts(entries, label_of, grown);
+    return grow_held_counts(root, path, depth, grown, rank_kernels()->grow_counts, poller);
   }
   // The same by entropy.
   std::int32_t grow_entropies(std::span<const Entry> entries, const criterion::EntropyTerm& entropy,
                               std::uint64_t path, std::int32_t depth, CountedNodes& grown,
                               CancelPoller& poller);
+  // The same where rows weigh so much by class: `label_of` returns that of an entry whose payload is only how often it
+  // was drawn. The rows must be worth counting, see below.
+  template <class LabelOf>
+  std::int32_t grow_weighed_counts(std::span<const Entry> entries, const LabelOf& label_of,
+                                   const std::array<std::int64_t, 2>& row_weights, std::uint64_t path,
+                                   std::int32_t depth, CountedNodes& grown, CancelPoller& poller) {
+    make_room(entries.size());
+    read_codes(entries);
+    for (std::size_t k = 0; k < 2; ++k) growth_.row_weights[k] = static_cast<double>(row_weights[k]);
+    const std::int32_t root = start_counts(entries, label_of, grown);
+    return grow_held_counts(root, path, depth, grown, rank_kernels()->grow_weighed_counts, poller);
+  }
+  // Whether counts have room for them, and whether the weights are near enough for rough scores.
+  static bool can_weigh_counts(std::span<const Entry> entries,
+                               const std::array<std::int64_t, 2>& row_weights);
 
   // The same for weighted rows: `weight_of` returns an entry's weight, a whole number, negative for class 1. Returns
   // the nodes, of which the first is the root; `node_weights` then has their weights, two per node.
@@ -215,7 +234,25 @@ class RankBlock {
  private:
   void make_room(std::size_t n_rows);
   void read_codes(std::span<const Entry> entries);
-  std::int32_t grow_held_counts(std::span<const Entry> entries, std::uint64_t path, std::int32_t depth,
+  static std::uint32_t label_of(const Entry& entry) { return entry.payload >> 8; }
+  // Writes the rows' items and the root, whose index is returned.
+  template <class LabelOf>
+  std::int32_t start_counts(std::span<const Entry> entries, const LabelOf& label, CountedNodes& grown) {
+    const auto root = static_cast<std::int32_t>(grown.size());
+    CountedNode& copy = *grown.room_for(2 * entries.size());
+    copy.samples = static_cast<std::uint32_t>(entries.size());
+    copy.rows = copy.ones = 0;
+    RankGrowth::Rank* counts = growth_.column(0, growth_.n_columns, 0);
+    for (const Entry& entry : entries) {
+      const std::uint32_t times = entry.payload & 0xff;
+      const std::uint32_t one = label(entry);
+      copy.rows += times;
+      copy.ones += times * one;
+      *counts++ = static_cast<RankGrowth::Rank>(times | one * RankGrowth::kClass1);
+    }
+    return root;
+  }
+  std::int32_t grow_held_counts(std::int32_t root, std::uint64_t path, std::int32_t depth,
                                 CountedNodes& grown, void (*kernel)(RankGrowth& growth),
                                 CancelPoller& poller);
   std::span<const BlockNode> grow_held_weights(std::span<const Entry> entries, std::uint64_t path,

@@ -25,6 +25,28 @@ constexpr std::int64_t ones_in(Counts counts) {
   return counts >> 16;
 }
 
+// Gini of rows that weigh the same within their class, in whole numbers; scores as in criterion/two_weights.h.
+struct WeighedGini {
+  double weights[2];
+  float relative[2];  // the larger is 1
+
+  explicit WeighedGini(const double (&of_class)[2]) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      weights[k] = of_class[k];
+      relative[k] = static_cast<float>(of_class[k] / std::max(of_class[0], of_class[1]));
+    }
+  }
+  double weight(std::int64_t rows, std::int64_t ones) const {
+    return static_cast<double>(rows - ones) * weights[0] + static_cast<double>(ones) * weights[1];
+  }
+  double score_of_branch(std::int64_t rows, std::int64_t ones) const {
+    const double w0 = static_cast<double>(rows - ones) * weights[0];
+    const double w1 = static_cast<double>(ones) * weights[1];
+    return (w0 * w0 + w1 * w1) / (w0 + w1);
+  }
+  double scale(std::int64_t) const { return 0.0; }
+};
+
 // `Term` says by what tests are scored (criterion/counts.h).
 template <class Term>
 class CountCells {
@@ -39,6 +61,10 @@ class CountCells {
   static Node* nodes(const RankGrowth& growth) { return growth.counted; }
   bool opens(std::int32_t node, std::int32_t depth) const {
     const Node& of = nodes_[node];
+    if constexpr (kIsWeighed) {
+      const auto weight = static_cast<std::int64_t>(term_.weight(of.rows, of.ones));
+      return rules_.opens(of.samples, weight, of.ones == 0 || of.ones == of.rows, depth);
+    }
     return rules_.opens_two(of.samples, of.rows, of.ones, depth);
   }
   void start_node(std::int32_t node) { scale_ = term_.scale(nodes_[node].rows); }
@@ -103,15 +129,19 @@ class CountCells {
   bool offer_cuts(std::int32_t column, std::size_t n, Bits* cuts, const Node& node, Bits places, Best& best) {
     const auto least_rows = static_cast<std::size_t>(rules_.min_samples_leaf);
     if (least_rows > 1 && !leave_out_ends(cuts, n, least_rows)) return false;
-    if constexpr (std::is_same_v<Term, GiniTerm>) return offer_by_gini(column, n, cuts, node, places, best);
+    if constexpr (!std::is_same_v<Term, EntropyTerm>)
+      return offer_by_gini(column, n, cuts, node, places, best);
     if constexpr (std::is_same_v<Term, EntropyTerm>)
       return offer_by_terms(column, n, cuts, node, places, best);
   }
 
  private:
+  static constexpr bool kIsWeighed = std::is_same_v<Term, WeighedGini>;
+
   static Term term_of(const RankGrowth& growth) {
     if constexpr (std::is_same_v<Term, GiniTerm>) return GiniTerm(0);
     if constexpr (std::is_same_v<Term, EntropyTerm>) return *growth.entropy;
+    if constexpr (kIsWeighed) return WeighedGini(growth.row_weights);
   }
 
   // Rows and ones to the left of sixteen places; `before` is what lies before all of them, and goes on.
@@ -131,13 +161,58 @@ class CountCells {
     return _mm512_sub_epi32(sums, steps);
   }
 
+  // The weights of both branches of sixteen cuts, multiplied: so that those of a class are 1 and of the other less.
+  __m512 product_of(__m512i left, __m512i left_rows, __m512i right_rows, const Node& node) const {
+    if constexpr (!kIsWeighed) return _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
+    if constexpr (kIsWeighed) {
+      const __m512i left_ones = _mm512_srli_epi32(left, 16);
+      const __m512i right_ones = _mm512_sub_epi32(_mm512_set1_epi32(static_cast<int>(node.ones)), left_ones);
+      const auto weigh = [this](__m512i rows, __m512i ones) {
+        const __m512 of_ones = _mm512_mul_ps(_mm512_cvtepi32_ps(ones), _mm512_set1_ps(term_.relative[1]));
+        const __m512 zeros = _mm512_cvtepi32_ps(_mm512_sub_epi32(rows, ones));
+        return _mm512_add_ps(_mm512_mul_ps(zeros, _mm512_set1_ps(term_.relative[0])), of_ones);
+      };
+      return _mm512_mul_ps(weigh(left_rows, left_ones), weigh(right_rows, right_ones));
+    }
+  }
+  // In those units, divided by the weights of both classes.
+  float square_of_weight(const Node& node) const {
+    auto weight = static_cast<float>(node.rows);
+    if constexpr (kIsWeighed) {
+      const auto ones = static_cast<float>(node.ones);
+      weight = ((weight - ones) * term_.relative[0] + ones * term_.relative[1]) /
+               (term_.relative[0] * term_.relative[1]);
+    }
+    return weight * weight;
+  }
+  // The cuts of sixteen that leave enough weight on both sides.
+  __mmask16 heavy_enough(__m512i left, __m512i left_rows, __m512i right_rows, const Node& node) const {
+    if constexpr (!kIsWeighed) {
+      const __m512i least = _mm512_set1_epi32(static_cast<int>(rules_.min_weight));
+      return _mm512_cmpge_epi32_mask(left_rows, least) & _mm512_cmpge_epi32_mask(right_rows, least);
+    }
+    if constexpr (kIsWeighed) {
+      const double all = term_.weight(node.rows, node.ones);
+      const auto least = static_cast<double>(rules_.min_weight);
+      alignas(64) Counts cuts[16];
+      _mm512_store_si512(cuts, left);
+      std::uint32_t heavy = 0;
+      for (std::size_t i = 0; i < 16; ++i) {
+        const double weight = term_.weight(rows_in(cuts[i]), ones_in(cuts[i]));
+        heavy |= static_cast<std::uint32_t>(weight >= least && all - weight >= least) << i;
+      }
+      return static_cast<__mmask16>(heavy);
+    }
+  }
+
   // What a cut gains is 2 D^2 / (rows * left * right), D = ones on the left * rows - rows on the left * ones.
   // D and left * right are exact, the rest is off by less than 2^-13 of itself. Exact scores tie within 2^-44
   // of themselves, which in units of D^2 / (left * right) is less than rows^2 2^-43.
+  //
+  // Where rows weigh a and b by class, D is multiplied by a b, and the rows by their weights: the gain is
+  // 2 (a b)^2 D^2 / (weight * left weight * right weight), and what ties is less than (weight / (a b))^2 2^-43.
   bool offer_by_gini(std::int32_t column, std::size_t n, const Bits* cuts, const Node& node, Bits places,
                      Best& best) {
-    const auto min_weight = static_cast<std::uint32_t>(rules_.min_weight);
-    const __m512i least = _mm512_set1_epi32(static_cast<int>(min_weight));
     const __m512i by_node =
         _mm512_set1_epi32(static_cast<int>(node.rows << 16 | (0x10000 - node.ones) % 0x10000));
     const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
@@ -149,12 +224,11 @@ class CountCells {
       const __m512i left_rows = _mm512_and_si512(left, _mm512_set1_epi32(0xffff));
       const __m512i right_rows = _mm512_sub_epi32(node_rows, left_rows);
       const __m512 difference = _mm512_cvtepi32_ps(_mm512_madd_epi16(left, by_node));
-      const __m512 product = _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
+      const __m512 product = product_of(left, left_rows, right_rows, node);
       const __m512 rough = _mm512_mul_ps(_mm512_mul_ps(difference, difference), _mm512_rcp14_ps(product));
       auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
       any |= wanted;
-      if (min_weight > 0)
-        wanted &= _mm512_cmpge_epi32_mask(left_rows, least) & _mm512_cmpge_epi32_mask(right_rows, least);
+      if (rules_.min_weight > 0) wanted &= heavy_enough(left, left_rows, right_rows, node);
       const __m512 admitted = _mm512_mask_mov_ps(_mm512_set1_ps(-1.0f), wanted, rough);
       largest = _mm512_max_ps(largest, admitted);
       _mm512_store_ps(rough_ + i, admitted);
@@ -164,7 +238,7 @@ class CountCells {
     const float here = _mm512_reduce_max_ps(largest);
     if (here < 0) return true;  // the limits admit none
     best.rough = std::max(best.rough, here);
-    const float square = static_cast<float>(node.rows) * static_cast<float>(node.rows);
+    const float square = square_of_weight(node);
     const float floor = best.rough * (1 - 0x1p-11f) - square * 0x1p-42f;
     if (here >= floor) offer_promising(column, n, floor, node, places, best);
     return true;
@@ -173,7 +247,6 @@ class CountCells {
   // Each cut gets its exact score, from terms that are looked up.
   bool offer_by_terms(std::int32_t column, std::size_t n, const Bits* cuts, const Node& node, Bits places,
                       Best& best) {
-    const __m512i least = _mm512_set1_epi32(static_cast<int>(rules_.min_weight));
     const __m512i node_rows = _mm512_set1_epi32(static_cast<int>(node.rows));
     const __m512i node_ones = _mm512_set1_epi32(static_cast<int>(node.ones));
     const __m512d none = _mm512_set1_pd(-kInfinity);
@@ -188,8 +261,7 @@ class CountCells {
       const __m512i right_ones = _mm512_sub_epi32(node_ones, left_ones);
       auto wanted = static_cast<__mmask16>(cuts[i / 64] >> (i % 64));
       any |= wanted;
-      if (rules_.min_weight > 0)
-        wanted &= _mm512_cmpge_epi32_mask(left_rows, least) & _mm512_cmpge_epi32_mask(right_rows, least);
+      if (rules_.min_weight > 0) wanted &= heavy_enough(left, left_rows, right_rows, node);
       _mm512_store_si512(left_ + i, left);
       const auto score = [&](auto half, __mmask8 here) {
         const auto branches = [&](__m512i rows, __m512i ones) {
@@ -221,7 +293,10 @@ class CountCells {
   }
 
   double score_of_branch(std::int64_t rows, std::int64_t ones) const {
-    return term_.branch(term_(1, ones) + term_(0, rows - ones), rows);
+    if constexpr (kIsWeighed)
+      return term_.score_of_branch(rows, ones);
+    else
+      return term_.branch(term_(1, ones) + term_(0, rows - ones), rows);
   }
 
   // Scores the cuts that reach the floor: of those within the slack of the best, the first is offered.
