@@ -2,9 +2,11 @@
 
 import inspect
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -27,7 +29,8 @@ def test_dir_lists_what_is_for_users():
     ("call", "words"),
     [
         (lambda: hb.compare("file.csv", "y"), "X is 'file.csv', a text. Read the table first"),
-        (lambda: hb.compare(X.assign(y=Y), "y"), r"y is the text 'y'; .* give the column, X\['y'\]"),
+        (lambda: hb.compare(X, "y"), "y is 'y', but X has no such column. Its columns are: 'sepal length"),
+        (lambda: hb.best(X.to_numpy(), "y"), r"y is the text 'y'; .* give the column, X\['y'\]"),
         (lambda: hb.compare(Y, X), r"The table comes first: compare\(X, y\)"),
         (lambda: hb.DecisionTreeClassifier().fit("file.csv", "y"), "Read the table first"),
         (
@@ -54,6 +57,57 @@ def test_dir_lists_what_is_for_users():
 def test_mistakes_are_answered_in_words(call, words):
     with pytest.raises((TypeError, ValueError), match=words):
         call()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_the_target_may_be_named(frame, tmp_path):
+    table = frame({**X.iloc[:, :2].to_dict("list"), "kind": Y.to_numpy()})
+    apart = frame(X.iloc[:, :2].to_dict("list"))
+    tree = hb.DecisionTreeClassifier(max_depth=2, random_state=0)
+
+    def best(*data):
+        return hb.best(*data, random_state=0).predict_proba(apart)
+
+    def compare(*data):
+        return hb.compare(*data, methods=["tree"], search=False, random_state=0, n_bootstrap=2).verdict
+
+    def tune(*data):
+        return hb.tune(*data, tree, {"max_depth": [1, 2]}).cv_results_["mean_test_score"]
+
+    def report(*data):
+        text = Path(hb.report(tree.fit(apart, Y), *data, tmp_path / "page.html", cv=None)).read_text("utf-8")
+        assert "kind" in text
+        return None
+
+    for function in (best, compare, tune, report):
+        one, other = function(table, "kind"), function(apart, pd.Series(Y, name="kind"))
+        np.testing.assert_equal(one, other, err_msg=function.__name__)
+    hb.story(tree, table, "kind", tmp_path / "story.html")
+    assert "kind" in (tmp_path / "story.html").read_text("utf-8")
+
+
+IDS = pd.DataFrame({"a": X.iloc[:, 0], "id": [f"row {k}" for k in range(len(X))]})
+BY_GOWER = hb.KNeighborsClassifier(metric="gower")
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: hb.best(IDS, Y, random_state=0),
+        lambda: hb.StackingClassifier([[("k", BY_GOWER), ("l", BY_GOWER)]]).fit(IDS, Y),
+        lambda: hb.BaggingClassifier(BY_GOWER, n_jobs=1, random_state=0).fit(IDS, Y),
+        lambda: hb.BaggingClassifier(BY_GOWER, n_jobs=2, random_state=0).fit(IDS, Y),
+    ],
+    ids=["best", "stack", "bag", "bag in threads"],
+)
+def test_an_id_is_warned_of_once_however_many_members_see_it(fit):
+    for _ in range(2):  # a second call says it again
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit()
+        about = [str(w.message) for w in caught if issubclass(w.category, DataWarning)]
+        assert len(about) == 1, about
+        assert "'id'" in about[0]
 
 
 @pytest.mark.parametrize("gap", [None, np.nan, pd.NA])

@@ -17,9 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from hornbeam.data.content import Rows, labels_of_texts
 from hornbeam.data.families import value_family
 from hornbeam.data.sources import unmasked
-from hornbeam.data.wording import shown
+from hornbeam.data.wording import listed, shown
 
-__all__ = ["check_discrete", "columns_of", "read_floats", "read_labels", "target_columns"]
+__all__ = ["check_discrete", "columns_of", "read_floats", "read_labels", "table_and_target", "target_columns"]
 
 AnyArray = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
@@ -30,6 +30,20 @@ _MOST_COUNTED = 1 << 16  # different whole numbers that labels are counted by in
 
 # ------------------------------------------------------------------------------------------------------------
 # The container
+
+
+def table_and_target(X: Any, y: Any) -> tuple[Any, Any]:
+    """Take the column that y names out of the frame X: table and target; anything else comes back."""
+    if not isinstance(y, str):
+        return X, y
+    frame: Any = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X, y
+    if y not in frame.columns:
+        raise ValueError(
+            f"y is {shown(y)}, but X has no such column. Its columns are: {listed(frame.columns)}."
+        )
+    return frame.drop(y).to_native(), frame.get_column(y).to_native()
 
 
 def target_columns(

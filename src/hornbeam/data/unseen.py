@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from hornbeam.warnings import UnseenCategoryWarning, warn
+from hornbeam.warnings import UnseenCategoryWarning, each_warning_once, warn
 
 __all__ = ["said_once", "warn_of_unseen"]
 
@@ -30,12 +30,16 @@ def warn_of_unseen(n_unseen: Mapping[str, int], way: str) -> None:
 
 @contextmanager
 def said_once() -> Iterator[None]:
-    """Count in the block what would be a warning for each of its predictions, and warn once after it."""
+    """Count in the block what would be a warning for each of its predictions, and warn once after it.
+
+    Other warnings too are given once at most.
+    """
     with _lock:
         tally: Counter[tuple[str, str]] = Counter()
         _tallies.append(tally)
     try:
-        yield
+        with each_warning_once():
+            yield
     finally:
         with _lock:  # this one: that of another thread may be equal to it
             _tallies[:] = [other for other in _tallies if other is not tally]

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 from sklearn.utils.metaestimators import available_if
 
+from hornbeam.warnings import each_warning_once
+
 __all__ = ["KeptFit", "in_one_step", "view_of"]
 
 T = TypeVar("T")
@@ -55,7 +57,8 @@ def _fitting(method: Callable[..., Any]) -> Callable[..., Any]:
         copy.__dict__ = dict(self.__dict__)
         fault = None
         try:
-            result = method(copy, *args, **kwargs)
+            with each_warning_once():
+                result = method(copy, *args, **kwargs)
         except KeptFit as kept:
             fault = kept.fault
         learned, now = copy.__dict__, self.__dict__

@@ -20,6 +20,7 @@ from hornbeam import _core
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.warnings import with_warnings_of_caller
 
 __all__ = ["AnyBag", "answers_of", "seeds_of"]
 
@@ -70,8 +71,9 @@ class AnyBag:
 
     def grow(self, members: range, listener: Listener) -> list[Any]:
         """Fit some members."""
+        fit_member = joblib.delayed(with_warnings_of_caller(self._fit_member))
         work = (
-            joblib.delayed(self._fit_member)(member, seed)
+            fit_member(member, seed)
             for member, seed in zip(members, seeds_of(self.plan.key, members).tolist(), strict=True)
         )
         made = []

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from hornbeam.data.shared import SharedTable, TableRows
 from hornbeam.errors import MemberError, MemberTypeError
 from hornbeam.threads import share_of_threads
+from hornbeam.warnings import with_warnings_of_caller
 
 __all__ = [
     "DealtRows",
@@ -253,7 +254,8 @@ def _side_by_side(attempt: Callable[..., Any], tasks: Sequence[tuple[Any, ...]],
     with threadpool_limits(limits=share):  # of numerical libraries, which members of others use
         # scikit-learn's own: it takes its settings along, which every thread has for itself
         parallel = Parallel(n_jobs=n_workers, backend="threading")
-        return list(parallel(delayed(with_its_share)(*task) for task in tasks))
+        in_thread = delayed(with_warnings_of_caller(with_its_share))
+        return list(parallel(in_thread(*task) for task in tasks))
 
 
 def _on_all_rows(tasks: Sequence[tuple[int, int | None]], results: Sequence[Any]) -> list[Any]:

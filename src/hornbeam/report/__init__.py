@@ -29,9 +29,10 @@ def report(
 ) -> str:
     """Write a report about a fitted model as one HTML page; return the path.
 
-    The page shows the data, the score against a baseline with its error bar, the errors, calibration, a
-    learning curve, which columns matter and how, and the trees, to be walked through. It needs nothing beside
-    itself: no network, no other file. Any classifier or regressor will do; trees are shown if they are ours.
+    y is the target of the rows, or the name of its column in a frame X. The page shows the data, the score
+    against a baseline with its error bar, the errors, calibration, a learning curve, which columns matter and
+    how, and the trees, to be walked through. It needs nothing beside itself: no network, no other file. Any
+    classifier or regressor will do; trees are shown if they are ours.
 
     Scores must not come from rows that the model was fitted on. With `X_train` and `y_train`, the rows of the
     fit, the model is judged on X and y as it is. Without them X and y are taken for all there is: each row is
@@ -41,11 +42,14 @@ def report(
     if cv is not None and (isinstance(cv, bool) or not isinstance(cv, numbers.Integral) or cv < 2):
         raise ValueError(f"cv must be a whole number >= 2 or None; got {cv!r}.")
     # Files, charts and templates take a while to import; a fit needs none of them.
+    from hornbeam.data.target_columns import table_and_target  # noqa: PLC0415
     from hornbeam.io.files import text_of_path, write_whole  # noqa: PLC0415
     from hornbeam.report.facts import gather  # noqa: PLC0415
     from hornbeam.report.page import page_of  # noqa: PLC0415
 
     place = text_of_path(path)
+    X, y = table_and_target(X, y)
+    X_train, y_train = table_and_target(X_train, y_train)
     facts = gather(
         model, X, y, X_train=X_train, y_train=y_train, cv=cv, target_name=target_name, seed=int(random_state)
     )

@@ -56,13 +56,14 @@ def compare(
 ) -> "Comparison":
     """Compare the whole family on one table: the same folds for all, error bars, and a verdict in words.
 
-    `task` is decided by y if left out. `methods` chooses among the members (`NAMES` in
-    `hornbeam.selection.family`), `add` brings in estimators or functions of your own, by name: a function
-    takes X and y and returns a fitted estimator or a function from X to answers. `cv` is a number of shuffled
-    folds, a splitter of scikit-learn or an iterable of splits; `groups` keeps rows together. `scoring` names
-    the metric that decides, or is a function of truth and predictions; left out, it is accuracy or RMSE, but
-    where no method has a better accuracy than the guess, as is common with rare classes, log loss or the area
-    under the ROC curve decides, if that tells methods from the guess.
+    y is the target of the rows, or the name of its column in a frame X. `task` is decided by y if left out.
+    `methods` chooses among the members (`NAMES` in `hornbeam.selection.family`), `add` brings in estimators
+    or functions of your own, by name: a function takes X and y and returns a fitted estimator or a function
+    from X to answers. `cv` is a number of shuffled folds, a splitter of scikit-learn or an iterable of
+    splits; `groups` keeps rows together. `scoring` names the metric that decides, or is a function of truth
+    and predictions; left out, it is accuracy or RMSE, but where no method has a better accuracy than the
+    guess, as is common with rare classes, log loss or the area under the ROC curve decides, if that tells
+    methods from the guess.
 
     `threshold`, for two classes, says how large the share of the second must be for it to be the answer: a
     number, the name of a metric to be made as good as possible on rows that the winner has not seen, or what
@@ -84,7 +85,7 @@ def compare(
     refuse_no_table(X)
     if np.ndim(X) == 1 and np.ndim(y) == 2:
         raise ValueError("The table comes first: compare(X, y). X has one dimension here, and y has two.")
-    y, groups = own_target(X, y, groups, reader="compare")
+    X, y, groups = own_target(X, y, groups, reader="compare")
     clock = Clock(time_budget)
     chosen_task = task or task_of(y)
     seed = _seed(random_state)

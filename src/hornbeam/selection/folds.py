@@ -20,6 +20,7 @@ from hornbeam.data.shared import SharedTable, TableRows
 from hornbeam.data.streams.dealt_codes import CodedRows, SharedCodes
 from hornbeam.data.streams.encoded_table import EncodedTable
 from hornbeam.data.target import CodedLabels, read_classes, read_numbers
+from hornbeam.data.target_columns import table_and_target
 from hornbeam.data.task import Task
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.selection.metrics import Truth
@@ -73,12 +74,12 @@ class Folded:
         return Truth(self.y[rows], self.classes)
 
 
-def own_target(X: Any, y: Any, groups: Any, *, reader: str) -> tuple[Any, Any]:
-    """Return target and groups: of an encoded table, its own where none are given."""
+def own_target(X: Any, y: Any, groups: Any, *, reader: str) -> tuple[Any, Any, Any]:
+    """Return table, target and groups: y may name a column of a frame, and an encoded table has its own."""
     if not isinstance(X, EncodedTable):
         if y is None:
             raise TypeError(f"{reader} takes a table and its target: {reader}(X, y).")
-        return y, groups
+        return *table_and_target(X, y), groups
     for name in ("sample_weight", "offset"):
         if getattr(X, name) is not None:
             raise ValueError(
@@ -87,7 +88,7 @@ def own_target(X: Any, y: Any, groups: Any, *, reader: str) -> tuple[Any, Any]:
     own = X.y if y is None else y
     if isinstance(own, CodedLabels):
         own = np.array(own.distinct)[own.codes]
-    return own, X.groups if groups is None else groups
+    return X, own, X.groups if groups is None else groups
 
 
 def refuse_target(X: Any, y: Any, task: Task, *, reader: str) -> None:

@@ -53,13 +53,14 @@ def tune(
 ) -> "Tuned":
     """Try every setting of a grid by cross-validation; GridSearchCV's results on one encoding per fold.
 
-    `grid` maps parameters to values, may be a list of such dicts, and None takes the usual ones of the method
-    (`hornbeam.selection.grids`). `cv` and `scoring` are scikit-learn's: a number of folds, a splitter or
-    splits; the name of a scorer or one of your own. `choose` says which setting `best_estimator_` is refitted
-    with on all rows: the best, or the simplest within one standard error of it. `train_scores` adds the
-    scores on the training rows. After `time_budget` seconds the settings that are judged on all folds by
-    then are compared, one at least; the others are left out. X may be an `EncodedTable`, which has a target
-    of its own; folds then have the bins of all rows.
+    y is the target of the rows, or the name of its column in a frame X. `grid` maps parameters to values, may
+    be a list of such dicts, and None takes the usual ones of the method (`hornbeam.selection.grids`). `cv`
+    and `scoring` are scikit-learn's: a number of folds, a splitter or splits; the name of a scorer or one of
+    your own. `choose` says which setting `best_estimator_` is refitted with on all rows: the best, or the
+    simplest within one standard error of it. `train_scores` adds the scores on the training rows. After
+    `time_budget` seconds the settings that are judged on all folds by then are compared, one at least; the
+    others are left out. X may be an `EncodedTable`, which has a target of its own; folds then have the bins
+    of all rows.
 
     `client` is that of a Dask cluster: its workers are given the table once, and then a setting and a fold
     at a time. The scores are those of one machine; the setting that was chosen is fitted on all rows here.
@@ -76,7 +77,7 @@ def tune(
         raise ValueError(
             f"time_budget must be a number of seconds above 0, or None; got {shown(time_budget)}."
         )
-    y, groups = own_target(X, y, groups, reader="tune")
+    X, y, groups = own_target(X, y, groups, reader="tune")
     settings = candidates_of(default_grid(estimator) if grid is None else grid)
     scorer = check_scoring(estimator, scoring=scoring)
     of_classes = is_classifier(estimator)

@@ -30,27 +30,30 @@ def story(
 ) -> str:
     """Write a page that plays back, step by step, how a fitted model has learned; return the path.
 
-    X and y are the rows of the fit: a model keeps no data. A tree grows node by node, with what every column
-    would have gained, and is pruned along its path; a forest or bag draws its samples and votes; AdaBoost
-    weighs rows up; gradient boosting works on its residuals; neighbours are searched in the browser; a stack
-    passes on out-of-fold answers. A quiz hides the next step and asks for it.
+    X and y are the rows of the fit: a model keeps no data; y may be the name of its column in a frame X. A
+    tree grows node by node, with what every column would have gained, and is pruned along its path; a forest
+    or bag draws its samples and votes; AdaBoost weighs rows up; gradient boosting works on its residuals;
+    neighbours are searched in the browser; a stack passes on out-of-fold answers. A quiz hides the next step
+    and asks for it.
 
     The page holds at most `max_rows` rows, drawn by `random_state`. Pictures of two columns show `columns`,
     by name or number; without them, the two that matter most. `X_val` and `y_val` judge the pruned trees;
     without them, cross-validation does.
     """
     # Files and templates take a while to import; a fit needs none of them.
+    from hornbeam.data.target_columns import table_and_target  # noqa: PLC0415
     from hornbeam.io.files import text_of_path, write_whole  # noqa: PLC0415
     from hornbeam.story.material import collect  # noqa: PLC0415
     from hornbeam.story.page import page_of  # noqa: PLC0415
 
     place = text_of_path(path)
+    X, y = table_and_target(X, y)
     material = collect(
         model,
         X,
         y,
         columns=columns,
-        validation=(X_val, y_val),
+        validation=table_and_target(X_val, y_val),
         max_rows=max_rows,
         target_name=target_name,
         seed=random_state,
