@@ -159,7 +159,7 @@ def _fit_lightgbm(source: str, rounds: int, leaves: int, *, quantised: bool) -> 
                 table = pq.read_table(self.path)
                 _Kept.path, _Kept.rows = (
                     self.path,
-                    np.column_stack([c.to_numpy() for c in table.columns[:-1]]),
+                    np.column_stack([c.to_numpy().astype(np.float64) for c in table.columns[:-1]]),
                 )
             return _Kept.rows[rows]
 
