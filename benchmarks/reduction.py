@@ -26,7 +26,7 @@ from hornbeam.recipes.bag import MemberFeatures, plan_draws
 from hornbeam.recipes.boosting.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
 from hornbeam.recipes.boosting.boost_part import CoreColumn, specs_of_parts
 from hornbeam.recipes.boosting.boost_parts import LocalParts, PartsBoosting
-from hornbeam.recipes.boosting.boost_sums import added, narrow
+from hornbeam.recipes.boosting.boost_sums import added
 from hornbeam.recipes.boosting.losses import named_loss
 
 SETTINGS = BoostSettings(
@@ -44,6 +44,7 @@ SETTINGS = BoostSettings(
     interactions=(),
     categorical_smoothing=10.0,
     categorical_split="subset",
+    symmetric=False,
 )
 
 
@@ -87,7 +88,7 @@ class Network:
             answers = []
             for group in groups:
                 begun = time.process_time()
-                answers.append(narrow(added(group)))
+                answers.append(added(group))
                 took.append(time.process_time() - begun)
             way.adding += max(took)
         arriving = sum(map(self.size, answers))
@@ -107,18 +108,18 @@ class SimulatedParts(LocalParts):
         self.network = network
         self.n_calls = 0
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[list[Any]]:
         """Make one call to all parts; add up in every way, which must come to the same."""
         answers = self.ask(call, [arguments] * len(self.first_rows))
         self.n_calls += 1
         if call == "count":
-            return added(answers)
+            return answers
         sums = [self.network.add_up(way, answers) for way in self.network.ways]
         for other in sums[1:]:
             for one, two in zip(sums[0], other, strict=True):
                 assert one[0] == two[0]
                 assert np.array_equal(one[2], two[2])
-        return sums[0]
+        return [sums[0]]
 
 
 def problem(n_rows: int, n_columns: int) -> tuple[Any, ...]:

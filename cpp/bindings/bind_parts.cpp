@@ -6,20 +6,19 @@
 #include "boost/parts/part_rows.h"
 #include "boost/parts/tree_of_parts.h"
 #include "boosting.h"
+#include "part_sums.h"
 
 namespace hornbeam::bindings {
 
 using boost::BoostGrower;
 using boost::BoostParams;
-using boost::CategorySums;
+using boost::LeafNodes;
 using boost::LeafSums;
 using boost::Loss;
 using boost::PartRows;
 using boost::PartSpread;
-using boost::PartSums;
 using boost::Spread;
 using boost::TreeOfParts;
-using boost::WideCell;
 using data::Column;
 using data::Dataset;
 using split::Split;
@@ -49,22 +48,6 @@ Scale scale_of(const nb::tuple& given) {
   return scale;
 }
 
-NumpyArray<std::int64_t> array_of(const std::vector<WideCell>& cells) {
-  std::vector<std::int64_t> flat;
-  flat.reserve(2 * cells.size());
-  for (const WideCell& cell : cells) {
-    flat.push_back(cell.gradient);
-    flat.push_back(cell.hessian);
-  }
-  return to_numpy(std::move(flat));
-}
-
-std::vector<WideCell> cells_of(const Array1<std::int64_t>& flat) {
-  std::vector<WideCell> cells(flat.size() / 2);
-  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = {flat.data()[2 * i], flat.data()[2 * i + 1]};
-  return cells;
-}
-
 NumpyArray<double> array_of(const std::vector<LeafSums>& sums) {
   std::vector<double> flat;
   for (const LeafSums& leaf : sums) flat.insert(flat.end(), {leaf.gradient, leaf.hessian, leaf.weight});
@@ -78,38 +61,21 @@ std::vector<LeafSums> leaf_sums_of(const Doubles& flat) {
   return sums;
 }
 
-nb::tuple tuple_of(PartSums sums) {
-  nb::list categories;
-  for (CategorySums& column : sums.categories) {
-    categories.append(nb::make_tuple(to_numpy(std::move(column.codes)), array_of(column.cells),
-                                     to_numpy(std::move(column.rows))));
-  }
-  const std::vector<WideCell> total{sums.total};
-  return nb::make_tuple(sums.n_left, array_of(total), array_of(sums.cells), categories);
-}
-
-PartSums sums_of(const nb::tuple& given) {
-  PartSums sums;
-  sums.n_left = nb::cast<std::size_t>(given[0]);
-  sums.total = cells_of(nb::cast<Array1<std::int64_t>>(given[1])).at(0);
-  sums.cells = cells_of(nb::cast<Array1<std::int64_t>>(given[2]));
-  for (nb::handle item : nb::cast<nb::list>(given[3])) {
-    const auto column = nb::cast<nb::tuple>(item);
-    const auto codes = nb::cast<Array1<Code>>(column[0]);
-    const auto rows = nb::cast<Array1<std::int64_t>>(column[2]);
-    sums.categories.push_back({{codes.data(), codes.data() + codes.size()},
-                               cells_of(nb::cast<Array1<std::int64_t>>(column[1])),
-                               {rows.data(), rows.data() + rows.size()}});
-  }
-  return sums;
-}
-
 int number_of(PartRows::Wanted wanted) {
   return (wanted.total ? 1 : 0) + (wanted.left ? 2 : 0) + (wanted.right ? 4 : 0);
 }
 
-std::vector<std::size_t> nodes_of(const NodeArray& nodes) {
-  return {nodes.data(), nodes.data() + nodes.size()};
+nb::tuple tuple_of(const LeafNodes& leaves) {
+  return nb::make_tuple(to_numpy(std::vector<std::uint64_t>(leaves.nodes.begin(), leaves.nodes.end())),
+                        to_numpy(leaves.leaf_of), leaves.n_leaves);
+}
+
+LeafNodes leaf_nodes_of(const nb::tuple& given) {
+  const auto nodes = nb::cast<NodeArray>(given[0]);
+  const auto leaf_of = nb::cast<Array1<std::uint32_t>>(given[1]);
+  return {{nodes.data(), nodes.data() + nodes.size()},
+          {leaf_of.data(), leaf_of.data() + leaf_of.size()},
+          nb::cast<std::size_t>(given[2])};
 }
 
 // ---- a part
@@ -171,33 +137,64 @@ class PartHandle {
   }
   nb::tuple begin_tree(int score, const nb::tuple& scale, bool counts) {
     const Scale given = scale_of(scale);
-    return tuple_of(without_lock(
-        [&](Cancel& cancel) { return part_->begin_tree(score, given, hessian_is_one(), counts, cancel); }));
+    return tuple_of(without_lock([&](Cancel& cancel) {
+      return Outgoing(part_->begin_tree(score, given, hessian_is_one(), counts, cancel));
+    }));
   }
-  nb::tuple divide(int score, std::size_t node, FeatureId feature, Code first_right, int missing_branch,
-                   const Array1<Code>& left_categories, int wanted) {
-    Split split;
-    split.feature = feature;
-    split.first_right = first_right;
-    split.missing_branch = missing_branch;
-    split.left_categories.assign(left_categories.data(), left_categories.data() + left_categories.size());
-    const PartRows::Wanted sums{(wanted & 1) != 0, (wanted & 2) != 0, (wanted & 4) != 0};
-    return tuple_of(
-        without_lock([&](Cancel& cancel) { return part_->divide(score, node, split, sums, cancel); }));
+  // A task is a score, a node, its test and the sums that are wanted.
+  nb::list divide(const nb::list& tasks) {
+    struct Task {
+      int score;
+      std::size_t node;
+      Split split;
+      PartRows::Wanted wanted;
+    };
+    std::vector<Task> given;
+    for (nb::handle item : tasks) {
+      const auto task = nb::cast<nb::tuple>(item);
+      Split split;
+      split.feature = nb::cast<FeatureId>(task[2]);
+      split.first_right = nb::cast<Code>(task[3]);
+      split.missing_branch = nb::cast<int>(task[4]);
+      const auto left = nb::cast<Array1<Code>>(task[5]);
+      split.left_categories.assign(left.data(), left.data() + left.size());
+      const int wanted = nb::cast<int>(task[6]);
+      given.push_back({nb::cast<int>(task[0]),
+                       nb::cast<std::size_t>(task[1]),
+                       std::move(split),
+                       {(wanted & 1) != 0, (wanted & 2) != 0, (wanted & 4) != 0}});
+    }
+    std::vector<Outgoing> found = without_lock([&](Cancel& cancel) {
+      std::vector<Outgoing> found;
+      for (const Task& task : given)
+        found.emplace_back(part_->divide(task.score, task.node, task.split, task.wanted, cancel));
+      return found;
+    });
+    nb::list answers;
+    for (Outgoing& out : found) answers.append(tuple_of(std::move(out)));
+    return answers;
   }
   auto rows_by_code(int score, std::size_t node) const { return to_numpy(part_->rows_by_code(score, node)); }
-  nb::tuple sum_leaves(int score, const NodeArray& leaves) const {
-    const auto sums = part_->sum_leaves(score, nodes_of(leaves), hessian_is_one());
+  nb::tuple sum_leaves(int score, const nb::tuple& leaves) {
+    const LeafNodes given = leaf_nodes_of(leaves);
+    const auto sums = without_lock(
+        [&](Cancel& cancel) { return part_->sum_leaves(score, given, hessian_is_one(), cancel); });
     return nb::make_tuple(array_of(sums.blocks), array_of(sums.open));
   }
-  auto end_block(int score, const NodeArray& leaves, const Doubles& lanes) const {
-    return array_of(part_->end_block(score, nodes_of(leaves), hessian_is_one(), leaf_sums_of(lanes)));
+  auto end_block(int score, std::size_t n_leaves, const Doubles& lanes) const {
+    return array_of(part_->end_block(score, n_leaves, hessian_is_one(), leaf_sums_of(lanes)));
   }
-  auto leaf_sizes(int score, const NodeArray& leaves) const {
-    return to_numpy(part_->leaf_sizes(score, nodes_of(leaves)));
+  void add_values(int score, const Doubles& values) {
+    without_lock([&](Cancel& cancel) {
+      part_->add_values(score, span_of(values), cancel);
+      return 0;
+    });
   }
-  nb::tuple residuals(int score, const NodeArray& leaves) const {
-    PartRows::Residuals residuals = part_->residuals(score, nodes_of(leaves));
+  auto leaf_sizes(int score, const nb::tuple& leaves) const {
+    return to_numpy(part_->leaf_sizes(score, leaf_nodes_of(leaves)));
+  }
+  nb::tuple residuals(int score, const nb::tuple& leaves) const {
+    PartRows::Residuals residuals = part_->residuals(score, leaf_nodes_of(leaves));
     return nb::make_tuple(to_numpy(std::move(residuals.values)), to_numpy(std::move(residuals.weights)));
   }
   auto sizes() const { return to_numpy(part_->sizes()); }
@@ -248,13 +245,20 @@ class TreeHandle {
         loss_{loss_of(loss), parameter},
         tree_(data_, boost_params_of(settings, data_.n_features()), std::move(categories)) {}
 
-  void begin(const nb::tuple& scale, std::size_t n_rows, const nb::tuple& root,
+  // `root` is what each part says of the root.
+  void begin(const nb::tuple& scale, std::size_t n_rows, const nb::list& root,
              std::optional<Array1<std::int8_t>> features, std::uint64_t key) {
     std::vector<char> allowed;
     if (features) {
       for (const std::int8_t mark : span_of(features)) allowed.push_back(mark != 0 ? 1 : 0);
     }
-    tree_.begin(scale_of(scale), n_rows, sums_of(root), std::move(allowed), key);
+    std::vector<Incoming> parts;
+    for (nb::handle part : root) parts.push_back(incoming(nb::cast<nb::tuple>(part)));
+    const Scale given = scale_of(scale);
+    without_lock([&](Cancel&) {
+      tree_.begin(given, n_rows, added(parts), std::move(allowed), key);
+      return 0;
+    });
   }
   nb::list tasks(std::size_t most) {
     nb::list tasks;
@@ -265,15 +269,19 @@ class TreeHandle {
     }
     return tasks;
   }
-  void answer(const nb::tuple& sums) { tree_.answer(sums_of(sums)); }
+  void answer(const nb::list& parts) {
+    const std::vector<std::vector<Incoming>> nodes = by_node(parts);
+    without_lock([&](Cancel&) {
+      for (const std::vector<Incoming>& node : nodes) tree_.answer(added(node));
+      return 0;
+    });
+  }
   std::vector<std::size_t> questions() const { return tree_.questions(); }
   void answer_question(const Array1<std::uint32_t>& rows_by_code) {
     tree_.answer_question(span_of(rows_by_code));
   }
-  auto leaves() const {
-    const std::vector<std::size_t> leaves = tree_.leaves();
-    return to_numpy(std::vector<std::uint64_t>(leaves.begin(), leaves.end()));
-  }
+  nb::tuple leaves() const { return tuple_of(tree_.leaves()); }
+  auto leaf_values() const { return to_numpy(tree_.leaf_values()); }
   // Sums are those of whole blocks in their order, [block, leaf]; hessians of 1 and weights of 1 are `sizes`.
   Tree finish(const Doubles& blocks, const Array1<std::int64_t>& sizes, bool weighted) {
     const std::vector<LeafSums> sums = sums_of_leaves(leaf_sums_of(blocks), sizes, weighted);
@@ -404,15 +412,18 @@ void bind_parts(nb::module_& module) {
            "What the part adds to the spread of derivatives: numbers before, pieces, numbers after.")
       .def("begin_tree", &PartHandle::begin_tree, nb::arg("score"), nb::arg("scale"), nb::arg("counts"),
            "Begins a tree; returns the sums of its root.")
-      .def("divide", &PartHandle::divide, nb::arg("score"), nb::arg("node"), nb::arg("feature"),
-           nb::arg("first_right"), nb::arg("missing_branch"), nb::arg("left_categories"), nb::arg("wanted"),
-           "Divides the rows of a node; returns the sums that are wanted of its children.")
+      .def("divide", &PartHandle::divide, nb::arg("tasks"),
+           "Divides the rows of nodes; returns the sums that are wanted of their children. A task is a "
+           "score, a "
+           "node and what `tasks` says of it.")
       .def("rows_by_code", &PartHandle::rows_by_code, nb::arg("score"), nb::arg("node"),
            "How many rows of a node have each code: 256 numbers for each column of bytes.")
       .def("sum_leaves", &PartHandle::sum_leaves, nb::arg("score"), nb::arg("leaves"),
            "Sums over leaves: of whole blocks, and of a block that ends in a later part.")
-      .def("end_block", &PartHandle::end_block, nb::arg("score"), nb::arg("leaves"), nb::arg("lanes"),
+      .def("end_block", &PartHandle::end_block, nb::arg("score"), nb::arg("n_leaves"), nb::arg("lanes"),
            "Goes on with a block that an earlier part has begun.")
+      .def("add_values", &PartHandle::add_values, nb::arg("score"), nb::arg("values"),
+           "Adds the values of the leaves that were summed last to the scores of their rows.")
       .def("leaf_sizes", &PartHandle::leaf_sizes, nb::arg("score"), nb::arg("leaves"))
       .def("residuals", &PartHandle::residuals, nb::arg("score"), nb::arg("leaves"),
            "y - score of the rows of leaves, leaf after leaf, and their weights.")
@@ -425,10 +436,13 @@ void bind_parts(nb::module_& module) {
            nb::arg("features").none(), nb::arg("key"))
       .def("tasks", &TreeHandle::tasks, nb::arg("most"),
            "Nodes to divide next: node, feature, first_right, missing_branch, left_categories, wanted.")
-      .def("answer", &TreeHandle::answer, nb::arg("sums"), "The sums of all parts, task after task.")
+      .def("answer", &TreeHandle::answer, nb::arg("parts"),
+           "What each part says: a list of sums, task after task.")
       .def("questions", &TreeHandle::questions, "Nodes whose rows must be counted by code.")
       .def("answer_question", &TreeHandle::answer_question, nb::arg("rows_by_code"))
-      .def("leaves", &TreeHandle::leaves)
+      .def("leaves", &TreeHandle::leaves,
+           "The leaves in the parts: nodes, the leaf of each, how many leaves.")
+      .def("leaf_values", &TreeHandle::leaf_values, "What leaves add to scores, after `finish`.")
       .def("finish", &TreeHandle::finish, nb::arg("blocks"), nb::arg("sizes"), nb::arg("weighted"))
       .def("finish_residuals", &TreeHandle::finish_residuals, nb::arg("blocks"), nb::arg("sizes"),
            nb::arg("weighted"), nb::arg("residuals"), nb::arg("weights"), nb::arg("delta"))
@@ -436,6 +450,14 @@ void bind_parts(nb::module_& module) {
            nb::arg("residuals"), nb::arg("weights"), nb::arg("delta"),
            "The tree with values from other rows, by what they add up to.");
   module.attr("rows_per_refit_block") = boost::kRowsPerRefitBlock;
+  module.def(
+      "added_sums",
+      [](const nb::list& parts) {
+        nb::list sums;
+        for (const std::vector<Incoming>& node : by_node(parts)) sums.append(tuple_of(Outgoing(added(node))));
+        return sums;
+      },
+      nb::arg("parts"), "Lists of sums added up, place by place.");
   module.def("spread_of_parts", &spread_of_parts, nb::arg("parts"), nb::arg("listed"),
              "The largest size and the sum of sizes of numbers that lie in several parts.");
   module.def(

@@ -86,6 +86,15 @@ class Frontier {
     out.erase(end, out.end());
   }
 
+  // Calls visit with every node that waits and with its place among those of the same gain, which are taken in the
+  // order in which they came.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t i = first_; i < nodes_.size(); ++i) visit(nodes_[i].node, nodes_[i].sequence);
+  }
+  // The place of the node that comes next.
+  std::uint64_t next_sequence() const { return next_sequence_; }
+
   // Best-first: the nodes that cannot be among the next n, because n nodes with larger gains are waiting.
   std::vector<NodeId> beyond(std::size_t n) const {
     std::vector<NodeId> ids;

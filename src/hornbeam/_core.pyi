@@ -460,9 +460,9 @@ class PartRows:
     def begin_tree(self, score: int, scale: tuple, counts: bool) -> tuple:
         """Begins a tree; returns the sums of its root."""
 
-    def divide(self, score: int, node: int, feature: int, first_right: int, missing_branch: int, left_categories: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], wanted: int) -> tuple:
+    def divide(self, tasks: list) -> list:
         """
-        Divides the rows of a node; returns the sums that are wanted of its children.
+        Divides the rows of nodes; returns the sums that are wanted of their children. A task is a score, a node and what `tasks` says of it.
         """
 
     def rows_by_code(self, score: int, node: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
@@ -470,17 +470,22 @@ class PartRows:
         How many rows of a node have each code: 256 numbers for each column of bytes.
         """
 
-    def sum_leaves(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    def sum_leaves(self, score: int, leaves: tuple) -> tuple:
         """
         Sums over leaves: of whole blocks, and of a block that ends in a later part.
         """
 
-    def end_block(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], lanes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    def end_block(self, score: int, n_leaves: int, lanes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """Goes on with a block that an earlier part has begun."""
 
-    def leaf_sizes(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+    def add_values(self, score: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Adds the values of the leaves that were summed last to the scores of their rows.
+        """
 
-    def residuals(self, score: int, leaves: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    def leaf_sizes(self, score: int, leaves: tuple) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    def residuals(self, score: int, leaves: tuple) -> tuple:
         """y - score of the rows of leaves, leaf after leaf, and their weights."""
 
     def sizes(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
@@ -491,22 +496,26 @@ class TreeOfParts:
 
     def __init__(self, n_rows: int, columns: list, categories: Sequence[Sequence[int]], loss: str, loss_parameter: float, **settings) -> None: ...
 
-    def begin(self, scale: tuple, n_rows: int, root: tuple, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> None: ...
+    def begin(self, scale: tuple, n_rows: int, root: list, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> None: ...
 
     def tasks(self, most: int) -> list:
         """
         Nodes to divide next: node, feature, first_right, missing_branch, left_categories, wanted.
         """
 
-    def answer(self, sums: tuple) -> None:
-        """The sums of all parts, task after task."""
+    def answer(self, parts: list) -> None:
+        """What each part says: a list of sums, task after task."""
 
     def questions(self) -> list[int]:
         """Nodes whose rows must be counted by code."""
 
     def answer_question(self, rows_by_code: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def leaves(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+    def leaves(self) -> tuple:
+        """The leaves in the parts: nodes, the leaf of each, how many leaves."""
+
+    def leaf_values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """What leaves add to scores, after `finish`."""
 
     def finish(self, blocks: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weighted: bool) -> Tree: ...
 
@@ -516,6 +525,9 @@ class TreeOfParts:
         """The tree with values from other rows, by what they add up to."""
 
 rows_per_refit_block: int = 16384
+
+def added_sums(parts: list) -> list:
+    """Lists of sums added up, place by place."""
 
 def spread_of_parts(parts: list, listed: bool) -> tuple:
     """

@@ -101,14 +101,17 @@ def test_a_worker_that_is_gone_is_not_called(client, monkeypatch):
     assert parts._straight([0], "sizes", [()]) == {}
 
 
-@pytest.mark.parametrize("straight", [True, False])
+@pytest.mark.parametrize("way", ["direct", "by the scheduler", "tasks"])
 @pytest.mark.parametrize("n_parts", [8, 9, 65])
-def test_answers_are_added_up_eight_at_a_time(client, monkeypatch, n_parts, straight):
+def test_answers_are_added_up_eight_at_a_time(client, monkeypatch, n_parts, way):
     # Straight to the workers, each adds up its own. Where calls are tasks, the driver adds up to eight parts;
     # workers do it on the way for more, in two steps for more than 64.
-    if not straight:
-        monkeypatch.setattr("hornbeam.dask.parts._MOST_BYTES_TO_ALL", -1)
+    if way == "by the scheduler":
+        monkeypatch.setattr(client, "direct_to_workers", False)
+    else:
         monkeypatch.setattr(client, "run", not_asked)
+    if way == "tasks":
+        monkeypatch.setattr(DaskParts, "_straight", lambda *asked, **how: {})
     frame, score = table(2_000)
     options = {"n_estimators": 2, "max_leaf_nodes": 4}
     rows = dd.from_pandas(frame, npartitions=n_parts)

@@ -26,6 +26,14 @@ struct PartSums {
   std::vector<CategorySums> categories;  // the same, column after column
 };
 
+// The leaves of a tree by the numbers of nodes in the parts. A leaf has the rows of one node or of several: its own
+// are overwritten once nodes below it have been divided ahead of their turn, in vain.
+struct LeafNodes {
+  std::vector<std::size_t> nodes;
+  std::vector<std::uint32_t> leaf_of;  // each node, ascending
+  std::size_t n_leaves = 0;
+};
+
 // A part's contribution to the spread of all rows: whole pieces, and the numbers before and after them.
 struct PartSpread {
   std::vector<float> before;
@@ -83,17 +91,19 @@ class PartRows {
 
   // Sums over the rows of leaves, but for the block that an earlier part has begun: `end_block` continues it from
   // that part's sums, [lane, leaf]. It may go on in the next part.
-  PartLeafSums sum_leaves(int score, std::span<const std::size_t> leaves, bool hessian_is_one) const;
-  std::vector<LeafSums> end_block(int score, std::span<const std::size_t> leaves, bool hessian_is_one,
+  PartLeafSums sum_leaves(int score, const LeafNodes& leaves, bool hessian_is_one, Cancel& cancel);
+  std::vector<LeafSums> end_block(int score, std::size_t n_leaves, bool hessian_is_one,
                                   std::vector<LeafSums> lanes) const;
+  // Adds the leaves' values to the scores of the rows that the tree has grown on.
+  void add_values(int score, std::span<const double> values, Cancel& cancel);
   // Rows per leaf.
-  std::vector<std::int64_t> leaf_sizes(int score, std::span<const std::size_t> leaves) const;
+  std::vector<std::int64_t> leaf_sizes(int score, const LeafNodes& leaves) const;
   // y - score of the rows of leaves, leaf after leaf, and their weights if they have any.
   struct Residuals {
     std::vector<double> values;
     std::vector<double> weights;
   };
-  Residuals residuals(int score, std::span<const std::size_t> leaves) const;
+  Residuals residuals(int score, const LeafNodes& leaves) const;
   // |y - score| of all rows.
   std::vector<double> sizes() const;
 
@@ -113,10 +123,9 @@ class PartRows {
   BoostGrower& grower(int score) { return growers_[tree_of(score)]; }
   static const NodeState& state_of(const BoostGrower& grower, std::size_t node);
   void add_node(BoostGrower& grower, const NodeState& node, PartSums& sums, Cancel& cancel);
-  std::vector<std::uint32_t> leaf_numbers(int score, std::span<const std::size_t> leaves) const;
-  void add_lanes(int score, const std::vector<std::uint32_t>& numbers, std::size_t block_begin,
-                 std::size_t begin, std::size_t end, std::size_t n_leaves, bool hessian_is_one,
-                 std::vector<LeafSums>& lanes) const;
+  void record_leaves(int score, const LeafNodes& leaves, Cancel& cancel);
+  void add_lanes(int score, std::size_t block_begin, std::size_t begin, std::size_t end, bool hessian_is_one,
+                 std::span<LeafSums> lanes) const;
 
   const Dataset& data_;
   BoostParams params_;
@@ -128,6 +137,8 @@ class PartRows {
   Tiles tiles_;
   HistogramPool histograms_;
   std::deque<BoostGrower> growers_;  // one per score
+  // The leaf of each row in the tree that has grown last, by score; rows of none have the number after the last.
+  std::vector<std::vector<std::uint32_t>> leaf_numbers_;
   ManyCategories many_;
   std::optional<std::vector<RowId>> rows_;
   std::size_t first_place_ = 0;

@@ -76,7 +76,7 @@ void TreeOfParts::begin(const Scale& scale, std::size_t n_rows, const PartSums& 
   if (params_.symmetric) {
     levels_->open();
   } else {
-    settle({kNoParent, 0, searched(state, 0, 0)});
+    settle({nullptr, 0, searched(state, 0, 0)});
   }
 }
 
@@ -84,13 +84,13 @@ void TreeOfParts::begin(const Scale& scale, std::size_t n_rows, const PartSums& 
 
 // The sums of the left child follow from the cells of the tested feature, if they are at hand. One child is
 // counted, the other is what remains; the one of less hessian is probably the smaller.
-PartRows::Wanted TreeOfParts::wanted_of(const OpenNode& node) const {
-  const NodeState& parent = grower_.state_of(node.id);
+PartRows::Wanted TreeOfParts::wanted_of(const Known& known) const {
+  const OpenNode& node = *known.node;
+  const NodeState& parent = *known.state;
   const bool has_cells = parent.histogram != nullptr;
   PartRows::Wanted wanted;
   wanted.total = !has_cells || !tiles_.digit_of(node.split.feature).has_slot();
-  const bool is_last = grower_.n_splits_left() == 1;
-  if (is_last || (params_.max_depth > 0 && node.depth + 1 >= params_.max_depth)) return wanted;
+  if (known.is_last || (params_.max_depth > 0 && node.depth + 1 >= params_.max_depth)) return wanted;
   NodeState left;
   if (!wanted.total) grower_.sum_child(parent, node.split, left);
   const bool left_is_smaller = 2 * left.total.hessian <= parent.total.hessian;
@@ -126,19 +126,65 @@ std::vector<TreeOfParts::Task> TreeOfParts::tasks_of_level() {
   return tasks;
 }
 
+// The next nodes whose children are not known yet.
+std::vector<TreeOfParts::Known> TreeOfParts::next_nodes(std::size_t most) {
+  if (grower_.params_.growth == Growth::kBestFirst) return next_by_gain(most);
+  std::vector<const OpenNode*> soon;
+  frontier_->foresee(std::min(most, grower_.n_splits_left()), soon);
+  std::vector<Known> next;
+  for (const OpenNode* node : soon) {
+    NodeState& state = grower_.state_of(node->id);
+    if (state.stage == BoostGrower::Stage::kWaiting)
+      next.push_back({node, &state, grower_.n_splits_left() == 1});
+  }
+  return next;
+}
+
+// Takes nodes as the frontier would, with the children of those that are prepared. What is not known yet may come in
+// between, so the order stays as it is, but nodes may come later. The first one is the frontier's next.
+std::vector<TreeOfParts::Known> TreeOfParts::next_by_gain(std::size_t most) {
+  struct Turn {
+    const OpenNode* node;
+    NodeState* state;
+    std::uint64_t sequence;
+  };
+  const auto comes_later = [](const Turn& a, const Turn& b) {
+    return a.node->gain != b.node->gain ? a.node->gain < b.node->gain : a.sequence > b.sequence;
+  };
+  std::vector<Turn> turns;
+  frontier_->for_each([&](const OpenNode& node, std::uint64_t sequence) {
+    turns.push_back({&node, &grower_.state_of(node.id), sequence});
+  });
+  std::ranges::make_heap(turns, comes_later);
+  std::uint64_t sequence = frontier_->next_sequence();
+  std::vector<Known> next;
+  for (std::size_t left = grower_.n_splits_left(); left > 0 && !turns.empty() && next.size() < most; --left) {
+    std::ranges::pop_heap(turns, comes_later);
+    const Turn turn = turns.back();
+    turns.pop_back();
+    if (turn.state->stage == BoostGrower::Stage::kWaiting) {
+      next.push_back({turn.node, turn.state, left == 1});
+      continue;
+    }
+    for (const int b : {0, 1}) {
+      const std::optional<OpenNode>& open = turn.state->prepared->open[b];
+      if (!open) continue;
+      turns.push_back({&*open, &turn.state->prepared->children[b], sequence++});
+      std::ranges::push_heap(turns, comes_later);
+    }
+  }
+  return next;
+}
+
 std::vector<TreeOfParts::Task> TreeOfParts::tasks_of_nodes(std::size_t most) {
   std::vector<Task> tasks;
   sent_.clear();
   n_answered_ = 0;
-  std::vector<const OpenNode*> soon;
-  frontier_->foresee(std::min(most, grower_.n_splits_left()), soon);
-  for (const OpenNode* node : soon) {
-    NodeState& state = grower_.state_of(node->id);
-    if (state.stage != BoostGrower::Stage::kWaiting) continue;
-    const PartRows::Wanted wanted = wanted_of(*node);
-    tasks.push_back({state.sums->node, node->split, wanted});
-    sent_.push_back({*node, wanted, next_node_});
-    state.stage = BoostGrower::Stage::kTaken;
+  for (const Known& known : next_nodes(most)) {
+    const PartRows::Wanted wanted = wanted_of(known);
+    tasks.push_back({known.state->sums->node, known.node->split, wanted});
+    sent_.push_back({*known.node, known.state, wanted, next_node_});
+    known.state->stage = BoostGrower::Stage::kTaken;
     next_node_ += 2;
   }
   return tasks;
@@ -147,7 +193,7 @@ std::vector<TreeOfParts::Task> TreeOfParts::tasks_of_nodes(std::size_t most) {
 // ---- what they answer
 
 void TreeOfParts::describe_children(const Sent& sent, const PartSums& sums, NodeState* children) const {
-  const NodeState& parent = grower_.state_of(sent.node.id);
+  const NodeState& parent = *sent.state;
   children[0].end = sums.n_left;
   children[1].end = parent.n_rows() - sums.n_left;
   for (int b = 0; b < 2; ++b) {
@@ -234,7 +280,7 @@ void TreeOfParts::answer_of_level(const PartSums& sums) {
 void TreeOfParts::answer_of_node(const PartSums& sums) {
   const Sent& sent = sent_[n_answered_++];
   const OpenNode& node = sent.node;
-  NodeState& parent = grower_.state_of(node.id);
+  NodeState& parent = *sent.state;
   parent.prepared = std::make_unique<BoostGrower::Prepared>();
   NodeState* children = parent.prepared->children;
   describe_children(sent, sums, children);
@@ -243,11 +289,11 @@ void TreeOfParts::answer_of_node(const PartSums& sums) {
   if (is_counted && grower_.may_split(children[larger], node.depth + 1)) {
     give_sums(parent, sent.wanted, sums, children);
     for (const int b : {0, 1})
-      settle({node.id, b, searched(children[b], node.depth + 1, child_path(node.path, b))});
+      settle({&parent, b, searched(children[b], node.depth + 1, child_path(node.path, b))});
   }
   histograms_.give_back(std::exchange(parent.histogram, nullptr));
-  note_prepared(node.id);
-  if (n_answered_ == sent_.size()) carry_out();
+  note_prepared(parent);
+  carry_out();
 }
 
 // ---- searches
@@ -263,8 +309,8 @@ void TreeOfParts::settle(Pending pending) {
   std::optional<OpenNode> open = grower_.settle(pending.search, grower_.workers_[0]);
   if (pending.search.question != kNoFeature) {
     pending_.push_back(std::move(pending));
-  } else if (pending.parent != kNoParent) {
-    grower_.state_of(pending.parent).prepared->open[pending.branch] = std::move(open);
+  } else if (pending.parent != nullptr) {
+    pending.parent->prepared->open[pending.branch] = std::move(open);
   } else if (open) {
     frontier_->push(std::move(*open));
   }
@@ -286,21 +332,22 @@ void TreeOfParts::answer_question(std::span<const std::uint32_t> rows_by_code) {
     pending.search.node->sums->rows_by_code[feature].assign(own.begin(), own.end());
     rows_by_code = rows_by_code.subspan(kCellsPerSlot);
   }
-  const NodeId parent = pending.parent;
+  NodeState* parent = pending.parent;
   settle(std::move(pending));
-  if (parent != kNoParent) note_prepared(parent);
-  if (n_answered_ == sent_.size()) carry_out();
+  if (parent != nullptr) note_prepared(*parent);
+  carry_out();
 }
 
 // ---- the tree
 
-void TreeOfParts::note_prepared(NodeId node) {
-  const auto is_of_node = [&](const Pending& pending) { return pending.parent == node; };
-  if (std::ranges::none_of(pending_, is_of_node))
-    grower_.state_of(node).stage = BoostGrower::Stage::kPrepared;
+void TreeOfParts::note_prepared(NodeState& node) {
+  const auto is_of_node = [&](const Pending& pending) { return pending.parent == &node; };
+  if (std::ranges::none_of(pending_, is_of_node)) node.stage = BoostGrower::Stage::kPrepared;
 }
 
+// Moves the states of children, so not before the last answer.
 void TreeOfParts::carry_out() {
+  if (n_answered_ < sent_.size() || !pending_.empty()) return;
   while (grower_.n_splits_left() > 0 && frontier_->size() > 0 &&
          grower_.state_of(frontier_->peek().id).stage == BoostGrower::Stage::kPrepared) {
     OpenNode node = *frontier_->next();
@@ -316,10 +363,24 @@ std::vector<NodeId> TreeOfParts::leaf_nodes() const {
   return ids;
 }
 
-std::vector<std::size_t> TreeOfParts::leaves() const {
-  std::vector<std::size_t> nodes;
-  for (const NodeId id : leaf_nodes()) nodes.push_back(grower_.state_of(id).sums->node);
-  return nodes;
+LeafNodes TreeOfParts::leaves() const {
+  LeafNodes leaves;
+  for (const NodeId id : leaf_nodes()) {
+    list_nodes(grower_.state_of(id), static_cast<std::uint32_t>(leaves.n_leaves), leaves);
+    ++leaves.n_leaves;
+  }
+  return leaves;
+}
+
+// Where grandchildren have been made ahead of their turn, the parts have written their rows over those of the node.
+void TreeOfParts::list_nodes(const NodeState& node, std::uint32_t leaf, LeafNodes& out) {
+  const auto is_divided = [](const NodeState& child) { return child.prepared != nullptr; };
+  if (node.prepared && std::ranges::any_of(node.prepared->children, is_divided)) {
+    for (const NodeState& child : node.prepared->children) list_nodes(child, leaf, out);
+  } else {
+    out.nodes.push_back(node.sums->node);
+    out.leaf_of.push_back(leaf);
+  }
 }
 
 BoostGrower::Bounds TreeOfParts::bounds_of_leaf(std::size_t leaf) const {
@@ -335,7 +396,10 @@ tree::Tree TreeOfParts::finish(std::span<const double> values, std::span<const d
     work.nodes[node].weight = weights[leaf];
   }
   describe_inner_nodes(work);
-  release_nodes();
+  for (NodeState& node : grower_.states_) {
+    release_below(node);
+    grower_.release(node);
+  }
   std::vector<TreeBuilder> parts;
   parts.push_back(std::move(work));
   tree::Tree tree = grow::assemble(data_, parts, 1, 1);
@@ -343,13 +407,19 @@ tree::Tree TreeOfParts::finish(std::span<const double> values, std::span<const d
   return tree;
 }
 
-void TreeOfParts::release_nodes() {
-  for (NodeState& node : grower_.states_) {
-    grower_.release(node);
-    if (!node.prepared) continue;
-    for (NodeState& child : node.prepared->children) grower_.release(child);
-    node.prepared.reset();
+std::vector<double> TreeOfParts::leaf_values() const {
+  std::vector<double> values;
+  for (const NodeId id : leaf_nodes()) values.push_back(grower_.work_.values[static_cast<std::size_t>(id)]);
+  return values;
+}
+
+void TreeOfParts::release_below(NodeState& node) {
+  if (!node.prepared) return;
+  for (NodeState& child : node.prepared->children) {
+    release_below(child);
+    grower_.release(child);
   }
+  node.prepared.reset();
 }
 
 }  // namespace hornbeam::boost

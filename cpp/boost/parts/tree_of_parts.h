@@ -1,7 +1,8 @@
 // A boosted tree that grows from sums over rows that are elsewhere, in parts (boost/parts/part_rows.h): sums come in,
 // tests go out. Frontier, search and bounds are those of BoostGrower, so the tree is the one that BoostGrower would
-// grow on all rows together. Asking the parts takes long, so several nodes are divided ahead of time at once, and
-// what turns out not to be needed is thrown away. A symmetric tree (boost/grow/symmetric_tree.h) asks for a whole
+// grow on all rows together. Asking the parts takes long, so nodes are divided ahead of their turn: those that come
+// next as far as tests are known, also below nodes whose own turn has not come. What turns out not to be needed is
+// thrown away. A symmetric tree (boost/grow/symmetric_tree.h) asks for a whole
 // level at once.
 //
 // The protocol: `begin`; while there are `tasks`, the parts divide nodes and `answer` takes their sums; `questions`
@@ -52,47 +53,57 @@ class TreeOfParts {
   std::vector<std::size_t> questions() const;
   void answer_question(std::span<const std::uint32_t> rows_by_code);
 
-  // The numbers of the leaves in the parts.
-  std::vector<std::size_t> leaves() const;
+  LeafNodes leaves() const;
   BoostGrower::Bounds bounds_of_leaf(std::size_t leaf) const;
   // Takes the leaves' values, before the learning rate, and their rows' weights. May be called once per score where
   // scores share the tests.
   tree::Tree finish(std::span<const double> values, std::span<const double> weights);
+  // What the leaves of the tree that was finished last add to scores.
+  std::vector<double> leaf_values() const;
 
   const BoostParams& params() const { return params_; }
 
  private:
   using NodeState = BoostGrower::NodeState;
   using Search = BoostGrower::Search;
-  static constexpr NodeId kNoParent = -1;
 
+  // A node whose test is known. Its state never moves before all answers are there.
+  struct Known {
+    const OpenNode* node;
+    NodeState* state;
+    bool is_last;  // its children stay leaves
+  };
   // A node that is being divided; its children have the numbers from first_child on.
   struct Sent {
     OpenNode node;
+    NodeState* state;
     PartRows::Wanted wanted;
     std::size_t first_child;
   };
-  // A search that waits for the answer to a question: that of a node's child, or of the root.
+  // A search that waits for the answer to a question: that of a node's child, or of the root, which has no parent.
   struct Pending {
-    NodeId parent;
+    NodeState* parent;
     int branch;
     Search search;
   };
 
+  std::vector<Known> next_nodes(std::size_t most);
+  std::vector<Known> next_by_gain(std::size_t most);
   std::vector<Task> tasks_of_nodes(std::size_t most);
   std::vector<Task> tasks_of_level();
   void answer_of_node(const PartSums& sums);
   void answer_of_level(const PartSums& sums);
-  PartRows::Wanted wanted_of(const OpenNode& node) const;
+  PartRows::Wanted wanted_of(const Known& known) const;
   void describe_children(const Sent& sent, const PartSums& sums, NodeState* children) const;
   void give_sums(NodeState& parent, PartRows::Wanted wanted, const PartSums& sums, NodeState* children);
   void fill(NodeState& node, std::span<const WideCell> cells, std::span<const CategorySums> categories);
   void fill_with_rest(NodeState& parent, const NodeState& counted, NodeState& other);
   Search searched(NodeState& node, std::int32_t depth, std::uint64_t path);
   void settle(Pending pending);
-  void note_prepared(NodeId node);
+  void note_prepared(NodeState& node);
   void carry_out();
-  void release_nodes();
+  void release_below(NodeState& node);
+  static void list_nodes(const NodeState& node, std::uint32_t leaf, LeafNodes& out);
   std::size_t n_cells() const;
   std::vector<NodeId> leaf_nodes() const;
 

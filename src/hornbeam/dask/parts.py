@@ -4,7 +4,7 @@ A part lives in the process of a worker, beside the codes of its rows, which are
 makes again if it gets lost. What a part remembers follows from its rows, the trees so far and the calls of
 the round.
 
-A call goes straight to the workers that have the parts (`Client.run`), which takes a few milliseconds. Where
+A call goes straight to the workers that have the parts, which takes a millisecond or two (`direct.py`). Where
 no answer comes back, it is a task that needs the codes, so it runs where they are or where Dask makes them
 anew. If a task finds no part that has made all calls before it, because the worker is new, it says so, and is
 sent again with all that is needed.
@@ -23,14 +23,13 @@ import numpy as np
 
 from hornbeam._optional import require
 from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted, try_again
+from hornbeam.dask.direct import DirectCalls
 from hornbeam.recipes.boosting.boost_part import Part, PartSpec
-from hornbeam.recipes.boosting.boost_sums import added, narrow
+from hornbeam.recipes.boosting.boost_sums import added
 
 __all__ = ["DaskParts", "Traffic"]
 
 _AT_ONCE = 8  # answers that are added up in one place, the driver being one
-# What goes straight to the workers goes to all of them, whichever part it is for.
-_MOST_BYTES_TO_ALL = 1 << 20
 _MOST_ATTEMPTS = 20  # at one call, each of which has cost several workers
 
 
@@ -113,14 +112,14 @@ def _answer_or_leave(request: _Request) -> Any:
         return _Behind()
 
 
-async def _call_here(asked: dict[str, list[_Request]], adds_up: bool, dask_worker: Any) -> list[Any]:
-    """Make the calls that this worker is asked for, in its threads; return the answers, or their sum."""
+async def _call_here(requests: list[_Request], adds_up: bool, dask_worker: Any) -> list[Any]:
+    """Make calls to parts that are here, in the worker's threads; return the answers, or their sum."""
     threads, loop = dask_worker.executors["default"], asyncio.get_running_loop()
-    calls = [loop.run_in_executor(threads, _answer_or_leave, one) for one in asked[dask_worker.address]]
+    calls = [loop.run_in_executor(threads, _answer_or_leave, one) for one in requests]
     answers = await asyncio.gather(*calls)
     if not adds_up or len(answers) == 1 or any(isinstance(answer, _Behind) for answer in answers):
         return answers
-    return [await loop.run_in_executor(threads, lambda: narrow(added(answers)))]
+    return [await loop.run_in_executor(threads, added, answers)]
 
 
 def _added(*answers: tuple[str, Any]) -> tuple[str, Any]:
@@ -128,7 +127,7 @@ def _added(*answers: tuple[str, Any]) -> tuple[str, Any]:
     here = answers[0][0]
     if any(isinstance(answer, _Behind) for _, answer in answers):
         return here, _Behind()
-    return here, narrow(added([answer for _, answer in answers]))
+    return here, added([answer for _, answer in answers])
 
 
 def _forget(fit: str) -> None:
@@ -148,8 +147,10 @@ class DaskParts:
     def __init__(self, client: Any, specs: Sequence[PartSpec], codes: Sequence[Any]) -> None:
         self.first_rows = [spec.first_row for spec in specs]
         self.n_rows = specs[0].n_rows_of_all
+        self.adds_on_the_way = len(specs) > _AT_ONCE
         self.traffic = Traffic()
         self._client = client
+        self._direct = DirectCalls(client)
         self._specs = specs
         self._codes = codes
         self._fit = uuid.uuid4().hex
@@ -170,8 +171,8 @@ class DaskParts:
         """Make a call to one part."""
         return self._ask([part], call, [arguments])[0]
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """Make one call to all parts; return the sums of what they answer.
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[list[Any]]:
+        """Make one call to all parts; return what they answer, or sums of what some of them do.
 
         Of more parts than a few, workers add the answers up, group by group, until a few sums are left.
         Where a part is lost, nothing is added up on the way: those that have made the call answer it again.
@@ -179,21 +180,21 @@ class DaskParts:
         own = [arguments] * len(self._specs)
         sums = self._straight_sums(call, own)
         if sums is None and len(self._specs) <= _AT_ONCE:
-            return added(self.ask(call, own))
+            return self.ask(call, own)
         if sums is None:
             sums = self._added_up(call, own)
         if sums is None:
-            return added(self.ask(call, own))
+            return self.ask(call, own)
         self._note(range(len(self._specs)), call, own, sums)
-        return added(sums)
+        return sums
 
     def _straight(
         self, parts: Sequence[int], call: str, arguments: Sequence[tuple[Any, ...]], *, adds_up: bool = False
     ) -> dict[str, tuple[list[int], list[Any]]]:
         """Make a call straight to the workers; return by worker the parts it has, and its answers.
 
-        Lost workers are missing. Nobody is asked if a part has still to be made, if there is much to send to
-        everybody, or if so many would answer that sums are better taken on the way.
+        Lost workers are missing. Nobody is asked if a part has still to be made, or if so many would answer
+        that sums are better taken on the way.
         """
         asked: dict[str, list[_Request]] = {}
         there: dict[str, list[int]] = {}
@@ -204,14 +205,10 @@ class DaskParts:
             request = _Request((self._fit, part), self._n_calls[part], call, own)
             asked.setdefault(home, []).append(request)
             there.setdefault(home, []).append(part)
-        if len(asked) > _AT_ONCE or _n_bytes(arguments) > _MOST_BYTES_TO_ALL:
+        if len(asked) > _AT_ONCE:
             return {}
         require_scheduler(self._client)
-        # One that is gone would be waited for: Dask tries to connect for half a minute.
-        alive = [home for home in self._client.nthreads() if home in asked]
-        if not alive:
-            return {}
-        answers = self._client.run(_call_here, asked, adds_up, workers=alive, on_error="ignore")
+        answers = self._direct.call(_call_here, {home: (own, adds_up) for home, own in asked.items()})
         return {home: (there[home], own) for home, own in answers.items()}
 
     def _straight_sums(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
@@ -343,6 +340,7 @@ class DaskParts:
 
     def close(self) -> None:
         """Let the workers forget the fit."""
+        self._direct.close()
         if self._client.status == "running":
             self._client.run(_forget, self._fit, on_error="ignore")
 

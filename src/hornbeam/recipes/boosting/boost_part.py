@@ -16,13 +16,14 @@ from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays
 from hornbeam.recipes.boosting.boost import BoostSettings, BoostTarget, core_name, turns
-from hornbeam.recipes.boosting.boost_sums import narrow
 
-__all__ = ["CoreColumn", "Part", "PartSpec", "TreeArrays", "specs_of_parts"]
+__all__ = ["CoreColumn", "LeafNodes", "Part", "PartSpec", "TreeArrays", "specs_of_parts"]
 
 FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.uint32]
 TreeArrays = dict[str, npt.NDArray[Any]]
+# The leaves of a tree in the parts: nodes, the leaf of each, how many leaves.
+LeafNodes = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], int]
 
 _ROWS_PER_REFIT_BLOCK: int = _core.rows_per_refit_block
 
@@ -68,6 +69,7 @@ class PartSpec:
     settings: dict[str, Any]
     has_hessians: bool
     refits_leaves: bool
+    may_run_away: bool  # derivatives that are not finite are to be told
     n_threads: int = 1
 
     @property
@@ -103,49 +105,80 @@ class Part:
         )
         self._rows.scores()[:] = spec.start.T
         self._grown_on: list[int] = []
+        self._left_out: RowArray | None = None  # rows that trees do not grow on
+        self._knows_leaves = False  # of the trees that have grown last
         self._leaves: npt.NDArray[np.int32] = np.empty((spec.n_rows, 0), dtype=np.int32)
         self.n_trees = 0
 
-    def add_trees(self, first: int, trees: Sequence[TreeArrays]) -> None:
-        """Add what trees say to the scores; those before `first` have been added."""
-        new = [tree_from_arrays(arrays, self._spec.schema) for arrays in trees[self.n_trees - first :]]
-        if new:
-            every_row = EncodedRows(self._codes, np.arange(self._spec.n_rows, dtype=np.uint32))
-            model = Ensemble(tuple(new), self._spec.schema)
-            leaves = model.leaves(every_row, n_threads=self._spec.n_threads)
-            scores = self._rows.scores()
-            for number, tree in enumerate(new, start=self.n_trees):
-                scores[number % self._spec.n_scores] += tree.value[leaves[:, number - self.n_trees], 0, 0]
-            self.n_trees += len(new)
+    def add_trees(
+        self, first: int, trees: Sequence[TreeArrays], values: Sequence[FloatArray] | None = None
+    ) -> None:
+        """Add what trees say to the scores; those before `first` have been added.
 
-    def sizes(self, first: int, trees: Sequence[TreeArrays]) -> FloatArray:
+        With `values`, those of their leaves, they are the trees that have grown here last.
+        """
+        new = trees[self.n_trees - first :]
+        if not new:
+            return
+        if values is None or not self._knows_leaves:
+            self._add_answers(new, None)
+        else:
+            for score, own in enumerate(values):
+                self._rows.add_values(score, own)
+            if self._left_out is not None:
+                self._add_answers(new, self._left_out)
+        self._knows_leaves = False
+        self.n_trees += len(new)
+
+    def _add_answers(self, new: Sequence[TreeArrays], rows: RowArray | None) -> None:
+        """Add what trees say to the scores of some rows, None for all."""
+        own = np.arange(self._spec.n_rows, dtype=np.uint32) if rows is None else rows
+        trees = tuple(tree_from_arrays(arrays, self._spec.schema) for arrays in new)
+        model = Ensemble(trees, self._spec.schema)
+        leaves = model.leaves(EncodedRows(self._codes, own), n_threads=self._spec.n_threads)
+        scores = self._rows.scores()
+        for number, tree in enumerate(trees):
+            to = scores[(self.n_trees + number) % self._spec.n_scores]
+            to[slice(None) if rows is None else rows] += tree.value[leaves[:, number], 0, 0]
+
+    def sizes(
+        self, first: int, trees: Sequence[TreeArrays], values: Sequence[FloatArray] | None
+    ) -> FloatArray:
         """Add trees; return |y - score| of all rows."""
-        self.add_trees(first, trees)
+        self.add_trees(first, trees, values)
         return self._rows.sizes()
 
-    def scores(self, first: int, trees: Sequence[TreeArrays], rows: RowArray) -> FloatArray:
+    def scores(
+        self, first: int, trees: Sequence[TreeArrays], values: Sequence[FloatArray] | None, rows: RowArray
+    ) -> FloatArray:
         """Add trees; return the scores of some rows: rows x scores."""
-        self.add_trees(first, trees)
+        self.add_trees(first, trees, values)
         return self._rows.scores().T[rows]
 
     def begin_round(
         self,
         first: int,
         trees: Sequence[TreeArrays],
+        values: Sequence[FloatArray] | None,
         grown_on: tuple[npt.NDArray[np.uint8] | None, int],
         delta: float,
         shared: npt.NDArray[np.uint64] | None,
-    ) -> tuple[bool, list[Any], list[Any]]:
+        scales: Sequence[Any] | None,
+    ) -> tuple[bool, list[Any], list[Any], list[Any] | None]:
         """Add trees, find derivatives; return whether they are finite, and how far they spread, by tree.
 
         There is a tree per score, or with the keys `shared` one for all. `grown_on` marks the rows that trees
-        grow on, None for all, and tells the place of the first among those of all parts.
+        grow on, None for all, and tells the place of the first among those of all parts. If `scales` are the
+        ones that the trees will probably have, they are begun at once, and the sums of their roots come last.
         """
-        self.add_trees(first, trees)
+        self.add_trees(first, trees, values)
         self._rows.compute_derivatives(delta)
         rows, (chosen, first_place) = None, grown_on
+        self._left_out = None
         if chosen is not None:
-            rows = np.flatnonzero(np.unpackbits(chosen, count=self._spec.n_rows)).astype(np.uint32)
+            is_chosen = np.unpackbits(chosen, count=self._spec.n_rows)
+            rows = np.flatnonzero(is_chosen).astype(np.uint32)
+            self._left_out = np.flatnonzero(is_chosen == 0).astype(np.uint32)
         self._rows.choose_rows(rows, first_place)
         n_scores = self._spec.n_scores
         self._grown_on = list(range(n_scores))
@@ -153,36 +186,38 @@ class Part:
             self._rows.share_tests(shared)
             self._grown_on = [n_scores]  # the number of their sum
         return (
-            bool(np.isfinite(self._rows.gradients()).all()),
+            not self._spec.may_run_away or bool(np.isfinite(self._rows.gradients()).all()),
             [self._rows.spread(score, False) for score in self._grown_on],
             [self._rows.spread(score, True) for score in self._grown_on] if self._spec.has_hessians else [],
+            None if scales is None else self.begin_trees(scales),
         )
 
     def begin_trees(self, scales: Sequence[Any]) -> list[Any]:
         """Begin the trees; return the sums of their roots."""
         roots = zip(self._grown_on, scales, strict=True)
-        return narrow([self._rows.begin_tree(score, scale, scale[-1]) for score, scale in roots])
+        return [self._rows.begin_tree(score, scale, scale[-1]) for score, scale in roots]
 
-    def divide(self, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def divide(self, tasks: list[tuple[Any, ...]]) -> list[Any]:
         """Divide nodes; return what is wanted of each: a task names its score, then node and test."""
-        return narrow([self._rows.divide(*task) for task in tasks])
+        return self._rows.divide(tasks)
 
     def count(self, questions: Sequence[tuple[int, int]]) -> list[npt.NDArray[np.uint32]]:
         """Count the rows of nodes by code, column after column."""
         return [self._rows.rows_by_code(score, node) for score, node in questions]
 
-    def sum_leaves(self, leaves: Sequence[npt.NDArray[np.uint64]]) -> list[tuple[Any, ...]]:
+    def sum_leaves(self, leaves: Sequence[LeafNodes]) -> list[tuple[Any, ...]]:
         """Add up the leaves of each score: whole blocks, an open one, sizes, residuals."""
         replies = []
         for score, nodes in enumerate(leaves):
             residuals = self._rows.residuals(score, nodes) if self._spec.refits_leaves else ()
             sums = self._rows.sum_leaves(score, nodes)
             replies.append((*sums, self._rows.leaf_sizes(score, nodes), residuals))
+        self._knows_leaves = True
         return replies
 
-    def end_block(self, score: int, leaves: npt.NDArray[np.uint64], lanes: FloatArray) -> FloatArray:
+    def end_block(self, score: int, n_leaves: int, lanes: FloatArray) -> FloatArray:
         """Go on with a block of rows that the part before has begun."""
-        return self._rows.end_block(score, leaves, lanes)
+        return self._rows.end_block(score, n_leaves, lanes)
 
     # --- Trees that are there already --------------------------------------------------------------------
 
@@ -202,13 +237,18 @@ class Part:
         return found[:, 0, :]
 
     def refit(
-        self, first: int, trees: Sequence[TreeArrays], delta: float, tests: Sequence[TreeArrays]
+        self,
+        first: int,
+        trees: Sequence[TreeArrays],
+        values: Sequence[FloatArray] | None,
+        delta: float,
+        tests: Sequence[TreeArrays],
     ) -> tuple[bool, list[tuple[Any, ...]]]:
         """Add trees, find derivatives; add these up by the leaves of `tests`: a tree per score, or one.
 
         Per score: sums of whole blocks, of an open one, rows by node, residuals and their weights.
         """
-        self.add_trees(first, trees)
+        self.add_trees(first, trees, values)
         self._rows.compute_derivatives(delta)
         leaves = self._leaves_of(tests)
         self._leaves = np.broadcast_to(leaves, (self._spec.n_rows, self._spec.n_scores))
@@ -296,6 +336,7 @@ def specs_of_parts(
                 settings=asdict(settings.in_units(target.unit)),
                 has_hessians=not (hessian_is_one and weights is None),
                 refits_leaves=refits_leaves,
+                may_run_away=loss.is_steep,
                 n_threads=n_threads,
             )
         )

@@ -26,7 +26,7 @@ from hornbeam.recipes.boosting.boost import (
     in_units_of_y,
     refuse_runaway_scores,
 )
-from hornbeam.recipes.boosting.boost_part import CoreColumn, Part, PartSpec, TreeArrays
+from hornbeam.recipes.boosting.boost_part import CoreColumn, LeafNodes, Part, PartSpec, TreeArrays
 from hornbeam.recipes.boosting.boost_sums import added
 from hornbeam.recipes.boosting.rounds import Watch
 
@@ -45,12 +45,13 @@ class Parts(Protocol):
 
     first_rows: list[int]
     n_rows: int
+    adds_on_the_way: bool  # answers of so many parts are better not sent one by one
 
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Make a call to every part, each with arguments of its own; return what they answer."""
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """Make one call to all parts; return the sums of what they answer."""
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[list[Any]]:
+        """Make one call to all parts; return what they answer, or sums of what some of them do."""
 
     def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
         """Make a call to one part."""
@@ -62,15 +63,16 @@ class LocalParts:
     def __init__(self, specs: Sequence[PartSpec]) -> None:
         self.first_rows = [spec.first_row for spec in specs]
         self.n_rows = specs[0].n_rows_of_all
+        self.adds_on_the_way = False
         self._parts = [Part(spec) for spec in specs]
 
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Make a call to every part."""
         return [getattr(part, call)(*own) for part, own in zip(self._parts, arguments, strict=True)]
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """Make one call to all parts; return the sums of what they answer."""
-        return added(self.ask(call, [arguments] * len(self._parts)))
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[list[Any]]:
+        """Make one call to all parts; return what they answer."""
+        return self.ask(call, [arguments] * len(self._parts))
 
     def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
         """Make a call to one part."""
@@ -101,6 +103,8 @@ class PartsBoosting:
         self._core_weights = target.core_weights() if target.loss.name == "huber" else None
         self._core_trees: list[TreeArrays] = []
         self._n_told = 0  # trees that the parts know
+        self._leaf_values: list[FloatArray] | None = None  # of the last trees, if they have just grown
+        self._scales: list[Any] | None = None
         self._growing = [
             _core.TreeOfParts(
                 parts.n_rows,
@@ -128,15 +132,15 @@ class PartsBoosting:
         self._core_trees = [tree_to_arrays(tree) for tree in trees]
         for arrays in self._core_trees:
             arrays["value"] = arrays["value"] / self.target.unit
-        self._n_told = 0
+        self._n_told, self._leaf_values = 0, None
 
     def add_round(self, number: int) -> list[_core.Tree]:
         """Grow the trees of a round, one per score."""
         delta = self._huber_delta()
         n_scores = self.target.loss.n_scores
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
-        n_rows = self._begin(number, delta, keys)
-        self._grow(number, n_rows, keys)
+        n_rows, roots = self._begin(number, delta, keys)
+        self._grow(number, n_rows, keys, roots)
         trees = self._finish(delta)
         return self._taken(trees, square_of_unit(self.target.unit))
 
@@ -167,10 +171,11 @@ class PartsBoosting:
 
     # --- Derivatives -------------------------------------------------------------------------------------
 
-    def _news(self) -> tuple[int, list[TreeArrays]]:
-        """Return the trees that the parts do not know yet, and how many those before are."""
+    def _news(self) -> tuple[int, list[TreeArrays], list[FloatArray] | None]:
+        """Return how many trees the parts know, the other ones, and their leaves' values if they grew there."""
         first, self._n_told = self._n_told, len(self._core_trees)
-        return first, self._core_trees[first:]
+        values, self._leaf_values = self._leaf_values, None
+        return first, self._core_trees[first:], values
 
     def _ask_all(self, call: str, *arguments: Any) -> list[Any]:
         return self._parts.ask(call, [arguments] * len(self._parts.first_rows))
@@ -182,26 +187,33 @@ class PartsBoosting:
         weights = np.empty(0) if self._core_weights is None else self._core_weights.astype(np.float64)
         return _core.boosting_quantile(sizes, weights, self.target.loss.parameter)
 
-    def _begin(self, number: int, delta: float, keys: npt.NDArray[np.uint64]) -> int:
-        """Begin the trees of a round; return how many rows they grow on."""
+    def _begin(self, number: int, delta: float, keys: npt.NDArray[np.uint64]) -> tuple[int, list[list[Any]]]:
+        """Begin the trees of a round; return how many rows they grow on, and what parts say of their roots.
+
+        Scales seldom change from one round to the next: then trees have begun with the call that finds them.
+        """
         rows = self._draws.rows_of(number)
         chosen, places, n_rows = self._chosen(rows)
         news, shared = self._news(), keys if self._shares_tests else None
+        guess = None if self._parts.adds_on_the_way else self._scales
         replies = self._parts.ask(
             "begin_round",
-            [(*news, (own, place), delta, shared) for own, place in zip(chosen, places, strict=True)],
+            [(*news, (own, place), delta, shared, guess) for own, place in zip(chosen, places, strict=True)],
         )
         if self.target.loss.is_steep and not all(reply[0] for reply in replies):
             refuse_runaway_scores()
         listed = rows is not None
-        self._scales = []
+        scales: list[Any] = []
         for score in range(len(self._growing)):
             gradients = _core.spread_of_parts([reply[1][score] for reply in replies], listed)
             hessians = None
             if replies[0][2]:
                 hessians = _core.spread_of_parts([reply[2][score] for reply in replies], listed)
-            self._scales.append(_core.scale_of_parts(gradients, hessians, n_rows, self._is_weighted))
-        return n_rows
+            scales.append(_core.scale_of_parts(gradients, hessians, n_rows, self._is_weighted))
+        self._scales = scales
+        if guess is not None and all(map(_same_in_parts, guess, scales)):
+            return n_rows, [reply[3] for reply in replies]
+        return n_rows, self._parts.ask_sums("begin_trees", (scales,))
 
     def _chosen(self, rows: RowArray | None) -> tuple[list[Any], list[int], int]:
         """Tell each part which rows are chosen, as bits, and how many of them are in the parts before it."""
@@ -218,23 +230,22 @@ class PartsBoosting:
 
     # --- Growing -----------------------------------------------------------------------------------------
 
-    def _grow(self, number: int, n_rows: int, keys: npt.NDArray[np.uint64]) -> None:
+    def _grow(self, number: int, n_rows: int, keys: npt.NDArray[np.uint64], roots: list[list[Any]]) -> None:
         features = self._draws.features_of(number)
-        roots = self._parts.ask_sums("begin_trees", (self._scales,))
-        for score, (tree, root) in enumerate(zip(self._growing, roots, strict=True)):
-            tree.begin(self._scales[score], n_rows, root, features, int(keys[score]))
+        assert self._scales is not None
+        for score, (tree, scale) in enumerate(zip(self._growing, self._scales, strict=True)):
+            tree.begin(scale, n_rows, [own[score] for own in roots], features, int(keys[score]))
         while True:
             self._answer_questions()
-            tasks = [
-                (score, task)
-                for score, tree in enumerate(self._growing)
-                for task in tree.tasks(_NODES_PER_CALL)
-            ]
-            if not tasks:
+            tasks = [tree.tasks(_NODES_PER_CALL) for tree in self._growing]
+            if not any(tasks):
                 return
-            replies = self._parts.ask_sums("divide", ([(score, *task) for score, task in tasks],))
-            for (score, _), reply in zip(tasks, replies, strict=True):
-                self._growing[score].answer(reply)
+            all_tasks = [(score, *task) for score, own in enumerate(tasks) for task in own]
+            replies = self._parts.ask_sums("divide", (all_tasks,))
+            begin = 0
+            for tree, own in zip(self._growing, tasks, strict=True):
+                tree.answer([reply[begin : begin + len(own)] for reply in replies])
+                begin += len(own)
 
     def _answer_questions(self) -> None:
         """Count rows where sums do not prove that branches have enough of them."""
@@ -244,7 +255,7 @@ class PartsBoosting:
             ]
             if not questions:
                 return
-            replies = self._parts.ask_sums("count", (questions,))
+            replies = added(self._parts.ask_sums("count", (questions,)))
             for (score, _), counts in zip(questions, replies, strict=True):
                 self._growing[score].answer_question(counts)
 
@@ -252,12 +263,12 @@ class PartsBoosting:
 
     def _finish(self, delta: float) -> list[_core.Tree]:
         growing = self._growing * (self.target.loss.n_scores // len(self._growing))
-        leaves = [tree.leaves() for tree in growing]
+        leaves: list[LeafNodes] = [tree.leaves() for tree in growing]
         replies = self._ask_all("sum_leaves", leaves)
-        trees = []
+        trees, values = [], []
         for score, tree in enumerate(growing):
             answers = [reply[score] for reply in replies]
-            blocks = self._blocks_in_order(score, leaves[score], answers)
+            blocks = self._blocks_in_order(score, leaves[score][2], answers)
             sizes = np.stack([answer[2] for answer in answers]).sum(axis=0, dtype=np.int64)
             if answers[0][3]:
                 residuals, weights = _by_leaf(answers)
@@ -266,19 +277,19 @@ class PartsBoosting:
                 )
             else:
                 trees.append(tree.finish(blocks, sizes, self._is_weighted))
+            values.append(tree.leaf_values())
+        self._leaf_values = values
         return trees
 
-    def _blocks_in_order(
-        self, score: int, leaves: npt.NDArray[np.uint64], answers: Sequence[tuple[Any, ...]]
-    ) -> FloatArray:
+    def _blocks_in_order(self, score: int, n_leaves: int, answers: Sequence[tuple[Any, ...]]) -> FloatArray:
         """List the sums of all blocks; parts in which one goes on end it, one after the other."""
-        rows_per_block = _core.rows_per_leaf_block(self._parts.n_rows, len(leaves))
+        rows_per_block = _core.rows_per_leaf_block(self._parts.n_rows, n_leaves)
         ends = [*self._parts.first_rows[1:], self._parts.n_rows]
         blocks: list[FloatArray] = []
         lanes: FloatArray | None = None
         for part, (first, end, answer) in enumerate(zip(self._parts.first_rows, ends, answers, strict=True)):
             if first % rows_per_block:
-                lanes = self._parts.ask_one(part, "end_block", (score, leaves, lanes))
+                lanes = self._parts.ask_one(part, "end_block", (score, n_leaves, lanes))
                 end_of_block = min((first // rows_per_block + 1) * rows_per_block, self._parts.n_rows)
                 if end < end_of_block:
                     continue
@@ -335,6 +346,11 @@ class PartsBoosting:
                 yield begun
             yield from answer[0]
             begun = answer[1]
+
+
+def _same_in_parts(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Tell whether two scales are the same for parts: the largest hessian matters to the tree alone."""
+    return a[:4] + a[5:] == b[:4] + b[5:]
 
 
 def _categories(column: CoreColumn) -> list[int]:
