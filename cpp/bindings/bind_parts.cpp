@@ -135,14 +135,30 @@ class PartHandle {
     return nb::make_tuple(to_numpy(std::move(spread.before)), to_numpy(std::move(pieces)),
                           to_numpy(std::move(spread.after)));
   }
-  nb::tuple begin_tree(int score, const nb::tuple& scale, bool counts) {
-    const Scale given = scale_of(scale);
-    return tuple_of(without_lock([&](Cancel& cancel) {
-      return Outgoing(part_->begin_tree(score, given, hessian_is_one(), counts, cancel));
-    }));
+  // A root is a score, the scale of its tree and whether its sums are wanted.
+  nb::tuple begin_trees(const nb::list& roots) {
+    struct Root {
+      int score;
+      Scale scale;
+      bool counts;
+    };
+    std::vector<Root> given;
+    for (nb::handle item : roots) {
+      const auto root = nb::cast<nb::tuple>(item);
+      given.push_back(
+          {nb::cast<int>(root[0]), scale_of(nb::cast<nb::tuple>(root[1])), nb::cast<bool>(root[2])});
+    }
+    return without_lock([&](Cancel& cancel) {
+             std::vector<PartSums> found;
+             for (const Root& root : given)
+               found.push_back(
+                   part_->begin_tree(root.score, root.scale, hessian_is_one(), root.counts, cancel));
+             return Outgoing(std::move(found));
+           })
+        .tuple();
   }
   // A task is a score, a node, its test and the sums that are wanted.
-  nb::list divide(const nb::list& tasks) {
+  nb::tuple divide(const nb::list& tasks) {
     struct Task {
       int score;
       std::size_t node;
@@ -164,15 +180,13 @@ class PartHandle {
                        std::move(split),
                        {(wanted & 1) != 0, (wanted & 2) != 0, (wanted & 4) != 0}});
     }
-    std::vector<Outgoing> found = without_lock([&](Cancel& cancel) {
-      std::vector<Outgoing> found;
-      for (const Task& task : given)
-        found.emplace_back(part_->divide(task.score, task.node, task.split, task.wanted, cancel));
-      return found;
-    });
-    nb::list answers;
-    for (Outgoing& out : found) answers.append(tuple_of(std::move(out)));
-    return answers;
+    return without_lock([&](Cancel& cancel) {
+             std::vector<PartSums> found;
+             for (const Task& task : given)
+               found.push_back(part_->divide(task.score, task.node, task.split, task.wanted, cancel));
+             return Outgoing(std::move(found));
+           })
+        .tuple();
   }
   auto rows_by_code(int score, std::size_t node) const { return to_numpy(part_->rows_by_code(score, node)); }
   nb::tuple sum_leaves(int score, const nb::tuple& leaves) {
@@ -245,18 +259,17 @@ class TreeHandle {
         loss_{loss_of(loss), parameter},
         tree_(data_, boost_params_of(settings, data_.n_features()), std::move(categories)) {}
 
-  // `root` is what each part says of the root.
-  void begin(const nb::tuple& scale, std::size_t n_rows, const nb::list& root,
+  // `roots` is what each part says of all roots, this tree's being number `place`.
+  void begin(const nb::tuple& scale, std::size_t n_rows, const nb::list& roots, std::size_t place,
              std::optional<Array1<std::int8_t>> features, std::uint64_t key) {
     std::vector<char> allowed;
     if (features) {
       for (const std::int8_t mark : span_of(features)) allowed.push_back(mark != 0 ? 1 : 0);
     }
-    std::vector<Incoming> parts;
-    for (nb::handle part : root) parts.push_back(incoming(nb::cast<nb::tuple>(part)));
+    const std::vector<Incoming> root = by_node(roots, place, 1)[0];
     const Scale given = scale_of(scale);
     without_lock([&](Cancel&) {
-      tree_.begin(given, n_rows, added(parts), std::move(allowed), key);
+      tree_.begin(given, n_rows, added(root), std::move(allowed), key);
       return 0;
     });
   }
@@ -269,10 +282,10 @@ class TreeHandle {
     }
     return tasks;
   }
-  void answer(const nb::list& parts) {
-    const std::vector<std::vector<Incoming>> nodes = by_node(parts);
+  void answer(const nb::list& parts, std::size_t first, std::size_t count) {
+    const std::vector<std::vector<Incoming>> nodes = by_node(parts, first, count);
     without_lock([&](Cancel&) {
-      for (const std::vector<Incoming>& node : nodes) tree_.answer(added(node));
+      tree_.answer(count, [&](std::size_t i) { return added(nodes[i]); });
       return 0;
     });
   }
@@ -410,8 +423,9 @@ void bind_parts(nb::module_& module) {
            "Chooses the rows that trees grow on; returns their number.")
       .def("spread", &PartHandle::spread, nb::arg("score"), nb::arg("hessians"),
            "What the part adds to the spread of derivatives: numbers before, pieces, numbers after.")
-      .def("begin_tree", &PartHandle::begin_tree, nb::arg("score"), nb::arg("scale"), nb::arg("counts"),
-           "Begins a tree; returns the sums of its root.")
+      .def("begin_trees", &PartHandle::begin_trees, nb::arg("roots"),
+           "Begins trees; returns the sums of their roots. A root is a score, a scale and whether sums are "
+           "wanted.")
       .def("divide", &PartHandle::divide, nb::arg("tasks"),
            "Divides the rows of nodes; returns the sums that are wanted of their children. A task is a "
            "score, a "
@@ -432,12 +446,12 @@ void bind_parts(nb::module_& module) {
       .def(nb::init<std::size_t, nb::list, std::vector<std::vector<Code>>, std::string, double, nb::kwargs>(),
            nb::arg("n_rows"), nb::arg("columns"), nb::arg("categories"), nb::arg("loss"),
            nb::arg("loss_parameter"), nb::arg("settings"))
-      .def("begin", &TreeHandle::begin, nb::arg("scale"), nb::arg("n_rows"), nb::arg("root"),
-           nb::arg("features").none(), nb::arg("key"))
+      .def("begin", &TreeHandle::begin, nb::arg("scale"), nb::arg("n_rows"), nb::arg("roots"),
+           nb::arg("place"), nb::arg("features").none(), nb::arg("key"))
       .def("tasks", &TreeHandle::tasks, nb::arg("most"),
            "Nodes to divide next: node, feature, first_right, missing_branch, left_categories, wanted.")
-      .def("answer", &TreeHandle::answer, nb::arg("parts"),
-           "What each part says: a list of sums, task after task.")
+      .def("answer", &TreeHandle::answer, nb::arg("parts"), nb::arg("first"), nb::arg("count"),
+           "What each part says: sums of all tasks, those of this tree beginning with number `first`.")
       .def("questions", &TreeHandle::questions, "Nodes whose rows must be counted by code.")
       .def("answer_question", &TreeHandle::answer_question, nb::arg("rows_by_code"))
       .def("leaves", &TreeHandle::leaves,
@@ -453,11 +467,15 @@ void bind_parts(nb::module_& module) {
   module.def(
       "added_sums",
       [](const nb::list& parts) {
-        nb::list sums;
-        for (const std::vector<Incoming>& node : by_node(parts)) sums.append(tuple_of(Outgoing(added(node))));
-        return sums;
+        const std::vector<std::vector<Incoming>> nodes = by_node(parts, 0, n_nodes(parts));
+        return without_lock([&](Cancel&) {
+                 std::vector<PartSums> sums;
+                 for (const std::vector<Incoming>& node : nodes) sums.push_back(added(node));
+                 return Outgoing(std::move(sums));
+               })
+            .tuple();
       },
-      nb::arg("parts"), "Lists of sums added up, place by place.");
+      nb::arg("parts"), "What several parts say of the same nodes, added up.");
   module.def("spread_of_parts", &spread_of_parts, nb::arg("parts"), nb::arg("listed"),
              "The largest size and the sum of sizes of numbers that lie in several parts.");
   module.def(

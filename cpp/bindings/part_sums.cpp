@@ -10,18 +10,12 @@ namespace hornbeam::bindings {
 
 namespace {
 
-template <class Number>
-std::vector<Number> flat_of(const std::vector<WideCell>& cells) {
-  std::vector<Number> flat(2 * cells.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    flat[2 * i] = static_cast<Number>(cells[i].gradient);
-    flat[2 * i + 1] = static_cast<Number>(cells[i].hessian);
-  }
-  return flat;
-}
+constexpr std::size_t kHead = 5;
 
 NumpyArray<std::int64_t> array_of(const std::vector<WideCell>& cells) {
-  return to_numpy(flat_of<std::int64_t>(cells));
+  std::vector<std::int64_t> flat;
+  for (const WideCell& cell : cells) flat.insert(flat.end(), {cell.gradient, cell.hessian});
+  return to_numpy(std::move(flat));
 }
 
 // Sums in as few bits as hold them: most fit 32.
@@ -30,6 +24,20 @@ bool is_narrow(const std::vector<WideCell>& cells) {
   bool narrow = true;
   for (const WideCell& cell : cells) narrow = narrow & fits(cell.gradient) & fits(cell.hessian);
   return narrow;
+}
+
+template <class Number>
+std::uint8_t* write_cells(const std::vector<WideCell>& cells, std::uint8_t* out) {
+  for (const WideCell& cell : cells) {
+    const Number numbers[2] = {static_cast<Number>(cell.gradient), static_cast<Number>(cell.hessian)};
+    std::memcpy(out, numbers, sizeof(numbers));
+    out += sizeof(numbers);
+  }
+  return out;
+}
+
+std::size_t bytes_per_cell(bool narrow) {
+  return 2 * (narrow ? sizeof(std::int32_t) : sizeof(std::int64_t));
 }
 
 std::vector<WideCell> cells_of(const Array1<std::int64_t>& flat) {
@@ -48,51 +56,50 @@ void add_cells(const char* from, std::vector<WideCell>& to) {
   }
 }
 
-}  // namespace
-
-Outgoing::Outgoing(PartSums given) : sums(std::move(given)) {
-  if (is_narrow(sums.cells)) {
-    narrow = flat_of<std::int32_t>(sums.cells);
-  } else {
-    wide = flat_of<std::int64_t>(sums.cells);
-  }
-}
-
-nb::tuple tuple_of(Outgoing out) {
-  nb::list categories;
-  for (CategorySums& column : out.sums.categories) {
-    categories.append(nb::make_tuple(to_numpy(std::move(column.codes)), array_of(column.cells),
-                                     to_numpy(std::move(column.rows))));
-  }
-  const std::vector<WideCell> total{out.sums.total};
-  const std::size_t n_left = out.sums.n_left;
-  if (out.wide.empty())
-    return nb::make_tuple(n_left, array_of(total), to_numpy(std::move(out.narrow)), categories);
-  return nb::make_tuple(n_left, array_of(total), to_numpy(std::move(out.wide)), categories);
-}
-
-Incoming incoming(const nb::tuple& given) {
-  Incoming sums{nb::cast<std::size_t>(given[0]),
-                cells_of(nb::cast<Array1<std::int64_t>>(given[1])).at(0),
-                nullptr,
-                0,
-                nb::isinstance<Array1<std::int32_t>>(given[2]),
-                {}};
-  const auto take = [&](const auto& cells) {
-    sums.cells = reinterpret_cast<const char*>(cells.data());
-    sums.n_cells = cells.size() / 2;
-  };
-  sums.narrow ? take(nb::cast<Array1<std::int32_t>>(given[2]))
-              : take(nb::cast<Array1<std::int64_t>>(given[2]));
-  for (nb::handle item : nb::cast<nb::list>(given[3])) {
+std::vector<CategorySums> categories_of(const nb::list& columns) {
+  std::vector<CategorySums> found;
+  for (nb::handle item : columns) {
     const auto column = nb::cast<nb::tuple>(item);
     const auto codes = nb::cast<Array1<Code>>(column[0]);
     const auto rows = nb::cast<Array1<std::int64_t>>(column[2]);
-    sums.categories.push_back({{codes.data(), codes.data() + codes.size()},
-                               cells_of(nb::cast<Array1<std::int64_t>>(column[1])),
-                               {rows.data(), rows.data() + rows.size()}});
+    found.push_back({{codes.data(), codes.data() + codes.size()},
+                     cells_of(nb::cast<Array1<std::int64_t>>(column[1])),
+                     {rows.data(), rows.data() + rows.size()}});
   }
-  return sums;
+  return found;
+}
+
+}  // namespace
+
+Outgoing::Outgoing(std::vector<PartSums> nodes) : nodes_(std::move(nodes)) {
+  std::size_t n_bytes = 0;
+  for (const PartSums& node : nodes_) {
+    const bool narrow = is_narrow(node.cells);
+    const auto n_cells = static_cast<std::int64_t>(node.cells.size());
+    heads_.insert(heads_.end(), {static_cast<std::int64_t>(node.n_left), node.total.gradient,
+                                 node.total.hessian, n_cells, narrow ? 1 : 0});
+    n_bytes += node.cells.size() * bytes_per_cell(narrow);
+  }
+  cells_.resize(n_bytes);
+  std::uint8_t* out = cells_.data();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const bool narrow = heads_[i * kHead + 4] != 0;
+    out = narrow ? write_cells<std::int32_t>(nodes_[i].cells, out)
+                 : write_cells<std::int64_t>(nodes_[i].cells, out);
+  }
+}
+
+nb::tuple Outgoing::tuple() && {
+  nb::list categories;
+  for (PartSums& node : nodes_) {
+    nb::list own;
+    for (CategorySums& column : node.categories) {
+      own.append(nb::make_tuple(to_numpy(std::move(column.codes)), array_of(column.cells),
+                                to_numpy(std::move(column.rows))));
+    }
+    categories.append(own);
+  }
+  return nb::make_tuple(to_numpy(std::move(heads_)), to_numpy(std::move(cells_)), categories);
 }
 
 PartSums added(std::span<const Incoming> parts) {
@@ -127,13 +134,36 @@ PartSums added(std::span<const Incoming> parts) {
   return sums;
 }
 
-std::vector<std::vector<Incoming>> by_node(const nb::list& parts) {
-  std::vector<std::vector<Incoming>> nodes;
-  for (nb::handle part : parts) {
-    const auto own = nb::cast<nb::list>(part);
-    nodes.resize(std::max(nodes.size(), own.size()));
-    for (std::size_t node = 0; node < own.size(); ++node)
-      nodes[node].push_back(incoming(nb::cast<nb::tuple>(own[node])));
+std::size_t n_nodes(const nb::list& parts) {
+  return parts.size() == 0 ? 0 : nb::len(nb::handle(nb::cast<nb::tuple>(parts[0])[2]));
+}
+
+std::vector<std::vector<Incoming>> by_node(const nb::list& parts, std::size_t first, std::size_t count) {
+  std::vector<std::vector<Incoming>> nodes(count);
+  for (nb::handle item : parts) {
+    const auto part = nb::cast<nb::tuple>(item);
+    const auto heads = nb::cast<Array1<std::int64_t>>(part[0]);
+    const auto cells = nb::cast<Array1<std::uint8_t>>(part[1]);
+    const auto categories = nb::cast<nb::list>(part[2]);
+    if (heads.size() != kHead * categories.size() || first + count > categories.size())
+      throw std::invalid_argument("a part speaks of too few nodes");
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < first + count; ++i) {
+      std::int64_t head[kHead];
+      std::memcpy(head, reinterpret_cast<const char*>(heads.data()) + i * sizeof(head), sizeof(head));
+      const auto n_cells = static_cast<std::size_t>(head[3]);
+      const std::size_t end = begin + n_cells * bytes_per_cell(head[4] != 0);
+      if (end > cells.size()) throw std::invalid_argument("cells of a part are missing");
+      if (i >= first) {
+        nodes[i - first].push_back({static_cast<std::size_t>(head[0]),
+                                    {head[1], head[2]},
+                                    reinterpret_cast<const char*>(cells.data()) + begin,
+                                    n_cells,
+                                    head[4] != 0,
+                                    categories_of(nb::cast<nb::list>(categories[i]))});
+      }
+      begin = end;
+    }
   }
   return nodes;
 }

@@ -1,5 +1,7 @@
-// Sums of parts of a boosting fit on their way to Python and from there: a tuple of the rows on the left, the total,
-// the cells and those of categories, all in plain arrays.
+// Sums of parts of a boosting fit on their way to Python and from there. What a part says of several nodes is one tuple
+// of few arrays, since each array costs time on its way over a network: five numbers for each node (rows on the left,
+// the two sums of all rows, how many cells, whether these are of 32 bits), the cells of all nodes as bytes, and for each
+// node a list of its categories' sums.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +17,19 @@ using boost::CategorySums;
 using boost::PartSums;
 using boost::WideCell;
 
-// Sums on their way to Python, their cells in 32 bits if these hold them.
-struct Outgoing {
-  PartSums sums;
-  std::vector<std::int32_t> narrow;
-  std::vector<std::int64_t> wide;
-  explicit Outgoing(PartSums given);
-};
-nb::tuple tuple_of(Outgoing out);
+// Sums of some nodes on their way to Python, their cells in 32 bits where these hold them.
+class Outgoing {
+ public:
+  explicit Outgoing(std::vector<PartSums> nodes);
+  nb::tuple tuple() &&;
 
-// Sums on their way from Python. Arrays that came over a network may begin at any address.
+ private:
+  std::vector<std::int64_t> heads_;
+  std::vector<std::uint8_t> cells_;
+  std::vector<PartSums> nodes_;
+};
+
+// Sums of a node on their way from Python. Arrays that came over a network may begin at any address.
 struct Incoming {
   std::size_t n_left;
   WideCell total;
@@ -33,11 +38,11 @@ struct Incoming {
   bool narrow;
   std::vector<CategorySums> categories;
 };
-Incoming incoming(const nb::tuple& given);
-
 // The sums of several parts' sums of one node.
 PartSums added(std::span<const Incoming> parts);
-// Node by node, what each of several parts says of it: from lists that have a list of sums for each part.
-std::vector<std::vector<Incoming>> by_node(const nb::list& parts);
+// Of `count` nodes from number `first` on, what each of several parts says.
+std::vector<std::vector<Incoming>> by_node(const nb::list& parts, std::size_t first, std::size_t count);
+// How many nodes a part speaks of.
+std::size_t n_nodes(const nb::list& parts);
 
 }  // namespace hornbeam::bindings

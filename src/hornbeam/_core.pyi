@@ -457,10 +457,12 @@ class PartRows:
         What the part adds to the spread of derivatives: numbers before, pieces, numbers after.
         """
 
-    def begin_tree(self, score: int, scale: tuple, counts: bool) -> tuple:
-        """Begins a tree; returns the sums of its root."""
+    def begin_trees(self, roots: list) -> tuple:
+        """
+        Begins trees; returns the sums of their roots. A root is a score, a scale and whether sums are wanted.
+        """
 
-    def divide(self, tasks: list) -> list:
+    def divide(self, tasks: list) -> tuple:
         """
         Divides the rows of nodes; returns the sums that are wanted of their children. A task is a score, a node and what `tasks` says of it.
         """
@@ -496,15 +498,17 @@ class TreeOfParts:
 
     def __init__(self, n_rows: int, columns: list, categories: Sequence[Sequence[int]], loss: str, loss_parameter: float, **settings) -> None: ...
 
-    def begin(self, scale: tuple, n_rows: int, root: list, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> None: ...
+    def begin(self, scale: tuple, n_rows: int, roots: list, place: int, features: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, key: int) -> None: ...
 
     def tasks(self, most: int) -> list:
         """
         Nodes to divide next: node, feature, first_right, missing_branch, left_categories, wanted.
         """
 
-    def answer(self, parts: list) -> None:
-        """What each part says: a list of sums, task after task."""
+    def answer(self, parts: list, first: int, count: int) -> None:
+        """
+        What each part says: sums of all tasks, those of this tree beginning with number `first`.
+        """
 
     def questions(self) -> list[int]:
         """Nodes whose rows must be counted by code."""
@@ -526,8 +530,8 @@ class TreeOfParts:
 
 rows_per_refit_block: int = 16384
 
-def added_sums(parts: list) -> list:
-    """Lists of sums added up, place by place."""
+def added_sums(parts: list) -> tuple:
+    """What several parts say of the same nodes, added up."""
 
 def spread_of_parts(parts: list, listed: bool) -> tuple:
     """

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/parallel.h"
 #include "base/sampler.h"
 #include "boost/leaf_values.h"
 
@@ -76,7 +77,8 @@ void TreeOfParts::begin(const Scale& scale, std::size_t n_rows, const PartSums& 
   if (params_.symmetric) {
     levels_->open();
   } else {
-    settle({nullptr, 0, searched(state, 0, 0)});
+    OpenNode as;
+    settle(searched(nullptr, 0, state, as, grower_.workers_[0]));
   }
 }
 
@@ -262,8 +264,21 @@ void TreeOfParts::give_sums(NodeState& parent, PartRows::Wanted wanted, const Pa
   fill_with_rest(parent, children[counted], children[1 - counted]);
 }
 
-void TreeOfParts::answer(const PartSums& sums) {
-  params_.symmetric ? answer_of_level(sums) : answer_of_node(sums);
+void TreeOfParts::answer(std::size_t n_tasks, const std::function<PartSums(std::size_t)>& sums_of) {
+  if (params_.symmetric) {
+    for (std::size_t i = 0; i < n_tasks; ++i) answer_of_level(sums_of(i));
+    return;
+  }
+  std::vector<std::vector<Pending>> found(n_tasks);
+  parallel_for(n_tasks, params_.n_threads, [&](std::size_t i, int worker) {
+    found[i] = answer_of_node(sent_[i], sums_of(i), grower_.workers_[static_cast<std::size_t>(worker)]);
+  });
+  n_answered_ = n_tasks;
+  for (std::size_t i = 0; i < n_tasks; ++i) {
+    for (Pending& pending : found[i]) settle(std::move(pending));
+    note_prepared(*sent_[i].state);
+  }
+  carry_out();
 }
 
 void TreeOfParts::answer_of_level(const PartSums& sums) {
@@ -277,8 +292,9 @@ void TreeOfParts::answer_of_level(const PartSums& sums) {
   if (n_answered_ == asked_.size()) levels_->carry_out(*level_);
 }
 
-void TreeOfParts::answer_of_node(const PartSums& sums) {
-  const Sent& sent = sent_[n_answered_++];
+// Touches nothing but the node and its children, so several can be answered at once.
+std::vector<TreeOfParts::Pending> TreeOfParts::answer_of_node(const Sent& sent, const PartSums& sums,
+                                                              BoostGrower::Worker& worker) {
   const OpenNode& node = sent.node;
   NodeState& parent = *sent.state;
   parent.prepared = std::make_unique<BoostGrower::Prepared>();
@@ -286,33 +302,39 @@ void TreeOfParts::answer_of_node(const PartSums& sums) {
   describe_children(sent, sums, children);
   const int larger = children[0].n_rows() > children[1].n_rows() ? 0 : 1;
   const bool is_counted = sent.wanted.left || sent.wanted.right;
+  std::vector<Pending> found;
   if (is_counted && grower_.may_split(children[larger], node.depth + 1)) {
     give_sums(parent, sent.wanted, sums, children);
-    for (const int b : {0, 1})
-      settle({&parent, b, searched(children[b], node.depth + 1, child_path(node.path, b))});
+    for (const int b : {0, 1}) {
+      OpenNode as;
+      as.depth = node.depth + 1;
+      as.path = child_path(node.path, b);
+      found.push_back(searched(&parent, b, children[b], as, worker));
+    }
   }
   histograms_.give_back(std::exchange(parent.histogram, nullptr));
-  note_prepared(parent);
-  carry_out();
+  return found;
 }
 
 // ---- searches
 
-TreeOfParts::Search TreeOfParts::searched(NodeState& node, std::int32_t depth, std::uint64_t path) {
-  Search search = grower_.start_search(node, depth, path);
+// `as` has the node's depth and path.
+TreeOfParts::Pending TreeOfParts::searched(NodeState* parent, int branch, NodeState& node, const OpenNode& as,
+                                           BoostGrower::Worker& worker) {
+  Pending found{parent, branch, grower_.start_search(node, as.depth, as.path)};
   for (const BoostGrower::FeatureGroup& group : grower_.feature_groups_)
-    grower_.search_feature_group(search, group, grower_.workers_[0]);
-  return search;
+    grower_.search_feature_group(found.search, group, worker);
+  found.open = grower_.settle(found.search, worker);
+  return found;
 }
 
 void TreeOfParts::settle(Pending pending) {
-  std::optional<OpenNode> open = grower_.settle(pending.search, grower_.workers_[0]);
   if (pending.search.question != kNoFeature) {
     pending_.push_back(std::move(pending));
   } else if (pending.parent != nullptr) {
-    pending.parent->prepared->open[pending.branch] = std::move(open);
-  } else if (open) {
-    frontier_->push(std::move(*open));
+    pending.parent->prepared->open[pending.branch] = std::move(pending.open);
+  } else if (pending.open) {
+    frontier_->push(std::move(*pending.open));
   }
 }
 
@@ -333,6 +355,7 @@ void TreeOfParts::answer_question(std::span<const std::uint32_t> rows_by_code) {
     rows_by_code = rows_by_code.subspan(kCellsPerSlot);
   }
   NodeState* parent = pending.parent;
+  pending.open = grower_.settle(pending.search, grower_.workers_[0]);
   settle(std::move(pending));
   if (parent != nullptr) note_prepared(*parent);
   carry_out();

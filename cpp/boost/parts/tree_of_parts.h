@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -45,9 +46,10 @@ class TreeOfParts {
     Split split;
     PartRows::Wanted wanted;
   };
-  // At most `most` tasks, if the tree grows node by node. The answers, sums over all parts, must come in this order.
+  // At most `most` tasks, if the tree grows node by node. The answers to all of them, sums over all parts, must come in
+  // this order; threads ask for them.
   std::vector<Task> tasks(std::size_t most);
-  void answer(const PartSums& sums);
+  void answer(std::size_t n_tasks, const std::function<PartSums(std::size_t)>& sums_of);
 
   // Nodes whose rows must be counted by code, and the counts of the first of them (PartRows::rows_by_code).
   std::vector<std::size_t> questions() const;
@@ -85,20 +87,22 @@ class TreeOfParts {
     NodeState* parent;
     int branch;
     Search search;
+    std::optional<OpenNode> open{};  // what has been found
   };
 
   std::vector<Known> next_nodes(std::size_t most);
   std::vector<Known> next_by_gain(std::size_t most);
   std::vector<Task> tasks_of_nodes(std::size_t most);
   std::vector<Task> tasks_of_level();
-  void answer_of_node(const PartSums& sums);
+  std::vector<Pending> answer_of_node(const Sent& sent, const PartSums& sums, BoostGrower::Worker& worker);
   void answer_of_level(const PartSums& sums);
   PartRows::Wanted wanted_of(const Known& known) const;
   void describe_children(const Sent& sent, const PartSums& sums, NodeState* children) const;
   void give_sums(NodeState& parent, PartRows::Wanted wanted, const PartSums& sums, NodeState* children);
   void fill(NodeState& node, std::span<const WideCell> cells, std::span<const CategorySums> categories);
   void fill_with_rest(NodeState& parent, const NodeState& counted, NodeState& other);
-  Search searched(NodeState& node, std::int32_t depth, std::uint64_t path);
+  Pending searched(NodeState* parent, int branch, NodeState& node, const OpenNode& as,
+                   BoostGrower::Worker& worker);
   void settle(Pending pending);
   void note_prepared(NodeState& node);
   void carry_out();

@@ -103,7 +103,8 @@ class _Boosting(OnCluster, BoostingRounds):
         former: Sequence[_core.Tree],
         shares_tests: bool,
     ) -> Any:
-        boosting = self._placed(encoded, target, settings, shares_tests=shares_tests)(draws, settings)
+        begin = self._placed(encoded, target, settings, n_threads=n_threads, shares_tests=shares_tests)
+        boosting = begin(draws, settings)
         if former:
             boosting.go_on_after(former)
         return boosting
@@ -117,11 +118,19 @@ class _Boosting(OnCluster, BoostingRounds):
         n_threads: int,
         shares_tests: bool,
     ) -> MemberBoosting:
-        begin = self._placed(encoded, target, members[0].settings, shares_tests=shares_tests)
+        begin = self._placed(
+            encoded, target, members[0].settings, n_threads=n_threads, shares_tests=shares_tests
+        )
         return MemberPartsBoosting(begin, encoded, target, members, shares_tests=shares_tests)
 
     def _placed(
-        self, encoded: Encoded, target: BoostTarget, settings: BoostSettings, *, shares_tests: bool
+        self,
+        encoded: Encoded,
+        target: BoostTarget,
+        settings: BoostSettings,
+        *,
+        n_threads: int,
+        shares_tests: bool,
     ) -> Callable[[RoundDraws, BoostSettings], PartsBoosting]:
         """Put the codes of parts on workers, cut for trees of so many leaves; return what begins a fit."""
         cluster = self._cluster
@@ -149,6 +158,7 @@ class _Boosting(OnCluster, BoostingRounds):
                 draws,
                 schema=encoded.schema,
                 shares_tests=shares_tests,
+                n_threads=n_threads,
             )
 
         return begin

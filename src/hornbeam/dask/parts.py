@@ -171,7 +171,7 @@ class DaskParts:
         """Make a call to one part."""
         return self._ask([part], call, [arguments])[0]
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[list[Any]]:
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
         """Make one call to all parts; return what they answer, or sums of what some of them do.
 
         Of more parts than a few, workers add the answers up, group by group, until a few sums are left.

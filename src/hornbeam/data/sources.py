@@ -141,6 +141,8 @@ class _ArraySource:
 
     def __init__(self, X: Any, estimator_name: str) -> None:
         array = _as_array(X)
+        if array.dtype.kind in "biuf" and not array.flags.aligned:  # as arrays that came over a network
+            array = readable(array)  # once, instead of column by column
         if array.ndim >= 3:
             raise ValueError(
                 f"Found array with dim {array.ndim} (shape={array.shape}), expected rows and columns. "

@@ -164,7 +164,7 @@ class Part:
         delta: float,
         shared: npt.NDArray[np.uint64] | None,
         scales: Sequence[Any] | None,
-    ) -> tuple[bool, list[Any], list[Any], list[Any] | None]:
+    ) -> tuple[bool, list[Any], list[Any], Any]:
         """Add trees, find derivatives; return whether they are finite, and how far they spread, by tree.
 
         There is a tree per score, or with the keys `shared` one for all. `grown_on` marks the rows that trees
@@ -192,12 +192,12 @@ class Part:
             None if scales is None else self.begin_trees(scales),
         )
 
-    def begin_trees(self, scales: Sequence[Any]) -> list[Any]:
+    def begin_trees(self, scales: Sequence[Any]) -> Any:
         """Begin the trees; return the sums of their roots."""
         roots = zip(self._grown_on, scales, strict=True)
-        return [self._rows.begin_tree(score, scale, scale[-1]) for score, scale in roots]
+        return self._rows.begin_trees([(score, scale, scale[-1]) for score, scale in roots])
 
-    def divide(self, tasks: list[tuple[Any, ...]]) -> list[Any]:
+    def divide(self, tasks: list[tuple[Any, ...]]) -> Any:
         """Divide nodes; return what is wanted of each: a task names its score, then node and test."""
         return self._rows.divide(tasks)
 

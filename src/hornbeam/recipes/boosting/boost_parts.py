@@ -50,7 +50,7 @@ class Parts(Protocol):
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Make a call to every part, each with arguments of its own; return what they answer."""
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[list[Any]]:
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
         """Make one call to all parts; return what they answer, or sums of what some of them do."""
 
     def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
@@ -70,7 +70,7 @@ class LocalParts:
         """Make a call to every part."""
         return [getattr(part, call)(*own) for part, own in zip(self._parts, arguments, strict=True)]
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[list[Any]]:
+    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
         """Make one call to all parts; return what they answer."""
         return self.ask(call, [arguments] * len(self._parts))
 
@@ -92,6 +92,7 @@ class PartsBoosting:
         *,
         schema: Schema,
         shares_tests: bool = False,
+        n_threads: int = 1,
     ) -> None:
         self.trees: list[_core.Tree] = []
         self.target = target
@@ -112,6 +113,7 @@ class PartsBoosting:
                 [_categories(column) for column in columns],
                 core_name(target.loss),
                 target.loss.parameter,
+                n_threads=n_threads,
                 **asdict(settings.in_units(target.unit)),
             )
             for _ in range(1 if self._shares_tests else target.loss.n_scores)
@@ -234,7 +236,7 @@ class PartsBoosting:
         features = self._draws.features_of(number)
         assert self._scales is not None
         for score, (tree, scale) in enumerate(zip(self._growing, self._scales, strict=True)):
-            tree.begin(scale, n_rows, [own[score] for own in roots], features, int(keys[score]))
+            tree.begin(scale, n_rows, roots, score, features, int(keys[score]))
         while True:
             self._answer_questions()
             tasks = [tree.tasks(_NODES_PER_CALL) for tree in self._growing]
@@ -242,10 +244,10 @@ class PartsBoosting:
                 return
             all_tasks = [(score, *task) for score, own in enumerate(tasks) for task in own]
             replies = self._parts.ask_sums("divide", (all_tasks,))
-            begin = 0
+            first = 0
             for tree, own in zip(self._growing, tasks, strict=True):
-                tree.answer([reply[begin : begin + len(own)] for reply in replies])
-                begin += len(own)
+                tree.answer(replies, first, len(own))
+                first += len(own)
 
     def _answer_questions(self) -> None:
         """Count rows where sums do not prove that branches have enough of them."""
