@@ -1,7 +1,7 @@
 """Gradient boosting on a Dask cluster of this machine: killed workers, and what a cluster costs.
 
     python -m benchmarks.cluster kills --times 50        kill -9 at random moments of one fit: the same bits?
-    python -m benchmarks.cluster workers --workers 4     beside one process with as many threads
+    python -m benchmarks.cluster workers --workers 4     beside one process with as many threads (--threads of each)
 
 `kills` ends one of the workers in each round, at a moment that is drawn, until so many have died within one
 fit. `workers` runs by turns, and prints the processor time of the driver and of all workers beside the clock.
@@ -21,15 +21,19 @@ import hornbeam as hb
 from hornbeam.model import tree_to_arrays
 
 
-def cluster_of(n_workers: int) -> tuple[Any, Any]:
-    """Start workers of one thread each."""
+def cluster_of(n_workers: int, n_threads: int = 1) -> tuple[Any, Any]:
+    """Start workers of so many threads each."""
     import dask
     import distributed
 
     # On a busy machine a worker takes longer to come back than the 15 s after which it would be given up.
     dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
     cluster = distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, memory_limit=0, dashboard_address=None, silence_logs=50
+        n_workers=n_workers,
+        threads_per_worker=n_threads,
+        memory_limit=0,
+        dashboard_address=None,
+        silence_logs=50,
     )
     return cluster, distributed.Client(cluster)
 
@@ -104,7 +108,7 @@ def measure_workers(given: argparse.Namespace) -> None:
 
     X, y = rows_of(given.rows, 28)
     options: dict[str, Any] = {"n_estimators": given.rounds, "max_leaf_nodes": 63}
-    cluster, client = cluster_of(given.workers)
+    cluster, client = cluster_of(given.workers, given.threads)
     step = -(-len(X) // (4 * given.workers))
     homes = list(client.nthreads())
     parts = [
@@ -113,7 +117,7 @@ def measure_workers(given: argparse.Namespace) -> None:
     ]
     for _ in range(given.repeats):
         clock, cpu = time.perf_counter(), time.process_time()
-        one = hb.GradientBoostingClassifier(n_jobs=given.workers, **options).fit(X, y)
+        one = hb.GradientBoostingClassifier(n_jobs=given.workers * given.threads, **options).fit(X, y)
         alone = time.perf_counter() - clock, time.process_time() - cpu
         before = sum(client.run(time.process_time).values())
         clock, cpu = time.perf_counter(), time.process_time()
@@ -121,8 +125,8 @@ def measure_workers(given: argparse.Namespace) -> None:
         shared = time.perf_counter() - clock, time.process_time() - cpu
         at_work = sum(client.run(time.process_time).values()) - before
         print(
-            f"{len(X)} rows, {given.rounds} rounds: one process {alone[0]:.1f} s, {alone[1]:.1f} s of CPU; "
-            f"{given.workers} workers {shared[0]:.1f} s, {shared[1]:.1f} s of CPU the driver, {at_work:.1f} "
+            f"{len(X)} rows, {given.rounds} rounds: one process of {given.workers * given.threads} threads "
+            f"{alone[0]:.1f} s, {alone[1]:.1f} s of CPU; {given.workers} workers {shared[0]:.1f} s, {shared[1]:.1f} s of CPU the driver, {at_work:.1f} "
             f"s they; {shared[0] / alone[0]:.2f} times the time; the model is {_in_words(one, many)}",
             flush=True,
         )
@@ -138,6 +142,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="30,000 for kills, 5,000,000 for workers")
     parser.add_argument("--rounds", type=int, help="25 more than kills, 100 for workers")
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=1, help="of each worker, for workers")
     parser.add_argument("--times", type=int, default=50, help="how many workers are killed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=3)

@@ -114,8 +114,6 @@ class SimulatedParts(LocalParts):
         """Make one call to all parts; add up in every way, which must come to the same."""
         answers = self.ask(call, [arguments] * len(self.first_rows))
         self.n_calls += 1
-        if call == "count":
-            return answers
         sums = [self.network.add_up(way, answers) for way in self.network.ways]
         for other in sums[1:]:
             assert np.array_equal(sums[0][0], other[0])

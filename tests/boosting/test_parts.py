@@ -14,7 +14,7 @@ from hornbeam.data.target import read_classes, read_numbers
 from hornbeam.model import EncodedRows, Ensemble, tree_to_arrays
 from hornbeam.recipes.bag import MemberFeatures, plan_draws
 from hornbeam.recipes.boosting.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
-from hornbeam.recipes.boosting.boost_part import CoreColumn, specs_of_parts
+from hornbeam.recipes.boosting.boost_part import CoreColumn, Part, specs_of_parts
 from hornbeam.recipes.boosting.boost_parts import LocalParts, PartsBoosting
 from hornbeam.recipes.boosting.losses import named_loss
 
@@ -65,7 +65,7 @@ def core_columns(encoded):
     return columns, codes
 
 
-def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False):
+def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False, n_threads=1):
     columns, codes = core_columns(encoded)
     first_rows = sorted({0, *cuts})
     specs = specs_of_parts(columns, encoded.schema, target, options, first_rows, n_threads=1)
@@ -75,7 +75,14 @@ def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False):
     ]
     whole = Boosting(encoded, target, options, draws, n_threads=1, shares_tests=shares_tests)
     parts = PartsBoosting(
-        LocalParts(specs), columns, target, options, draws, schema=encoded.schema, shares_tests=shares_tests
+        LocalParts(specs),
+        columns,
+        target,
+        options,
+        draws,
+        schema=encoded.schema,
+        shares_tests=shares_tests,
+        n_threads=n_threads,
     )
     return whole, parts
 
@@ -192,6 +199,15 @@ def test_classes_share_symmetric_trees_on_parts(problem):
     assert_same(grown_both_ways(encoded, target, options, draws, cuts, shares_tests=True))
 
 
+def large_problem(loss="squared_error", *, share=1.0, weighted=False, **options):
+    rng = np.random.default_rng(2)
+    encoded = encode(read_table(frame_of(rng, 3_000, ["number"] * 4)), max_bins=255, n_threads=1)
+    weights = rng.random(3_000) + 0.1 if weighted else None
+    target = target_of(rng, loss, 3_000, weights)
+    chosen = replace(PLAIN, min_samples_leaf=1, **options)
+    return encoded, target, chosen, draws_of(encoded, share=share), [700, 2_100]
+
+
 def calls_to(parts):
     """Note the calls whose sums are asked for, and what they ask about."""
     calls, ask_sums = [], parts._parts.ask_sums
@@ -205,15 +221,78 @@ def calls_to(parts):
 
 
 def test_a_level_of_symmetric_trees_is_one_call_to_the_parts():
-    rng = np.random.default_rng(2)
-    encoded = encode(read_table(frame_of(rng, 3_000, ["number"] * 4)), max_bins=255, n_threads=1)
-    options = replace(PLAIN, symmetric=True, max_leaf_nodes=64, min_samples_leaf=1)
-    target = target_of(rng, "squared_error", 3_000)
-    parts = both_ways(encoded, target, options, draws_of(encoded), [700, 2_100])[1]
+    parts = both_ways(*large_problem(symmetric=True, max_leaf_nodes=64))[1]
     calls = calls_to(parts)
     assert parts.add_round(0)[0].max_depth == 6
     assert [call for call, _ in calls] == ["begin_trees", *["divide"] * 6]
-    assert all(len(tasks) <= 2**level for level, (_, tasks) in enumerate(calls[1:]))
+
+
+def test_a_tree_takes_hardly_more_calls_than_it_has_levels():
+    # Below a node whose turn has not come, nodes are divided too: else a call would wait for each turn.
+    parts = both_ways(*large_problem(max_leaf_nodes=64))[1]
+    calls = calls_to(parts)
+    for number in range(5):
+        [tree] = parts.add_round(number)
+        divisions = [tasks for call, tasks in calls if call == "divide"]
+        calls.clear()
+        assert tree.node_count == 127
+        assert tree.max_depth <= len(divisions) <= tree.max_depth + 2
+        assert 63 <= sum(map(len, divisions)) < 126  # some in vain, of noise more than elsewhere
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_below_which_nodes_were_divided_in_vain(loss, weighted):
+    # The parts have written over their rows: such a leaf is the nodes below it. With residuals, in what order
+    # the rows come matters.
+    problem = large_problem(loss, weighted=weighted, max_leaf_nodes=20)
+    whole, parts = both_ways(*problem, n_threads=2)
+    listed, sum_leaves = [], Part.sum_leaves
+
+    def noted(self, leaves):
+        listed.extend(len(nodes) - n_leaves for nodes, _, n_leaves in leaves)
+        return sum_leaves(self, leaves)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Part, "sum_leaves", noted)
+        assert_same([(whole.add_round(number), parts.add_round(number)) for number in range(6)])
+    assert max(listed) > 0
+
+
+def test_trees_begin_with_the_call_that_finds_their_scale_unless_it_has_changed():
+    # Steps that are as long as residuals halve these soon, and with them what fixed point can hold.
+    whole, parts = both_ways(*large_problem(learning_rate=1.0, max_leaf_nodes=1_500))
+    calls, rounds, begun = calls_to(parts), [], []
+    for number in range(8):
+        rounds.append((whole.add_round(number), parts.add_round(number)))
+        begun.append(sum(call == "begin_trees" for call, _ in calls))
+        calls.clear()
+    assert_same(rounds)
+    assert begun[0] == 1  # nothing to guess from
+    assert set(begun[1:]) == {0, 1}
+    assert sum(begun) < 8
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_rows_that_grew_a_tree_get_its_values_without_being_asked_for_their_leaves(monkeypatch, share):
+    whole, parts = both_ways(*large_problem(share=share))
+    asked, leaves = [], Ensemble.leaves
+
+    def noted(self, rows, **how):
+        asked.append(len(rows.rows))
+        return leaves(self, rows, **how)
+
+    monkeypatch.setattr(Ensemble, "leaves", noted)
+    assert_same([(whole.add_round(number), parts.add_round(number)) for number in range(3)])
+    assert sum(asked) == (0 if share == 1.0 else 2 * 1_500)
+
+
+def test_as_many_parts_as_add_on_the_way_do_not_begin_trees_at_once(monkeypatch):
+    whole, parts = both_ways(*large_problem())
+    parts._parts.adds_on_the_way = True
+    calls = calls_to(parts)
+    assert_same([(whole.add_round(number), parts.add_round(number)) for number in range(3)])
+    assert sum(call == "begin_trees" for call, _ in calls) == 3
 
 
 def test_nodes_that_a_level_leaves_whole_wait_for_the_next_one():

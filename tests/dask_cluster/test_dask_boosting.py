@@ -101,6 +101,30 @@ def test_a_worker_that_is_gone_is_not_called(client, monkeypatch):
     assert parts._straight([0], "sizes", [()]) == {}
 
 
+def test_workers_that_cannot_be_reached_are_called_by_the_scheduler(client, monkeypatch):
+    asked, ways, workers, connect = [], [], set(client.nthreads()), client.rpc.connect
+
+    async def refused(address, *given, **how):
+        if address not in workers:
+            return await connect(address, *given, **how)
+        asked.append(address)
+        raise OSError("no way there")
+
+    def noted(*given, **how):
+        ways.append(how.get("workers"))
+        return run(*given, **how)
+
+    run = client.run
+    monkeypatch.setattr(client.rpc, "connect", refused)
+    monkeypatch.setattr(client, "run", noted)
+    frame, score = table(2_000)
+    options = {"n_estimators": 2, "max_leaf_nodes": 4}
+    model = GradientBoostingRegressor(**options).fit(dd.from_pandas(frame, npartitions=3), score)
+    assert len(asked) == 1  # which tells
+    assert any(ways)
+    assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
+
+
 @pytest.mark.parametrize("way", ["direct", "by the scheduler", "tasks"])
 @pytest.mark.parametrize("n_parts", [8, 9, 65])
 def test_answers_are_added_up_eight_at_a_time(client, monkeypatch, n_parts, way):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 from dask import delayed  # noqa: E402
@@ -51,6 +52,36 @@ def test_a_partition_beyond_the_memory_of_a_worker_is_named():
         parts = [delayed(pd.DataFrame({"a": np.arange(10.0)})), delayed(greedy)()]
         with pytest.raises(MemoryError, match=r"Partition 1 has cost one worker.*smaller partitions"):
             GradientBoostingRegressor(n_estimators=1).fit(parts, np.arange(20.0), client=client)
+
+
+def numbers(k):
+    return pd.DataFrame({"a": np.random.default_rng(k).random(200_000, dtype=np.float32)})
+
+
+def resident_bytes(dask_worker):
+    return dask_worker.monitor.update()["memory"]
+
+
+def test_a_part_beyond_the_memory_of_its_worker_is_named(monkeypatch):
+    # Of a row the worker holds the number and its code, a part some 40 bytes more.
+    monkeypatch.setattr("hornbeam.dask.parts._MOST_SHORT_LIVES", 2)
+    parts, n_rows = [delayed(numbers)(k) for k in range(30)], 6_000_000
+    model = GradientBoostingRegressor(n_estimators=50, max_leaf_nodes=4)
+    with cluster_of_one(memory_limit=0) as (cluster, client):
+        model.set_params(n_estimators=1).fit(parts[:1], np.arange(200_000.0), client=client)
+        [needed] = client.run(resident_bytes).values()
+    limit = int((needed + 25 * n_rows) / 0.95)
+    with (
+        dask.config.set(
+            {f"distributed.worker.memory.{what}": False for what in ("target", "spill", "pause")}
+        ),
+        cluster_of_one(memory_limit=limit) as (cluster, client),
+    ):
+        cluster.scheduler.allowed_failures = 0
+        with pytest.raises(
+            MemoryError, match=r"Part 0 \(rows 0 to 5999999\) has cost one worker after another"
+        ):
+            model.set_params(n_estimators=50).fit(parts, np.arange(6e6), client=client)
 
 
 def read_slowly(frame, flag, begun):

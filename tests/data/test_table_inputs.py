@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from data.array_tables import INTEGERS, assert_readable_by_core, assert_reads_as, dense, plain, with_missing
 
+from hornbeam.data.sources import open_source
 from hornbeam.data.table import read_table
 
 
@@ -64,6 +65,13 @@ def test_array_forms(form: str, make: Callable[[], np.ndarray]) -> None:
     assert_readable_by_core(table)
     assert table.feature_names is None
     assert table.schema.names == ("x0", "x1", "x2")
+
+
+def test_an_array_at_an_odd_address_is_copied_once_not_column_by_column() -> None:
+    source = open_source(misaligned(plain()), "it")
+    assert source.container.flags.aligned
+    columns = [source.read(j, "x") for j in range(3)]
+    assert all(np.shares_memory(column.values, source.container) for column in columns)
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])

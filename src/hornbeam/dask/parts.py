@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -31,6 +31,9 @@ __all__ = ["DaskParts", "Traffic"]
 
 _AT_ONCE = 8  # answers that are added up in one place, the driver being one
 _MOST_ATTEMPTS = 20  # at one call, each of which has cost several workers
+# A part that is lost within so many calls after it was made, so often in a row, is what its workers die of.
+_SOON = 20
+_MOST_SHORT_LIVES = 8
 
 
 @dataclass
@@ -157,6 +160,8 @@ class DaskParts:
         self._trees: list[Any] = []
         self._calls: list[list[tuple[str, tuple[Any, ...]]]] = [[] for _ in specs]
         self._n_calls = [0] * len(specs)
+        self._n_calls_since_made = [0] * len(specs)
+        self._short_lives = [0] * len(specs)  # in a row
         self._homes: list[str | None] = [None] * len(specs)  # the worker that has answered last
 
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -285,6 +290,7 @@ class DaskParts:
         for part, own in zip(parts, arguments, strict=True):
             self._calls[part].append((call, own))
             self._n_calls[part] += 1
+            self._n_calls_since_made[part] += 1
             self.traffic.sent += _n_bytes(own)
 
     def _submit(self, part: int, call: str, arguments: tuple[Any, ...], *, anew: bool) -> Any:
@@ -321,8 +327,20 @@ class DaskParts:
                     raise
             except MemoryError as error:  # of a worker that lives on
                 raise MemoryError(f"{self._named(part)} has no room on its worker: {error}") from error
+            self._note_loss(part)
             self._homes[part] = self._new_home(part)
             task = self._submit(part, call, arguments, anew=True)
+        self._refuse(part)
+
+    def _note_loss(self, part: int) -> None:
+        """Give up on a part that is lost soon after it was made, time and again."""
+        is_short = self._n_calls_since_made[part] < _SOON
+        self._short_lives[part] = self._short_lives[part] + 1 if is_short else 0
+        self._n_calls_since_made[part] = 0
+        if self._short_lives[part] >= _MOST_SHORT_LIVES:
+            self._refuse(part)
+
+    def _refuse(self, part: int) -> NoReturn:
         raise MemoryError(
             f"{self._named(part)} has cost one worker after another: most likely it needs more memory than a "
             "worker may take. Give workers more memory, or more workers, so that each has fewer rows."

@@ -192,18 +192,20 @@ class Part:
             None if scales is None else self.begin_trees(scales),
         )
 
-    def begin_trees(self, scales: Sequence[Any]) -> Any:
+    def begin_trees(self, scales: Sequence[Any]) -> tuple[Any, ...]:
         """Begin the trees; return the sums of their roots."""
         roots = zip(self._grown_on, scales, strict=True)
-        return self._rows.begin_trees([(score, scale, scale[-1]) for score, scale in roots])
+        return (*self._rows.begin_trees([(score, scale, scale[-1]) for score, scale in roots]), [])
 
-    def divide(self, tasks: list[tuple[Any, ...]]) -> Any:
-        """Divide nodes; return what is wanted of each: a task names its score, then node and test."""
-        return self._rows.divide(tasks)
+    def divide(self, tasks: list[tuple[Any, ...]], questions: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+        """Divide nodes; return what is wanted of each, and the numbers of rows by code of other nodes.
 
-    def count(self, questions: Sequence[tuple[int, int]]) -> list[npt.NDArray[np.uint32]]:
-        """Count the rows of nodes by code, column after column."""
-        return [self._rows.rows_by_code(score, node) for score, node in questions]
+        A task names its score, then node and test; a question score and node.
+        """
+        return (
+            *self._rows.divide(tasks),
+            [self._rows.rows_by_code(score, node) for score, node in questions],
+        )
 
     def sum_leaves(self, leaves: Sequence[LeafNodes]) -> list[tuple[Any, ...]]:
         """Add up the leaves of each score: whole blocks, an open one, sizes, residuals."""

@@ -27,7 +27,7 @@ from hornbeam.recipes.boosting.boost import (
     refuse_runaway_scores,
 )
 from hornbeam.recipes.boosting.boost_part import CoreColumn, LeafNodes, Part, PartSpec, TreeArrays
-from hornbeam.recipes.boosting.boost_sums import added
+from hornbeam.recipes.boosting.boost_sums import added_counts
 from hornbeam.recipes.boosting.rounds import Watch
 
 __all__ = ["LocalParts", "Parts", "PartsBoosting"]
@@ -35,9 +35,9 @@ __all__ = ["LocalParts", "Parts", "PartsBoosting"]
 FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.uint32]
 
-# Nodes that are divided in one call to the parts, most of them ahead of their turn: as many as keep a tree
-# of 31 or 63 leaves down to some ten calls without dividing many in vain.
-_NODES_PER_CALL = 12
+# Nodes that are divided in one call to the parts, most of them ahead of their turn: with more, a tree takes
+# hardly fewer calls, since none can be divided before its test is known, and more are divided in vain.
+_NODES_PER_CALL = 8
 
 
 class Parts(Protocol):
@@ -238,28 +238,19 @@ class PartsBoosting:
         for score, (tree, scale) in enumerate(zip(self._growing, self._scales, strict=True)):
             tree.begin(scale, n_rows, roots, score, features, int(keys[score]))
         while True:
-            self._answer_questions()
+            # Where sums do not prove that branches have enough rows, these are counted, with the next call.
+            questions = [tree.questions() for tree in self._growing]
             tasks = [tree.tasks(_NODES_PER_CALL) for tree in self._growing]
-            if not any(tasks):
+            if not any(tasks) and not any(questions):
                 return
-            all_tasks = [(score, *task) for score, own in enumerate(tasks) for task in own]
-            replies = self._parts.ask_sums("divide", (all_tasks,))
+            replies = self._parts.ask_sums("divide", (_numbered(tasks), _numbered(questions)))
+            counts = iter(added_counts(replies))
             first = 0
-            for tree, own in zip(self._growing, tasks, strict=True):
+            for tree, own, asked in zip(self._growing, tasks, questions, strict=True):
+                for _ in asked:
+                    tree.answer_question(next(counts))
                 tree.answer(replies, first, len(own))
                 first += len(own)
-
-    def _answer_questions(self) -> None:
-        """Count rows where sums do not prove that branches have enough of them."""
-        while True:
-            questions = [
-                (score, node) for score, tree in enumerate(self._growing) for node in tree.questions()
-            ]
-            if not questions:
-                return
-            replies = added(self._parts.ask_sums("count", (questions,)))
-            for (score, _), counts in zip(questions, replies, strict=True):
-                self._growing[score].answer_question(counts)
 
     # --- Leaves ------------------------------------------------------------------------------------------
 
@@ -348,6 +339,15 @@ class PartsBoosting:
                 yield begun
             yield from answer[0]
             begun = answer[1]
+
+
+def _numbered(by_score: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Put the score before each node that is asked about."""
+    return [
+        (score, *own) if isinstance(own, tuple) else (score, own)
+        for score, all_own in enumerate(by_score)
+        for own in all_own
+    ]
 
 
 def _same_in_parts(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:

@@ -1,21 +1,26 @@
 """Sums of what parts of a boosting fit say: whole numbers, which may be added anywhere and in any order.
 
-An answer about nodes is a tuple of arrays, as the core makes it (`cpp/bindings/part_sums.h`); one about rows by
-code is a list of counts.
+An answer is a tuple: the sums of some nodes as the core makes them (`cpp/bindings/part_sums.h`), and a list of
+the numbers of rows by code of some others.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam import _core
 
-__all__ = ["added"]
+__all__ = ["added", "added_counts"]
 
 
-def added(answers: Sequence[Any]) -> Any:
+def added(answers: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     """Add up answers to the same question."""
-    if isinstance(answers[0], tuple):
-        return _core.added_sums(list(answers))
-    return [np.stack(of_place).sum(axis=0, dtype=np.uint32) for of_place in zip(*answers, strict=True)]
+    return (*_core.added_sums(list(answers)), added_counts(answers))
+
+
+def added_counts(answers: Sequence[tuple[Any, ...]]) -> list[npt.NDArray[np.uint32]]:
+    """Add up the numbers of rows by code."""
+    by_node = zip(*(answer[3] for answer in answers), strict=True)
+    return [np.stack(of_node).sum(axis=0, dtype=np.uint32) for of_node in by_node]
