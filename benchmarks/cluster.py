@@ -1,7 +1,7 @@
 """Gradient boosting on a Dask cluster of this machine: killed workers, and what a cluster costs.
 
     python -m benchmarks.cluster kills --times 50        kill -9 at random moments of one fit: the same bits?
-    python -m benchmarks.cluster workers --workers 4     beside one process with as many threads (--threads of each)
+    python -m benchmarks.cluster workers --workers 4     (--threads of each) beside one process
 
 `kills` ends one of the workers in each round, at a moment that is drawn, until so many have died within one
 fit. `workers` runs by turns, and prints the processor time of the driver and of all workers beside the clock.
@@ -108,6 +108,7 @@ def measure_workers(given: argparse.Namespace) -> None:
 
     X, y = rows_of(given.rows, 28)
     options: dict[str, Any] = {"n_estimators": given.rounds, "max_leaf_nodes": 63}
+    n_threads = given.workers * given.threads
     cluster, client = cluster_of(given.workers, given.threads)
     step = -(-len(X) // (4 * given.workers))
     homes = list(client.nthreads())
@@ -117,7 +118,7 @@ def measure_workers(given: argparse.Namespace) -> None:
     ]
     for _ in range(given.repeats):
         clock, cpu = time.perf_counter(), time.process_time()
-        one = hb.GradientBoostingClassifier(n_jobs=given.workers * given.threads, **options).fit(X, y)
+        one = hb.GradientBoostingClassifier(n_jobs=n_threads, **options).fit(X, y)
         alone = time.perf_counter() - clock, time.process_time() - cpu
         before = sum(client.run(time.process_time).values())
         clock, cpu = time.perf_counter(), time.process_time()
@@ -125,9 +126,10 @@ def measure_workers(given: argparse.Namespace) -> None:
         shared = time.perf_counter() - clock, time.process_time() - cpu
         at_work = sum(client.run(time.process_time).values()) - before
         print(
-            f"{len(X)} rows, {given.rounds} rounds: one process of {given.workers * given.threads} threads "
-            f"{alone[0]:.1f} s, {alone[1]:.1f} s of CPU; {given.workers} workers {shared[0]:.1f} s, {shared[1]:.1f} s of CPU the driver, {at_work:.1f} "
-            f"s they; {shared[0] / alone[0]:.2f} times the time; the model is {_in_words(one, many)}",
+            f"{len(X)} rows, {given.rounds} rounds: one process of {n_threads} threads {alone[0]:.1f} s, "
+            f"{alone[1]:.1f} s of CPU; {given.workers} workers {shared[0]:.1f} s, {shared[1]:.1f} s of CPU "
+            f"the driver, {at_work:.1f} s they; {shared[0] / alone[0]:.2f} times the time; the model is "
+            f"{_in_words(one, many)}",
             flush=True,
         )
     client.close()

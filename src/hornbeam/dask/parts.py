@@ -24,7 +24,7 @@ import numpy as np
 from hornbeam._optional import require
 from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted, try_again
 from hornbeam.dask.direct import DirectCalls
-from hornbeam.recipes.boosting.boost_part import Part, PartSpec
+from hornbeam.recipes.boosting.boost_part import News, Part, PartSpec
 from hornbeam.recipes.boosting.boost_sums import added
 
 __all__ = ["DaskParts", "Traffic"]
@@ -86,7 +86,7 @@ def _call(codes: Any, request: _Request) -> tuple[str, Any]:
     key, n_before = request.key, request.n_before
     if request.spec is not None:
         part = Part(replace(request.spec, codes=codes))
-        part.add_trees(0, request.trees)
+        part.add_trees(News(0, request.trees))
         for name, own in request.calls:
             getattr(part, name)(*own)
         _WORKING[key] = _Working(part, n_before)
@@ -167,8 +167,8 @@ class DaskParts:
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Make a call to every part; workers that are lost on the way are replaced."""
         if call in self._TELLING:
-            first, trees = arguments[0][:2]
-            self._trees = [*self._trees[:first], *trees]
+            news: News = arguments[0][0]
+            self._trees = [*self._trees[: news.first], *news.trees]
             self._calls = [[] for _ in self._specs]
         return self._ask(list(range(len(self._specs))), call, arguments)
 

@@ -7,7 +7,7 @@ the rows can take the place of a part that is lost.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from hornbeam.data.table import Schema
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays
 from hornbeam.recipes.boosting.boost import BoostSettings, BoostTarget, core_name, turns
 
-__all__ = ["CoreColumn", "LeafNodes", "Part", "PartSpec", "TreeArrays", "specs_of_parts"]
+__all__ = ["CoreColumn", "LeafNodes", "News", "Part", "PartSpec", "TreeArrays", "specs_of_parts"]
 
 FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.uint32]
@@ -82,6 +82,14 @@ class PartSpec:
         return replace(self, settings=asdict(settings.in_units(target.unit)))
 
 
+class News(NamedTuple):
+    """Trees that parts may not know yet, after `first` others; values of leaves if they have just grown."""
+
+    first: int
+    trees: Sequence[TreeArrays]
+    values: Sequence[FloatArray] | None = None
+
+
 class Part:
     """Some of the rows of a fit at work. Calls are made in order; each returns plain arrays."""
 
@@ -110,20 +118,15 @@ class Part:
         self._leaves: npt.NDArray[np.int32] = np.empty((spec.n_rows, 0), dtype=np.int32)
         self.n_trees = 0
 
-    def add_trees(
-        self, first: int, trees: Sequence[TreeArrays], values: Sequence[FloatArray] | None = None
-    ) -> None:
-        """Add what trees say to the scores; those before `first` have been added.
-
-        With `values`, those of their leaves, they are the trees that have grown here last.
-        """
-        new = trees[self.n_trees - first :]
+    def add_trees(self, news: News) -> None:
+        """Add what trees say to the scores; those before the first of them have been added."""
+        new = news.trees[self.n_trees - news.first :]
         if not new:
             return
-        if values is None or not self._knows_leaves:
+        if news.values is None or not self._knows_leaves:
             self._add_answers(new, None)
         else:
-            for score, own in enumerate(values):
+            for score, own in enumerate(news.values):
                 self._rows.add_values(score, own)
             if self._left_out is not None:
                 self._add_answers(new, self._left_out)
@@ -141,25 +144,19 @@ class Part:
             to = scores[(self.n_trees + number) % self._spec.n_scores]
             to[slice(None) if rows is None else rows] += tree.value[leaves[:, number], 0, 0]
 
-    def sizes(
-        self, first: int, trees: Sequence[TreeArrays], values: Sequence[FloatArray] | None
-    ) -> FloatArray:
+    def sizes(self, news: News) -> FloatArray:
         """Add trees; return |y - score| of all rows."""
-        self.add_trees(first, trees, values)
+        self.add_trees(news)
         return self._rows.sizes()
 
-    def scores(
-        self, first: int, trees: Sequence[TreeArrays], values: Sequence[FloatArray] | None, rows: RowArray
-    ) -> FloatArray:
+    def scores(self, news: News, rows: RowArray) -> FloatArray:
         """Add trees; return the scores of some rows: rows x scores."""
-        self.add_trees(first, trees, values)
+        self.add_trees(news)
         return self._rows.scores().T[rows]
 
     def begin_round(
         self,
-        first: int,
-        trees: Sequence[TreeArrays],
-        values: Sequence[FloatArray] | None,
+        news: News,
         grown_on: tuple[npt.NDArray[np.uint8] | None, int],
         delta: float,
         shared: npt.NDArray[np.uint64] | None,
@@ -171,7 +168,7 @@ class Part:
         grow on, None for all, and tells the place of the first among those of all parts. If `scales` are the
         ones that the trees will probably have, they are begun at once, and the sums of their roots come last.
         """
-        self.add_trees(first, trees, values)
+        self.add_trees(news)
         self._rows.compute_derivatives(delta)
         rows, (chosen, first_place) = None, grown_on
         self._left_out = None
@@ -239,18 +236,13 @@ class Part:
         return found[:, 0, :]
 
     def refit(
-        self,
-        first: int,
-        trees: Sequence[TreeArrays],
-        values: Sequence[FloatArray] | None,
-        delta: float,
-        tests: Sequence[TreeArrays],
+        self, news: News, delta: float, tests: Sequence[TreeArrays]
     ) -> tuple[bool, list[tuple[Any, ...]]]:
         """Add trees, find derivatives; add these up by the leaves of `tests`: a tree per score, or one.
 
         Per score: sums of whole blocks, of an open one, rows by node, residuals and their weights.
         """
-        self.add_trees(first, trees, values)
+        self.add_trees(news)
         self._rows.compute_derivatives(delta)
         leaves = self._leaves_of(tests)
         self._leaves = np.broadcast_to(leaves, (self._spec.n_rows, self._spec.n_scores))

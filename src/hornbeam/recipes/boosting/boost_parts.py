@@ -26,7 +26,7 @@ from hornbeam.recipes.boosting.boost import (
     in_units_of_y,
     refuse_runaway_scores,
 )
-from hornbeam.recipes.boosting.boost_part import CoreColumn, LeafNodes, Part, PartSpec, TreeArrays
+from hornbeam.recipes.boosting.boost_part import CoreColumn, LeafNodes, News, Part, PartSpec, TreeArrays
 from hornbeam.recipes.boosting.boost_sums import added_counts
 from hornbeam.recipes.boosting.rounds import Watch
 
@@ -164,7 +164,7 @@ class PartsBoosting:
         first_rows = self._parts.first_rows
         places = np.searchsorted(rows, [*first_rows, self._parts.n_rows])
         arguments = [
-            (*news, rows[begin:end] - np.uint32(first))
+            (news, rows[begin:end] - np.uint32(first))
             for first, begin, end in zip(first_rows, places[:-1], places[1:], strict=True)
         ]
         counted = np.concatenate(self._parts.ask("scores", arguments)) * self.target.unit
@@ -173,11 +173,11 @@ class PartsBoosting:
 
     # --- Derivatives -------------------------------------------------------------------------------------
 
-    def _news(self) -> tuple[int, list[TreeArrays], list[FloatArray] | None]:
-        """Return how many trees the parts know, the other ones, and their leaves' values if they grew there."""
+    def _news(self) -> News:
+        """Return the trees that the parts do not know yet."""
         first, self._n_told = self._n_told, len(self._core_trees)
         values, self._leaf_values = self._leaf_values, None
-        return first, self._core_trees[first:], values
+        return News(first, self._core_trees[first:], values)
 
     def _ask_all(self, call: str, *arguments: Any) -> list[Any]:
         return self._parts.ask(call, [arguments] * len(self._parts.first_rows))
@@ -185,7 +185,7 @@ class PartsBoosting:
     def _huber_delta(self) -> float:
         if self.target.loss.name != "huber":
             return 0.0
-        sizes = np.concatenate(self._ask_all("sizes", *self._news()))
+        sizes = np.concatenate(self._ask_all("sizes", self._news()))
         weights = np.empty(0) if self._core_weights is None else self._core_weights.astype(np.float64)
         return _core.boosting_quantile(sizes, weights, self.target.loss.parameter)
 
@@ -200,7 +200,7 @@ class PartsBoosting:
         guess = None if self._parts.adds_on_the_way else self._scales
         replies = self._parts.ask(
             "begin_round",
-            [(*news, (own, place), delta, shared, guess) for own, place in zip(chosen, places, strict=True)],
+            [(news, (own, place), delta, shared, guess) for own, place in zip(chosen, places, strict=True)],
         )
         if self.target.loss.is_steep and not all(reply[0] for reply in replies):
             refuse_runaway_scores()
@@ -308,7 +308,7 @@ class PartsBoosting:
         """Give the trees of a round values from all rows, times `share`, and add them to the scores."""
         delta = self._huber_delta()
         tests = [tree_to_arrays(tree) for tree in (trees[:1] if self._shares_tests else trees)]
-        replies = self._ask_all("refit", *self._news(), delta, tests)
+        replies = self._ask_all("refit", self._news(), delta, tests)
         if self.target.loss.is_steep and not all(reply[0] for reply in replies):
             refuse_runaway_scores()
         refitted = []
