@@ -122,7 +122,7 @@ def test_row_39_poisson_needs_counts() -> None:
     y[11] = -1e-9
     with pytest.raises(ValueError, match=r"negative.*Poisson regression: row 11 holds -1e-09"):
         DecisionTreeRegressor(criterion="poisson").fit(X, y)
-    with pytest.raises(ValueError, match="Sum of y is not positive"):
+    with pytest.raises(ValueError, match="Sum of y is not strictly positive"):
         DecisionTreeRegressor(criterion="poisson").fit(X, np.zeros(len(X)))
 
 

@@ -41,7 +41,7 @@ def test_row_40_all_weights_zero(tree: type[Tree]) -> None:
 @pytest.mark.parametrize(
     ("bad", "told"),
     [
-        (-1e-300, "Negative values in sample_weight: row 6 holds -1e-300"),
+        (-1e-300, "Negative values in data passed to `sample_weight`: row 6 holds -1e-300"),
         (np.nan, "sample_weight contains NaN: row 6"),
         (np.inf, "sample_weight contains infinity.*row 6"),
     ],

@@ -207,13 +207,15 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
             f"got two dimensions, shape ({len(columns[0]) if columns else 0}, {len(columns)})."
         )
     if len(columns[0]) != n_rows:
-        raise ValueError(f"sample_weight has {len(columns[0])} entries, but X has {n_rows} rows.")
+        raise ValueError(
+            f"sample_weight.shape == ({len(columns[0])},), expected ({n_rows},): one weight per row of X."
+        )
     weights = read_floats(columns[0], "sample_weight")
     negative = weights < 0
     if negative.any():
         row = int(np.argmax(negative))
         raise ValueError(
-            f"Negative values in sample_weight: row {row} holds {weights[row]}. "
+            f"Negative values in data passed to `sample_weight`: row {row} holds {weights[row]}. "
             "Weights count rows; give a row weight 0 to leave it out."
         )
     if not weights.any():

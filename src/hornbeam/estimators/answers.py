@@ -111,5 +111,5 @@ def check_counts(values: FloatArray) -> None:
         )
     if values.sum() <= 0:
         raise ValueError(
-            "Sum of y is not positive which is necessary for Poisson regression: every target is 0."
+            "Sum of y is not strictly positive which is necessary for Poisson regression: every target is 0."
         )

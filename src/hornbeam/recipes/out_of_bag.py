@@ -79,7 +79,8 @@ class OutOfBag:
         n_unanswered = int(np.count_nonzero(~self.answered))
         if n_unanswered:
             warn(
-                f"Some inputs do not have OOB scores: {n_unanswered} of {len(self.counts)} row(s) were in "
+                "Some inputs do not have OOB scores. This probably means too few estimators were used to "
+                f"compute any reliable oob estimates: {n_unanswered} of {len(self.counts)} row(s) were in "
                 "the sample of every member and are NaN. More members leave fewer such rows.",
                 OutOfBagWarning,
             )

@@ -233,6 +233,6 @@ def refuse_without_weights(estimator: Any, name: str) -> None:
     """Raise if an estimator cannot be fitted to weighted rows."""
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
-            f"{name}: the fit of {type(estimator).__name__} does not take sample_weight. Give an estimator "
-            "that does, or set resample=True: members are then fitted to rows drawn by the weights."
+            f"{name}: the fit of {type(estimator).__name__} doesn't support sample_weight. Give an estimator "
+            "that takes it, or set resample=True: members are then fitted to rows drawn by the weights."
         )
