@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import AdaBoostClassifier as Peer
@@ -21,6 +21,18 @@ from sklearn.tree import DecisionTreeClassifier as PeerTree
 import hornbeam as hb
 from estimators.boosted_members import boosted, noisy_problem, same_boosting
 from hornbeam.warnings import DataWarning
+
+
+class Unsaid(BaseEstimator):
+    """Does not say that it is a classifier."""
+
+    def fit(self, X: Any, y: Any) -> "Unsaid":
+        self.first_, self.classes_ = KNeighborsClassifier(1).fit(X, y), np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.first_.predict(X)
+
 
 # ------------------------------------------------------------------------------------------------------------
 # The algorithm
@@ -335,7 +347,11 @@ def test_huge_numbers_stay_finite() -> None:
         ({"estimator": hb.DecisionTreeClassifier}, "That is a class; make an object of it"),
         ({"estimator": 3}, "estimator must be None or an estimator of scikit-learn's kind; got 3"),
         ({"estimator": hb.DecisionTreeClassifier(max_depth=0)}, "max_depth must be"),
-        ({"estimator": KNeighborsClassifier()}, "does not take sample_weight.*resample=True"),
+        (
+            {"estimator": KNeighborsClassifier()},
+            "KNeighborsClassifier doesn't support sample_weight.*resample",
+        ),
+        ({"estimator": Unsaid()}, "Unsaid doesn't support sample_weight"),
         ({"estimator": LinearRegression()}, "estimator must be a classifier; LinearRegression is not"),
     ],
     ids=str,
@@ -344,6 +360,13 @@ def test_parameters_that_cannot_be_are_named(parameters: dict[str, Any], says: s
     X, y = noisy_problem(n_rows=20)
     with pytest.raises(ValueError, match=says.replace("()", r"\(\)")):
         hb.AdaBoostClassifier(**parameters).fit(X, y)
+
+
+def test_who_does_not_say_what_it_predicts_is_taken() -> None:
+    X, y = noisy_problem(n_rows=20)
+    unsaid = hb.AdaBoostClassifier(Unsaid(), resample=True, random_state=0, n_estimators=3).fit(X, y)
+    said = hb.AdaBoostClassifier(KNeighborsClassifier(1), resample=True, random_state=0, n_estimators=3)
+    assert np.array_equal(unsaid.predict_proba(X), said.fit(X, y).predict_proba(X))
 
 
 def test_a_regressor_takes_regressors() -> None:
@@ -369,6 +392,35 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
         with pytest.raises((RuntimeError, ValueError)):
             model.set_params(estimator=estimator).fit(X[:, :2], y)
         assert np.array_equal(model.set_params(estimator=None).predict_proba(X), before)
+
+
+class NearestMean(ClassifierMixin, BaseEstimator):
+    """Takes X of any number of dimensions: the class of the nearest mean, entry by entry."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        self.classes_ = np.unique(y)
+        of_class = [y == label for label in self.classes_]
+        self.means_ = [np.average(X[rows], axis=0, weights=sample_weight[rows]) for rows in of_class]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        gaps = [((X - mean) ** 2).reshape(len(X), -1).sum(axis=1) for mean in self.means_]
+        return self.classes_[np.argmin(gaps, axis=0)]
+
+
+@pytest.mark.parametrize("weights", [None, np.repeat([0.0, 1.0], 15)])
+def test_members_that_take_more_dimensions_are_given_them(weights: Any) -> None:
+    """A row may be a table, such as readings over time: the same model as with its entries in a row."""
+    X = np.random.default_rng(0).normal(size=(30, 3, 4))
+    y = (X.sum(axis=(1, 2)) > 0).astype(int)
+    model = hb.AdaBoostClassifier(NearestMean(), n_estimators=5).fit(X, y, weights)
+    flat = hb.AdaBoostClassifier(NearestMean(), n_estimators=5).fit(X.reshape(30, -1), y, weights)
+    assert model.n_features_in_ == 3
+    np.testing.assert_allclose(model.predict_proba(X), flat.predict_proba(X.reshape(30, -1)))
+    with pytest.raises(ValueError, match="X has 2 features, but AdaBoostClassifier is expecting 3"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match=r"Found array with dim 3.*Reshape your data"):
+        hb.AdaBoostClassifier().fit(X, y)
 
 
 def test_members_that_answer_wrongly_are_named() -> None:

@@ -83,9 +83,12 @@ def labelled(source: Source) -> Any:
     return source.labelled if isinstance(source, OpenSource) else source.container
 
 
-def open_source(X: Any, estimator_name: str) -> Source:
-    """Open any container of at least one row and one column."""
-    source = _source_of(X, estimator_name)
+def open_source(X: Any, estimator_name: str, *, any_dimensions: bool = False) -> Source:
+    """Open any container of at least one row and one column.
+
+    `any_dimensions` takes arrays of three and more for estimators that pass X on and do not read columns.
+    """
+    source = _source_of(X, estimator_name, any_dimensions=any_dimensions)
     # scikit-learn's words, which its estimator checks look for; for arrays it has said them itself.
     for count, thing in ((source.n_rows, "sample"), (source.n_columns, "feature")):
         if count == 0:
@@ -109,7 +112,7 @@ def refuse_no_table(X: Any, name: str = "X") -> None:
         )
 
 
-def _source_of(X: Any, estimator_name: str) -> Source:
+def _source_of(X: Any, estimator_name: str, *, any_dimensions: bool) -> Source:
     if isinstance(X, OpenSource):
         return X
     if sparse.issparse(X):  # of which one kind is a dict
@@ -129,7 +132,7 @@ def _source_of(X: Any, estimator_name: str) -> Source:
             f"Expected a table, got a {type(X).__name__} of shape ({len(frame)},). Reshape your data: pass a "
             "data frame, for example X.to_frame() for a single column."
         )
-    return _ArraySource(X, estimator_name)
+    return _ArraySource(X, estimator_name, any_dimensions=any_dimensions)
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -139,19 +142,21 @@ def _source_of(X: Any, estimator_name: str) -> Source:
 class _ArraySource:
     """The columns of a numpy array are views of it."""
 
-    def __init__(self, X: Any, estimator_name: str) -> None:
+    def __init__(self, X: Any, estimator_name: str, *, any_dimensions: bool) -> None:
         array = _as_array(X)
         if array.dtype.kind in "biuf" and not array.flags.aligned:  # as arrays that came over a network
             array = readable(array)  # once, instead of column by column
-        if array.ndim >= 3:
+        if array.ndim >= 3 and not any_dimensions:
             raise ValueError(
                 f"Found array with dim {array.ndim} (shape={array.shape}), expected rows and columns. "
                 "Reshape your data to two dimensions, for example X.reshape(len(X), -1)."
             )
         if array.dtype.kind == "c" and array.ndim == 2:
             _refuse_complex_array(array)
-        self.container = check_array(array, dtype=None, ensure_all_finite=False, estimator=estimator_name)
-        self.n_rows, self.n_columns = self.container.shape
+        self.container = check_array(
+            array, dtype=None, ensure_all_finite=False, estimator=estimator_name, allow_nd=any_dimensions
+        )
+        self.n_rows, self.n_columns = self.container.shape[:2]
 
     def read(self, j: int, name: str) -> Content:
         return read_array(self.container[:, j], name)

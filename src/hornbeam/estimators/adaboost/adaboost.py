@@ -254,7 +254,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return DecisionTreeClassifier(criterion="accuracy", max_depth=1)
 
     def _check_kind(self, estimator: Any) -> None:
-        if not is_classifier(estimator):
+        if get_tags(estimator).estimator_type not in ("classifier", None):  # not all say what they are
             raise ValueError(
                 f"{type(self).__name__}: estimator must be a classifier; {type(estimator).__name__} is not."
             )

@@ -122,11 +122,11 @@ def _read_for_others(model: Boosting, X: Any, y: Any, sample_weight: Any) -> Giv
     name = type(model).__name__
     # Regressors without weights are boosted on rows drawn by them, as scikit-learn's always are.
     resample = model.resample or (
-        not is_classifier(model.estimator) and not has_fit_parameter(model.estimator, "sample_weight")
+        not is_classifier(model) and not has_fit_parameter(model.estimator, "sample_weight")
     )
     if not resample:
         refuse_without_weights(model.estimator, name)
-    source = open_source(X, name)
+    source = open_source(X, name, any_dimensions=True)
     rows, weights = rows_that_count(sample_weight, source.n_rows)
     container = source.container
     if sparse.issparse(container) and container.format not in ("csr", "csc"):

@@ -141,7 +141,7 @@ class OtherMembers:
 
     def read(self, X: Any, *, estimator_name: str) -> Any:
         """Check the names and the number of columns; the members look at what is in them."""
-        container = open_source(X, estimator_name).container
+        container = open_source(X, estimator_name, any_dimensions=True).container
         check_names_and_width(
             container, self.names, names_given=self.names_given, estimator_name=estimator_name
         )
