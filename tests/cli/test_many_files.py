@@ -45,6 +45,16 @@ def test_a_forest_of_a_folder_has_bins_and_is_judged_out_of_bag(folder, capsys):
     assert hb.load(facts["model"]).max_bins == 255
 
 
+@pytest.mark.parametrize("inner", [".", ".."])
+def test_the_model_of_this_folder_has_its_name(folder, inner, monkeypatch, capsys):
+    place = folder if inner == "." else folder / "inner"
+    place.mkdir(exist_ok=True)
+    monkeypatch.chdir(place)
+    assert run(["fit", inner, "--target", "y", "--method", "tree"]) == 0
+    assert "Saved as data.hornbeam" in capsys.readouterr().out
+    assert hb.load(place / "data.hornbeam").get_depth() >= 1
+
+
 def test_folders_within_a_folder_and_the_short_ending(folder, tmp_path, capsys):
     (folder / "deep").mkdir()
     (folder / "0.parquet").rename(folder / "deep" / "0.pq")

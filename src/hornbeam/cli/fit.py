@@ -126,7 +126,9 @@ def _place(data: str, out: str | None) -> str:
         raise typer.BadParameter("The data come from standard input: name the model file with --out.")
     if are_many_files(data) and not os.path.isdir(data):
         raise typer.BadParameter("The data are a pattern of files: name the model file with --out.")
-    return str(Path(data).with_suffix(".hornbeam")) if Path(data).name else f"{data}.hornbeam"
+    if Path(data).name in ("", ".."):  # such as `.`: the model lies here, under the name of the folder
+        return f"{Path(data).resolve().name or 'model'}.hornbeam"
+    return str(Path(data).with_suffix(".hornbeam"))
 
 
 def _sentence(facts: dict[str, Any], judged: Judged | None) -> str:
