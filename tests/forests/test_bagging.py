@@ -294,7 +294,7 @@ def test_classes_that_a_sample_lacks() -> None:
         ({"estimator": SVC}, "That is a class; make an object of it"),
         ({"estimator": 3}, "estimator must be"),
         ({"max_features": 7}, "max_features is 7, but X has only 6"),
-        ({"max_samples": 121}, "max_samples is 121"),
+        ({"max_samples": 12_001}, "max_samples is 12001, but there are only 120 rows"),
         ({"oob_score": True, "bootstrap": False}, "only available if bootstrap=True"),
     ],
 )

@@ -122,10 +122,18 @@ def test_max_samples(given: float | None, expected: int) -> None:
 
 
 def test_max_samples_beyond_the_rows() -> None:
-    with pytest.raises(ValueError, match="max_samples is 11, but there are only 10 rows"):
-        plan(10, max_samples=11)
+    assert plan(10, max_samples=11).times(0).sum() == 11
+    assert plan(10, max_samples=1000).times(0).sum() == 1000
+    groups = np.array([0, 0, 1, 1], dtype=np.int32)
+    assert plan(4, max_samples=3, groups=groups).times(0).sum() == 6
+    with pytest.raises(
+        ValueError, match=r"max_samples is 1001, but there are only 10 rows.* 1000 drawn with "
+    ):
+        plan(10, max_samples=1001)
+    with pytest.raises(ValueError, match=r"max_samples is 11, but there are only 10 rows.* 10 drawn without"):
+        plan(10, max_samples=11, with_replacement=False)
     with pytest.raises(ValueError, match="max_samples is 3, but there are only 2 groups"):
-        plan(4, max_samples=3, groups=np.array([0, 0, 1, 1], dtype=np.int32))
+        plan(4, max_samples=3, groups=groups, with_replacement=False)
 
 
 def test_features_of_members_are_uniform() -> None:

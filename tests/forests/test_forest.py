@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -386,12 +387,54 @@ def test_a_member_fitted_again_on_its_sample_is_the_same_tree(make: Any, bootstr
         assert np.array_equal(again.tree_.value, member.tree_.value)
 
 
+@pytest.mark.parametrize("kind", ["RandomForest", "ExtraTrees"])
+def test_what_members_are_copies_of(kind: str) -> None:
+    X, y = problem()
+    options = {"max_depth": 2, "min_samples_leaf": 3, "bootstrap": True, "random_state": 0}
+    forest = getattr(hb, f"{kind}Classifier")(4, class_weight="balanced_subsample", **options).fit(X, y)
+    assert (forest.estimator_.max_depth, forest.estimator_.class_weight) == (2, "balanced")
+    numbers = getattr(hb, f"{kind}Regressor")(4, **options).fit(X, X[:, 0])
+    for fitted, target in ((forest, y), (numbers, X[:, 0])):
+        for member, sample in zip(fitted.estimators_, fitted.estimators_samples_, strict=True):
+            again = clone(fitted.estimator_).set_params(random_state=member.random_state)
+            again.fit(X, target, sample_weight=np.bincount(sample, minlength=len(X)))
+            assert np.array_equal(again.tree_.threshold, member.tree_.threshold)
+    unfitted = getattr(hb, f"{kind}Classifier")(max_depth=7)
+    assert unfitted.estimator.max_depth == 7
+    assert not hasattr(unfitted, "estimator_")
+
+
+@pytest.mark.parametrize("n_rows", [60, 2000])
+@pytest.mark.parametrize(
+    "make", [hb.RandomForestClassifier, hb.RandomForestRegressor, hb.ExtraTreesClassifier]
+)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_samples_of_more_rows_than_there_are(make: Any, n_classes: int, n_rows: int, tmp_path: Path) -> None:
+    """Also where a row is drawn more often than the 127 times for which fast ways have room."""
+    X, y = make_classification(n_rows, 6, n_informative=4, n_classes=n_classes, random_state=0)
+    for times in (2, 100):
+        n_drawn = times * n_rows
+        forest = make(4, max_samples=n_drawn, bootstrap=True, random_state=0).fit(X, y)
+        samples = forest.estimators_samples_
+        assert [len(sample) for sample in samples] == [n_drawn] * 4
+        if times == 100:
+            assert max(np.bincount(sample).max() for sample in samples) > 127
+        for member, sample in zip(forest.estimators_, samples, strict=True):
+            again = clone(member).fit(X, y, sample_weight=np.bincount(sample, minlength=n_rows))
+            assert np.array_equal(again.tree_.threshold, member.tree_.threshold)
+            np.testing.assert_allclose(again.tree_.value, member.tree_.value)
+        hb.save(forest, tmp_path / "model")
+        loaded = hb.load(tmp_path / "model").estimators_samples_
+        assert all(np.array_equal(one, other) for one, other in zip(samples, loaded, strict=True))
+
+
 @pytest.mark.parametrize(
     ("options", "fit_options", "message"),
     [
         ({"max_samples": 0}, {}, "max_samples must be"),
         ({"max_samples": 1.5}, {}, "max_samples must be"),
-        ({"max_samples": 151}, {}, "max_samples is 151, but there are only 150 rows"),
+        ({"max_samples": 15_001}, {}, "max_samples is 15001, but there are only 150 rows"),
+        ({"max_samples": 151, "bootstrap": False}, {}, "max_samples is 151, but there are only 150 rows"),
         ({"max_features": 7}, {}, "max_features is 7, but X has only 6"),
         ({"max_features": 0.0}, {}, "max_features must be"),
         ({"bootstrap": False, "oob_score": True}, {}, "only available if bootstrap=True"),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hornbeam.errors import ModelFormatError
 from hornbeam.estimators.forest.resampling import BagModel
 from hornbeam.io.record import RecordReader, RecordWriter
+from hornbeam.params import MOST_DRAWS_PER_UNIT
 from hornbeam.recipes.bag import BagPlan, GivenPlan
 from hornbeam.recipes.uncertainty import LeafRows
 
@@ -109,7 +110,7 @@ def read_draws(bag: BagModel, reader: RecordReader, *, n_members: int, n_classes
         rows_given[0] >= 0 and rows_given[-1] < n_given and np.all(np.diff(rows_given) > 0)
     ):
         raise ModelFormatError("the rows that samples were drawn from are not in order")
-    bag._plan = _read_plan(reader, parts, n_rows, n_members)
+    bag._plan = _read_plan(reader, parts, n_rows, n_members, bag.max_samples)
     bag._n_rows_given = n_given
     bag._rows_given = rows_given
     vars(bag).update(_read_answers(parts, n_given, n_rows, n_members, n_classes))
@@ -119,7 +120,9 @@ def read_draws(bag: BagModel, reader: RecordReader, *, n_members: int, n_classes
     parts.finish()
 
 
-def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int, n_members: int) -> BagPlan:
+def _read_plan(
+    reader: RecordReader, parts: _Parts, n_rows: int, n_members: int, max_samples: float | None
+) -> BagPlan:
     given = parts.take("draws.given", np.uint32, (None, n_rows))
     names = ("unit_begin", "stratum_begin", "draws_per_stratum")
     units, strata, draws = (parts.take(f"draws.{name}", np.int64, (None,)) for name in names)
@@ -127,7 +130,10 @@ def _read_plan(reader: RecordReader, parts: _Parts, n_rows: int, n_members: int)
         raise ModelFormatError("it is not said how many rows each sample has")
     if any(array is not None and array.size and array.min() < 0 for array in (units, strata, draws)):
         raise ModelFormatError("the units that samples were drawn from are not in order")
-    if sum(draws.tolist()) > max(n_rows, int(strata.max(initial=0))) + len(draws):
+    most = max(n_rows, int(strata.max(initial=0))) + len(draws)
+    if isinstance(max_samples, int):  # which may be more than the rows, if they are drawn with replacement
+        most = max(most, min(max_samples, n_rows * MOST_DRAWS_PER_UNIT))
+    if sum(draws.tolist()) > most:
         raise ModelFormatError(f"samples are drawn by more draws than the {n_rows} rows there are")
     plan = BagPlan(
         key=reader.fact("key", int),

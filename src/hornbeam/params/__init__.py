@@ -59,6 +59,7 @@ from hornbeam.params.fitting import (
 )
 from hornbeam.params.neighbors import NeighborOptions
 from hornbeam.params.settled import (
+    MOST_DRAWS_PER_UNIT,
     resolve_count,
     resolve_max_features,
     resolve_max_samples,
@@ -78,6 +79,7 @@ from hornbeam.params.trees import (
 )
 
 __all__ = [
+    "MOST_DRAWS_PER_UNIT",
     "AdaBoostClassifierOptions",
     "AdaBoostOptions",
     "AdaBoostRegressorOptions",

@@ -36,15 +36,22 @@ def resolve_max_features(value: float | Literal["sqrt", "log2"] | None, n_featur
     return int(value)
 
 
-def resolve_max_samples(value: float | None, n_units: int, *, units: str) -> int:
+# How many times as many draws as rows a sample may have: more would hardly differ from all rows, and a model
+# file could ask for any number of them.
+MOST_DRAWS_PER_UNIT = 100
+
+
+def resolve_max_samples(value: float | None, n_units: int, *, with_replacement: bool, units: str) -> int:
     """Turn `max_samples` into a number of draws, at least 1; a share is rounded."""
     if value is None:
         return n_units
     if not isinstance(value, numbers.Integral):
         return max(1, round(value * n_units))
-    if value > n_units:
+    most = n_units * MOST_DRAWS_PER_UNIT if with_replacement else n_units
+    if value > most:
         raise ValueError(
-            f"max_samples is {value}, but there are only {n_units} {units} to draw from. Give a smaller "
+            f"max_samples is {value}, but there are only {n_units} {units} to draw from, and a sample has at "
+            f"most {most} drawn {'with' if with_replacement else 'without'} replacement. Give a smaller "
             "number, a fraction, or None for as many as there are."
         )
     return int(value)

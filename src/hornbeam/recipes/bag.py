@@ -198,7 +198,10 @@ def plan_draws(
     else:
         rows = rows[np.argsort(groups[rows], kind="stable")]
         unit_begin = np.flatnonzero(np.diff(groups[rows], prepend=-1))
-    n_draws = resolve_max_samples(max_samples, len(unit_begin), units="rows" if groups is None else "groups")
+    units = "rows" if groups is None else "groups"
+    n_draws = resolve_max_samples(
+        max_samples, len(unit_begin), with_replacement=with_replacement, units=units
+    )
     sizes = np.array([len(unit_begin)])
     if strata is not None:
         if groups is not None:

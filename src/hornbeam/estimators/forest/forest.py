@@ -21,7 +21,7 @@ from hornbeam.estimators.answers import ClassVotes, classes_to_fit, numbers_of, 
 from hornbeam.estimators.base import Training, paths_through
 from hornbeam.estimators.explained import mean_of_trees
 from hornbeam.estimators.first_members import members_to_keep
-from hornbeam.estimators.forest.growing import as_tree, grow_forest, joint_classes
+from hornbeam.estimators.forest.growing import as_tree, grow_forest, joint_classes, with_options_of
 from hornbeam.estimators.forest.insight import mean_share_of_gain, out_of_bag_importance
 from hornbeam.estimators.forest.intervals import (
     class_sets,
@@ -68,6 +68,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
     _oob_errors: npt.NDArray[np.float64] = fitted()
     _leaf_rows: LeafRows = fitted()
 
+    _tree: ClassVar[type[Any]]
     _random_splits: ClassVar[bool] = False
 
     def _encoded(self, table: Table, n_threads: int) -> Encoded:
@@ -91,6 +92,17 @@ class _Forest(BagModel, GrownModel, ForestOptions):
     @property
     def _n_members(self) -> int:
         return len(self._model.trees)
+
+    @property
+    def estimator(self) -> Any:
+        """What the members are copies of: a decision tree with the options of the forest, unfitted."""
+        return with_options_of(self, self._tree())
+
+    @property
+    def estimator_(self) -> Any:
+        """The same, of a fitted forest, as scikit-learn has it."""
+        check_is_fitted(self)
+        return self.estimator
 
     @property
     def estimators_(self) -> list[Any]:
@@ -202,6 +214,8 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
     """What the two forests that predict classes share."""
 
+    _tree: ClassVar[type[Any]] = DecisionTreeClassifier
+
     def fit(
         self,
         X: Any,
@@ -299,15 +313,15 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
         return target
 
     def _member(self, tree: _core.Tree) -> DecisionTreeClassifier:
-        member = as_tree(self, DecisionTreeClassifier(), tree)
-        if self.class_weight == "balanced_subsample":
-            member.class_weight = "balanced"
+        member = as_tree(self, self._tree(), tree)
         member.classes_, member.n_classes_ = self.classes_, self.n_classes_
         return member
 
 
 class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorForestOptions):
     """What the two forests that predict numbers share."""
+
+    _tree: ClassVar[type[Any]] = DecisionTreeRegressor
 
     def fit(
         self,
@@ -386,7 +400,7 @@ class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorFores
         return read_numbers(y, n_rows, estimator_name=type(self).__name__)
 
     def _member(self, tree: _core.Tree) -> DecisionTreeRegressor:
-        return as_tree(self, DecisionTreeRegressor(), tree)
+        return as_tree(self, self._tree(), tree)
 
 
 # --- The four forests ------------------------------------------------------------------------------------

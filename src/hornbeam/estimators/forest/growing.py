@@ -18,7 +18,7 @@ from hornbeam.recipes.bag import MemberFeatures, TreeBag
 from hornbeam.recipes.out_of_bag import OutOfBag
 from hornbeam.threads import resolve_n_jobs
 
-__all__ = ["as_tree", "grow_forest", "joint_classes"]
+__all__ = ["as_tree", "grow_forest", "joint_classes", "with_options_of"]
 
 DecisionTree = TypeVar("DecisionTree", DecisionTreeClassifier, DecisionTreeRegressor)
 
@@ -97,11 +97,19 @@ def _former_trees(
     return trees
 
 
-def as_tree(forest: Any, member: DecisionTree, tree: _core.Tree) -> DecisionTree:
-    """Give an unfitted decision tree the parameters and the tree of a member."""
+def with_options_of(forest: Any, member: DecisionTree) -> DecisionTree:
+    """Give a decision tree the options that a forest grows its members with."""
     shared = options_of(type(forest)).keys() & options_of(type(member)).keys() - {"random_state"}
     member.set_params(**{name: getattr(forest, name) for name in shared})
+    if getattr(member, "class_weight", None) == "balanced_subsample":  # its sample is all it sees
+        member.set_params(class_weight="balanced")
     member.set_params(splitter="random" if forest._random_splits else "best")
+    return member
+
+
+def as_tree(forest: Any, member: DecisionTree, tree: _core.Tree) -> DecisionTree:
+    """Give an unfitted decision tree the parameters and the tree of a member."""
+    with_options_of(forest, member)
     member._model = replace(forest._model, trees=(tree,))
     member._pruning = None
     for name in ("n_features_in_", "feature_names_in_", "n_outputs_", "max_features_", "_missing_seen"):
