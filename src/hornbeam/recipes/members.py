@@ -5,7 +5,7 @@ have weights already keep them, or are drawn in proportion to them, accordingly.
 threads; `joblib.parallel_config` chooses processes instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -34,16 +34,24 @@ def seeds_of(key: int, members: range) -> npt.NDArray[np.uint32]:
 
 
 def answers_of(
-    member: Any, X: Any, features: npt.NDArray[np.int32] | None, classes: Any, *, hard_votes: bool
+    member: Any,
+    X: Any,
+    features: npt.NDArray[np.int32] | None,
+    classes: Any,
+    *,
+    hard_votes: bool,
+    options: Mapping[str, Any] | None = None,
 ) -> FloatArray:
-    """Ask a member: rows x classes, of all classes, or rows x 1 for numbers."""
+    """Ask a member, with some options: rows x classes, of all classes, or rows x 1 for numbers."""
+    options = options or {}
     X = X if features is None else _safe_indexing(X, features, axis=1)
     if classes is None:
-        return np.asarray(member.predict(X), dtype=np.float64).reshape(-1, 1)
+        return np.asarray(member.predict(X, **options), dtype=np.float64).reshape(-1, 1)
     if hard_votes:
-        votes: FloatArray = (np.asarray(member.predict(X))[:, np.newaxis] == classes).astype(np.float64)
+        predicted = np.asarray(member.predict(X, **options))
+        votes: FloatArray = (predicted[:, np.newaxis] == classes).astype(np.float64)
         return votes
-    probabilities = member.predict_proba(X)
+    probabilities = member.predict_proba(X, **options)
     if len(member.classes_) == len(classes):
         return np.asarray(probabilities, dtype=np.float64)
     everything = np.zeros((len(probabilities), len(classes)))  # a class that the sample lacks has no share
@@ -100,14 +108,37 @@ class AnyBag:
         try:
             model.fit(X, self.y[rows], **options)
         except Exception as error:
-            self._raise_naming_the_member(member, model, rows, error)
+            whole = self._fitted_on_all_rows(member, seed) if self._lacks_a_class(rows) else None
+            if whole is None:
+                self._raise_naming_the_member(member, model, rows, error)
+            return whole
         return model
+
+    def _fitted_on_all_rows(self, member: int, seed: int) -> Any:
+        """Fit a member on all rows, those that its sample lacks with weight 0; None if that is no way either.
+
+        Linear models have to see two classes, but learn from one alone if the other has no weight.
+        """
+        model = with_seed(clone(self.estimator), seed)
+        if not has_fit_parameter(model, "sample_weight"):
+            return None
+        features = self.features_of(member)
+        X = self.X if features is None else _safe_indexing(self.X, features, axis=1)
+        times = self.plan.times(member).astype(np.float64)
+        try:
+            model.fit(X, self.y, sample_weight=times if self.weights is None else times * self.weights)
+        except Exception:
+            return None
+        return model
+
+    def _lacks_a_class(self, rows: npt.NDArray[np.int64]) -> bool:
+        return self.classes is not None and len(np.unique(self.y[rows])) < len(self.classes)
 
     def _raise_naming_the_member(
         self, member: int, model: Any, rows: npt.NDArray[np.int64], error: Exception
     ) -> NoReturn:
         lacking = ""
-        if self.classes is not None and len(np.unique(self.y[rows])) < len(self.classes):
+        if self._lacks_a_class(rows):
             lacking = " Its sample lacks a class; stratify=True draws from every class."
         kind = next((kind for kind in (ValueError, TypeError) if isinstance(error, kind)), RuntimeError)
         raise kind(f"Member {member}, a {type(model).__name__}, failed to fit: {error}{lacking}") from error

@@ -37,6 +37,7 @@ from hornbeam.estimators.forest.bag_insight import (
     sum_of_member,
 )
 from hornbeam.estimators.forest.resampling import BagModel
+from hornbeam.estimators.forest.routed import Calls, options_of_members, router_of
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.inspection import Inspectable
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -310,6 +311,20 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         out_of_bag.warn_of_unanswered_rows()
         return {"oob_curve_": np.array(out_of_bag.curve)}
 
+    # --- Metadata ----------------------------------------------------------------------------------------
+
+    def _calls(self, template: Any) -> Calls:
+        """Return which method of the members each method of the bag calls."""
+        raise NotImplementedError
+
+    def get_metadata_routing(self) -> Any:
+        """Tell scikit-learn which method of the members gets what is passed to which method of the bag."""
+        template = self._tree() if self.estimator is None else self.estimator
+        return router_of(self, template, self._calls(template))
+
+    def _options_of_members(self, caller: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        return options_of_members(self, caller, metadata, self._calls(self.estimator_))
+
     # --- Members and answers -----------------------------------------------------------------------------
 
     @property
@@ -441,8 +456,8 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         shape, outputs = ((n_scores,), tuple(labels[0].tolist())) if labels else ((), ())
         return ScoreSum(tuple(sums), np.zeros(n_scores), shape, outputs)
 
-    def _mean_answer(self, X: Any, classes: Any) -> FloatArray:
-        """Average what the members say: rows x classes, or rows x 1 for numbers."""
+    def _mean_answer(self, X: Any, classes: Any, **options: Any) -> FloatArray:
+        """Average what the members say when given `options`: rows x classes, or rows x 1 for numbers."""
         check_is_fitted(self)
         if self._grown is not None:
             return self._mean_of_trees(X)
@@ -452,7 +467,8 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         with said_once():
             for number, member in enumerate(self._fitted_members):
                 features = self._features_of(number) if self._features.n_wanted else None
-                said = answers_of(member, X, features, classes, hard_votes=self._votes_are_hard(member))
+                hard_votes = self._votes_are_hard(member)
+                said = answers_of(member, X, features, classes, hard_votes=hard_votes, options=options)
                 unit = unit or unit_of(said)
                 total = total + (said if unit == 1.0 else said / unit)
         mean: FloatArray = total / len(self._fitted_members)

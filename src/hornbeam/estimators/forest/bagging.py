@@ -17,6 +17,7 @@ from hornbeam.data.weights import multiplied
 from hornbeam.estimators.answers import check_counts
 from hornbeam.estimators.forest.bagged_members import Bagging, Tree
 from hornbeam.estimators.forest.oob_scores import score_of_classes, score_of_numbers
+from hornbeam.estimators.forest.routed import Calls, calls_of_classifiers, calls_of_regressors
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hornbeam.params import (
     VoteOptions,
@@ -81,20 +82,20 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
             self._grown._remember_classes(target)
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any, **metadata: Any) -> FloatArray:
         """Return the mean class shares of the members, or under hard voting the shares of their votes."""
-        check_is_fitted(self)
-        return self._mean_answer(X, self.classes_)
+        return self._shares(X, "predict_proba", metadata)
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: Any, **metadata: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._shares(X, "predict_log_proba", metadata))
 
     @_where_members_have_it
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, **metadata: Any) -> FloatArray:
         """Return the mean of the members' decision functions, where they have one."""
         check_is_fitted(self)
+        options = self._options_of_members("decision_function", metadata)
         X = table_to_pass_on(self, X, reset=False)
         total: Any = 0.0
         with said_once():
@@ -102,7 +103,7 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
                 self._check_classes_of(number, member)
                 features = self._features_of(number) if self._features.n_wanted else None
                 rows = X if features is None else _safe_indexing(X, features, axis=1)
-                total = total + np.asarray(member.decision_function(rows), dtype=np.float64)
+                total = total + np.asarray(member.decision_function(rows, **options), dtype=np.float64)
         return np.asarray(total / len(self._fitted_members))
 
     def _check_classes_of(self, number: int, member: Any) -> None:
@@ -121,11 +122,21 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
             return self._grown is None and hasattr(self._fitted_members[0], method)
         return hasattr(self._tree() if self.estimator is None else self.estimator, method)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class with the largest share; the first of equals."""
-        shares = self.predict_proba(X)
+    def predict(self, X: Any, **metadata: Any) -> npt.NDArray[Any]:
+        """Return the class with the largest share; the first of equals.
+
+        Under scikit-learn's metadata routing, `metadata` go to the members' methods that ask for them.
+        """
+        shares = self._shares(X, "predict", metadata)
         labels: npt.NDArray[Any] = self.classes_[np.argmax(shares, axis=1)]
         return labels
+
+    def _shares(self, X: Any, caller: str, metadata: dict[str, Any]) -> FloatArray:
+        check_is_fitted(self)
+        return self._mean_answer(X, self.classes_, **self._options_of_members(caller, metadata))
+
+    def _calls(self, template: Any) -> Calls:
+        return calls_of_classifiers(hard_votes=self._votes_are_hard(template))
 
     def _read_target(self, y: Any, n_rows: int, rows: Any) -> ClassTarget:
         name = type(self).__name__
@@ -191,9 +202,16 @@ class BaggingRegressor(RegressorMixin, Bagging):
         self._fit(X, y, sample_weight, groups, samples)
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the mean of what the members predict."""
-        return self._mean_answer(X, None)[:, 0]
+    def predict(self, X: Any, **metadata: Any) -> FloatArray:
+        """Return the mean of what the members predict.
+
+        Under scikit-learn's metadata routing, `metadata` go to the members' `predict` if it asks for them.
+        """
+        check_is_fitted(self)
+        return self._mean_answer(X, None, **self._options_of_members("predict", metadata))[:, 0]
+
+    def _calls(self, template: Any) -> Calls:
+        return calls_of_regressors()
 
     def _read_target(self, y: Any, n_rows: int, rows: Any) -> RegressionTarget:
         name = type(self).__name__
