@@ -96,9 +96,14 @@ if "WORDS_MAY_DIFFER" in os.environ:
         setattr(pytest, way, lambda *a, _checked=checked, match=None, **k: _checked(*a, **k))
 
 
+def given_to(item):  # the case in brackets
+    return item.callspec.params.values() if hasattr(item, "callspec") else ()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
     used.clear()
+    used.extend(given for given in given_to(item) if type(given).__module__.startswith("hornbeam."))
     yield
     if used:
         with open("used.txt", "a") as names:

@@ -313,7 +313,7 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
         return target
 
     def _member(self, tree: _core.Tree) -> DecisionTreeClassifier:
-        member = as_tree(self, self._tree(), tree)
+        member = as_tree(self, DecisionTreeClassifier(), tree)
         member.classes_, member.n_classes_ = self.classes_, self.n_classes_
         return member
 
@@ -400,7 +400,7 @@ class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorFores
         return read_numbers(y, n_rows, estimator_name=type(self).__name__)
 
     def _member(self, tree: _core.Tree) -> DecisionTreeRegressor:
-        return as_tree(self, self._tree(), tree)
+        return as_tree(self, DecisionTreeRegressor(), tree)
 
 
 # --- The four forests ------------------------------------------------------------------------------------
