@@ -219,6 +219,15 @@ def test_the_last_neighbour_counts_in_part():
     assert votes.predict_proba([[0]]).tolist() == [[0.25, 0.5, 0.25]]
 
 
+def test_a_large_weight_takes_what_the_small_ones_before_it_leave():
+    # 3 + 5 of 1e20 are 8 neighbours; the row at 2 and the second 1e20 are beyond them.
+    rows, weights = [[0], [1], [2], [3]], [3.0, 1e20, 2.0, 1e20]
+    model = hb.KNeighborsRegressor(8).fit(rows, [0.0, 80, 800, 8000], sample_weight=weights)
+    assert model.predict([[-1]])[0] == 80 * 5 / 8
+    votes = hb.KNeighborsClassifier(8).fit(rows, list("abcd"), sample_weight=weights)
+    np.testing.assert_array_equal(votes.predict_proba([[-1]]), [[3 / 8, 5 / 8, 0, 0]])
+
+
 def test_rows_without_weight_are_not_there():
     X, classes, _ = table(50)
     weights = np.tile([1.0, 0.0], 25)

@@ -17,7 +17,7 @@ from hornbeam.declare.kinds import shown
 from hornbeam.estimators.answers import ClassVotes
 from hornbeam.neighborhood import Neighborhood, make_neighborhood
 from hornbeam.params import NeighborOptions, fitted, validate
-from hornbeam.recipes.weigh import median_distance, neighbor_weights, portions, weight_of_nearest
+from hornbeam.recipes.weigh import median_distance, neighbor_weights, portions, suffice, weight_of_nearest
 from hornbeam.sklearn_bases import MultiOutputMixin, RegressorMixin
 from hornbeam.sums import row_sums
 from hornbeam.threads import resolve_n_jobs
@@ -203,7 +203,7 @@ class _KNeighbors(NeighborOptions):
         while True:
             positions, distances = self._model.search(queries, k, n_threads=n_threads)
             found = row_weights[positions]
-            if k == self._model.n_rows or (found.sum(axis=1) >= n_neighbors).all():
+            if k == self._model.n_rows or suffice(found, n_neighbors):
                 return positions, distances, portions(found, n_neighbors)
             k = min(2 * k, self._model.n_rows)
 

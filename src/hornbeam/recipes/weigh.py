@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hornbeam.declare.kinds import shown
 
-__all__ = ["Weights", "median_distance", "neighbor_weights", "portions", "weight_of_nearest"]
+__all__ = ["Weights", "median_distance", "neighbor_weights", "portions", "suffice", "weight_of_nearest"]
 
 FloatArray = npt.NDArray[np.float64]
 Weights = Literal["uniform", "distance", "inverse_square", "gaussian"] | Callable[..., Any]
@@ -83,8 +83,15 @@ def _called(function: Callable[..., Any], distances: FloatArray) -> FloatArray:
 
 def portions(row_weights: FloatArray, n_neighbors: float) -> FloatArray:
     """Count neighbours, nearest first, until their weights sum to `n_neighbors`; the last one in part."""
-    before = np.cumsum(row_weights, axis=1) - row_weights
+    # Those before are added up and not taken from a sum: beside a weight of 1e20 the others would be lost.
+    before = np.zeros_like(row_weights)
+    np.cumsum(row_weights[:, :-1], axis=1, out=before[:, 1:])
     return np.clip(n_neighbors - before, 0.0, row_weights)
+
+
+def suffice(row_weights: FloatArray, n_neighbors: float) -> bool:
+    """Whether no neighbour after these would count, by the sums that `portions` makes."""
+    return bool((np.cumsum(row_weights, axis=1)[:, -1] >= n_neighbors).all())
 
 
 def median_distance(
