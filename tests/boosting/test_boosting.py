@@ -60,6 +60,55 @@ def test_a_loss_of_ones_own_for_classes():
     assert own.score(X, y) > 0.95
 
 
+def test_a_loss_that_was_written_for_one_score_is_told_of_the_columns_of_several():
+    X, y = load_iris(return_X_y=True)
+    asked = []
+    with pytest.raises(ValueError, match="operands could not be broadcast") as caught:
+        model = hb.GradientBoostingClassifier(30, loss=Logistic())
+        model.fit(X, y, callbacks=[asked.append])
+    said = str(caught.value)
+    assert "3 classes" in said and "(150, 3)" in said and "(150,)" in said and "\n" not in said
+    assert isinstance(caught.value.__cause__, ValueError) and not asked
+
+    class Refuses(_SoftmaxByHand):
+        def gradient_hessian(self, y, score):
+            raise RuntimeError("mine")
+
+    for labels in (y, y > 0):  # what is not about shapes comes out as it is
+        with pytest.raises(RuntimeError, match="^mine$"):
+            hb.GradientBoostingClassifier(30, loss=Refuses()).fit(X, labels)
+
+
+class _Answering(_SoftmaxByHand, Logistic):
+    """Gives what it is told to give as answers and as its value."""
+
+    def __init__(self, given, value=0.0):
+        self.given, self.value = given, value
+
+    def gradient_hessian(self, y, score):
+        return (Logistic if score.ndim == 1 else _SoftmaxByHand).gradient_hessian(self, y, score)
+
+    def answers(self, score):
+        return self.given(score)
+
+    def loss(self, y, score, sample_weight):
+        return self.value
+
+
+def test_answers_and_the_value_of_a_loss_of_ones_own_have_the_right_shape():
+    X, y = load_iris(return_X_y=True)
+    for labels, wanted in ((y, r"\(150, 3\)"), (y > 0, r"\(150, 2\)")):
+        model = hb.GradientBoostingClassifier(3, loss=_Answering(lambda score: np.zeros(len(score))))
+        with pytest.raises(ValueError, match=rf"answers must return .*{wanted}.*shape \(150,\)"):
+            model.fit(X, labels).predict(X)
+    model = hb.GradientBoostingRegressor(3, loss=_Answering(lambda score: score[:, np.newaxis]))
+    with pytest.raises(ValueError, match=r"a number for each row, \(150,\)"):
+        model.fit(X, y > 0).predict(X)
+    model = hb.GradientBoostingRegressor(3, loss=_Answering(lambda score: score, np.zeros(150)))
+    with pytest.raises(ValueError, match=r"shape \(150,\); it must return one number"):
+        model.fit(X, y > 0, X_val=X, y_val=y > 0)
+
+
 @threadpool_limits.wrap(limits=1)
 @pytest.mark.parametrize("loss", NUMBER_LOSSES)
 def test_every_loss_falls_and_is_as_low_as_scikit_learns(loss):

@@ -175,6 +175,21 @@ def test_another_fit_is_refused(tmp_path: Path) -> None:
         hb.GradientBoostingRegressor(n_estimators=12, warm_start=True).fit(X, y, checkpoint=tmp_path)
 
 
+@pytest.mark.parametrize("source", ["memory", "frame"])
+def test_a_loss_of_ones_own_is_refused_before_any_work(tmp_path: Path, source: str) -> None:
+    class NeverAsked:
+        def gradient_hessian(self, y: Any, score: Any) -> Any:
+            raise AssertionError("the fit has begun")
+
+    folder = tmp_path / "kept"
+    # The table is wrong, too: a fit that looked at it first would say so.
+    X, given = [["text", object()]], {"y": [1.0, 2.0]} if source == "memory" else {"target": "nowhere"}
+    for cls in (hb.GradientBoostingRegressor, hb.GradientBoostingClassifier):
+        with pytest.raises(ValueError, match="checkpoint does not go with a loss of your own"):
+            cls(5, loss=NeverAsked()).fit(X, **given, checkpoint=folder)
+    assert not folder.exists()
+
+
 def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     X, y = _interrupted(tmp_path, n_estimators=12)
     path = tmp_path / "boosting.checkpoint"

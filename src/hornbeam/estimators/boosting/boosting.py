@@ -96,6 +96,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         `checkpoint` is a folder where rounds are kept while the fit runs. If the process dies, the same fit
         with the same folder goes on from there, to the same model.
         """
+        self._refuse_checkpoint(checkpoint)
         if target is not None:
             return fit_from_source(
                 self,
@@ -267,6 +268,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
         `checkpoint` is a folder where rounds are kept while the fit runs. If the process dies, the same fit
         with the same folder goes on from there, to the same model.
         """
+        self._refuse_checkpoint(checkpoint)
         if target is not None:
             return fit_from_source(
                 self,

@@ -57,7 +57,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         plan = self._plan(data)
         former = self._former_trees(data, plan)
         baseline = self._baseline if self._continues() else None
-        kept = self._checkpoint(checkpoint)
+        kept = None if checkpoint is None else Checkpoint(checkpoint)
         key = self._key_of_fit(data, plan) if kept is None or kept.key is None else kept.key
         begun = self._begin(data, plan, key, former, baseline)
         digest = "" if kept is None else self._digest(begun)
@@ -102,12 +102,17 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
             kept.remove()
         _warn_of_a_loss_that_rises(loss_before, _training_loss(begun))
 
-    def _checkpoint(self, folder: Any) -> Checkpoint | None:
+    def _refuse_checkpoint(self, folder: Any) -> None:
+        """Refuse a folder to keep rounds in where they cannot be gone on with; to be asked before any work."""
         if folder is None:
-            return None
+            return
         if self.warm_start:
             raise ValueError("checkpoint and warm_start both go on with a fit: use one of them.")
-        return Checkpoint(folder)
+        if hasattr(self.loss, "gradient_hessian"):
+            raise ValueError(
+                "checkpoint does not go with a loss of your own: its steps cannot be done again from the trees. "
+                "Leave one of them out."
+            )
 
     def _digest(self, begun: BoostingFit) -> str:
         """Sum up everything that the rounds depend on, besides the key where that is drawn."""

@@ -341,7 +341,16 @@ class OwnLoss(Loss):
 
     def derivatives(self, y: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ask for derivatives, rows x scores; raise OwnLossError if they cannot be used."""
-        pair = self.given.gradient_hessian(y, self._shaped(scores))
+        try:
+            pair = self.given.gradient_hessian(y, self._shaped(scores))
+        except (ValueError, IndexError, TypeError) as error:
+            if self.n_scores == 1 or type(error) not in (ValueError, IndexError, TypeError):
+                raise
+            raise OwnLossError(  # as a loss does that was written for numbers or two classes
+                f"loss: gradient_hessian raised {type(error).__name__} ({str(error).strip()}). y has {self.n_scores} classes, "
+                f"so its score has a column for each, {scores.shape}, and y is the number of each row's class, "
+                f"{y.shape}. Both derivatives must have the shape of the score."
+            ) from error
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise OwnLossError(
                 f"loss: gradient_hessian must return two arrays, gradient and hessian; got {shown(pair)}."
@@ -401,15 +410,27 @@ class OwnLoss(Loss):
 
     def mean(self, y: FloatArray, scores: FloatArray, weights: FloatArray | None) -> float:
         """Ask for the loss."""
-        value = float(self.given.loss(y, self._shaped(scores), weights))
-        if np.isnan(value):
+        value = np.asarray(self.given.loss(y, self._shaped(scores), weights), dtype=np.float64)
+        if value.size != 1:
+            raise OwnLossError(
+                f"loss: the method loss returned an array of shape {value.shape}; it must return one number, the "
+                "mean over the rows."
+            )
+        if np.isnan(value).any():
             raise OwnLossError("loss: the method loss returned NaN.")
-        return value
+        return float(value.item())
 
     def answers(self, scores: FloatArray) -> FloatArray:
         """Ask what scores stand for."""
         if hasattr(self.given, "answers"):
-            return np.asarray(self.given.answers(self._shaped(scores)), dtype=np.float64)
+            found = np.asarray(self.given.answers(self._shaped(scores)), dtype=np.float64)
+            expected = (len(scores), self.n_classes) if self.n_classes else (len(scores),)
+            if found.shape != expected:
+                kind = "a share for each row and class" if self.n_classes else "a number for each row"
+                raise OwnLossError(
+                    f"loss: answers must return {kind}, {expected}; it returned an array of shape {found.shape}."
+                )
+            return found
         if not self.n_classes:
             return scores[:, 0]
         plain = LogLoss() if self.n_scores == 1 else Softmax()
