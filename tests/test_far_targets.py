@@ -8,8 +8,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.linear_model import RidgeCV
 
 import hornbeam as hb
 from hornbeam.cli.scores import scores_of_numbers
@@ -112,6 +116,29 @@ def test_the_linear_model_of_a_stack_counts_far_targets_in_a_unit(exponent: int)
     }
     near, far = (fitted("StackingRegressor", options, power) for power in (0, exponent))
     np.testing.assert_allclose(np.ldexp(far.predict(X), -exponent), near.predict(X), atol=0.05)
+
+
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_array])
+@pytest.mark.parametrize("exponent", [520, 600, 1000])
+def test_columns_that_are_passed_on_are_counted_in_the_unit_too(exponent: int, container: Any) -> None:
+    given: Any = X if container is not pl.DataFrame else {f"c{j}": X[:, j] for j in range(4)}
+    table = container(given)
+    if container is pd.DataFrame:
+        table.columns = [f"c{j}" for j in range(4)]
+    levels = [[("tree", hb.DecisionTreeRegressor(max_depth=3)), ("few", hb.ExtraTreesRegressor(3))]]
+    model = hb.StackingRegressor(levels, passthrough=True, random_state=0)
+    # In units of a far target the columns are next to nothing: the answers are those of the members alone.
+    alone = hb.StackingRegressor(levels, random_state=0).fit(table, Y).predict(table)
+    far = model.fit(table, np.ldexp(Y, exponent)).predict(table)
+    np.testing.assert_allclose(np.ldexp(far, -exponent), alone, atol=0.05)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
+def test_a_linear_model_without_numbers_is_refused() -> None:
+    levels = [[("tree", hb.DecisionTreeRegressor(max_depth=3))]]
+    model = hb.StackingRegressor(levels, final_estimator=RidgeCV(), passthrough=True)
+    with pytest.raises(ValueError, match=r"RidgeCV, failed to fit: its coefficients are not finite numbers"):
+        model.fit(X, np.ldexp(Y, 520))
 
 
 @pytest.mark.parametrize("exponent", EXPONENTS)

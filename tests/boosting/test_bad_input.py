@@ -113,6 +113,21 @@ def test_offsets_far_beyond_the_targets_and_weights_near_the_largest_number():
     assert np.isfinite(model.predict(X, offset=y * 1e6)).all()
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_rounds_are_judged_in_the_unit_of_the_largest_of_targets_and_offsets(loss):
+    """Scores are like what the fit learns from; in units of tiny targets their squares are infinite."""
+    X, y = noisy(60)
+    tiny, model = y * 1e-300, hb.GradientBoostingRegressor(3, loss=loss)
+    for given in (
+        {"y": tiny, "offset": y, "y_val": tiny, "offset_val": y},
+        {"y": tiny, "offset": y, "y_val": tiny, "offset_val": tiny},
+        {"y": tiny, "offset": tiny, "y_val": tiny, "offset_val": y},
+        {"y": y, "y_val": tiny},
+    ):
+        model.fit(X, **given, X_val=X, callbacks=[lambda at: None])
+        assert np.isfinite(model.validation_score_).all() and np.isfinite(model.train_score_).all()
+
+
 def test_limits_beyond_the_rows_cost_nothing():
     X, y = problem(100)
     model = hb.GradientBoostingRegressor(2, max_leaf_nodes=2_000_000, max_depth=2**40, min_samples_leaf=1)

@@ -75,7 +75,7 @@ def test_a_loss_that_was_written_for_one_score_is_told_of_the_columns_of_several
             raise RuntimeError("mine")
 
     for labels in (y, y > 0):  # what is not about shapes comes out as it is
-        with pytest.raises(RuntimeError, match="^mine$"):
+        with pytest.raises(RuntimeError, match=r"^mine$"):
             hb.GradientBoostingClassifier(30, loss=Refuses()).fit(X, labels)
 
 

@@ -113,7 +113,7 @@ def test_neighbours_of_weighted_rows_answer_alone_as_among_others(n_neighbors, w
     X, score = problem()
     weights = np.random.default_rng(4).exponential(size=len(X)) ** 3
     if wide:  # beside the largest, the others are lost in a sum
-        weights = weights ** 25
+        weights = weights**25
     for model, y in (
         (hb.KNeighborsRegressor(n_neighbors), score),
         (hb.KNeighborsClassifier(n_neighbors), score > 0),

@@ -275,7 +275,9 @@ class Attack:
         with tempfile.TemporaryDirectory() as folder:
             kept = {**self.arguments, "checkpoint": folder}
             if not isinstance(self.options.get("loss", ""), str):
-                went_on = self._tried("checkpoint", lambda: self.cls(**self.options).fit(self.table.X, *y, **kept))
+                went_on = self._tried(
+                    "checkpoint", lambda: self.cls(**self.options).fit(self.table.X, *y, **kept)
+                )
                 if went_on is not None or list(Path(folder).iterdir()):
                     raise BreachError("a checkpoint with a loss of one's own is not refused at once")
                 return

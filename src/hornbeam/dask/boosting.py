@@ -168,7 +168,7 @@ class _Boosting(OnCluster, BoostingRounds):
     ) -> Callable[[Sequence[_core.Tree]], float]:
         if self._held is None:
             return super()._judge_validation(rows, target, restored, n_threads)
-        judge, held = self._judge(target.loss, rows), self._held
+        judge, held = self._judge(target, rows), self._held
         scores = np.array(BoostTarget(target.loss, rows.target, None, target.baseline, rows.offset).start)
 
         def judge_with(new: Sequence[_core.Tree]) -> float:

@@ -38,7 +38,7 @@ class BoostingJudge(BoostingScores):
         some = np.arange(0, n_rows, step, dtype=np.uint32)
         if grown_on is not None:
             some = grown_on[some]
-        judge = self._judge(boosting.target.loss, rows if len(some) == rows.table.n_rows else rows.take(some))
+        judge = self._judge(boosting.target, rows if len(some) == rows.table.n_rows else rows.take(some))
         return lambda: judge(boosting.scores(some))
 
     def _judge_unseen(
@@ -46,7 +46,7 @@ class BoostingJudge(BoostingScores):
     ) -> Callable[[Sequence[_core.Tree]], float]:
         """Return a function that judges rows by members that have not seen them."""
         some = boosting.judged_rows
-        judge = self._judge(boosting.target.loss, rows if len(some) == rows.table.n_rows else rows.take(some))
+        judge = self._judge(boosting.target, rows if len(some) == rows.table.n_rows else rows.take(some))
         return lambda new: judge(boosting.unseen_scores())
 
     def _judge_validation(
@@ -57,7 +57,7 @@ class BoostingJudge(BoostingScores):
         n_threads: int,
     ) -> Callable[[Sequence[_core.Tree]], float]:
         """Return a function that adds new trees to the scores of the rows and judges these."""
-        judge = self._judge(target.loss, rows)
+        judge = self._judge(target, rows)
         start = BoostTarget(target.loss, rows.target, None, target.baseline, rows.offset).start
         scores = np.array(start, order="C")[:, np.newaxis, :]
 
@@ -70,11 +70,11 @@ class BoostingJudge(BoostingScores):
 
         return judge_with
 
-    def _judge(self, loss: Loss, rows: BoostingRows) -> Callable[[FloatArray], float]:
+    def _judge(self, fit: BoostTarget, rows: BoostingRows) -> Callable[[FloatArray], float]:
         """Return a function from scores to how good they are, the higher the better."""
-        y, weights, scoring = rows.y, rows.weights, self.scoring
+        y, weights, scoring, loss = rows.y, rows.weights, self.scoring, fit.loss
         if scoring == "loss":
-            unit = unit_of(y) if loss.is_of_differences else 1.0
+            unit = _unit_of_differences(fit, rows) if loss.is_of_differences else 1.0
             return lambda scores: -loss.mean(y / unit, scores / unit, weights)
         truth = labels_of(rows.target)
         if callable(scoring):
@@ -91,3 +91,9 @@ class BoostingJudge(BoostingScores):
 
     def _recorded(self, loss: Loss, scores: FloatArray, target: Any) -> Any:
         raise NotImplementedError
+
+
+def _unit_of_differences(fit: BoostTarget, rows: BoostingRows) -> float:
+    """Return the unit in which squares of y - score are finite; scores are like what the fit learns from."""
+    parts = (rows.y, rows.offset, fit.y, fit.offset)
+    return unit_of(np.array([np.abs(part).max() for part in parts if part is not None and part.size]))

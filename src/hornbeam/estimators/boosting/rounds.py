@@ -103,15 +103,15 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         _warn_of_a_loss_that_rises(loss_before, _training_loss(begun))
 
     def _refuse_checkpoint(self, folder: Any) -> None:
-        """Refuse a folder to keep rounds in where they cannot be gone on with; to be asked before any work."""
+        """Refuse to keep rounds that cannot be gone on with; to be asked before any work."""
         if folder is None:
             return
         if self.warm_start:
             raise ValueError("checkpoint and warm_start both go on with a fit: use one of them.")
-        if hasattr(self.loss, "gradient_hessian"):
+        if hasattr(getattr(self, "loss", ""), "gradient_hessian"):
             raise ValueError(
-                "checkpoint does not go with a loss of your own: its steps cannot be done again from the trees. "
-                "Leave one of them out."
+                "checkpoint does not go with a loss of your own: its steps cannot be done again from the "
+                "trees. Leave one of them out."
             )
 
     def _digest(self, begun: BoostingFit) -> str:

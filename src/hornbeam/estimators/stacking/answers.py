@@ -13,7 +13,15 @@ from hornbeam.data.pass_on import is_frame
 from hornbeam.data.units import unit_of
 from hornbeam.recipes.stack import Member, Method, Stacked
 
-__all__ = ["among", "answers_by_name", "column_names", "columns_of_levels", "correlations", "side_by_side"]
+__all__ = [
+    "among",
+    "answers_by_name",
+    "column_names",
+    "columns_of_levels",
+    "correlations",
+    "in_units",
+    "side_by_side",
+]
 
 FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.intp]
@@ -68,6 +76,22 @@ def _before_columns(names: Sequence[str], stacked: FloatArray, X: Any) -> Any:
 
 def _informative(method: Method, answers: FloatArray) -> FloatArray:
     return answers[:, 1:] if method == "predict_proba" and answers.shape[1] == 2 else answers
+
+
+def in_units(features: Any, unit: float) -> Any:
+    """Divide what `side_by_side` has made by a unit; None where columns of X would be too far from 1 then."""
+    with np.errstate(over="ignore", under="ignore"):
+        if isinstance(features, np.ndarray) or sparse.issparse(features):
+            counted = features / unit
+            values = [counted.data if sparse.issparse(features) else counted]
+        else:
+            frame: Any = nw.from_native(features, eager_only=True)
+            divided = frame.with_columns(nw.selectors.numeric() / unit)
+            values = [column.to_numpy() for column in divided.select(nw.selectors.numeric()).iter_columns()]
+            counted = divided.to_native()
+    numbers = [one.astype(np.float64) for one in values]
+    is_far = any(not np.isfinite(one).all() or unit_of(one) > 1.0 for one in numbers)
+    return None if is_far else counted
 
 
 def columns_of_levels(stack: Any, classes: npt.NDArray[Any] | None) -> list[list[str]]:

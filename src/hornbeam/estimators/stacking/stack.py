@@ -232,7 +232,9 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
         everything = len(rows) == len(data.y)
         features = stacked.features if everything else _safe_indexing(stacked.features, rows)
         try:
-            return self._fitted(final, features, data.y[rows], data.fit_options("final_estimator", rows))
+            fitted = self._fitted(final, features, data.y[rows], data.fit_options("final_estimator", rows))
+            _refuse_no_numbers(fitted)
+            return fitted
         except Exception as error:
             raise MemberError(
                 f"The final estimator, a {type(final).__name__}, failed to fit: {error}",
@@ -426,6 +428,16 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
         for what in ("allow_nan", "sparse", "categorical", "string"):
             setattr(tags.input_tags, what, all(getattr(one, what) for one in inner))
         return tags
+
+
+def _refuse_no_numbers(final: Any) -> None:
+    """Refuse a linear model whose sums were too large: it would answer NaN without a word."""
+    coefficients = vars(final).get("coef_")
+    if isinstance(coefficients, np.ndarray) and not np.isfinite(coefficients).all():
+        raise ValueError(
+            "its coefficients are not finite numbers. Count large targets and columns in other units, or "
+            "give another final_estimator, such as a tree."
+        )
 
 
 def _makes_splits(cv: Any) -> bool:

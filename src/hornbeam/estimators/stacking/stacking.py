@@ -11,6 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_classes, read_numbers
 from hornbeam.data.units import unit_of
+from hornbeam.estimators.stacking.answers import in_units
 from hornbeam.estimators.stacking.stack import Stack, final_has
 from hornbeam.params import ClassifierStackingOptions, fitted
 from hornbeam.recipes.stack import Method
@@ -165,10 +166,9 @@ class StackingRegressor(RegressorMixin, Stack):
 
     def _fitted(self, final: Any, features: Any, y: npt.NDArray[Any], options: dict[str, Any]) -> Any:
         """Fit it; the linear model that is taken by itself counts far numbers in a power of two."""
-        unit = unit_of(y) if self.final_estimator is None and isinstance(features, np.ndarray) else 1.0
-        with np.errstate(over="ignore"):
-            counted = features if unit == 1.0 else features / unit
-        if unit == 1.0 or unit_of(counted) > 1.0:  # columns of X beside tiny answers would be too far
+        unit = unit_of(y) if self.final_estimator is None else 1.0
+        counted = None if unit == 1.0 else in_units(features, unit)
+        if counted is None:  # as usual, or columns of X beside tiny answers would be too far
             return super()._fitted(final, features, y, options)
         final.fit(counted, y / unit, **options)
         final.intercept_ *= unit

@@ -347,9 +347,9 @@ class OwnLoss(Loss):
             if self.n_scores == 1 or type(error) not in (ValueError, IndexError, TypeError):
                 raise
             raise OwnLossError(  # as a loss does that was written for numbers or two classes
-                f"loss: gradient_hessian raised {type(error).__name__} ({str(error).strip()}). y has {self.n_scores} classes, "
-                f"so its score has a column for each, {scores.shape}, and y is the number of each row's class, "
-                f"{y.shape}. Both derivatives must have the shape of the score."
+                f"loss: gradient_hessian raised {type(error).__name__} ({str(error).strip()}). y has "
+                f"{self.n_scores} classes, so its score has a column for each, {scores.shape}, and y is the "
+                f"number of each row's class, {y.shape}. Both derivatives must have the shape of the score."
             ) from error
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise OwnLossError(
@@ -413,8 +413,8 @@ class OwnLoss(Loss):
         value = np.asarray(self.given.loss(y, self._shaped(scores), weights), dtype=np.float64)
         if value.size != 1:
             raise OwnLossError(
-                f"loss: the method loss returned an array of shape {value.shape}; it must return one number, the "
-                "mean over the rows."
+                f"loss: the method loss returned an array of shape {value.shape}; it must return one number, "
+                "the mean over the rows."
             )
         if np.isnan(value).any():
             raise OwnLossError("loss: the method loss returned NaN.")
@@ -428,7 +428,8 @@ class OwnLoss(Loss):
             if found.shape != expected:
                 kind = "a share for each row and class" if self.n_classes else "a number for each row"
                 raise OwnLossError(
-                    f"loss: answers must return {kind}, {expected}; it returned an array of shape {found.shape}."
+                    f"loss: answers must return {kind}, {expected}; it returned an array of shape "
+                    f"{found.shape}."
                 )
             return found
         if not self.n_classes:
