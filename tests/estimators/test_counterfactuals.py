@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.counterfactual import options_of_number, smallest_distance, spread_of
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_wine
 
 import hornbeam as hb
+from hornbeam.inside import boxes
 
 # A new number may lie so far beyond a threshold, in units of the spread, to be shorter.
 ROUNDING = 1.001e-3
@@ -153,6 +154,35 @@ def test_a_large_model_says_how_much_nearer_another_may_be():
     assert forest.predict(pd.DataFrame([found.row]))[0] == found.prediction == 1 - found.before
     closer = forest.counterfactual(X.iloc[[20]], X, max_boxes=300)
     assert found.bound < closer.bound <= closer.distance <= found.distance
+
+
+def test_several_classes_are_looked_for_at_once(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    forest = hb.RandomForestClassifier(7, max_depth=4, random_state=0).fit(X, y)
+    row = X[60]
+    of_class = {label: forest.counterfactual(row, X, wanted=label, max_boxes=10**9) for label in (0, 2)}
+    assert all(found.is_exact for found in of_class.values())
+    either = forest.counterfactual(row, X, max_boxes=10**9)
+    assert either == min(of_class.values(), key=lambda found: found.distance)
+    # max_boxes is what all classes may have together.
+    opened = []
+    original = boxes._Search.begins
+    monkeypatch.setattr(
+        boxes._Search, "begins", lambda self, leaves: opened.append(1) or original(self, leaves)
+    )
+    many = np.arange(len(X)) % 12
+    large = hb.RandomForestClassifier(40, random_state=0).fit(X, many)
+    stopped = large.counterfactual(row, X, max_boxes=50)
+    assert not stopped.is_exact and len(opened) == 50
+
+
+def test_changes_that_are_too_far_to_be_added_up_are_none():
+    # Only where both are above 1 is the class another; each is 1.7e308 away, in spreads of 1.
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
+    tree = hb.DecisionTreeClassifier().fit(X, [0, 0, 0, 1])
+    found = tree.counterfactual([-1.7e308, -1.7e308], X)
+    assert found.changes is None and found.distance == math.inf
+    assert tree.counterfactual([-1.7e308, 2.0], X).distance == 1.7e308
 
 
 def test_wrong_questions_are_named():

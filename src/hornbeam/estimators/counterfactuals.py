@@ -1,8 +1,10 @@
 """The nearest change that changes the answer of a model whose trees grew on one table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
+from operator import eq
 from typing import Any, get_args
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam.data.table import Schema, Table
 from hornbeam.data.wording import shown
 from hornbeam.estimators.explained import Answering, place_of_column
-from hornbeam.inside.boxes import Found, LeafBoxes, leaf_boxes, nearest
+from hornbeam.inside.boxes import Aim, Found, LeafBoxes, leaf_boxes, nearest
 from hornbeam.inside.counterfactual import (
     Counterfactual,
     Direction,
@@ -150,7 +152,7 @@ class _Search:
                     f"The model answers {shown(self.before)} already, which is in {shown(wanted)}."
                 )
             margins = self._margins_of_range(low, high)
-            return self._nearest(margins, lambda said: low <= said <= high, None)
+            return self._nearest([(margins, lambda said: low <= said <= high)])
         classes = labels[0].tolist()
         if wanted is not None and wanted not in classes:
             raise ValueError(f"wanted must be one of the classes {shown(classes)}; got {shown(wanted)}.")
@@ -158,14 +160,10 @@ class _Search:
             raise ValueError(f"The model answers {shown(wanted)} already.")
         if len(classes) == 1:
             raise ValueError(f"The model knows one class only, {shown(classes[0])}: no change gives another.")
-        best: Found | None = None
-        bounds = []
-        for label in [wanted] if wanted is not None else [one for one in classes if one != self.before]:
-            margins = self._margins_of_class(classes, label)
-            best = self._nearest(margins, lambda said, label=label: said == label, best)
-            bounds.append(best.bound)
-        assert best is not None  # there is another class
-        return replace(best, bound=min(bounds))
+        others = [wanted] if wanted is not None else [one for one in classes if one != self.before]
+        return self._nearest(
+            [(self._margins_of_class(classes, label), partial(eq, label)) for label in others]
+        )
 
     def _margins_of_class(self, classes: list[Any], label: Any) -> Margins:
         place = classes.index(label)
@@ -197,29 +195,28 @@ class _Search:
 
     # --- The search --------------------------------------------------------------------------------------
 
-    def _nearest(self, margins: Margins, is_wanted: Any, known: Found | None) -> Found:
-        boxes = leaf_boxes(
-            self.model,
-            lambda number, values: self._worth(number, values, margins),
-            self.terrain.steps,
-            self.terrain.choices,
-        )
-        needed = margins.needed - self.whole.start @ margins.of_scores
-        if self.whole.is_median:
-            needed = np.full(len(margins.needed), self.whole.sums[0].weights.sum() / 2)
-        room = np.maximum(_ROUNDING * (np.abs(needed) + _size(boxes)), _LEAST_ROOM)
-        begin = self._begin(Margins(margins.of_scores, margins.needed + room), is_wanted)
-        if known is not None and known.cost <= begin.cost:
-            begin = known
-        return nearest(
-            boxes,
-            self.terrain.steps,
-            self.terrain.choices,
-            needed=needed - room,
-            is_enough=lambda cells: bool(is_wanted(self._answer(cells)[0])),
-            known=begin,
-            most_boxes=self.most_boxes,
-        )
+    def _nearest(self, wanted: Sequence[tuple[Margins, Callable[[Any], bool]]]) -> Found:
+        """Find the nearest point with one of the wanted answers, each given as margins and as a test."""
+        steps, choices = self.terrain.steps, self.terrain.choices
+        boxes = leaf_boxes(self.model, steps, choices)
+        points = self._points_of_others()
+        aims, best = [], Found(None, inf, inf)
+        for place, (margins, is_wanted) in enumerate(wanted):
+            worth = np.concatenate(
+                [self._worth(number, values, margins) for number, values in enumerate(boxes.values)]
+            )
+            needed = margins.needed - self.whole.start @ margins.of_scores
+            if self.whole.is_median:
+                needed = np.full(len(margins.needed), self.whole.sums[0].weights.sum() / 2)
+            room = np.maximum(_ROUNDING * (np.abs(needed) + _size(boxes, worth)), _LEAST_ROOM)
+            beginning = self._begin(points, Margins(margins.of_scores, margins.needed + room), is_wanted)
+            if beginning.cost < best.cost:
+                best = replace(beginning, aim=place)
+            aims.append(Aim(worth, needed - room, partial(self._is_answer, is_wanted)))
+        return nearest(boxes, steps, choices, aims=aims, known=best, most_boxes=self.most_boxes)
+
+    def _is_answer(self, is_wanted: Callable[[Any], bool], cells: tuple[int, ...]) -> bool:
+        return bool(is_wanted(self._answer(cells)[0]))
 
     def _worth(self, number: int, values: FloatArray, margins: Margins) -> FloatArray:
         """Return what leaves of a tree add to the margins: leaves x margins.
@@ -242,8 +239,8 @@ class _Search:
         values = values * one.weights[number]
         return values if one.onto is None else values @ one.onto
 
-    def _begin(self, margins: Margins, is_wanted: Any) -> Found:
-        """Draw rows of X that say enough as close to the row as they go, column by column."""
+    def _points_of_others(self) -> npt.NDArray[np.int64]:
+        """Return the cells of the rows of X, where the row may go there; its own elsewhere."""
         steps, choices = self.terrain.steps, self.terrain.choices
         parts = self.terrain.parts
         points = np.empty((self.others.n_rows, len(parts)), dtype=np.int64)
@@ -260,16 +257,21 @@ class _Search:
                 cells = (values.astype(np.float64)[:, np.newaxis] == codes).argmax(axis=1)
             cells = np.minimum(cells, len(part.cost) - 1)
             points[:, place] = np.where(np.isfinite(part.cost[cells]), cells, own)
-        points = np.unique(points, axis=0)
+        return np.unique(points, axis=0)
+
+    def _begin(
+        self, points: npt.NDArray[np.int64], margins: Margins, is_wanted: Callable[[Any], bool]
+    ) -> Found:
+        """Draw points of X that say enough as close to the row as they go, column by column."""
         points = points[self._say_enough(points, margins)]
         order = np.argsort(self._costs(points), kind="stable")[:_N_BEGINNINGS]
-        best = Found(None, inf, inf, 0)
+        best = Found(None, inf, inf)
         for point in points[order]:
             closer = self._drawn_closer(point, margins)
             cost = float(self._costs(closer[np.newaxis])[0])
             cells = tuple(closer.tolist())
             if cost < best.cost and is_wanted(self._answer(cells)[0]):
-                best = Found(cells, cost, cost, 0)
+                best = Found(cells, cost, cost)
         return best
 
     def _drawn_closer(self, point: npt.NDArray[np.int64], margins: Margins) -> npt.NDArray[np.int64]:
@@ -293,8 +295,9 @@ class _Search:
     def _costs(self, points: npt.NDArray[np.int64]) -> FloatArray:
         parts = self.terrain.parts
         total = np.zeros(len(points))
-        for place, part in enumerate(parts):
-            total += part.cost[points[:, place]]
+        with np.errstate(over="ignore"):  # what is infinitely far is nowhere
+            for place, part in enumerate(parts):
+                total += part.cost[points[:, place]]
         return total
 
     def _say_enough(self, points: npt.NDArray[np.int64], margins: Margins) -> npt.NDArray[np.bool_]:
@@ -347,8 +350,8 @@ class _Search:
         )  # fmt: skip
 
 
-def _size(boxes: LeafBoxes) -> FloatArray:
+def _size(boxes: LeafBoxes, worth: FloatArray) -> FloatArray:
     """Return the sum over trees of the largest parts, by margin."""
     begins = np.flatnonzero(np.r_[True, boxes.tree[1:] != boxes.tree[:-1]])
-    size: FloatArray = np.maximum.reduceat(np.abs(boxes.worth), begins, axis=0).sum(axis=0)
+    size: FloatArray = np.maximum.reduceat(np.abs(worth), begins, axis=0).sum(axis=0)
     return size

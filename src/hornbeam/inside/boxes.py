@@ -7,12 +7,13 @@ cells of each `Steps`, a set of cells of each `Choices`. Every cell has a cost, 
 `nearest` is a best-first search over boxes of cells (branch and bound). A box costs at least the sum of its
 cheapest cells, and the sum of the trees in it is at most that of the largest leaves that overlap it. The
 cheapest box is examined first: if the sum is large enough at its cheapest point, no cheaper point exists. If
-the bound of the box is too small, it is dropped; else it is cut where a better leaf begins.
+the bound of the box is too small, it is dropped; else it is cut where a better leaf begins. Several answers
+may be aimed at in one search: each has boxes of its own, and those of all wait in one queue.
 """
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from hornbeam import _core
 from hornbeam.inside.routes import branches_at
 from hornbeam.model import Ensemble
 
-__all__ = ["Choices", "Found", "LeafBoxes", "Steps", "leaf_boxes", "nearest"]
+__all__ = ["Aim", "Choices", "Found", "LeafBoxes", "Steps", "leaf_boxes", "nearest"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -49,13 +50,22 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class LeafBoxes:
-    """The leaves that the row can come to: `worth` is what each adds to the margins, leaves x margins."""
+    """The leaves that the row can come to, tree by tree."""
 
     tree: IntArray  # ascending
     low: npt.NDArray[np.int32]  # leaves x steps
     high: npt.NDArray[np.int32]
     allowed: tuple[BoolArray, ...]  # for each of the choices, leaves x cells
-    worth: FloatArray
+    values: tuple[FloatArray, ...]  # of the leaves of each tree
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """An answer to come to: what each leaf adds to the margins, and how large their sums must be."""
+
+    worth: FloatArray  # leaves x margins
+    needed: FloatArray
+    is_enough: Callable[[tuple[int, ...]], bool]  # whether a point has the answer, beyond all rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,24 +73,20 @@ class Found:
     """The cheapest point that was found, as a cell of each of the steps and of each of the choices.
 
     `cells` is None if there is none. No point that costs less than `bound` reaches the sum that is needed.
+    `aim` is the place of the aim that the point is for.
     """
 
     cells: tuple[int, ...] | None
     cost: float
     bound: float
-    n_boxes: int
+    aim: int = 0
 
 
 # --- Leaves ----------------------------------------------------------------------------------------------
 
 
-def leaf_boxes(
-    model: Ensemble,
-    worth_of: Callable[[int, FloatArray], FloatArray],
-    steps: Sequence[Steps],
-    choices: Sequence[Choices],
-) -> LeafBoxes:
-    """Find the box of every leaf. `worth_of` turns the values of a tree's nodes into margins."""
+def leaf_boxes(model: Ensemble, steps: Sequence[Steps], choices: Sequence[Choices]) -> LeafBoxes:
+    """Find the box of every leaf."""
     parts = []
     for number, tree in enumerate(model.trees):
         low, high, allowed = _boxes_of_nodes(model, tree, steps, choices)
@@ -89,16 +95,16 @@ def leaf_boxes(
         for mask in allowed:
             is_met &= mask.any(axis=1)
         kept = np.flatnonzero(is_met)
-        worth = worth_of(number, tree.value[kept].reshape(len(kept), -1))
+        values = tree.value[kept].reshape(len(kept), -1)
         parts.append(
-            (np.full(len(kept), number), low[kept], high[kept], [mask[kept] for mask in allowed], worth)
+            (np.full(len(kept), number), low[kept], high[kept], [mask[kept] for mask in allowed], values)
         )
     return LeafBoxes(
         tree=np.concatenate([part[0] for part in parts]),
         low=np.concatenate([part[1] for part in parts]),
         high=np.concatenate([part[2] for part in parts]),
         allowed=tuple(np.concatenate([part[3][k] for part in parts]) for k in range(len(choices))),
-        worth=np.concatenate([part[4] for part in parts]),
+        values=tuple(part[4] for part in parts),
     )
 
 
@@ -119,7 +125,10 @@ def _boxes_of_nodes(
         for mask in allowed:
             mask[nodes] = mask[above]
         branch = nodes - tree.first_child[above]
+        tested = set(feature[above].tolist())
         for place, step in enumerate(steps):
+            if step.feature not in tested:
+                continue
             at = feature[above] == step.feature
             some, cut = nodes[at], np.searchsorted(step.ends, tree.threshold[above[at]])
             is_low = branch[at] == 0
@@ -135,13 +144,27 @@ def _boxes_of_nodes(
 # --- Search ----------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Box:
+    """Cells of every column; `point` is the cheapest of them, `costs` is what each of its cells costs.
+
+    `leaves` are those that meet the box; `elsewhere` counts the columns in which each is not at the point.
+    """
+
     low: npt.NDArray[np.int32]
     high: npt.NDArray[np.int32]
     sets: tuple[BoolArray, ...]
-    leaves: IntArray  # those that meet the box
-    point: tuple[int, ...] = ()  # its cheapest
+    point: tuple[int, ...]
+    costs: tuple[float, ...]
+    leaves: IntArray
+    elsewhere: npt.NDArray[np.int32]
+
+    def cost(self) -> float:
+        """Add up what the cheapest point costs; infinity if the row may go nowhere in the box."""
+        total = 0.0
+        for one in self.costs:
+            total += one
+        return total
 
 
 class _Search:
@@ -149,44 +172,33 @@ class _Search:
         self.boxes, self.steps, self.choices = boxes, steps, choices
 
     def root(self) -> _Box:
-        return _Box(
-            np.zeros(len(self.steps), dtype=np.int32),
-            np.array([len(one.cost) - 1 for one in self.steps], dtype=np.int32),
-            tuple(np.isfinite(one.cost) for one in self.choices),
-            np.arange(len(self.boxes.tree)),
-        )
+        low = np.zeros(len(self.steps), dtype=np.int32)
+        high = np.array([len(one.cost) - 1 for one in self.steps], dtype=np.int32)
+        sets = tuple(np.isfinite(one.cost) for one in self.choices)
+        ends = zip(self.steps, low.tolist(), high.tolist(), strict=True)
+        found = [_cheapest_step(step, first, last) for step, first, last in ends]
+        found += [_cheapest_choice(*one) for one in zip(self.choices, sets, strict=True)]
+        point, costs = tuple(cell for cell, _ in found), tuple(cost for _, cost in found)
+        leaves = np.arange(len(self.boxes.tree))
+        elsewhere = np.zeros(len(leaves), dtype=np.int32)
+        for place, cell in enumerate(point):
+            elsewhere += self._is_elsewhere(leaves, place, cell)
+        return _Box(low, high, sets, point, costs, leaves, elsewhere)
 
-    def cheapest(self, box: _Box) -> float:
-        """Set the cheapest point of a box; return what it costs, infinity if the row may go nowhere there."""
-        total, point = 0.0, []
-        for step, low, high in zip(self.steps, box.low.tolist(), box.high.tolist(), strict=True):
-            cell = low + int(np.argmin(step.cost[low : high + 1]))
-            point.append(cell)
-            total += float(step.cost[cell])
-        for choice, inside in zip(self.choices, box.sets, strict=True):
-            cell = int(np.argmin(np.where(inside, choice.cost, np.inf)))
-            point.append(cell)
-            total += float(choice.cost[cell])
-        box.point = tuple(point)
-        return total
+    def _is_elsewhere(self, leaves: IntArray, place: int, cell: int) -> BoolArray:
+        """Mark leaves that a cell of one column is not in."""
+        boxes, choice = self.boxes, place - len(self.steps)
+        is_there: BoolArray
+        if choice >= 0:
+            is_there = boxes.allowed[choice][leaves, cell]
+        else:
+            is_there = (boxes.low[leaves, place] <= cell) & (cell <= boxes.high[leaves, place])
+        return ~is_there
 
-    def largest(self, leaves: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return the largest margins of each tree, trees x margins, and where each tree's leaves begin."""
+    def begins(self, leaves: IntArray) -> IntArray:
+        """Return where each tree's leaves begin."""
         tree = self.boxes.tree[leaves]
-        begins = np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
-        return np.maximum.reduceat(self.boxes.worth[leaves], begins, axis=0), begins
-
-    def leaves_at(self, box: _Box) -> IntArray:
-        """Return the leaf of each tree at the cheapest point of a box."""
-        leaves = box.leaves
-        n = len(self.steps)
-        if n:
-            at = np.array(box.point[:n])
-            inside = (self.boxes.low[leaves] <= at) & (at <= self.boxes.high[leaves])
-            leaves = leaves[inside.all(axis=1)]
-        for mask, cell in zip(self.boxes.allowed, box.point[n:], strict=True):
-            leaves = leaves[mask[leaves, cell]]
-        return leaves
+        return np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
 
     def cut(self, box: _Box, leaf: int) -> list[_Box]:
         """Cut a box where a leaf begins that its cheapest point is not in."""
@@ -205,10 +217,13 @@ class _Search:
     def _cut_steps(self, box: _Box, place: int, first: int) -> list[_Box]:
         below, above = box.high.copy(), box.low.copy()
         below[place], above[place] = first - 1, first
+        step = self.steps[place]
+        lower = _cheapest_step(step, int(box.low[place]), first - 1)
+        upper = _cheapest_step(step, first, int(box.high[place]))
         starts, ends = self.boxes.low[box.leaves, place], self.boxes.high[box.leaves, place]
         return [
-            _Box(box.low, below, box.sets, box.leaves[starts < first]),
-            _Box(above, box.high, box.sets, box.leaves[ends >= first]),
+            replace(self._part(box, place, lower, starts < first), high=below),
+            replace(self._part(box, place, upper, ends >= first), low=above),
         ]
 
     def _cut_choices(self, box: _Box, place: int, inside: BoolArray) -> list[_Box]:
@@ -216,9 +231,30 @@ class _Search:
         for wanted in (box.sets[place] & ~inside, box.sets[place] & inside):
             if wanted.any():
                 sets = (*box.sets[:place], wanted, *box.sets[place + 1 :])
-                met = (self.boxes.allowed[place][box.leaves] & wanted).any(axis=1)
-                parts.append(_Box(box.low, box.high, sets, box.leaves[met]))
+                met: BoolArray = np.any(self.boxes.allowed[place][box.leaves] & wanted, axis=1)
+                at = _cheapest_choice(self.choices[place], wanted)
+                parts.append(replace(self._part(box, len(self.steps) + place, at, met), sets=sets))
         return parts
+
+    def _part(self, box: _Box, place: int, at: tuple[int, float], is_met: BoolArray) -> _Box:
+        """Keep some leaves of a box, with another cheapest cell of one column: a cell and its cost."""
+        point = (*box.point[:place], at[0], *box.point[place + 1 :])
+        costs = (*box.costs[:place], at[1], *box.costs[place + 1 :])
+        leaves, elsewhere = box.leaves[is_met], box.elsewhere[is_met]
+        if at[0] != box.point[place]:
+            elsewhere = elsewhere - self._is_elsewhere(leaves, place, box.point[place])
+            elsewhere += self._is_elsewhere(leaves, place, at[0])
+        return _Box(box.low, box.high, box.sets, point, costs, leaves, elsewhere)
+
+
+def _cheapest_step(step: Steps, low: int, high: int) -> tuple[int, float]:
+    cell = low + int(step.cost[low : high + 1].argmin())
+    return cell, float(step.cost[cell])
+
+
+def _cheapest_choice(choice: Choices, inside: BoolArray) -> tuple[int, float]:
+    cell = int(np.where(inside, choice.cost, np.inf).argmin())
+    return cell, float(choice.cost[cell])
 
 
 def nearest(
@@ -226,31 +262,33 @@ def nearest(
     steps: Sequence[Steps],
     choices: Sequence[Choices],
     *,
-    needed: FloatArray,
-    is_enough: Callable[[tuple[int, ...]], bool],
+    aims: Sequence[Aim],
     known: Found,
     most_boxes: int,
 ) -> Found:
-    """Find the cheapest point whose margins are at least `needed`, and that `is_enough`.
+    """Find the cheapest point that comes to one of the aims; of equal ones, that of the first aim.
 
     `known` is a point to begin with. After `most_boxes` the search ends with what it has.
     """
     search = _Search(boxes, steps, choices)
     best, n_boxes = known, 0
     root = search.root()
-    waiting: list[tuple[float, int, _Box]] = [(search.cheapest(root), 0, root)]
-    while waiting and waiting[0][0] < best.cost:
+    waiting = [(root.cost(), place, place, root) for place in range(len(aims))]
+    n_made = len(aims)
+    while waiting and waiting[0][:2] < (best.cost, best.aim):
         if n_boxes >= most_boxes:
-            return Found(best.cells, best.cost, waiting[0][0], n_boxes)
-        cost, _, box = heapq.heappop(waiting)
+            return replace(best, bound=waiting[0][0])
+        cost, place, _, box = heapq.heappop(waiting)
+        aim = aims[place]
         n_boxes += 1
-        margins, begins = search.largest(box.leaves)
-        if (margins.sum(axis=0) < needed).any():
+        begins = search.begins(box.leaves)
+        margins = np.maximum.reduceat(aim.worth[box.leaves], begins, axis=0)  # trees x margins
+        if (margins.sum(axis=0) < aim.needed).any():
             continue
-        at_point = boxes.worth[search.leaves_at(box)]
-        lacking = at_point.sum(axis=0) < needed
-        if not lacking.any() and is_enough(box.point):
-            best = Found(box.point, cost, cost, n_boxes)
+        at_point = aim.worth[box.leaves[box.elsewhere == 0]]
+        lacking = at_point.sum(axis=0) < aim.needed
+        if not lacking.any() and aim.is_enough(box.point):
+            best = Found(box.point, cost, cost, place)
             break
         gaps = (margins - at_point)[:, lacking if lacking.any() else slice(None)].sum(axis=1)
         tree = int(np.argmax(gaps))
@@ -260,8 +298,9 @@ def nearest(
         column = int(np.argmax(margins[tree] - at_point[tree]))
         if lacking.any():
             column = int(np.argmax(np.where(lacking, margins[tree] - at_point[tree], -np.inf)))
-        for part in search.cut(box, int(own[np.argmax(boxes.worth[own, column])])):
-            least = search.cheapest(part)
-            if np.isfinite(least) and least < best.cost:
-                heapq.heappush(waiting, (least, len(waiting) + n_boxes * 2, part))
-    return Found(best.cells, best.cost, best.cost, n_boxes)
+        for part in search.cut(box, int(own[np.argmax(aim.worth[own, column])])):
+            least = part.cost()
+            if np.isfinite(least) and (least, place) < (best.cost, best.aim):
+                heapq.heappush(waiting, (least, place, n_made, part))
+                n_made += 1
+    return replace(best, bound=best.cost)
