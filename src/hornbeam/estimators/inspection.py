@@ -214,8 +214,8 @@ class Inspectable(Declared):
         The distance is the sum of the changes: of a number in units of the column's spread, the mean distance
         of the rows X from their median; of a category, or of a missing value that gets one, 1. The search is
         exact: it opens boxes of leaves, the nearest first, and ends when none nearer can give the answer.
-        After `max_boxes`, for all classes together, it ends with the nearest change it knows, and `bound` says
-        how much nearer another might be.
+        After `max_boxes`, of all classes together, it ends with the nearest change it knows, and `bound`
+        says how much nearer another might be.
         """
         return counterfactual(
             self._on_one_table(),
