@@ -282,6 +282,20 @@ def test_imports_in_a_circle_are_found(tmp_path: Path) -> None:
         TopologicalSorter(graph).prepare()
 
 
+def test_the_core_takes_arrays_where_numbers_may_be_read() -> None:
+    """What is read or written where it lies is an InPlace; a bare array is read by views, or goes out."""
+    bare = [
+        line.strip()
+        for path in sorted((CORE / "bindings").glob("*.[ch]*"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "nb::ndarray<" in line and "nb::ndarray<nb::numpy" not in line
+    ]
+    assert bare == [
+        "using AnyColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;",
+        "using AnyTable = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;",
+    ]
+
+
 @pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)
 def test_an_estimator_is_made_of_few_classes(cls: type) -> None:
     ours = [base.__name__ for base in cls.__mro__ if base.__module__.startswith("hornbeam")]

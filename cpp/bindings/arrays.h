@@ -18,6 +18,7 @@
 #include "base/cancel.h"
 #include "base/platform.h"
 #include "data/input.h"
+#include "in_place.h"
 
 namespace hornbeam::bindings {
 
@@ -27,10 +28,11 @@ using data::TableView;
 
 namespace nb = nanobind;
 
+// Of any number type and stride, and at any address: they are read through views, number by number (data/input.h).
 using AnyColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using AnyTable = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T>
-using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Array1 = InPlace<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using NumpyArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 

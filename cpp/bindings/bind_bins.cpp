@@ -81,9 +81,11 @@ Number width_for(Code missing_code) {
   return missing_code <= 0xff ? Number::kU8 : missing_code <= 0xffff ? Number::kU16 : Number::kU32;
 }
 
+using CodeColumn = InPlace<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
 // A column whose codes stay where they are, once they have been looked at: the core trusts its own.
 struct GivenColumn {
-  AnyColumn codes;
+  CodeColumn codes;
   Column column;
 
   void check(std::size_t n_rows) const {
@@ -126,7 +128,7 @@ struct GivenColumn {
 GivenColumn given_column(nb::handle item) {
   const auto parts = nb::cast<nb::tuple>(item);
   GivenColumn given;
-  given.codes = nb::cast<AnyColumn>(parts[0]);
+  given.codes = nb::cast<CodeColumn>(parts[0]);
   if (parts.size() == 4) {
     given.column = column_of(bins_of(nb::cast<AnyColumn>(parts[1]), nb::cast<bool>(parts[2])));
     given.column.has_missing = nb::cast<bool>(parts[3]);
@@ -152,7 +154,7 @@ Dataset dataset_of_codes(std::size_t n_rows, nb::list columns) {
     }
     return made;
   });
-  for (GivenColumn& each : given) data.keep(std::make_shared<AnyColumn>(std::move(each.codes)));
+  for (GivenColumn& each : given) data.keep(std::make_shared<CodeColumn>(std::move(each.codes)));
   return data;
 }
 

@@ -71,7 +71,7 @@ BoostParams boost_params_of(const nb::kwargs& settings, int n_features) {
 namespace {
 
 // Memory that the booster may write to.
-using WritableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableBytes = InPlace<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Keeps what the booster only refers to.
 class BoosterHandle {

@@ -13,8 +13,8 @@ namespace {
 
 using explain::Explainer;
 // Written to: bound with `noconvert`, because results in a converted copy would be lost.
-using Parts = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-using Base = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Parts = InPlace<double, nb::c_contig, nb::device::cpu>;
+using Base = InPlace<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Columns = std::vector<AnyColumn>;
 
 void check_width(const Explainer& explainer, const TableView& table, const char* what) {

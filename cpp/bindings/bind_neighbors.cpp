@@ -14,7 +14,7 @@ using neighbors::Structure;
 
 namespace {
 
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = InPlace<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using NumpyMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
 

@@ -22,8 +22,8 @@ using tree::Tree;
 namespace {
 
 // Written to: bound with `noconvert`, because sums in a converted copy would be lost.
-using Scores = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using StageScores = nb::ndarray<double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using Scores = InPlace<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using StageScores = InPlace<double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Columns = std::vector<AnyColumn>;
 using Rows = Array1<RowId>;
 
@@ -112,7 +112,7 @@ void add_scores(const Predictor& predictor, const RowSource& rows, TreeRange ran
       [&](Cancel& cancel) { predictor.add(rows, range, counting, n_threads, cancel, target, on_the_way); });
 }
 
-using SaidArray = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using SaidArray = InPlace<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 Said said_of(const SaidArray& said) {
   return {{said.data(), said.size()}, said.shape(0), said.shape(1)};

@@ -21,7 +21,7 @@ using tree::TreeSurrogates;
 
 namespace {
 
-using Leaves = nb::ndarray<const NodeId, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Leaves = InPlace<const NodeId, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // An array over the tree's own memory, which it keeps alive.
 template <class T>
