@@ -283,7 +283,7 @@ def _checked_sparse(X: Any) -> Any:
     """
     try:
         if X.format in ("csr", "csc", "bsr"):
-            places = (np.require(one, requirements="ALIGNED") for one in (X.indices, X.indptr))
+            places = (np.require(one, requirements=["ALIGNED"]) for one in (X.indices, X.indptr))
             ours = type(X)((readable(X.data), *places), shape=X.shape, copy=False)
             ours.check_format(full_check=True)
             return ours
