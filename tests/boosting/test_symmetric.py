@@ -94,12 +94,13 @@ def test_limits_are_never_exceeded(problem, max_leaf_nodes, max_depth):
 
 @pytest.mark.parametrize("max_depth", [0, 61, 62, 63])
 def test_levels_end_at_62(max_depth):
-    """Steps that double, one level each: a tree of nodes that are numbered by their level goes no deeper."""
+    """A column for each row, which parts it from the others: a level each, up to where numbers of nodes end."""
     n = 70
-    frame = pd.DataFrame({"number0": np.arange(n, dtype=float)})
-    problem = Problem(frame, -(2.0 ** np.arange(n)), np.ones(n), Terms(min_samples_leaf=1))
+    frame = pd.DataFrame(np.eye(n), columns=[f"number{j}" for j in range(n)])
+    gradients = np.where(np.arange(n) % 2, 1.0, -1.0) * (1 + np.arange(n) / n)
+    problem = Problem(frame, gradients, np.ones(n), Terms(min_samples_leaf=1))
     tree, _ = symmetric(problem, max_depth=max_depth, wide=True)
-    assert tree.max_depth <= min(max_depth or 62, 62)
+    assert tree.max_depth == min(max_depth or 62, 62)
 
 
 def test_nodes_of_a_level_share_their_test():
