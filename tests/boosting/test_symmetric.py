@@ -94,7 +94,7 @@ def test_limits_are_never_exceeded(problem, max_leaf_nodes, max_depth):
 
 @pytest.mark.parametrize("max_depth", [0, 61, 62, 63])
 def test_levels_end_at_62(max_depth):
-    """A column for each row, which parts it from the others: a level each, up to where numbers of nodes end."""
+    """A column parts each row from the others: a level each, up to where the numbers of nodes end."""
     n = 70
     frame = pd.DataFrame(np.eye(n), columns=[f"number{j}" for j in range(n)])
     gradients = np.where(np.arange(n) % 2, 1.0, -1.0) * (1 + np.arange(n) / n)
