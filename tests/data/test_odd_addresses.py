@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hostile.tables import odd
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -23,14 +24,6 @@ ASKED = (
     "predict", "predict_proba", "decision_function", "score_samples", "apply", "predict_std", "contributions",
     "kneighbors", "transform", "predict_interval",
 )  # fmt: skip
-
-
-def odd(array: Array) -> Array:
-    """Copy an array to an address that one byte is too high."""
-    moved: Array = np.ndarray(array.shape, array.dtype, np.empty(array.nbytes + 1, np.uint8), offset=1)
-    moved[...] = array
-    assert moved.dtype.itemsize == 1 or not moved.flags.aligned
-    return moved
 
 
 def moved(given: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from hornbeam.errors import MemberError
 from hornbeam.params import estimators, options_of
 from hornbeam.warnings import HornbeamWarning
 from hostile.options import random_options
-from hostile.tables import Table, random_table
+from hostile.tables import Table, at_odd_addresses, random_table
 
 # Part of every estimator of scikit-learn, or called with the fit, or asked for apart from the others.
 NOT_ASKED = {"fit", "fit_predict", "fit_transform", "get_params", "get_metadata_routing", "sample", "score"}
@@ -110,6 +110,8 @@ class Attack:
         self.cls: Any = rng.choice(np.array(kinds or estimators(), dtype=object))
         self.table: Table = random_table(rng, task_of(self.cls), most_rows)
         self.options = random_options(rng, self.cls, self.table) | (given or {})
+        if np.random.default_rng([seed, 2]).random() < 0.1:
+            self.table = at_odd_addresses(self.table)
         self.arguments: dict[str, Any] = {}
         parameters = inspect.signature(self.cls.fit).parameters
         self._draw_arguments(np.random.default_rng([seed, 1]), parameters)

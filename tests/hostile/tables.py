@@ -1,7 +1,7 @@
 """Tables that nobody would make by hand: few rows, odd columns, odd targets, odd weights."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,24 @@ class Table:
     def rows(self, n: int) -> Any:
         """Return the first rows to predict."""
         return self.new.iloc[:n] if hasattr(self.new, "iloc") else self.new[:n]
+
+
+def odd(array: np.ndarray) -> np.ndarray:
+    """Copy an array to an address that one byte is too high, where its numbers may not be read."""
+    if array.dtype.hasobject or array.dtype.itemsize == 1:
+        return array
+    order: Any = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    moved: np.ndarray = np.ndarray(
+        array.shape, array.dtype, np.empty(array.nbytes + 1, np.uint8), offset=1, order=order
+    )
+    moved[...] = array
+    return moved
+
+
+def at_odd_addresses(table: Table) -> Table:
+    """Move the arrays of a table; data frames stay as they are."""
+    parts = {name: getattr(table, name) for name in ("X", "new", "y", "weights", "groups")}
+    return replace(table, **{k: odd(v) for k, v in parts.items() if isinstance(v, np.ndarray)})
 
 
 def random_numbers(rng: np.random.Generator, n: int) -> np.ndarray:

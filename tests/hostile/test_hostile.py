@@ -41,6 +41,14 @@ def test_everything_fits_or_is_refused_in_one_line(cls: type) -> None:
         26001350,
         26001379,
         26002019,
+        1119017,
+        1119342,
+        1119451,
+        1119871,
+        1119996,
+        1120573,
+        1120657,
+        1122107,
     ],
 )
 def test_attacks_that_once_succeeded(seed: int) -> None:
