@@ -432,8 +432,8 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
 
 def _refuse_no_numbers(final: Any) -> None:
     """Refuse a linear model whose sums were too large: it would answer NaN without a word."""
-    coefficients = vars(final).get("coef_")
-    if isinstance(coefficients, np.ndarray) and not np.isfinite(coefficients).all():
+    found = getattr(final, "__dict__", {}).get("coef_")
+    if isinstance(found, np.ndarray) and found.dtype.kind == "f" and not np.isfinite(found).all():
         raise ValueError(
             "its coefficients are not finite numbers. Count large targets and columns in other units, or "
             "give another final_estimator, such as a tree."
