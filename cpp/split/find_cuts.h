@@ -84,19 +84,20 @@ struct OrderedSteps {
   auto step(std::size_t i) const { return step_at_place[place_of(rows.keys[i])]; }
 };
 
-template <Scorer S, class Steps>
-Found walk_steps(const FeatureSearch<S>& search, const Steps& steps, bool missing_left) {
+// Where no limit binds, nothing but the candidates is needed on the way. The compiler sees that only if these are two
+// loops; in one that asked each time it counted the rows on the left once more, one by one.
+template <bool kBound, Scorer S, class Steps>
+Found walk_steps_within(const FeatureSearch<S>& search, const Steps& steps, bool missing_left) {
   const std::size_t n = steps.size();
   auto walk = start_walk(search, missing_left, n + 1);
   const Limits& limits = search.limits;
-  const bool bound = limits.bind;
   Code* places = search.node.buffers.places.data();
   Code low = steps.value(0);
   for (std::size_t i = 1; i < n; ++i) {
     walk.move(steps.step(i - 1));
     const Code high = steps.value(i);
     bool wanted = low != high;
-    if (bound) wanted = wanted && admissible(walk, limits);
+    if constexpr (kBound) wanted = wanted && admissible(walk, limits);
     places[walk.n_candidates()] = static_cast<Code>(i);
     walk.add_candidate(wanted);
     low = high;
@@ -104,9 +105,15 @@ Found walk_steps(const FeatureSearch<S>& search, const Steps& steps, bool missin
   if (search.sends_missing() && !missing_left) {
     walk.move(steps.step(n - 1));
     places[walk.n_candidates()] = static_cast<Code>(n);
-    walk.add_candidate(!bound || admissible(walk, limits));
+    walk.add_candidate(!kBound || admissible(walk, limits));
   }
   return best_place(search, walk, missing_left);
+}
+
+template <Scorer S, class Steps>
+Found walk_steps(const FeatureSearch<S>& search, const Steps& steps, bool missing_left) {
+  return search.limits.bind ? walk_steps_within<true>(search, steps, missing_left)
+                            : walk_steps_within<false>(search, steps, missing_left);
 }
 
 // Offers the best cut between sorted rows.
