@@ -22,6 +22,9 @@ inline constexpr std::int32_t ones_of(TwoCounts counts) {
 // Candidates are scored in whole groups, so that the last few need no loop of their own: the arrays are padded to
 // the next multiple, and the padding repeats the last candidate.
 inline constexpr std::size_t kScoreGroup = 16;
+constexpr std::size_t whole_groups(std::size_t n) {
+  return (n + kScoreGroup - 1) / kScoreGroup * kScoreGroup;
+}
 
 struct Kernels {
   const char* name;
@@ -52,6 +55,8 @@ struct Kernels {
   // left_term / left + right_term / (node - left).
   double (*two_ratios)(const double* left_terms, const double* right_terms, const double* left, std::size_t n,
                        double node, double* scores);
+  // Adds x log2 x of each number to a sum, 0 where the number is; in whole groups, too.
+  void (*add_x_log2_x)(const double* numbers, std::size_t n, double* sums);
   // The largest of n >= 1 scores; -inf counts, NaN does not occur.
   double (*largest)(const double* scores, std::size_t n);
   // The rank of each of n <= 64 different keys; both lists have room for 64.

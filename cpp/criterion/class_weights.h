@@ -1,6 +1,6 @@
-// Gini over any number of classes of weighted rows, one output. What VectorScorer<VectorGini> (criterion/vectors.h)
-// does for several outputs, too. The same scores, bit for bit: weights are whole numbers below 2^53, which float64 adds
-// exactly, and squares are added up in the order of the classes.
+// Gini and entropy over any number of classes of weighted rows, one output. What VectorScorer (criterion/vectors.h) does
+// for several outputs, too. The same scores, bit for bit: weights are whole numbers below 2^53, which float64 adds
+// exactly, and squares or logarithms are added up in the order of the classes.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/math.h"
 #include "base/platform.h"
 #include "criterion/candidates.h"
 #include "criterion/concepts.h"
@@ -106,11 +107,109 @@ inline int class_channels(const ClassWeightStats& stats) {
   return stats.n_classes();
 }
 
+// What a class weighs on both sides of a candidate.
+struct ClassSides {
+  double left;
+  double right;
+};
+
+// A candidate is two sums of squares.
+class GiniOfWeights {
+ public:
+  static constexpr BlockCells kBlockCells = BlockCells::kClassWeights;
+
+  void start(std::size_t, std::size_t most_candidates) {
+    left_terms_.start(most_candidates);
+    right_terms_.start(most_candidates);
+  }
+  void add(std::size_t candidate, std::span<const ClassSides> classes) {
+    double left = 0.0;
+    double right = 0.0;
+    for (const ClassSides& weights : classes) {
+      left += weights.left * weights.left;
+      right += weights.right * weights.right;
+    }
+    left_terms_.data()[candidate] = left;
+    right_terms_.data()[candidate] = right;
+  }
+  // Scores all candidates; returns the largest score.
+  double score(const double* left_weights, std::size_t n, double node_weight, double* scores) {
+    for (CandidateList<double>* list : {&left_terms_, &right_terms_}) list->repeat_last(n);
+    return kernels().two_ratios(left_terms_.data(), right_terms_.data(), left_weights, n, node_weight,
+                                scores);
+  }
+  static double branch(std::span<const std::int64_t> weights, double weight) {
+    double terms = 0.0;
+    for (const std::int64_t of_class : weights) {
+      const auto w = static_cast<double>(of_class);
+      terms += w * w;
+    }
+    return terms / weight;
+  }
+  static double tie_scale(double) { return 0.0; }
+
+ private:
+  CandidateList<double> left_terms_;
+  CandidateList<double> right_terms_;
+};
+
+// A candidate is the weights of all classes on both sides: logarithms of many candidates are taken at once.
+class EntropyOfWeights {
+ public:
+  static constexpr BlockCells kBlockCells = BlockCells::kNone;
+
+  void start(std::size_t n_classes, std::size_t most_candidates) {
+    weights_.resize(2 * n_classes);
+    for (CandidateList<double>& list : weights_) list.start(most_candidates);
+    right_scores_.start(most_candidates);
+  }
+  void add(std::size_t candidate, std::span<const ClassSides> classes) {
+    for (std::size_t k = 0; k < classes.size(); ++k) {
+      weights_[2 * k].data()[candidate] = classes[k].left;
+      weights_[2 * k + 1].data()[candidate] = classes[k].right;
+    }
+  }
+  double score(const double* left_weights, std::size_t n, double node_weight, double* scores) {
+    const std::size_t end = whole_groups(n);
+    double* right_scores = right_scores_.data();
+    for (std::size_t i = 0; i < end; ++i) right_scores[i] = node_weight - left_weights[i];
+    begin(left_weights, n, scores);
+    begin(right_scores, n, right_scores);
+    for (std::size_t list = 0; list < weights_.size(); ++list) {
+      weights_[list].repeat_last(n);
+      kernels().add_x_log2_x(weights_[list].data(), n, list % 2 == 0 ? scores : right_scores);
+    }
+    for (std::size_t i = 0; i < end; ++i) scores[i] += right_scores[i];
+    return kernels().largest(scores, n);
+  }
+  static double branch(std::span<const std::int64_t> weights, double weight) {
+    double score = -x_log2_x(weight);
+    for (const std::int64_t of_class : weights) score += x_log2_x(static_cast<double>(of_class));
+    return score;
+  }
+  static double tie_scale(double weight) { return x_log2_x(weight); }
+
+ private:
+  // What a branch has besides its classes.
+  void begin(const double* weights, std::size_t n, double* scores) {
+    const std::size_t end = whole_groups(n);
+    double* terms = terms_.start(n);
+    std::fill_n(terms, end, 0.0);
+    kernels().add_x_log2_x(weights, n, terms);
+    for (std::size_t i = 0; i < end; ++i) scores[i] = -terms[i];
+  }
+
+  std::vector<CandidateList<double>> weights_;  // by class, left and right
+  CandidateList<double> right_scores_;
+  CandidateList<double> terms_;
+};
+
+template <class Candidates>
 class ClassWeightScorer {
  public:
   using Stats = ClassWeightStats;
   using Element = ClassWeightStats::Element;
-  static constexpr BlockCells kBlockCells = BlockCells::kClassWeights;
+  static constexpr BlockCells kBlockCells = Candidates::kBlockCells;
 
   explicit ClassWeightScorer(ClassWeightStats stats)
       : stats_(std::move(stats)), sides_(static_cast<std::size_t>(stats_.n_classes())) {}
@@ -120,13 +219,6 @@ class ClassWeightScorer {
   int cell_size() const { return stats_.cell_size(); }
   bool is_empty(const Element* cell) const { return stats_.empty(cell); }
 
- private:
-  struct Sides {  // of a class
-    double left;
-    double right;
-  };
-
- public:
   class Walk {
    public:
     using Element = ClassWeightStats::Element;
@@ -144,14 +236,7 @@ class ClassWeightScorer {
     }
     void add_candidate(bool wanted) {
       if (!wanted) return;
-      double left = 0.0;
-      double right = 0.0;
-      for (std::size_t k = 0; k < n_classes_; ++k) {
-        left += sides_[k].left * sides_[k].left;
-        right += sides_[k].right * sides_[k].right;
-      }
-      left_terms_[n_candidates_] = left;
-      right_terms_[n_candidates_] = right;
+      candidates_->add(n_candidates_, {sides_, n_classes_});
       left_weights_[n_candidates_++] = static_cast<double>(weight_);
     }
     std::size_t n_candidates() const { return n_candidates_; }
@@ -174,9 +259,8 @@ class ClassWeightScorer {
     std::size_t n_candidates_ = 0;
     std::int64_t node_weight_ = 0;
     const ClassWeight* rows_ = nullptr;
-    Sides* sides_ = nullptr;  // by class
-    double* left_terms_ = nullptr;
-    double* right_terms_ = nullptr;
+    ClassSides* sides_ = nullptr;  // by class
+    Candidates* candidates_ = nullptr;
     double* left_weights_ = nullptr;
   };
 
@@ -187,19 +271,20 @@ class ClassWeightScorer {
     walk.rows_ = stats_.loaded();
     for (std::size_t k = 0; k < sides_.size(); ++k) sides_[k] = {0.0, static_cast<double>(node[k])};
     walk.sides_ = sides_.data();
-    walk.left_terms_ = left_terms_.start(most_candidates);
-    walk.right_terms_ = right_terms_.start(most_candidates);
+    candidates_.start(sides_.size(), most_candidates);
+    walk.candidates_ = &candidates_;
     walk.left_weights_ = left_weights_.start(most_candidates);
     scores_.start(most_candidates);
+    scale_ = tie_scale(node);
     return walk;
   }
   BestCandidate best_candidate(const Walk& walk, double to_beat) {
     const std::size_t n = walk.n_candidates_;
     if (n == 0) return {};
-    for (CandidateList<double>* list : {&left_terms_, &right_terms_, &left_weights_}) list->repeat_last(n);
-    const double largest = kernels().two_ratios(walk.left_terms_, walk.right_terms_, walk.left_weights_, n,
-                                                static_cast<double>(walk.node_weight_), scores_.data());
-    return first_best(scores_.data(), largest, 0.0, to_beat);
+    left_weights_.repeat_last(n);
+    const double largest =
+        candidates_.score(walk.left_weights_, n, static_cast<double>(walk.node_weight_), scores_.data());
+    return first_best(scores_.data(), largest, scale_, to_beat);
   }
   std::int64_t left_weight_of(std::size_t candidate) {
     return static_cast<std::int64_t>(left_weights_.data()[candidate]);
@@ -209,25 +294,22 @@ class ClassWeightScorer {
   double score_of_branch(const Element* cell, const Element*) const {
     const std::int64_t weight = stats_.weight(cell);
     if (weight == 0) return 0.0;
-    double terms = 0.0;
-    for (int k = 0; k < stats_.n_classes(); ++k) {
-      const auto w = static_cast<double>(cell[k]);
-      terms += w * w;
-    }
-    return terms / static_cast<double>(weight);
+    return Candidates::branch({cell, sides_.size()}, static_cast<double>(weight));
   }
   // The share of class 1.
   double order_of(const Element* cell) const {
     return static_cast<double>(cell[1]) / static_cast<double>(stats_.weight(cell));
   }
-  double tie_scale(const Element*) const { return 0.0; }
+  double tie_scale(const Element* node) const {
+    return Candidates::tie_scale(static_cast<double>(stats_.weight(node)));
+  }
   double score_unit() const { return stats_.weight_unit(); }
 
  private:
   ClassWeightStats stats_;
-  std::vector<Sides> sides_;
-  CandidateList<double> left_terms_;
-  CandidateList<double> right_terms_;
+  std::vector<ClassSides> sides_;
+  double scale_ = 0.0;
+  Candidates candidates_;
   CandidateList<double> left_weights_;
   CandidateList<double> scores_;
 };

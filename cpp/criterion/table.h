@@ -51,9 +51,10 @@ struct Row {
 using Criteria = std::tuple<
     Row<"gini", "", Impurity::kGini, SecondStep::kNone,
         OfTwoClasses<TwoClassScorer<GiniTerm>>, CountScorer<GiniTerm>,
-        OfTwoClasses<TwoWeightScorer>, ClassWeightScorer, VectorScorer<VectorGini>>,
+        OfTwoClasses<TwoWeightScorer>, ClassWeightScorer<GiniOfWeights>, VectorScorer<VectorGini>>,
     Row<"entropy", "log_loss", Impurity::kEntropy, SecondStep::kNone,
-        OfTwoClasses<TwoClassScorer<EntropyTerm>>, CountScorer<EntropyTerm>, VectorScorer<VectorEntropy>>,
+        OfTwoClasses<TwoClassScorer<EntropyTerm>>, CountScorer<EntropyTerm>,
+        ClassWeightScorer<EntropyOfWeights>, VectorScorer<VectorEntropy>>,
     Row<"accuracy", "misclassification", Impurity::kMisclassification, SecondStep::kNone,
         OfTwoClasses<TwoClassScorer<TwoClassAccuracyTerm>>, MajorityScorer, VectorScorer<VectorAccuracy>>,
     Row<"gain_ratio", "", Impurity::kEntropy, SecondStep::kGainRatio,

@@ -14,7 +14,7 @@ from reference.tables import Table
 from core.cases import CRITERIA, GROWTH, READ_WEIGHTS_AS_COUNTS, cases, grow_with
 from core.comparing import compare
 from core.growing import encode, grow, n_categories, same_bits
-from core.lane_tables import kinds_of_weights, least_branches, weights_of, wide_tables
+from core.lane_tables import kinds_of_weights, least_branches, of_more_classes, weights_of, wide_tables
 from hornbeam import _core
 from hornbeam.model import TREE_ARRAYS
 
@@ -143,7 +143,7 @@ def test_multiplicities_are_like_weights(case, data):
 @settings(max_examples=100)
 @given(wide_tables(), st.integers(0, 2**64 - 1), kinds_of_weights, st.booleans(), least_branches)
 def test_a_class_without_rows_changes_no_tree_of_weighted_rows(table, key, kind, random_splits, limits):
-    """Two classes have cells of their own; with a third one, which no row has, the general ones are used."""
+    """Two classes have cells of their own; with a third one, which no row has, those of more are used."""
     columns, y, times, max_features = table
     data = encode(columns)
     weights = weights_of(np.random.default_rng(key), y, kind)
@@ -151,6 +151,21 @@ def test_a_class_without_rows_changes_no_tree_of_weighted_rows(table, key, kind,
     two, three = (grow(data, y, weights, n_classes=n, random_splits=random_splits, **options) for n in (2, 3))
     assert same_bits(two, three, tuple(name for name in TREE_ARRAYS if name != "value"))
     assert np.array_equal(np.array(two.value), np.array(three.value)[..., :2])
+
+
+@settings(max_examples=100)
+@given(wide_tables(), st.integers(0, 2**64 - 1), st.sampled_from([2, 3, 7, 17]))
+def test_weights_of_classes_are_added_up_like_portions_of_rows(table, key, n_classes):
+    """A column that tells nothing but lacks a value makes a fit in portions use the general cells."""
+    columns, y, _, _ = table
+    rng = np.random.default_rng(key)
+    many = of_more_classes(rng, y, n_classes)
+    weights = rng.integers(1, 50, len(y)).astype(float)
+    lacking = np.zeros(len(y))
+    lacking[0] = np.nan
+    whole = grow(columns, many, weights, n_classes=n_classes)
+    portions = grow([*columns, lacking], many, weights, n_classes=n_classes, missing="fractional")
+    assert same_bits(whole, portions)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])

@@ -1,4 +1,4 @@
-"""The lane of blocks of ranks changes no tree: two classes by gini and by entropy, weights, more classes, both, numbers."""
+"""The lane of blocks of ranks changes no tree: two classes, weights, more classes, both, numbers."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,15 @@ from core.lane_tables import (
     least_branches,
 )
 def test_growing_blocks_of_ranks_changes_nothing(
-    table, key, criterion, most_times, subtree_rows, max_depth, min_samples_split, min_impurity_decrease, limits
+    table,
+    key,
+    criterion,
+    most_times,
+    subtree_rows,
+    max_depth,
+    min_samples_split,
+    min_impurity_decrease,
+    limits,
 ):
     """Blocks hold rows that are drawn up to 127 times, and nodes of a limited weight."""
     columns, y, times, max_features = table

@@ -13,10 +13,6 @@ namespace hornbeam::HORNBEAM_KERNELS {
 
 namespace {
 
-constexpr std::size_t whole_groups(std::size_t n) {
-  return (n + kScoreGroup - 1) / kScoreGroup * kScoreGroup;
-}
-
 // Eight running maxima: a single one would wait for itself. The order of comparison does not change a
 // maximum.
 double largest(const double* scores, std::size_t n) {
@@ -167,6 +163,11 @@ void log_ratios(const double* __restrict numbers, std::size_t n, double mean, do
   for (std::size_t i = 0; i < end; ++i) logs[i] = ln_of(numbers[i] > 0 ? numbers[i] / mean : 1.0);
 }
 
+void add_x_log2_x(const double* __restrict numbers, std::size_t n, double* __restrict sums) {
+  const std::size_t end = whole_groups(n);
+  for (std::size_t i = 0; i < end; ++i) sums[i] += x_log2_x(numbers[i]);
+}
+
 double two_ratios(const double* __restrict left_terms, const double* __restrict right_terms,
                   const double* __restrict left, std::size_t n, double node, double* __restrict scores) {
   const std::size_t end = whole_groups(n);
@@ -278,6 +279,7 @@ const Kernels table = {HORNBEAM_KERNELS_NAME,
                        poisson_bounds,
                        log_ratios,
                        two_ratios,
+                       add_x_log2_x,
                        largest,
                        places,
                        places_of_bytes,

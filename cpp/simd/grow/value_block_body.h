@@ -46,7 +46,8 @@ struct BestTest {
 
   // Offers tests of four columns; returns which of them is now the best, or kFour. Which one wins is unpredictable, so
   // nothing branches on it. (A column that occurs twice does not win a second time.)
-  [[gnu::always_inline]] std::size_t offer(const double* scores, const std::uint32_t* drawn, const FourTests& tests) {
+  [[gnu::always_inline]] std::size_t offer(const double* scores, const std::uint32_t* drawn,
+                                           const FourTests& tests) {
     std::size_t winner = kFour;
     for (std::size_t c = 0; c < kFour; ++c) {
       winner = scores[c] > score + tie_slack(score, tie_scale) ? c : winner;
