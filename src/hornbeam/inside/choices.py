@@ -28,14 +28,15 @@ class Test:
     """One candidate: the cells of its branches, and what surrounds it.
 
     `left_out` is the weight of rows that lack the feature and take no part, `gain` the impurity decrease of
-    those that do, per weight of the node.
+    those that do, per weight of the node. `n_tests` counts the tests that the best one was the best of, which
+    only some criteria ask.
     """
 
     cells: FloatArray
     of_classes: bool
     gain: float
     left_out: float
-    n_tests: float
+    n_tests: Callable[[], float]
 
     @property
     def weights(self) -> FloatArray:
@@ -132,8 +133,8 @@ def _f_test(test: Test) -> Measured:
 
 
 def _significance(test: Test, statistic: float, log_p: float) -> Measured:
-    adjusted = log_p + math.log(max(test.n_tests, 1.0))
-    shown = {"statistic": statistic, "tests": test.n_tests, "p_value": math.exp(min(adjusted, 0.0))}
+    adjusted = log_p + math.log(max(test.n_tests(), 1.0))
+    shown = {"statistic": statistic, "tests": test.n_tests(), "p_value": math.exp(min(adjusted, 0.0))}
     return Measured(shown, statistic, -adjusted)
 
 

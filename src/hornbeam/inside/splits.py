@@ -7,6 +7,7 @@ counted again, from the same rows, by the formulas of textbooks.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def _list_tests(
     impurity = _IMPURITIES[_IMPURITY_OF[_shown(growing.criterion)]]
     before = float(impurity(cells.sum(axis=0)))
     node_weight = float(_weights(cells, of_classes).sum())
-    n_tests = column.n_tests()
+    n_tests = cache(column.n_tests)
     listed = []
     for branch_of in column.candidates():
         in_branches, rows = column.add_up(branch_of)
@@ -363,10 +364,14 @@ class _FeatureCells:
     def add_up(self, branch_of: IntArray) -> tuple[FloatArray, IntArray]:
         """Return cells and rows of the branches of a test."""
         known = branch_of >= 0
-        cells = np.zeros((branch_of.max() + 1, self.by_code.shape[1]))
-        np.add.at(cells, branch_of[known], self.by_code[known])
-        rows = np.bincount(branch_of[known], weights=self.counts[known]).astype(np.int64)
-        return cells, rows
+        branches = branch_of[known]
+        shape = (int(branches.max()) + 1, self.by_code.shape[1])
+        places = branches[:, np.newaxis] * shape[1] + np.arange(shape[1])
+        # One after the other, as np.add.at would add them, but quicker.
+        weights, n_cells = self.by_code[known].ravel(), shape[0] * shape[1]
+        cells = np.bincount(places.ravel(), weights=weights, minlength=n_cells).astype(np.float64, copy=False)
+        rows = np.bincount(branches, weights=self.counts[known]).astype(np.int64)
+        return cells.reshape(shape), rows
 
     def words(self, branch_of: IntArray) -> list[str]:
         """Write which values go down each branch."""
