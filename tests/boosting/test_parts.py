@@ -68,7 +68,7 @@ def core_columns(encoded):
 def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False, n_threads=1):
     columns, codes = core_columns(encoded)
     first_rows = sorted({0, *cuts})
-    specs = specs_of_parts(columns, encoded.schema, target, options, first_rows, n_threads=1)
+    specs = specs_of_parts(columns, encoded.schema, target, options, first_rows, n_threads=n_threads)
     specs = [
         replace(spec, codes=tuple(c[spec.first_row : spec.first_row + spec.n_rows] for c in codes))
         for spec in specs
@@ -285,6 +285,17 @@ def test_rows_that_grew_a_tree_get_its_values_without_being_asked_for_their_leav
     monkeypatch.setattr(Ensemble, "leaves", noted)
     assert_same([(whole.add_round(number), parts.add_round(number)) for number in range(3)])
     assert sum(asked) == (0 if share == 1.0 else 2 * 1_500)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_threads_share_the_blocks_of_a_part(share):
+    # Blocks of 32,768 rows in parts, some of which are cut by the end of a part.
+    rng = np.random.default_rng(4)
+    encoded = encode(read_table(frame_of(rng, 150_000, ["number"] * 2)), max_bins=255, n_threads=1)
+    weights = rng.random(150_000) + 0.1
+    target = target_of(rng, "log_loss", 150_000, weights)
+    problem = encoded, target, PLAIN, draws_of(encoded, share=share), [70_001]
+    assert_same(grown_both_ways(*problem, n_threads=2))
 
 
 def test_as_many_parts_as_add_on_the_way_do_not_begin_trees_at_once(monkeypatch):
