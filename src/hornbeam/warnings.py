@@ -65,7 +65,7 @@ class WeightWarning(HornbeamWarning):
 
 
 class WorkersWarning(HornbeamWarning):
-    """A cluster has no workers, so a fit on it waits."""
+    """A cluster has no workers, or none that is at work, so a fit on it waits."""
 
 
 class RenamedWarning(HornbeamWarning, FutureWarning):

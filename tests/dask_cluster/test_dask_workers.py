@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from dask import delayed  # noqa: E402
 import hornbeam as hb  # noqa: E402
 from dask_cluster.rows import assert_same, table  # noqa: E402
 from hornbeam.dask import GradientBoostingRegressor  # noqa: E402
+from hornbeam.dask.parts import DaskParts  # noqa: E402
 from hornbeam.dask.worker_pool import WorkerPool  # noqa: E402
 from hornbeam.warnings import WorkersWarning  # noqa: E402
 
@@ -136,6 +138,48 @@ def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch):
         with pytest.warns(WorkersWarning, match="no workers, and the fit waits"):
             model.fit([delayed(frame)], score, client=client, callbacks=[dismiss])
     assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
+
+
+def go_on(dask_worker):
+    dask_worker.memory_manager.memory_pause_fraction = 0.99
+
+
+def test_workers_that_are_paused_are_waited_for_and_said(monkeypatch):
+    # Dask pauses a worker that holds a share of its memory, here one that every process holds.
+    monkeypatch.setattr("hornbeam.dask.connection._SECONDS_BETWEEN_LOOKS", 0.3)
+    frame, score = table(600)
+    options = {"n_estimators": 3, "max_leaf_nodes": 4}
+    with (
+        dask.config.set({"distributed.worker.memory.pause": 0.001}),
+        cluster_of_one(memory_limit="4GB") as (cluster, client),
+    ):
+        while any(worker["status"] != "paused" for worker in client.scheduler_info()["workers"].values()):
+            time.sleep(0.05)
+        timer = threading.Timer(4, client.run, (go_on,))
+        timer.start()
+        with pytest.warns(WorkersWarning, match="paused all workers .* more memory"):
+            model = GradientBoostingRegressor(**options).fit([delayed(frame)], score, client=client)
+        timer.join()
+    assert_same(model, hb.GradientBoostingRegressor(**options).fit(frame, score))
+
+
+def test_a_part_is_given_up_after_a_dozen_short_lives_in_a_row():
+    parts = DaskParts(
+        SimpleNamespace(direct_to_workers=None),
+        [SimpleNamespace(first_row=0, n_rows_of_all=9, n_rows=9)],
+        [None],
+    )
+
+    def lose(times, n_calls):
+        for _ in range(times):
+            parts._n_calls_since_made = [n_calls]
+            parts._note_loss(0)
+
+    lose(11, 9)
+    lose(1, 10)  # lived on for a while
+    lose(11, 9)
+    with pytest.raises(MemoryError, match=r"Part 0 \(rows 0 to 8\) has cost one worker after another"):
+        lose(1, 9)
 
 
 def test_workers_that_come_late_take_over_and_take_work():

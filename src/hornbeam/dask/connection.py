@@ -29,7 +29,7 @@ PURPOSE = "Fitting on a cluster"
 _CANCELLED = ("cancelled", "lost")
 
 _SECONDS_BETWEEN_LOOKS = 10.0
-_LOOKS = 3  # in vain, until it is said that there are no workers
+_LOOKS = 3  # in vain, until it is said that nobody works
 
 
 class SchedulerLostError(ConnectionError):
@@ -60,25 +60,37 @@ def one_error_if_lost(client: Any) -> Iterator[None]:
 
 @contextmanager
 def _saying_if_nobody_works(client: Any) -> Iterator[None]:
-    """Warn once if the cluster has no workers for a while: Dask waits for some without a word."""
+    """Warn once if nobody works for a while: Dask waits without a word."""
     ended = threading.Event()
 
     def watch() -> None:
-        n_looks = 0
+        n_looks, why = 0, ""
         while n_looks < _LOOKS and not ended.wait(_SECONDS_BETWEEN_LOOKS):
-            n_looks = 0 if is_lost(client) or client.nthreads() else n_looks + 1
+            why = "" if is_lost(client) else _why_nobody_works(client)
+            n_looks = n_looks + 1 if why else 0
         if not ended.is_set():
-            warn(
-                "The cluster has no workers, and the fit waits until some come. (A LocalCluster gives up "
-                "workers that are not back in time: distributed.deploy.lost-worker-timeout.)",
-                WorkersWarning,
-            )
+            warn(why, WorkersWarning)
 
     threading.Thread(target=_until_lost, args=(watch,), daemon=True).start()
     try:
         yield
     finally:
         ended.set()
+
+
+def _why_nobody_works(client: Any) -> str:
+    workers = client.scheduler_info()["workers"].values()
+    if not workers:
+        return (
+            "The cluster has no workers, and the fit waits until some come. (A LocalCluster gives up workers "
+            "that are not back in time: distributed.deploy.lost-worker-timeout.)"
+        )
+    if all(worker.get("status") == "paused" for worker in workers):
+        return (
+            "Dask has paused all workers of the cluster, since their memory is nearly used up, and the fit waits "
+            "until some go on. Give workers more memory, or take more of them, so that each has fewer rows."
+        )
+    return ""
 
 
 def _until_lost(watch: Callable[[], None]) -> None:
