@@ -149,11 +149,10 @@ class PartHandle {
           {nb::cast<int>(root[0]), scale_of(nb::cast<nb::tuple>(root[1])), nb::cast<bool>(root[2])});
     }
     return without_lock([&](Cancel& cancel) {
-             std::vector<PartSums> found;
+             Outgoing found;
              for (const Root& root : given)
-               found.push_back(
-                   part_->begin_tree(root.score, root.scale, hessian_is_one(), root.counts, cancel));
-             return Outgoing(std::move(found));
+               found.add(part_->begin_tree(root.score, root.scale, hessian_is_one(), root.counts, cancel));
+             return found;
            })
         .tuple();
   }
@@ -181,10 +180,10 @@ class PartHandle {
                        {(wanted & 1) != 0, (wanted & 2) != 0, (wanted & 4) != 0}});
     }
     return without_lock([&](Cancel& cancel) {
-             std::vector<PartSums> found;
+             Outgoing found;
              for (const Task& task : given)
-               found.push_back(part_->divide(task.score, task.node, task.split, task.wanted, cancel));
-             return Outgoing(std::move(found));
+               found.add(part_->divide(task.score, task.node, task.split, task.wanted, cancel));
+             return found;
            })
         .tuple();
   }
@@ -469,9 +468,9 @@ void bind_parts(nb::module_& module) {
       [](const nb::list& parts) {
         const std::vector<std::vector<Incoming>> nodes = by_node(parts, 0, n_nodes(parts));
         return without_lock([&](Cancel&) {
-                 std::vector<PartSums> sums;
-                 for (const std::vector<Incoming>& node : nodes) sums.push_back(added(node));
-                 return Outgoing(std::move(sums));
+                 Outgoing sums;
+                 for (const std::vector<Incoming>& node : nodes) sums.add(added(node));
+                 return sums;
                })
             .tuple();
       },

@@ -27,13 +27,12 @@ bool is_narrow(const std::vector<WideCell>& cells) {
 }
 
 template <class Number>
-std::uint8_t* write_cells(const std::vector<WideCell>& cells, std::uint8_t* out) {
+void write_cells(const std::vector<WideCell>& cells, std::uint8_t* out) {
   for (const WideCell& cell : cells) {
     const Number numbers[2] = {static_cast<Number>(cell.gradient), static_cast<Number>(cell.hessian)};
     std::memcpy(out, numbers, sizeof(numbers));
     out += sizeof(numbers);
   }
-  return out;
 }
 
 std::size_t bytes_per_cell(bool narrow) {
@@ -71,29 +70,23 @@ std::vector<CategorySums> categories_of(const nb::list& columns) {
 
 }  // namespace
 
-Outgoing::Outgoing(std::vector<PartSums> nodes) : nodes_(std::move(nodes)) {
-  std::size_t n_bytes = 0;
-  for (const PartSums& node : nodes_) {
-    const bool narrow = is_narrow(node.cells);
-    const auto n_cells = static_cast<std::int64_t>(node.cells.size());
-    heads_.insert(heads_.end(), {static_cast<std::int64_t>(node.n_left), node.total.gradient,
-                                 node.total.hessian, n_cells, narrow ? 1 : 0});
-    n_bytes += node.cells.size() * bytes_per_cell(narrow);
-  }
-  cells_.resize(n_bytes);
-  std::uint8_t* out = cells_.data();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const bool narrow = heads_[i * kHead + 4] != 0;
-    out = narrow ? write_cells<std::int32_t>(nodes_[i].cells, out)
-                 : write_cells<std::int64_t>(nodes_[i].cells, out);
-  }
+void Outgoing::add(PartSums node) {
+  const bool narrow = is_narrow(node.cells);
+  heads_.insert(heads_.end(),
+                {static_cast<std::int64_t>(node.n_left), node.total.gradient, node.total.hessian,
+                 static_cast<std::int64_t>(node.cells.size()), narrow ? 1 : 0});
+  const std::size_t begin = cells_.size();
+  cells_.resize(begin + node.cells.size() * bytes_per_cell(narrow));
+  narrow ? write_cells<std::int32_t>(node.cells, cells_.data() + begin)
+         : write_cells<std::int64_t>(node.cells, cells_.data() + begin);
+  categories_.push_back(std::move(node.categories));
 }
 
 nb::tuple Outgoing::tuple() && {
   nb::list categories;
-  for (PartSums& node : nodes_) {
+  for (std::vector<CategorySums>& columns : categories_) {
     nb::list own;
-    for (CategorySums& column : node.categories) {
+    for (CategorySums& column : columns) {
       own.append(nb::make_tuple(to_numpy(std::move(column.codes)), array_of(column.cells),
                                 to_numpy(std::move(column.rows))));
     }

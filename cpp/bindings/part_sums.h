@@ -20,13 +20,14 @@ using boost::WideCell;
 // Sums of some nodes on their way to Python, their cells in 32 bits where these hold them.
 class Outgoing {
  public:
-  explicit Outgoing(std::vector<PartSums> nodes);
+  // Takes the sums of the next node.
+  void add(PartSums node);
   nb::tuple tuple() &&;
 
  private:
   std::vector<std::int64_t> heads_;
   std::vector<std::uint8_t> cells_;
-  std::vector<PartSums> nodes_;
+  std::vector<std::vector<CategorySums>> categories_;
 };
 
 // Sums of a node on their way from Python. Arrays that came over a network may begin at any address.

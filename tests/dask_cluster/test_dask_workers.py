@@ -151,7 +151,7 @@ def test_workers_that_are_paused_are_waited_for_and_said(monkeypatch):
     options = {"n_estimators": 3, "max_leaf_nodes": 4}
     with (
         dask.config.set({"distributed.worker.memory.pause": 0.001}),
-        cluster_of_one(memory_limit="4GB") as (cluster, client),
+        cluster_of_one(memory_limit="4GB") as (_, client),
     ):
         while any(worker["status"] != "paused" for worker in client.scheduler_info()["workers"].values()):
             time.sleep(0.05)

@@ -88,7 +88,7 @@ def _why_nobody_works(client: Any) -> str:
     if all(worker.get("status") == "paused" for worker in workers):
         return (
             "Dask has paused all workers of the cluster, since their memory is nearly used up, and the fit "
-            "waits until some go on. Give workers more memory, or take more of them, so that each has fewer rows."
+            "waits until some go on. Give workers more memory, or take more of them for as many rows."
         )
     return ""
 

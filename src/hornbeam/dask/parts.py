@@ -31,8 +31,8 @@ __all__ = ["DaskParts", "Traffic"]
 
 _AT_ONCE = 8  # answers that are added up in one place, the driver being one
 _MOST_ATTEMPTS = 20  # at one call, each of which has cost several workers
-# A part that is lost within so many calls after it was made, so often in a row, is what its workers die of:
-# workers that are killed at random, one in each round, hardly ever lose the same part a dozen times like that.
+# A part that is lost within so many calls after it was made, so often in a row, is what its workers die of.
+# Workers that are killed at random, one in each round, hardly ever lose the same part a dozen times so soon.
 _SOON = 10
 _MOST_SHORT_LIVES = 12
 
