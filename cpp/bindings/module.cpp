@@ -22,6 +22,7 @@ void bind_boost(nb::module_& module);
 void bind_parts(nb::module_& module);
 void bind_neighbors(nb::module_& module);
 void bind_stumps(nb::module_& module);
+void bind_sums(nb::module_& module);
 void bind_significance(nb::module_& module);
 void forget_running_calls();
 
@@ -76,6 +77,7 @@ NB_MODULE(_core, module) {
   hornbeam::bindings::bind_parts(module);
   hornbeam::bindings::bind_neighbors(module);
   hornbeam::bindings::bind_stumps(module);
+  hornbeam::bindings::bind_sums(module);
   hornbeam::bindings::bind_significance(module);
   namespace nb = nanobind;
   hornbeam::on_fork_in_child(hornbeam::bindings::forget_running_calls);

@@ -598,6 +598,9 @@ class StumpSearch:
         The tree; for every row whether it is wrong; and how many rows weigh too little to count.
         """
 
+def sum_in_any_order(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
+    """The sum of numbers, the same bits in whatever order they come."""
+
 MOST_COMPARED_PAIRWISE: int = 128
 
 def chi2_log_sf(statistic: float, dof: float) -> float:

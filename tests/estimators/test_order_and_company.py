@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
+from reference.sums import sum_of_whole_numbers
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -181,6 +182,19 @@ def test_sums_in_any_order(values, random):
     shuffled = values.tolist()
     random.shuffle(shuffled)
     assert sum_in_any_order(np.array(shuffled, dtype=np.float64)) == total
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 1000, 2**20 - 1, 2**20, 2**20 + 1])
+@pytest.mark.parametrize("scale", [1.0, 1e-310, 1e300, "spread"])
+def test_sums_in_any_order_are_those_of_whole_numbers(n, scale):
+    random = np.random.default_rng(n)
+    values = random.normal(size=n) * (10.0 ** random.integers(-12, 3, n) if scale == "spread" else scale)
+    assert sum_in_any_order(values) == sum_of_whole_numbers(values)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_sums_of_what_is_not_finite(odd):
+    np.testing.assert_equal(sum_in_any_order(np.array([1.0, odd, 2.0])), odd)
 
 
 def test_sums_by_column_are_sums_of_columns():
