@@ -15,9 +15,12 @@ from hypothesis.extra import numpy as st_numpy
 from reference.sums import sum_of_whole_numbers
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hornbeam as hb
+from hornbeam.estimators.linear import linear_model
 from hornbeam.sums import sum_in_any_order
 
 FEW = {"n_estimators": 5, "random_state": 0}
@@ -63,6 +66,10 @@ ALL = [
     stack(passthrough=True),
     stack(LogisticRegression(C=100)),
     stack(RidgeClassifier()),
+    stack(make_pipeline(StandardScaler(), LogisticRegression())),
+    hb.StackingRegressor([[("linear", linear_model("regression"))]]),
+    hb.BlendClassifier([("linear", linear_model("classification"))], random_state=0),
+    hb.BlendRegressor([("linear", linear_model("regression"))], random_state=0),
     hb.StackingRegressor([[("t", hb.DecisionTreeRegressor(max_depth=4)), ("k", hb.KNeighborsRegressor())]]),
 ]
 QUESTIONS = (

@@ -1,4 +1,6 @@
-"""The scores of a linear final estimator, row by row: a row alone gets the bits that it gets among others.
+"""The scores of linear models, row by row: a row alone gets the bits that it gets among others.
+
+They are final estimators and members of other models, alone or at the end of a pipeline.
 
 scikit-learn multiplies matrices, and the library behind that adds up in an order that depends on how many
 rows there are. Here the columns are added one after the other, whatever the number of rows; everything else
@@ -11,14 +13,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 __all__ = ["scoring_row_by_row"]
 
+_HALF = 540  # products of numbers that are smaller by 2^540 can be added up, whatever the numbers are
+
 
 def scoring_row_by_row(final: Any) -> Any:
-    """Return a copy of a linear model that scores row by row; other estimators as they are."""
+    """Return a copy of a linear model, or of a pipeline that ends in one, that scores row by row.
+
+    Other estimators are returned as they are.
+    """
     kind = type(final)
+    if isinstance(final, Pipeline):
+        *before, (name, last) = final.steps
+        by_row = scoring_row_by_row(last)
+        if by_row is last:
+            return final
+        asked = copy.copy(final)
+        asked.steps = [*before, (name, by_row)]
+        return asked
     if not kind.__module__.startswith("sklearn.linear_model") or not hasattr(final, "coef_"):
         return final
     overrides = [each for each in (_ClassScores, _NumberScores) if hasattr(kind, each.replaces)]
@@ -53,7 +69,22 @@ def _scores(model: Any, X: Any, by_product: Any) -> Any:
     if sparse.issparse(X) or weights.shape[1] != X.shape[1]:
         return by_product(X)
     total: npt.NDArray[Any] = np.zeros((len(X), len(weights)))
-    for column, of_column in zip(X.T, weights.T, strict=True):
-        total += column[:, np.newaxis] * of_column
-    total += model.intercept_
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column, of_column in zip(X.T, weights.T, strict=True):
+            total += column[:, np.newaxis] * of_column
+        total += model.intercept_
+    beyond = ~np.isfinite(total).all(axis=1)
+    if beyond.any():
+        total[beyond] = _within_numbers(X[beyond], weights, model.intercept_)
     return total[:, 0] if np.ndim(model.coef_) == 1 or len(weights) == 1 else total
+
+
+def _within_numbers(X: Any, weights: npt.NDArray[Any], intercept: Any) -> npt.NDArray[Any]:
+    """Add up rows whose products or sums are beyond all numbers; an answer that is stays the largest one."""
+    total = np.zeros((len(X), len(weights)))
+    for column, of_column in zip(X.T, weights.T, strict=True):
+        total += np.ldexp(column.astype(np.float64), -_HALF)[:, np.newaxis] * np.ldexp(of_column, -_HALF)
+    total += np.ldexp(intercept, -2 * _HALF)
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        return np.clip(np.ldexp(total, 2 * _HALF), -largest, largest)

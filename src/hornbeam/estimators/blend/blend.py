@@ -22,6 +22,7 @@ from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
 from hornbeam.estimators.blend.candidates import usual_members
 from hornbeam.estimators.blend.racing import Finisher, as_it_went, race
+from hornbeam.estimators.row_scores import scoring_row_by_row
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.estimators.stacking.inspection import InspectableMembers
 from hornbeam.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -171,7 +172,8 @@ class Blend(InspectableMembers, BlendOptions):
         with said_once():
             for name, model in self.named_estimators_.items():
                 member = Member(name, model, self._method(name, model))
-                total = total + self.weights_[name] * answers_of(member, model, X, self._classes())
+                answers = answers_of(member, scoring_row_by_row(model), X, self._classes())
+                total = total + self.weights_[name] * answers
         blended: FloatArray = total
         return blended
 

@@ -336,7 +336,10 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
                 Member(name, model, method) for model, (name, method) in zip(models, names, strict=False)
             ]
             with said_once():
-                answers = [answers_of(one, one.estimator, features, self._classes()) for one in members]
+                answers = [
+                    answers_of(one, scoring_row_by_row(one.estimator), features, self._classes())
+                    for one in members
+                ]
             features = side_by_side(
                 X, members, answers, classes=self._classes(), passthrough=self.passthrough
             )
