@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import RidgeCV
+from sklearn.linear_model import Ridge, RidgeCV
 
 import hornbeam as hb
 from hornbeam.cli.scores import scores_of_numbers
+from hornbeam.estimators.row_scores import scoring_row_by_row
 from hornbeam.recipes.blend import greedy_weights
 from hornbeam.warnings import HornbeamWarning
 
@@ -139,6 +140,43 @@ def test_a_linear_model_without_numbers_is_refused() -> None:
     model = hb.StackingRegressor(levels, final_estimator=RidgeCV(), passthrough=True)
     with pytest.raises(ValueError, match=r"RidgeCV, failed to fit: its coefficients are not finite numbers"):
         model.fit(X, np.ldexp(Y, 520))
+
+
+class WithoutIntercept(Ridge):
+    """As scikit-learn leaves it where the product of means and coefficients is beyond all numbers."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "WithoutIntercept":
+        super().fit(X, y, sample_weight)
+        self.intercept_ = np.nan
+        return self
+
+
+def test_a_linear_model_whose_intercept_is_no_number_is_refused() -> None:
+    model = hb.StackingRegressor([[("tree", hb.DecisionTreeRegressor())]], final_estimator=WithoutIntercept())
+    with pytest.raises(ValueError, match="WithoutIntercept, failed to fit: its coefficients are not finite"):
+        model.fit(X, Y)
+
+
+def test_linear_scores_whose_parts_are_beyond_all_numbers() -> None:
+    model = Ridge().fit(X[:, :2], Y)
+    model.coef_, model.intercept_ = np.array([4.0, -4.0]), 1.0
+    largest = np.finfo(float).max
+    rows = np.array([[1e308, 1e308], [1e308, -1e308], [-1e308, 1e308], [1.0, 2.0]])
+    said = scoring_row_by_row(model).predict(rows).tolist()
+    assert said == [0.0, largest, -largest, -3.0]  # beside 4e308, the intercept of 1 is lost
+
+
+def test_far_targets_of_great_weight_are_pruned_like_near_ones() -> None:
+    weights = np.linspace(1, 2, 150)
+    model = hb.DecisionTreeRegressor(prune="reduced_error", random_state=0)
+    near = model.fit(X, Y, weights).pruning_log_
+    far = model.fit(X, np.ldexp(Y, 1000), weights * 2.0**900).pruning_log_
+    assert len(near) > 1
+    assert far["node"].tolist() == near["node"].tolist()
+    unit = near["error_before"][0] / far["error_before"][0]
+    np.testing.assert_allclose(far["error_after"] * unit, near["error_after"])
+    candidates = model.pruning_candidates(X, np.ldexp(Y, 1000), weights * 2.0**900)
+    assert np.isfinite(candidates["error_if_leaf"]).all()
 
 
 @pytest.mark.parametrize("exponent", EXPONENTS)

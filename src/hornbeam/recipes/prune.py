@@ -43,6 +43,7 @@ PruneSelect = Literal["cv", "cv_1se", "validation"]
 
 # Numbers that differ by less, relative to their size, are equal on paper; the core has the same slack.
 _SLACK = 2.0**-40
+_LARGEST_EXPONENT = 1000  # of a sum of errors: those of nodes are added up and compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +111,21 @@ class PruningRecord:
 
 def prune_by_validation(tree: _core.Tree, held: HeldOut, judge: "Judge") -> Pruned:
     """Cut, one by one, the node whose removal lowers the validation error most, until none does."""
-    pruned, log = _core.prune_reduced_error(
-        tree, judge.sums(tree, held)["error"] * square_of_unit(judge.unit)
-    )
-    return Pruned(pruned, PruningLog.of(log, unit=_Weight.of(held).total))
+    errors, total = _errors_and_weight(tree, held, judge)
+    pruned, log = _core.prune_reduced_error(tree, errors)
+    return Pruned(pruned, PruningLog.of(log, unit=total))
+
+
+def _errors_and_weight(tree: _core.Tree, held: HeldOut, judge: "Judge") -> tuple[FloatArray, float]:
+    """Return each node's error as a leaf, summed up over rows, and the weight of all rows.
+
+    Where far targets of great weight have sums beyond all numbers, weights are counted in a power of two.
+    """
+    errors, square = judge.sums(tree, held)["error"], square_of_unit(judge.unit)
+    total = _Weight.of(held).total
+    exponent = int(np.frexp(errors.max())[1] + np.frexp(square)[1])
+    down = max(0, exponent - _LARGEST_EXPONENT)
+    return np.ldexp(errors, -down) * square, float(np.ldexp(total, -down))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,14 +142,12 @@ class AsIfLeaves:
 
 def as_if_leaves(tree: _core.Tree, held: HeldOut, judge: "Judge") -> AsIfLeaves:
     """Judge every node with a test as it is, and as if it were a leaf."""
-    sums = judge.sums(tree, held)
-    as_leaf = sums["error"] * square_of_unit(judge.unit)
+    as_leaf, total = _errors_and_weight(tree, held, judge)
     inner = np.flatnonzero(tree.first_child >= 0)
     as_branch = np.where(tree.first_child < 0, as_leaf, 0.0)
     for node in inner[::-1]:  # children come after their parents
         first = int(tree.first_child[node])
         as_branch[node] = as_branch[first : first + int(tree.n_branches[node])].sum()
-    total = _Weight.of(held).total
     change = (as_leaf - as_branch)[inner]
     leaves = judge.leaves_of(tree, held)
     reached = np.bincount(leaves, weights=held.weights, minlength=tree.node_count).astype(np.float64)

@@ -435,8 +435,9 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
 
 def _refuse_no_numbers(final: Any) -> None:
     """Refuse a linear model whose sums were too large: it would answer NaN without a word."""
-    found = getattr(final, "__dict__", {}).get("coef_")
-    if isinstance(found, np.ndarray) and found.dtype.kind == "f" and not np.isfinite(found).all():
+    kept = getattr(final, "__dict__", {})
+    found = [np.asarray(kept[name]) for name in ("coef_", "intercept_") if name in kept]
+    if any(one.dtype.kind == "f" and not np.isfinite(one).all() for one in found):
         raise ValueError(
             "its coefficients are not finite numbers. Count large targets and columns in other units, or "
             "give another final_estimator, such as a tree."
