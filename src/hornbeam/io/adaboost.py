@@ -14,6 +14,8 @@ from hornbeam.recipes.adaboost import StopReason
 
 __all__ = ["read_rounds", "write_rounds"]
 
+_ROUNDING = 2.0**-40  # of a row that has all the weight, in files of hornbeam 0.1
+
 
 def write_rounds(model: Any, writer: RecordWriter) -> None:
     """Put in what a fit of AdaBoost tells of its rounds."""
@@ -42,7 +44,7 @@ def read_rounds(model: Any, reader: RecordReader) -> int:
     model.estimator_weights_ = weights
     if reader.fact("weights_kept", bool):
         kept = reader.take("rounds.sample_weights", np.float64, (len(errors), None))
-        if not np.all((kept >= 0) & (kept <= 1)):
+        if not np.all((kept >= 0) & (kept <= 1 + _ROUNDING)):
             raise ModelFormatError("the weights of the rows are not from 0 to 1")
         model.sample_weights_ = kept
     return len(errors)

@@ -46,6 +46,8 @@ _log = logging.getLogger("hornbeam")
 
 # An error that equals chance on paper may be a few bits less.
 _ROUNDING = 2.0**-40
+# Weights whose largest is less are counted in another unit before they are brought to mean 1.
+_SMALLEST_USUAL = 2.0**-900
 
 
 class ClassLearner(Protocol):
@@ -93,7 +95,8 @@ class Boosted:
         self.errors.append(error)
         self.weights.append(weight)
         if sample_weights is not None:
-            self.sample_weights.append(sample_weights / len(sample_weights))
+            shares = sample_weights / len(sample_weights)
+            self.sample_weights.append(np.minimum(shares, 1.0))  # which one that has it all may round above
 
     def _stop(self, reason: StopReason, says: str) -> None:
         self.stop_reason = reason
@@ -114,8 +117,17 @@ def starting_weights(weights: FloatArray | None, n_rows: int) -> FloatArray:
 
 
 def _with_mean_one(weights: FloatArray) -> FloatArray:
+    largest = weights.max()
+    if 0 < largest < _SMALLEST_USUAL:  # what they are multiplied by would be beyond all numbers
+        weights = np.ldexp(weights, -int(np.frexp(largest)[1]))
     scaled: FloatArray = weights * (len(weights) / sum_in_any_order(weights))
     return scaled
+
+
+def _confidence(error: float) -> float:
+    """Return ln((1 - error) / error), of a quotient that may be beyond all numbers, too."""
+    quotient = (1 - error) / error
+    return math.log(quotient) if math.isfinite(quotient) else -math.log(error)
 
 
 def _drawn_by(weights: FloatArray, rounds: Rounds, member: int) -> FloatArray:
@@ -159,7 +171,7 @@ def boost_classes(
                 boosted._add(member, error, 0.0, kept)
             boosted._stop("no_better_than_chance", f"the next has a weighted error of {error:.4g}.")
             break
-        beta = rounds.learning_rate / 2 * (math.log((1 - error) / error) + math.log(n_classes - 1))
+        beta = rounds.learning_rate / 2 * (_confidence(error) + math.log(n_classes - 1))
         boosted._add(member, error, beta, kept)
         # Times e^beta and e^-beta, up to a factor that the norm takes out again; this way nothing overflows.
         # e^(-2 beta) is below 1. Choosing by `np.where` would take ten times as long.
@@ -215,7 +227,7 @@ def boost_numbers(
                 boosted._add(member, error, 0.0, kept)
             boosted._stop("no_better_than_chance", f"the next has an average loss of {error:.4g}.")
             break
-        confidence = math.log((1 - error) / error)
+        confidence = _confidence(error)
         boosted._add(member, error, rounds.learning_rate * confidence, kept)
         # Drucker's beta to the power of (1 - loss), up to a factor that the norm takes out again.
         weights = _with_mean_one(
