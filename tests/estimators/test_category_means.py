@@ -256,3 +256,24 @@ def test_several_outputs_single_categories_out():
         for split in ("auto", "one_vs_rest")
     )
     assert np.array_equal(auto, single)
+
+
+def test_means_of_targets_near_the_largest_number_are_those_of_near_ones():
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 40, 300)
+    y = np.round(np.sin(kinds) + rng.normal(size=300) / 9, 3) / 1.5
+    X = pd.DataFrame({"name": [f"n{kind}" for kind in kinds]})
+    for weights in (None, rng.random(300) * 1e300):
+        model = hb.DecisionTreeRegressor(max_depth=3)
+        near = model.fit(X, y, weights).predict(X)
+        far = model.fit(X, np.ldexp(y, 1023), weights).predict(X)
+        assert len(np.unique(near)) > 4
+        np.testing.assert_array_equal(far, np.ldexp(near, 1023))
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-200])
+def test_class_weights_that_leave_no_row_are_refused_before_means_are_made(factor):
+    X = pd.DataFrame({"name": [f"n{row % 40}" for row in range(80)]})
+    model = hb.DecisionTreeClassifier(class_weight={0: factor, 1: factor})
+    with pytest.raises(ValueError, match="class_weight leaves no row with a weight above 0"):
+        model.fit(X, [0, 1] * 40, np.linspace(1, 2, 80) * 1e-200)

@@ -36,10 +36,16 @@ def weights_of_rows(sample_weight: object, n_rows: int) -> FloatArray | None:
 
 
 def multiplied(weights: FloatArray | None, factors: FloatArray | None) -> FloatArray | None:
-    """Multiply weights by factors per row, such as those of classes; None is 1 for all rows."""
+    """Multiply weights by factors per row, those of classes; None is 1 for all rows."""
     if factors is None:
         return weights
-    return _in_range(factors) if weights is None else _in_range(_in_range(factors) * weights)
+    product = _in_range(factors) if weights is None else _in_range(_in_range(factors) * weights)
+    if len(product) and not product.any():
+        raise ValueError(
+            "class_weight leaves no row with a weight above 0: give one of the classes that are there a "
+            "factor above 0."
+        )
+    return product
 
 
 def unequal(weights: FloatArray | None) -> FloatArray | None:

@@ -196,14 +196,15 @@ def _statistics(
     sizes = _of_others(codes, mass, parts)
     for outcome in outcomes.T:
         unit = unit_of(outcome)  # in which products with weights are finite
-        prior = float(np.average(outcome / unit, weights=in_units)) * unit
+        counted = outcome / unit
+        prior = float(np.average(counted, weights=in_units))
         # Differences from the mean keep all digits where targets are far from 0.
-        rest = (outcome - prior) * mass
+        rest = (counted - prior) * mass
         totals = np.bincount(codes, weights=rest, minlength=n_categories + 1)
         yield _Statistic(
             source,
-            prior + _of_others(codes, rest, parts) / (sizes + _PRIOR_ROWS),
-            prior + totals / (masses + _PRIOR_ROWS),
+            (prior + _of_others(codes, rest, parts) / (sizes + _PRIOR_ROWS)) * unit,
+            (prior + totals / (masses + _PRIOR_ROWS)) * unit,
         )
     counts = np.bincount(codes, minlength=n_categories + 1).astype(np.float64)
     yield _Statistic(source, counts[codes], counts)
