@@ -90,3 +90,18 @@ class Slopes:
 
     def gradient_hessian(self, y, score):
         return (score - y) * self.unit, np.ones_like(y)
+
+
+class Flat:
+    """No curvature to speak of: a step is a million times the largest float32."""
+
+    def gradient_hessian(self, y, score):
+        return np.full_like(y, 1e22), np.full_like(y, 1e-22)
+
+
+@pytest.mark.parametrize("options", [{"n_estimators": 3}, {"n_estimators": "auto"}])
+def test_a_step_beyond_all_numbers_is_said_to_come_from_the_loss(options):
+    X, y = far_targets(60)
+    model = hb.GradientBoostingRegressor(loss=Flat(), l2_regularization=0.0, **options)
+    with pytest.raises(ValueError, match=r"^loss: the step of a leaf.* is -inf, .*larger hessians"):
+        model.fit(X, y)

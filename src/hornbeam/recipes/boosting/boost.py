@@ -22,7 +22,7 @@ from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arra
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.boosting.losses import Loss, OwnLoss
 from hornbeam.recipes.boosting.mapped_rows import MappedRows
-from hornbeam.recipes.boosting.own_steps import ways_to_go, with_leaves_times
+from hornbeam.recipes.boosting.own_steps import refuse_endless_steps, ways_to_go, with_leaves_times
 from hornbeam.recipes.boosting.rounds import Watch, users_code
 from hornbeam.recipes.single import warn_of_refused_thread, warn_of_weightless_rows
 
@@ -292,6 +292,7 @@ class Boosting:
         """Shorten steps that go more than twice as far as their minimum, in trees and scores."""
         loss, scores = self.target.loss, self._booster.scores()
         assert isinstance(loss, OwnLoss)
+        refuse_endless_steps(trees)
         counted = np.zeros(len(before)) if rows is not None else np.ones(len(before))
         counted[rows if rows is not None else slice(None)] = 1.0
         weights = counted if self._weights is None else counted * self._weights

@@ -7,21 +7,35 @@ can be asked for. A step is at most about twice the way to the minimum if half o
 step is halved until the slope at its half has the sign it has at its start.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.model import tree_from_arrays, tree_to_arrays
-from hornbeam.recipes.boosting.losses import OwnLoss
+from hornbeam.recipes.boosting.losses import OwnLoss, OwnLossError
 
-__all__ = ["ways_to_go", "with_leaves_times"]
+__all__ = ["refuse_endless_steps", "ways_to_go", "with_leaves_times"]
 
 FloatArray = npt.NDArray[np.float64]
 LeafArray = npt.NDArray[np.int32]
 
 # A step of 2^100 is beyond what float32 can tell from the next one; nothing is left of it after so many.
 _MOST_HALVINGS = 100
+
+
+def refuse_endless_steps(trees: Sequence[_core.Tree]) -> None:
+    """Raise if a step is not finite."""
+    for tree in trees:
+        endless = tree.value[~np.isfinite(tree.value)]
+        if endless.size:
+            raise OwnLossError(
+                "loss: the step of a leaf, which is learning_rate times the sum of its gradients over that of "
+                f"its hessians, is {endless[0]}, beyond all numbers of float32. Let gradient_hessian return "
+                "larger hessians or smaller gradients, lower learning_rate, or raise l2_regularization."
+            )
 
 
 def ways_to_go(
