@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.target import ClassTarget
 from hornbeam.data.units import unit_of
 from hornbeam.estimators.boosting.rows import BoostingRows, labels_of
 from hornbeam.estimators.boosting.scores import BoostingScores
+from hornbeam.estimators.recorded import scorer_by_name
 from hornbeam.model import Ensemble
 from hornbeam.recipes.boosting.boost import Boosting, BoostTarget, turns
 from hornbeam.recipes.boosting.boost_members import MemberBoosting
@@ -80,14 +82,11 @@ class BoostingJudge(BoostingScores):
         if callable(scoring):
             own, X = scoring, rows.in_own_container()
             return lambda scores: float(own(self._recorded(loss, scores, rows.target), X, truth))
-        from sklearn.metrics import get_scorer  # noqa: PLC0415 - slow to import, and seldom needed
-
-        scorer = get_scorer(scoring)
+        classes = rows.target.classes[0] if isinstance(rows.target, ClassTarget) else None
+        scorer = scorer_by_name("scoring", scoring, truth, classes)
         options = {} if weights is None else {"sample_weight": weights}
         stand_in = np.zeros((len(y), 1))  # a scorer by name looks at answers only
-        return lambda scores: float(
-            scorer(self._recorded(loss, scores, rows.target), stand_in, truth, **options)
-        )
+        return lambda scores: scorer(self._recorded(loss, scores, rows.target), stand_in, truth, **options)
 
     def _recorded(self, loss: Loss, scores: FloatArray, target: Any) -> Any:
         raise NotImplementedError

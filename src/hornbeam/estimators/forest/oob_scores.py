@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hornbeam.data.target import ClassTarget, RegressionTarget
 from hornbeam.data.units import unit_of
-from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers
+from hornbeam.estimators.recorded import RecordedClasses, RecordedNumbers, scorer_by_name
 from hornbeam.recipes.out_of_bag import OutOfBag
 
 __all__ = ["score_of_classes", "score_of_numbers"]
@@ -18,8 +18,6 @@ Metric = bool | str | Callable[..., float]
 
 def score_of_classes(metric: Metric, target: ClassTarget, shares: FloatArray) -> float:
     """Score out-of-bag answers, NaN for rows that have none: accuracy, unless a metric is given."""
-    from sklearn import metrics  # noqa: PLC0415 - slow to import, and seldom needed
-
     rows = ~np.isnan(shares[:, 0, 0])
     if not rows.any():
         return float("nan")
@@ -37,8 +35,10 @@ def score_of_classes(metric: Metric, target: ClassTarget, shares: FloatArray) ->
         raise ValueError("oob_score takes a function or True for several outputs, not the name of a metric.")
     if callable(metric):
         return float(metric(labels[0], found[0]))
-    recorded = RecordedClasses(found[0], sums[:, 0, : len(target.classes[0])], target.classes[0])
-    return float(metrics.get_scorer(metric)(recorded, labels[0].reshape(-1, 1), labels[0]))
+    classes = target.classes[0]
+    recorded = RecordedClasses(found[0], sums[:, 0, : len(classes)], classes)
+    scorer = scorer_by_name("oob_score", metric, labels[0], classes)
+    return scorer(recorded, labels[0].reshape(-1, 1), labels[0])
 
 
 def score_of_numbers(metric: Metric, target: RegressionTarget, out_of_bag: OutOfBag) -> float:
@@ -56,4 +56,5 @@ def score_of_numbers(metric: Metric, target: RegressionTarget, out_of_bag: OutOf
         return float(metrics.r2_score(truth / unit, found / unit))
     if callable(metric):
         return float(metric(truth, found))
-    return float(metrics.get_scorer(metric)(RecordedNumbers(found), truth.reshape(len(truth), -1), truth))
+    scorer = scorer_by_name("oob_score", metric, truth)
+    return scorer(RecordedNumbers(found), truth.reshape(len(truth), -1), truth)
