@@ -30,7 +30,7 @@ def test_a_row_that_gets_all_the_weight_has_a_share_of_one_and_the_model_is_load
     # others nothing.
     X, y = np.array([[0.0], [1.0], [0.0]]), np.array([0.0, 10.0, 5.0])
     model = hb.AdaBoostRegressor(n_estimators=2, learning_rate=1e300, keep_weights=True)
-    model.fit(X, y, [1.0, 1.0, times * NEXT_TO_NOTHING])
+    model.fit(X, y, [1.0, 1.0, times * 1.2345e-310])
     np.testing.assert_allclose(model.sample_weights_[1], [0.0, 0.0, 1.0])
     assert model.sample_weights_.max() <= 1
     hb.save(model, tmp_path / "model.hornbeam")

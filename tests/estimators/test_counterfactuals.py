@@ -27,6 +27,7 @@ MODELS = [
     hb.AdaBoostClassifier(n_estimators=5),
     hb.AdaBoostRegressor(hb.DecisionTreeRegressor(max_depth=2), n_estimators=5, random_state=0),
     hb.GradientBoostingClassifier(n_estimators=4, max_leaf_nodes=4),
+    hb.GradientBoostingClassifier(n_estimators=4, max_leaf_nodes=4, class_trees="shared"),
     hb.GradientBoostingRegressor(n_estimators=5, max_leaf_nodes=4),
     hb.GradientBoostingRegressor(loss="poisson", n_estimators=5, max_leaf_nodes=4),
 ]
@@ -174,6 +175,19 @@ def test_several_classes_are_looked_for_at_once(monkeypatch):
     large = hb.RandomForestClassifier(40, random_state=0).fit(X, many)
     stopped = large.counterfactual(row, X, max_boxes=50)
     assert not stopped.is_exact and len(opened) == 50
+
+
+def test_trees_of_a_round_that_share_their_tests_are_searched_as_one(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    row = X[[3]]
+    shared = hb.GradientBoostingClassifier(6, class_trees="shared", max_leaf_nodes=6, min_samples_leaf=5)
+    assert boxes.with_equal_tests(shared.fit(X, y)._model) == [[k, k + 1, k + 2] for k in range(0, 18, 3)]
+    together = [shared.counterfactual(row, X, max_boxes=most) for most in (30, 10**9)]
+    one_by_one = [[k] for k in range(18)]
+    monkeypatch.setattr("hornbeam.estimators.counterfactuals.with_equal_tests", lambda model: one_by_one)
+    apart = [shared.counterfactual(row, X, max_boxes=most) for most in (30, 10**9)]
+    assert together[1].changes == apart[1].changes
+    assert together[0].bound > apart[0].bound  # a box of leaves that go together promises less
 
 
 def test_changes_that_are_too_far_to_be_added_up_are_none():

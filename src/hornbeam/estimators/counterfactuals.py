@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from hornbeam.data.table import Schema, Table
 from hornbeam.data.wording import shown
 from hornbeam.estimators.explained import Answering, place_of_column
-from hornbeam.inside.boxes import Aim, Found, LeafBoxes, leaf_boxes, nearest
+from hornbeam.inside.boxes import Aim, Found, LeafBoxes, leaf_boxes, nearest, with_equal_tests
 from hornbeam.inside.counterfactual import (
     Counterfactual,
     Direction,
@@ -198,17 +198,22 @@ class _Search:
     def _nearest(self, wanted: Sequence[tuple[Margins, Callable[[Any], bool]]]) -> Found:
         """Find the nearest point with one of the wanted answers, each given as margins and as a test."""
         steps, choices = self.terrain.steps, self.terrain.choices
-        boxes = leaf_boxes(self.model, steps, choices)
+        is_median = self.whole.is_median
+        # Trees of one class each that share their tests are one tree of all classes: quicker, and a better
+        # bound, since no row comes to one leaf of the one and to another of the other.
+        merges = self.model.adds_to is not None and not is_median
+        groups = with_equal_tests(self.model) if merges else [[k] for k in range(len(self.model.trees))]
+        boxes = leaf_boxes(self.model, steps, choices, [group[0] for group in groups])
+        scores = np.empty(0) if is_median else self._scores_of_leaves(groups, boxes)
         points = self._points_of_others()
         aims, best = [], Found(None, inf, inf)
         for place, (margins, is_wanted) in enumerate(wanted):
-            worth = np.concatenate(
-                [self._worth(number, values, margins) for number, values in enumerate(boxes.values)]
-            )
+            worth = self._votes_of_leaves(boxes, margins) if is_median else scores @ margins.of_scores
             needed = margins.needed - self.whole.start @ margins.of_scores
-            if self.whole.is_median:
+            if is_median:
                 needed = np.full(len(margins.needed), self.whole.sums[0].weights.sum() / 2)
-            room = np.maximum(_ROUNDING * (np.abs(needed) + _size(boxes, worth)), _LEAST_ROOM)
+            size = _size(boxes, scores) @ np.abs(margins.of_scores) if merges else _size(boxes, worth)
+            room = np.maximum(_ROUNDING * (np.abs(needed) + size), _LEAST_ROOM)
             beginning = self._begin(points, Margins(margins.of_scores, margins.needed + room), is_wanted)
             if beginning.cost < best.cost:
                 best = replace(beginning, aim=place)
@@ -218,26 +223,40 @@ class _Search:
     def _is_answer(self, is_wanted: Callable[[Any], bool], cells: tuple[int, ...]) -> bool:
         return bool(is_wanted(self._answer(cells)[0]))
 
-    def _worth(self, number: int, values: FloatArray, margins: Margins) -> FloatArray:
-        """Return what leaves of a tree add to the margins: leaves x margins.
+    def _votes_of_leaves(self, boxes: LeafBoxes, margins: Margins) -> FloatArray:
+        """Return what leaves add to the margins of a median: leaves x margins.
 
-        A median is far enough if half of the weight is with trees that are, so there each leaf has a vote.
+        It is far enough if half of the weight is with trees that are, so each leaf has a vote.
         """
-        if self.whole.is_median:
-            is_far_enough = values @ margins.of_scores >= margins.needed
-            return np.asarray(self.whole.sums[0].weights[number] * is_far_enough)
-        return self._scores_of_leaves(number, values) @ margins.of_scores
+        weights = self.whole.sums[0].weights
+        return np.concatenate(
+            [
+                weights[number] * (self._values(number, nodes) @ margins.of_scores >= margins.needed)
+                for number, nodes in enumerate(boxes.nodes)
+            ]
+        )
 
-    def _scores_of_leaves(self, number: int, values: FloatArray) -> FloatArray:
+    def _scores_of_leaves(self, groups: Sequence[Sequence[int]], boxes: LeafBoxes) -> FloatArray:
+        """Return what leaves add to the scores, trees with the same tests together: leaves x scores."""
         (one,) = self.whole.sums
-        if one.votes:
-            values = np.eye(values.shape[1])[values.argmax(axis=1)]
-        if self.model.adds_to is not None:
-            placed = np.zeros((len(values), len(self.whole.start)))
-            placed[:, self.model.adds_to[number]] = values[:, 0]
-            values = placed
-        values = values * one.weights[number]
-        return values if one.onto is None else values @ one.onto
+        adds_to = self.model.adds_to
+        found = []
+        for group, nodes in zip(groups, boxes.nodes, strict=True):
+            if adds_to is None:
+                values = self._values(group[0], nodes)
+                if one.votes:
+                    values = np.eye(values.shape[1])[values.argmax(axis=1)]
+                values = values * one.weights[group[0]]
+            else:
+                values = np.zeros((len(nodes), len(self.whole.start)))
+                for number in group:
+                    values[:, adds_to[number]] += self._values(number, nodes)[:, 0] * one.weights[number]
+            found.append(values)
+        scores = np.concatenate(found)
+        return scores if one.onto is None else scores @ one.onto
+
+    def _values(self, number: int, nodes: npt.NDArray[np.int64]) -> FloatArray:
+        return self.model.trees[number].value[nodes].reshape(len(nodes), -1)
 
     def _points_of_others(self) -> npt.NDArray[np.int64]:
         """Return the cells of the rows of X, where the row may go there; its own elsewhere."""

@@ -14,6 +14,7 @@ may be aimed at in one search: each has boxes of its own, and those of all wait 
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,22 @@ from hornbeam import _core
 from hornbeam.inside.routes import branches_at
 from hornbeam.model import Ensemble
 
-__all__ = ["Aim", "Choices", "Found", "LeafBoxes", "Steps", "leaf_boxes", "nearest"]
+__all__ = ["Aim", "Choices", "Found", "LeafBoxes", "Steps", "leaf_boxes", "nearest", "with_equal_tests"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+# The arrays of a tree that say which leaf a row comes to.
+_TESTS = (
+    "first_child",
+    "feature",
+    "threshold",
+    "n_branches",
+    "missing_branch",
+    "category_begin",
+    "category_words",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +68,7 @@ class LeafBoxes:
     low: npt.NDArray[np.int32]  # leaves x steps
     high: npt.NDArray[np.int32]
     allowed: tuple[BoolArray, ...]  # for each of the choices, leaves x cells
-    values: tuple[FloatArray, ...]  # of the leaves of each tree
+    nodes: tuple[IntArray, ...]  # the numbers of these leaves in each tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,27 +97,47 @@ class Found:
 # --- Leaves ----------------------------------------------------------------------------------------------
 
 
-def leaf_boxes(model: Ensemble, steps: Sequence[Steps], choices: Sequence[Choices]) -> LeafBoxes:
-    """Find the box of every leaf."""
+def leaf_boxes(
+    model: Ensemble, steps: Sequence[Steps], choices: Sequence[Choices], numbers: Sequence[int]
+) -> LeafBoxes:
+    """Find the box of every leaf of the trees of some numbers."""
     parts = []
-    for number, tree in enumerate(model.trees):
+    for place, number in enumerate(numbers):
+        tree = model.trees[number]
         low, high, allowed = _boxes_of_nodes(model, tree, steps, choices)
         is_leaf = tree.first_child < 0
         is_met = is_leaf & (low <= high).all(axis=1)
         for mask in allowed:
             is_met &= mask.any(axis=1)
         kept = np.flatnonzero(is_met)
-        values = tree.value[kept].reshape(len(kept), -1)
         parts.append(
-            (np.full(len(kept), number), low[kept], high[kept], [mask[kept] for mask in allowed], values)
+            (np.full(len(kept), place), low[kept], high[kept], [mask[kept] for mask in allowed], kept)
         )
     return LeafBoxes(
         tree=np.concatenate([part[0] for part in parts]),
         low=np.concatenate([part[1] for part in parts]),
         high=np.concatenate([part[2] for part in parts]),
         allowed=tuple(np.concatenate([part[3][k] for part in parts]) for k in range(len(choices))),
-        values=tuple(part[4] for part in parts),
+        nodes=tuple(part[4] for part in parts),
     )
+
+
+def with_equal_tests(model: Ensemble) -> list[list[int]]:
+    """Put trees together, by their numbers, that follow each other and have the same tests.
+
+    Such are the trees of a round of boosting, one per class, that share their tests.
+    """
+    groups: list[list[int]] = []
+    before: list[npt.NDArray[Any]] = []
+    names = (*_TESTS, "weighted_n_node_samples") if model.unseen == "majority" else _TESTS
+    for number, tree in enumerate(model.trees):
+        tests = [getattr(tree, name) for name in names]
+        if groups and all(np.array_equal(*pair) for pair in zip(before, tests, strict=True)):
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+            before = tests
+    return groups
 
 
 def _boxes_of_nodes(

@@ -32,9 +32,10 @@ def refuse_endless_steps(trees: Sequence[_core.Tree]) -> None:
         endless = tree.value[~np.isfinite(tree.value)]
         if endless.size:
             raise OwnLossError(
-                "loss: the step of a leaf, which is learning_rate times the sum of its gradients over that of "
-                f"its hessians, is {endless[0]}, beyond all numbers of float32. Let gradient_hessian return "
-                "larger hessians or smaller gradients, lower learning_rate, or raise l2_regularization."
+                "loss: the step of a leaf, which is learning_rate times the sum of its gradients over that "
+                f"of its hessians, is {endless[0]}, beyond all numbers of float32. Let gradient_hessian "
+                "return larger hessians or smaller gradients, lower learning_rate, or raise "
+                "l2_regularization."
             )
 
 
