@@ -209,3 +209,17 @@ def test_what_a_killed_writer_has_left_is_removed(tmp_path: Path) -> None:
     table = pa.table({"x": np.arange(40.0), "y": np.arange(40.0)})
     hb.GradientBoostingRegressor(n_estimators=3).fit(table, target="y", checkpoint=tmp_path)
     assert not os.listdir(tmp_path)
+
+
+def test_targets_whose_digits_are_rounded_away_are_refused(tmp_path: Path) -> None:
+    """The values of trees are multiples of 5e-324 there, and what rows have been given is not."""
+    X = np.arange(40.0).reshape(-1, 1)
+    y = np.sin(X[:, 0])
+    for size, is_refused in ((1e-250, False), (1e-290, True), (1e-310, True)):
+        model = hb.GradientBoostingRegressor(3)
+        if is_refused:
+            with pytest.raises(ValueError, match="y is too small for a checkpoint: its largest number is 1e"):
+                model.fit(X, y * size, checkpoint=tmp_path)
+        else:
+            model.fit(X, y * size, checkpoint=tmp_path)
+        model.fit(X, y * size)

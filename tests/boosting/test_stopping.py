@@ -115,3 +115,12 @@ def test_what_cannot_judge_is_refused_before_the_first_round():
     with pytest.raises(ValueError, match="offset_val go together"):
         model.fit(X, labels, offset=np.zeros(60), X_val=X, y_val=labels)
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("said", [float("nan"), float("-inf")])
+@pytest.mark.parametrize("options", [{"n_estimators": "auto"}, {"n_estimators": 9, "early_stopping": True}])
+def test_rounds_that_are_judged_by_no_number_are_refused(said, options):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = hb.GradientBoostingRegressor(scoring=lambda *asked: said, **options)
+    with pytest.raises(ValueError, match=rf"^scoring=.* gave {said} .*no number in any round"):
+        model.fit(X, X[:, 0])

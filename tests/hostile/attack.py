@@ -10,7 +10,6 @@ differ: before and after saving, one thread and two, a row alone and among other
 
 import argparse
 import ast
-import contextlib
 import faulthandler
 import inspect
 import linecache
@@ -283,8 +282,14 @@ class Attack:
                 if went_on is not None or list(Path(folder).iterdir()):
                     raise BreachError("a checkpoint with a loss of one's own is not refused at once")
                 return
-            with contextlib.suppress(InterruptedError):
+            try:
                 self.cls(**self.options).fit(self.table.X, *y, **{**kept, "callbacks": [*others, break_off]})
+            except InterruptedError:
+                pass
+            except ValueError as error:
+                if "too small for a checkpoint" in str(error) and is_refusal(error):
+                    return
+                raise
             model = self.cls(**self.options).fit(self.table.X, *y, **kept)
         if not same(model.predict(self.table.rows(self.table.n_rows)), answers["predict"]):
             raise BreachError(f"predict differs after a fit that was broken off in round {self.broken_in}")

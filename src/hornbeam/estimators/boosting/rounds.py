@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam import _core
+from hornbeam.data.wording import shown
 from hornbeam.declare import KeptFit
 from hornbeam.estimators.boosting.begun import BoostingData, BoostingFit
 from hornbeam.estimators.boosting.preparing import BoostingPreparation
@@ -61,6 +62,8 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         key = self._key_of_fit(data, plan) if kept is None or kept.key is None else kept.key
         begun = self._begin(data, plan, key, former, baseline)
         digest = "" if kept is None else self._digest(begun)
+        if kept is not None:
+            begun.target.refuse_rounding()
         resumed = None if kept is None else kept.resumed(digest, begun.encoded.schema)
         n_former = len(former) // loss.n_scores
         if not plan.early_stopping and not callbacks:  # which may end the fit after a few rounds
@@ -91,8 +94,14 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
             except UserCodeError as wrapped:
                 fault = wrapped.__cause__
         trees = begun.boosting.trees
-        if fault is not None and len(trees) == len(former):
+        if fault is not None and (len(trees) == len(former) or watch.judged_by_no_number):
             raise fault
+        if watch.judged_by_no_number:
+            raise ValueError(
+                f"scoring={shown(self.scoring)} gave {watch.validation_scores[0]} for the rows that judge "
+                "rounds, and no number in any round, so none is the best. Give another scoring, or "
+                "early_stopping=False."
+            )
         if trees[0].node_count == 1 and np.ptp(begun.target.y) > 0:
             warn_of_constant_columns(begun.encoded)
         self._remember_rounds(begun, begun.finished(watch), watch)

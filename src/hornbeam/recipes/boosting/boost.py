@@ -44,6 +44,7 @@ _LEAST_WEIGHT = 2.0**-31
 # Targets and weights go into the core as float32; beyond these exponents they are scaled first.
 _USUAL_TARGETS = 60
 _USUAL_WEIGHTS = 30
+_SMALLEST_UNIT = 2.0**-900  # in units that are smaller, numbers of 53 bits are rounded
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,15 @@ class BoostTarget:
             scaled = None if offset is None else offset / unit
             baseline = loss.baseline(y if unit == 1.0 else y / unit, weights, scaled) * unit
         return cls(loss, given, weights, baseline, offset, unit)
+
+    def refuse_rounding(self) -> None:
+        """Raise where values of trees lose digits in the units of y, so that scores are no sums of them."""
+        if self.unit < _SMALLEST_UNIT:
+            raise ValueError(
+                f"y is too small for a checkpoint: its largest number is {np.abs(self.y).max():.3g}, and "
+                "what trees say of it lacks the digits to go on with exactly. Count in other units, or "
+                "leave checkpoint out."
+            )
 
     @property
     def y(self) -> FloatArray:

@@ -137,6 +137,11 @@ class Watch:
             self.score_validation(trees)  # which adds them to the scores of the rows that judge
         self.listener.done(n_done)
 
+    @property
+    def judged_by_no_number(self) -> bool:
+        """Whether rounds that are to be stopped early were judged, and none of them by a number."""
+        return self.stopping is not None and bool(self.validation_scores) and self.best_round == 0
+
     def before_round(self, number: int) -> bool:
         """Tell callbacks that a round begins; return whether one of them ends the fit."""
         return self._any_says_stop("before_round", number)
