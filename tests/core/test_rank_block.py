@@ -84,6 +84,20 @@ def test_growing_blocks_of_ranks_in_a_large_table_changes_nothing(digits, criter
         assert same_bits(grown(n_threads=2, **limits), node_by_node)
 
 
+@pytest.mark.parametrize("apart", [2.0**k for k in (5, 6, 10, 15, 19)] + [2.0**20 - 1, 2.0**20, 2.0**20 + 1])
+@pytest.mark.parametrize("n", [3_000, 30_000])
+def test_growing_blocks_of_classes_that_weigh_far_apart_changes_nothing(n, apart):
+    """What ties, in units of rough scores, is more than any of them from some ratio of the weights on."""
+    rng = np.random.default_rng(11)
+    numbers = np.round(rng.normal(size=(n, 5)), 2)
+    y = (numbers[:, 0] + rng.normal(size=n) > 0).astype(int)
+    times = 1 + rng.poisson(0.3, size=n)
+    for weights in (np.where(y == 1, apart, 1.0), np.where(y == 1, 1.0, apart)):
+        assert blocks_change_nothing(
+            encode(list(numbers.T)), y, weights, multiplicity=times, max_features=2, key=3
+        )
+
+
 @settings(max_examples=150)
 @given(
     wide_tables(),

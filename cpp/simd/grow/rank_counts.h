@@ -239,7 +239,8 @@ class CountCells {
     if (here < 0) return true;  // the limits admit none
     best.rough = std::max(best.rough, here);
     const float square = square_of_weight(node);
-    const float floor = best.rough * (1 - 0x1p-11f) - square * 0x1p-42f;
+    // Cuts that are not admitted are below 0. What ties may be more than any gain, where weights are far apart.
+    const float floor = std::max(0.0f, best.rough * (1 - 0x1p-11f) - square * 0x1p-42f);
     if (here >= floor) offer_promising(column, n, floor, node, places, best);
     return true;
   }
