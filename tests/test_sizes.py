@@ -21,7 +21,7 @@ from hornbeam.data.class_weight import class_weights
 from hornbeam.data.target import read_classes
 from hornbeam.data.task import task_of
 from hornbeam.estimators.linear import Design
-from hornbeam.recipes.boosting.boost_sums import added, narrow
+from hornbeam.recipes.boosting.boost_sums import added
 from hornbeam.report.facts import gather
 from hornbeam.report.viewer import viewer_data
 
@@ -189,15 +189,19 @@ def test_a_class_weighs_2_to_the_400_times_as_much_at_most(least):
     assert found.tolist() == [0.5, min(0.5 / least, 2.0**400)]
 
 
-@pytest.mark.parametrize("largest", [2**31 - 1, 2**31])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_sums_that_fit_32_bits_are_sent_in_them(largest, sign):
-    answer = [(3, np.array([5, 7]), np.array([1, sign * largest]), [])]
-    (sent,) = narrow(answer)
-    assert sent[2].dtype == (np.int32 if largest < 2**31 else np.int64)
-    assert sent[2].tolist() == answer[0][2].tolist()
-    ((_, _, cells, _),) = added([[sent], [sent]])
-    assert cells.tolist() == [2, sign * 2 * largest]
+@pytest.mark.parametrize("largest", [2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**52])
+def test_sums_that_fit_32_bits_are_sent_in_them(largest):
+    """A node: rows on the left, two sums of all rows, one cell, whether in 32 bits; then the cell's bytes."""
+    cell = np.array([1, largest], dtype=np.int64)
+    sent = added([(np.array([3, 5, 7, 1, 0]), np.frombuffer(cell.tobytes(), np.uint8), [[]], [])])
+    fits = -(2**31) <= largest < 2**31
+    assert np.ravel(sent[0]).tolist() == [3, 5, 7, 1, fits]
+    assert np.frombuffer(bytes(sent[1]), np.int32 if fits else np.int64).tolist() == cell.tolist()
+    heads, cells, *_ = added([sent, sent])
+    assert np.ravel(heads).tolist()[:4] == [6, 10, 14, 1]
+    narrow = np.ravel(heads)[4]
+    assert narrow == (-(2**31) <= 2 * largest < 2**31)
+    assert np.frombuffer(bytes(cells), np.int32 if narrow else np.int64).tolist() == [2, 2 * largest]
 
 
 @pytest.mark.parametrize("n_columns", [13, 14])
