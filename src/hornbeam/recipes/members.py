@@ -127,7 +127,7 @@ class AnyBag:
         times = self.plan.times(member).astype(np.float64)
         try:
             model.fit(X, self.y, sample_weight=times if self.weights is None else times * self.weights)
-        except Exception:
+        except Exception:  # any learner's: the caller then raises what the member's own sample has led to
             return None
         return model
 
