@@ -122,7 +122,7 @@ def measure_workers(given: argparse.Namespace) -> None:
         alone = time.perf_counter() - clock, time.process_time() - cpu
         before = sum(client.run(time.process_time).values())
         clock, cpu = time.perf_counter(), time.process_time()
-        many = GradientBoostingClassifier(verbose=1, **options).fit(parts, y)
+        many = GradientBoostingClassifier(**options).fit(parts, y)
         shared = time.perf_counter() - clock, time.process_time() - cpu
         at_work = sum(client.run(time.process_time).values()) - before
         print(

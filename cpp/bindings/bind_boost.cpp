@@ -11,7 +11,6 @@ using boost::Booster;
 using boost::BoostParams;
 using boost::compute_derivatives;
 using boost::Loss;
-using boost::LossKind;
 using boost::RowsInFile;
 using data::Column;
 using data::Dataset;
@@ -19,8 +18,9 @@ using grow::Growth;
 using split::CategoricalSplit;
 using tree::Tree;
 
-LossKind loss_of(const std::string& name) {
-  if (const auto kind = boost::loss_named(name)) return *kind;
+std::optional<boost::Loss> loss_of(const std::string& name, double parameter) {
+  if (name.empty()) return std::nullopt;
+  if (const auto kind = boost::loss_named(name)) return boost::Loss{*kind, parameter};
   throw nb::value_error(("the core does not know " + name).c_str());
 }
 
@@ -84,13 +84,11 @@ class BoosterHandle {
         weights_(std::move(weights)),
         row_memory_(std::move(row_memory)),
         y_codes_(std::move(y_codes)),
+        loss_(loss_of(loss, parameter)),
         n_rows_(data.n_rows()),
         n_features_(data.n_features()) {
     if ((y_codes_ ? y_codes_->size() : y_.size()) != n_rows_ || (weights_ && weights_->size() != n_rows_)) {
       throw nb::value_error("the target and the weights must have one element per row of the table");
-    }
-    if (!loss.empty()) {
-      loss_ = Loss{loss_of(loss), parameter};
     }
     for (int f = 0; f < n_features_; ++f) {
       const Column& column = data.column(f);

@@ -87,7 +87,7 @@ class PartHandle {
              const BoostParams& params)
       : y_(std::move(y)),
         weights_(std::move(weights)),
-        loss_{loss_of(loss), parameter},
+        loss_(loss_of(loss, parameter)),
         shape_{static_cast<std::size_t>(n_scores), data.n_rows()} {
     if (y_.size() != data.n_rows() || (weights_ && weights_->size() != data.n_rows()))
       throw nb::value_error("the target and the weights must have one element per row of the part");
@@ -117,8 +117,9 @@ class PartHandle {
     });
   }
   void compute_derivatives(double delta) {
+    if (!loss_) throw nb::value_error("a loss from outside gives its own derivatives");
     without_lock([&](Cancel& cancel) {
-      part_->compute_derivatives(loss_, delta, cancel);
+      part_->compute_derivatives(*loss_, delta, cancel);
       return 0;
     });
   }
@@ -149,9 +150,11 @@ class PartHandle {
           {nb::cast<int>(root[0]), scale_of(nb::cast<nb::tuple>(root[1])), nb::cast<bool>(root[2])});
     }
     return without_lock([&](Cancel& cancel) {
-             Outgoing found;
-             for (const Root& root : given)
-               found.add(part_->begin_tree(root.score, root.scale, hessian_is_one(), root.counts, cancel));
+             Outgoing found(buffers_);
+             for (const Root& root : given) {
+               part_->begin_tree(root.score, root.scale, hessian_is_one(), root.counts, sums_, cancel);
+               found.add(sums_);
+             }
              return found;
            })
         .tuple();
@@ -180,9 +183,11 @@ class PartHandle {
                        {(wanted & 1) != 0, (wanted & 2) != 0, (wanted & 4) != 0}});
     }
     return without_lock([&](Cancel& cancel) {
-             Outgoing found;
-             for (const Task& task : given)
-               found.add(part_->divide(task.score, task.node, task.split, task.wanted, cancel));
+             Outgoing found(buffers_);
+             for (const Task& task : given) {
+               part_->divide(task.score, task.node, task.split, task.wanted, sums_, cancel);
+               found.add(sums_);
+             }
              return found;
            })
         .tuple();
@@ -213,13 +218,15 @@ class PartHandle {
   auto sizes() const { return to_numpy(part_->sizes()); }
 
  private:
-  bool hessian_is_one() const { return loss_.hessian_is_one() && !weights_; }
+  bool hessian_is_one() const { return loss_ && loss_->hessian_is_one() && !weights_; }
 
   Array1<float> y_;
   std::optional<Array1<float>> weights_;
-  Loss loss_;
+  std::optional<Loss> loss_;
   std::size_t shape_[2];
   std::unique_ptr<PartRows> part_;
+  PartSums sums_;  // of a node, before they are on their way
+  std::shared_ptr<CellBuffers> buffers_ = std::make_shared<CellBuffers>();
 };
 
 // ---- a tree
@@ -255,7 +262,7 @@ class TreeHandle {
   TreeHandle(std::size_t n_rows, const nb::list& columns, std::vector<std::vector<Code>> categories,
              const std::string& loss, double parameter, const nb::kwargs& settings)
       : data_(dataset_without_rows(n_rows, columns)),
-        loss_{loss_of(loss), parameter},
+        loss_(loss_of(loss, parameter)),
         tree_(data_, boost_params_of(settings, data_.n_features()), std::move(categories)) {}
 
   // `roots` is what each part says of all roots, this tree's being number `place`.
@@ -288,7 +295,7 @@ class TreeHandle {
       return 0;
     });
   }
-  std::vector<std::size_t> questions() const { return tree_.questions(); }
+  std::vector<std::size_t> questions() { return tree_.questions(); }
   void answer_question(const Array1<std::uint32_t>& rows_by_code) {
     tree_.answer_question(span_of(rows_by_code));
   }
@@ -305,6 +312,7 @@ class TreeHandle {
   // Leaves are found from residuals, leaf after leaf.
   Tree finish_residuals(const Doubles& blocks, const Array1<std::int64_t>& sizes, bool weighted,
                         const Doubles& residuals, const Doubles& weights, double delta) {
+    if (!loss_) throw nb::value_error("a loss from outside has no residuals");
     const std::vector<LeafSums> sums = sums_of_leaves(leaf_sums_of(blocks), sizes, weighted);
     std::vector<double> values;
     std::size_t begin = 0;
@@ -315,7 +323,7 @@ class TreeHandle {
       if (weighted) own_weights.assign(weights.data() + begin, weights.data() + begin + n);
       const BoostGrower::Bounds bounds = tree_.bounds_of_leaf(leaf);
       values.push_back(
-          std::clamp(refitted_value(loss_, delta, own, own_weights), bounds.lower, bounds.upper));
+          std::clamp(refitted_value(*loss_, delta, own, own_weights), bounds.lower, bounds.upper));
       begin += n;
     }
     return tree_.finish(values, weights_of(sums));
@@ -333,12 +341,12 @@ class TreeHandle {
     };
     return boost::refitted(
         tree, by_node, {sizes.data(), sizes.size()}, tree_.params().learning_rate, [&](std::size_t node) {
-          if (!loss_.refits_leaves()) {
+          if (!loss_ || !loss_->refits_leaves()) {
             return boost::newton_value(tree_.params(), by_node[node], {-kInfinity, kInfinity}, loss_);
           }
           std::vector<double> own = of_node(residuals, node);
           std::vector<double> own_weights = of_node(weights, node);
-          return refitted_value(loss_, delta, own, own_weights);
+          return refitted_value(*loss_, delta, own, own_weights);
         });
   }
 
@@ -348,7 +356,8 @@ class TreeHandle {
     std::vector<LeafSums> sums(sizes.size());
     for (std::size_t leaf = 0; leaf < sums.size(); ++leaf) {
       const auto n = static_cast<double>(sizes.data()[leaf]);
-      sums[leaf] = {0.0, loss_.hessian_is_one() && !weighted ? n : 0.0, weighted ? 0.0 : n};
+      const bool counts = loss_ && loss_->hessian_is_one() && !weighted;
+      sums[leaf] = {0.0, counts ? n : 0.0, weighted ? 0.0 : n};
       for (std::size_t i = leaf; i < blocks.size(); i += sums.size()) {
         sums[leaf].gradient += blocks[i].gradient;
         sums[leaf].hessian += blocks[i].hessian;
@@ -364,7 +373,7 @@ class TreeHandle {
   }
 
   Dataset data_;
-  Loss loss_;
+  std::optional<Loss> loss_;
   TreeOfParts tree_;
 };
 
@@ -469,7 +478,10 @@ void bind_parts(nb::module_& module) {
         const std::vector<std::vector<Incoming>> nodes = by_node(parts, 0, n_nodes(parts));
         return without_lock([&](Cancel&) {
                  Outgoing sums;
-                 for (const std::vector<Incoming>& node : nodes) sums.add(added(node));
+                 for (const std::vector<Incoming>& node : nodes) {
+                   PartSums of_all = added(node);
+                   sums.add(of_all);
+                 }
                  return sums;
                })
             .tuple();
@@ -493,8 +505,8 @@ void bind_parts(nb::module_& module) {
   module.def(
       "facts_of_loss",
       [](const std::string& name) {
-        const Loss loss{loss_of(name), 0.0};
-        return nb::make_tuple(loss.hessian_is_one(), loss.refits_leaves());
+        const std::optional<Loss> loss = loss_of(name, 0.0);
+        return nb::make_tuple(loss && loss->hessian_is_one(), loss && loss->refits_leaves());
       },
       nb::arg("name"), "Whether every hessian is 1, and whether leaves are found from residuals.");
   module.def(

@@ -1,6 +1,7 @@
 // Losses and settings of boosting by their names in Python.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "boost/grow/boost_grower.h"
@@ -9,7 +10,8 @@
 
 namespace hornbeam::bindings {
 
-boost::LossKind loss_of(const std::string& name);
+// A loss by its name; nothing for an empty one, which stands for a loss that gives its own derivatives.
+std::optional<boost::Loss> loss_of(const std::string& name, double parameter);
 boost::BoostParams boost_params_of(const nb::kwargs& settings, int n_features);
 
 }  // namespace hornbeam::bindings

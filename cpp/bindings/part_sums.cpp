@@ -70,15 +70,30 @@ std::vector<CategorySums> categories_of(const nb::list& columns) {
 
 }  // namespace
 
-void Outgoing::add(PartSums node) {
+Outgoing::Outgoing(std::shared_ptr<CellBuffers> buffers)
+    : buffers_(std::move(buffers)), cells_(buffers_->take()) {
+  cells_->clear();
+}
+
+Outgoing::Outgoing(Outgoing&& other) noexcept
+    : heads_(std::move(other.heads_)),
+      buffers_(std::move(other.buffers_)),
+      cells_(std::exchange(other.cells_, nullptr)),
+      categories_(std::move(other.categories_)) {}
+
+Outgoing::~Outgoing() {
+  if (buffers_) buffers_->give_back(cells_);
+}
+
+void Outgoing::add(PartSums& node) {
   const bool narrow = is_narrow(node.cells);
   heads_.insert(heads_.end(),
                 {static_cast<std::int64_t>(node.n_left), node.total.gradient, node.total.hessian,
                  static_cast<std::int64_t>(node.cells.size()), narrow ? 1 : 0});
-  const std::size_t begin = cells_.size();
-  cells_.resize(begin + node.cells.size() * bytes_per_cell(narrow));
-  narrow ? write_cells<std::int32_t>(node.cells, cells_.data() + begin)
-         : write_cells<std::int64_t>(node.cells, cells_.data() + begin);
+  const std::size_t begin = cells_->size();
+  cells_->resize(begin + node.cells.size() * bytes_per_cell(narrow));
+  narrow ? write_cells<std::int32_t>(node.cells, cells_->data() + begin)
+         : write_cells<std::int64_t>(node.cells, cells_->data() + begin);
   categories_.push_back(std::move(node.categories));
 }
 
@@ -92,7 +107,10 @@ nb::tuple Outgoing::tuple() && {
     }
     categories.append(own);
   }
-  return nb::make_tuple(to_numpy(std::move(heads_)), to_numpy(std::move(cells_)), categories);
+  auto* owned = new Outgoing(std::move(*this));  // gives the bytes back once Python has let go of them
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Outgoing*>(p); });
+  NumpyArray<std::uint8_t> cells(owned->cells_->data(), {owned->cells_->size()}, owner);
+  return nb::make_tuple(to_numpy(std::move(owned->heads_)), cells, categories);
 }
 
 PartSums added(std::span<const Incoming> parts) {

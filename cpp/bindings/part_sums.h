@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "arrays.h"
+#include "boost/histogram/reuse_pool.h"
 #include "boost/parts/part_rows.h"
 
 namespace hornbeam::bindings {
@@ -17,16 +19,26 @@ using boost::CategorySums;
 using boost::PartSums;
 using boost::WideCell;
 
+// Bytes of cells that Python has, or has had: they are used again, since a worker of Dask returns freed memory to the
+// system at once, and would pay for every page of the next answer anew.
+using CellBuffers = boost::ReusePool<std::vector<std::uint8_t>>;
+
 // Sums of some nodes on their way to Python, their cells in 32 bits where these hold them.
 class Outgoing {
  public:
-  // Takes the sums of the next node.
-  void add(PartSums node);
+  explicit Outgoing(std::shared_ptr<CellBuffers> buffers = std::make_shared<CellBuffers>());
+  Outgoing(Outgoing&& other) noexcept;
+  Outgoing& operator=(Outgoing&&) = delete;
+  ~Outgoing();
+
+  // Takes the sums of the next node; its categories are moved away.
+  void add(PartSums& node);
   nb::tuple tuple() &&;
 
  private:
   std::vector<std::int64_t> heads_;
-  std::vector<std::uint8_t> cells_;
+  std::shared_ptr<CellBuffers> buffers_;
+  std::vector<std::uint8_t>* cells_;
   std::vector<std::vector<CategorySums>> categories_;
 };
 

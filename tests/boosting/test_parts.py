@@ -16,7 +16,8 @@ from hornbeam.recipes.bag import MemberFeatures, plan_draws
 from hornbeam.recipes.boosting.boost import Boosting, BoostSettings, BoostTarget, RoundDraws
 from hornbeam.recipes.boosting.boost_part import CoreColumn, Part, specs_of_parts
 from hornbeam.recipes.boosting.boost_parts import LocalParts, PartsBoosting
-from hornbeam.recipes.boosting.losses import named_loss
+from hornbeam.recipes.boosting.boost_parts_own import OwnLossPartsBoosting
+from hornbeam.recipes.boosting.losses import OwnLoss, named_loss
 
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.warnings.DataWarning")
 
@@ -65,7 +66,7 @@ def core_columns(encoded):
     return columns, codes
 
 
-def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False, n_threads=1):
+def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False, n_threads=1, calls_at_once=1):
     columns, codes = core_columns(encoded)
     first_rows = sorted({0, *cuts})
     specs = specs_of_parts(columns, encoded.schema, target, options, first_rows, n_threads=n_threads)
@@ -74,8 +75,8 @@ def both_ways(encoded, target, options, draws, cuts, *, shares_tests=False, n_th
         for spec in specs
     ]
     whole = Boosting(encoded, target, options, draws, n_threads=1, shares_tests=shares_tests)
-    parts = PartsBoosting(
-        LocalParts(specs),
+    parts = (OwnLossPartsBoosting if isinstance(target.loss, OwnLoss) else PartsBoosting)(
+        LocalParts(specs, calls_at_once=calls_at_once),
         columns,
         target,
         options,
@@ -173,9 +174,9 @@ def problems(draw, most_categories=True):
 
 
 @settings(max_examples=60, deadline=None)
-@given(problems())
-def test_parts_grow_the_trees_of_all_rows(problem):
-    assert_same(grown_both_ways(*problem))
+@given(problems(), st.sampled_from([1, 2, 3]))
+def test_parts_grow_the_trees_of_all_rows(problem, calls_at_once):
+    assert_same(grown_both_ways(*problem, calls_at_once=calls_at_once))
 
 
 def symmetric_problem(problem, *, leaves=16):
@@ -186,9 +187,10 @@ def symmetric_problem(problem, *, leaves=16):
 
 
 @settings(max_examples=60, deadline=None)
-@given(problems(most_categories=False), st.sampled_from([2, 3, 8, 64]))
-def test_parts_grow_the_symmetric_trees_of_all_rows(problem, leaves):
-    assert_same(grown_both_ways(*symmetric_problem(problem, leaves=leaves)))
+@given(problems(most_categories=False), st.sampled_from([2, 3, 8, 64]), st.sampled_from([1, 2]))
+def test_parts_grow_the_symmetric_trees_of_all_rows(problem, leaves, calls_at_once):
+    problem = symmetric_problem(problem, leaves=leaves)
+    assert_same(grown_both_ways(*problem, calls_at_once=calls_at_once))
 
 
 @settings(max_examples=20, deadline=None)
@@ -197,6 +199,70 @@ def test_classes_share_symmetric_trees_on_parts(problem):
     encoded, _, options, draws, cuts = symmetric_problem(problem)
     target = target_of(np.random.default_rng(len(cuts)), "softmax", encoded.n_rows)
     assert_same(grown_both_ways(encoded, target, options, draws, cuts, shares_tests=True))
+
+
+class LogCosh:
+    """Next to no curvature where rows are far off, so that steps have to be shortened."""
+
+    def gradient_hessian(self, y, score):
+        slope = np.tanh(score - y)
+        return slope, 1 - slope**2
+
+
+class Softmax:
+    """Of three classes."""
+
+    def gradient_hessian(self, y, score):
+        shares = np.exp(score - score.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares - np.eye(3)[y.astype(int)], shares * (1 - shares)
+
+
+def own_target(rng, n_rows, n_scores, weights):
+    given = {1: LogCosh(), 3: Softmax()}[n_scores]
+    loss = OwnLoss(n_scores=n_scores, given=given, n_classes=n_scores if n_scores > 1 else 0)
+    if n_scores > 1:
+        y = np.append(np.arange(n_scores), rng.integers(0, n_scores, n_rows - n_scores))
+        given_y = read_classes(y, n_rows, rows=None, multi_output=False, estimator_name="it")
+    else:
+        y = 8 * rng.normal(size=n_rows)
+        given_y = read_numbers(y, n_rows, rows=None, multi_output=False, estimator_name="it")
+    offset = rng.normal(size=(n_rows, n_scores)) if rng.random() < 0.3 else None
+    return BoostTarget.of(loss, given_y, weights, offset)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(), st.sampled_from([1, 3]), st.booleans())
+def test_a_loss_of_ones_own_grows_the_same_trees_on_parts(problem, n_scores, shares_tests):
+    encoded, former, options, draws, cuts = problem
+    rng = np.random.default_rng(encoded.n_rows + len(cuts))
+    target = own_target(rng, encoded.n_rows, n_scores, former.weights)
+    how = {"shares_tests": shares_tests and n_scores > 1, "calls_at_once": 2}
+    if options.monotonic and n_scores > 1:
+        options = replace(options, monotonic=())
+    whole, parts = both_ways(encoded, target, options, draws, cuts, **how)
+    every_row = encoded.all_rows()
+    for number in range(3):
+        assert_same([(whole.add_round(number), parts.add_round(number))])
+        assert np.array_equal(parts.scores(every_row), whole.scores(every_row))
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+def test_a_loss_of_ones_own_gives_trees_new_values_and_goes_on(n_scores):
+    encoded, _, options, draws, cuts = large_problem(share=0.5)
+    rng = np.random.default_rng(3)
+    target = own_target(rng, encoded.n_rows, n_scores, rng.random(encoded.n_rows) + 0.1)
+    whole, parts = both_ways(encoded, target, options, draws, cuts)
+    rounds = [whole.add_round(number) for number in range(2)]
+    parts.go_on_after([tree for trees in rounds for tree in trees])
+    assert np.array_equal(parts.scores(encoded.all_rows()), whole.scores())
+    assert_same([(whole.add_round(2), parts.add_round(2))])
+    whole, parts = both_ways(encoded, target, options, draws, cuts)
+    rows = EncodedRows(encoded.codes, encoded.all_rows())
+    for trees in rounds:
+        leaves = Ensemble(tuple(trees), encoded.schema).leaves(rows, n_threads=1)
+        assert_same([(whole.refit_round(trees, leaves, 0.5), parts.refit_round(trees, 0.5))])
+    assert np.array_equal(parts.scores(encoded.all_rows()), whole.scores())
 
 
 def large_problem(loss="squared_error", *, share=1.0, weighted=False, **options):
@@ -210,13 +276,13 @@ def large_problem(loss="squared_error", *, share=1.0, weighted=False, **options)
 
 def calls_to(parts):
     """Note the calls whose sums are asked for, and what they ask about."""
-    calls, ask_sums = [], parts._parts.ask_sums
+    calls, send = [], parts._parts.send_for_sums
 
     def noted(call, arguments):
         calls.append((call, arguments[0]))
-        return ask_sums(call, arguments)
+        send(call, arguments)
 
-    parts._parts.ask_sums = noted
+    parts._parts.send_for_sums = noted
     return calls
 
 

@@ -98,7 +98,7 @@ def test_a_worker_that_is_gone_is_not_called(client, monkeypatch):
     monkeypatch.setattr(client, "run", not_asked)
     parts = DaskParts(client, [SimpleNamespace(first_row=0, n_rows_of_all=1, n_rows=1)], [None])
     parts._homes, parts._n_calls = ["tcp://127.0.0.1:9"], [1]
-    assert parts._straight([0], "sizes", [()]) == {}
+    assert parts._straight(parts._begin([0], "sizes", [()])) == {}
 
 
 def test_workers_that_cannot_be_reached_are_called_by_the_scheduler(client, monkeypatch):
@@ -135,7 +135,7 @@ def test_answers_are_added_up_eight_at_a_time(client, monkeypatch, n_parts, way)
     else:
         monkeypatch.setattr(client, "run", not_asked)
     if way == "tasks":
-        monkeypatch.setattr(DaskParts, "_straight", lambda *asked, **how: {})
+        monkeypatch.setattr(DaskParts, "_straight", lambda *asked: {})
     frame, score = table(2_000)
     options = {"n_estimators": 2, "max_leaf_nodes": 4}
     rows = dd.from_pandas(frame, npartitions=n_parts)
@@ -173,6 +173,32 @@ def test_with_no_settings_a_cluster_gives_the_model_of_one_machine(client):
     assert_same(model, expected)
     assert model.settings_ == expected.settings_
     assert np.array_equal(model.validation_score_, expected.validation_score_)
+
+
+class LogCosh:
+    def gradient_hessian(self, y, score):
+        slope = np.tanh(score - y)
+        return slope, 1 - slope**2
+
+    def baseline(self, y, sample_weight):
+        return np.average(y, weights=sample_weight)
+
+    def loss(self, y, score, sample_weight):
+        return np.average(np.logaddexp(score - y, y - score), weights=sample_weight)
+
+
+@pytest.mark.parametrize("options", [{"n_estimators": 3, "subsample": 0.7}, {"n_members": 2}])
+def test_a_loss_of_ones_own(client, options):
+    frame, score = table()
+    options |= {"loss": LogCosh(), "max_leaf_nodes": 8, "n_iter_no_change": 1, "random_state": 2}
+    if "n_members" in options:
+        options |= {"learning_rate": 0.9}
+    weights = np.random.default_rng(1).random(N_ROWS)
+    rows = dd.from_pandas(frame, npartitions=5)
+    model = GradientBoostingRegressor(**options).fit(rows, 5 * score, sample_weight=weights)
+    expected = hb.GradientBoostingRegressor(**options).fit(frame, 5 * score, weights)
+    assert_same(model, expected)
+    assert model.n_iter_ == expected.n_iter_
 
 
 def test_more_rounds_on_top(client):

@@ -138,8 +138,8 @@ void PartRows::add_node(BoostGrower& grower, const NodeState& node, PartSums& su
   }
 }
 
-PartSums PartRows::begin_tree(int score, const BoostGrower::Scale& scale, bool hessian_is_one, bool counts,
-                              Cancel& cancel) {
+void PartRows::begin_tree(int score, const BoostGrower::Scale& scale, bool hessian_is_one, bool counts,
+                          PartSums& root, Cancel& cancel) {
   BoostGrower& grower = this->grower(score);
   grower.cancel_ = &cancel;
   for (NodeState& node : grower.states_) grower.release(node);
@@ -152,20 +152,20 @@ PartSums PartRows::begin_tree(int score, const BoostGrower::Scale& scale, bool h
   } else {
     grower.load_root(derivatives, rows_ ? std::span<const RowId>(*rows_) : std::span<const RowId>());
   }
-  PartSums sums;
-  sums.total = grower.states_[0].total;
-  if (counts) add_node(grower, grower.states_[0], sums, cancel);
-  return sums;
+  root.clear();
+  root.total = grower.states_[0].total;
+  if (counts) add_node(grower, grower.states_[0], root, cancel);
 }
 
-PartSums PartRows::divide(int score, std::size_t node, const Split& split, Wanted wanted, Cancel& cancel) {
+void PartRows::divide(int score, std::size_t node, const Split& split, Wanted wanted, PartSums& sums,
+                      Cancel& cancel) {
   BoostGrower& grower = this->grower(score);
   grower.cancel_ = &cancel;
   NodeState& parent = grower.states_[node];
   NodeState children[2];
   BoostGrower::Division division = grower.divide(parent, split, children);
   grower.partition({&division, 1}, grower.everyone());
-  PartSums sums;
+  sums.clear();
   sums.n_left = children[0].n_rows();
   if (wanted.total) grower.sum_child(parent, split, children[0]);  // which has no histogram here
   sums.total = children[0].total;
@@ -173,7 +173,6 @@ PartSums PartRows::divide(int score, std::size_t node, const Split& split, Wante
     if (b == 0 ? wanted.left : wanted.right) add_node(grower, children[b], sums, cancel);
     grower.states_.push_back(std::move(children[b]));
   }
-  return sums;
 }
 
 std::vector<std::uint32_t> PartRows::rows_by_code(int score, std::size_t node) const {

@@ -24,6 +24,14 @@ struct PartSums {
   std::size_t n_left = 0;                // rows of branch 0
   std::vector<WideCell> cells;           // one child's, or both, the left one first
   std::vector<CategorySums> categories;  // the same, column after column
+
+  // Keeps the memory: sums of the next node need as much.
+  void clear() {
+    total = {};
+    n_left = 0;
+    cells.clear();
+    categories.clear();
+  }
 };
 
 // The leaves of a tree by the numbers of nodes in the parts. A leaf has the rows of one node or of several: its own
@@ -76,16 +84,16 @@ class PartRows {
   // The spread of the chosen rows' gradients or hessians.
   PartSpread spread(int score, bool hessians) const;
 
-  // Begins a tree and returns the root's sums. Nodes are numbered in order of creation; the root is 0.
-  PartSums begin_tree(int score, const BoostGrower::Scale& scale, bool hessian_is_one, bool counts,
-                      Cancel& cancel);
-  // Divides a node into the next two nodes and returns the sums that are wanted of them.
+  // Begins a tree; `root` becomes its root's sums. Nodes are numbered in order of creation; the root is 0.
+  void begin_tree(int score, const BoostGrower::Scale& scale, bool hessian_is_one, bool counts,
+                  PartSums& root, Cancel& cancel);
+  // Divides a node into the next two nodes; `sums` become those that are wanted of them.
   struct Wanted {
     bool total = false;  // of the left child
     bool left = false;
     bool right = false;
   };
-  PartSums divide(int score, std::size_t node, const Split& split, Wanted wanted, Cancel& cancel);
+  void divide(int score, std::size_t node, const Split& split, Wanted wanted, PartSums& sums, Cancel& cancel);
   // How many rows of a node have each code, kCellsPerSlot numbers for each column that has a slot.
   std::vector<std::uint32_t> rows_by_code(int score, std::size_t node) const;
 

@@ -62,6 +62,11 @@ void TreeOfParts::begin(const Scale& scale, std::size_t n_rows, const PartSums& 
   frontier_.emplace(grower_.params_.growth);
   levels_.emplace(grower_);
   next_node_ = 1;
+  sent_.clear();
+  pending_.clear();
+  n_named_ = 0;
+  asked_.clear();
+  n_answered_ = 0;
   NodeState root;
   root.end = n_rows;
   root.total = root_sums.total;
@@ -108,6 +113,7 @@ std::vector<TreeOfParts::Task> TreeOfParts::tasks(std::size_t most) {
 // All nodes of a level have their histograms, so the child of less hessian is counted.
 std::vector<TreeOfParts::Task> TreeOfParts::tasks_of_level() {
   std::vector<Task> tasks;
+  if (n_answered_ < asked_.size()) return tasks;
   asked_.clear();
   n_answered_ = 0;
   while (tasks.empty() && (level_ = levels_->next_level())) {
@@ -142,8 +148,9 @@ std::vector<TreeOfParts::Known> TreeOfParts::next_nodes(std::size_t most) {
   return next;
 }
 
-// Takes nodes as the frontier would, with the children of those that are prepared. What is not known yet may come in
-// between, so the order stays as it is, but nodes may come later. The first one is the frontier's next.
+// Takes nodes as the frontier would, with the children of those that are prepared. Children that are not known yet,
+// because their parent is still being divided, may come in between: so the order stays as it is, but nodes may come
+// later.
 std::vector<TreeOfParts::Known> TreeOfParts::next_by_gain(std::size_t most) {
   struct Turn {
     const OpenNode* node;
@@ -168,6 +175,7 @@ std::vector<TreeOfParts::Known> TreeOfParts::next_by_gain(std::size_t most) {
       next.push_back({turn.node, turn.state, left == 1});
       continue;
     }
+    if (turn.state->stage == BoostGrower::Stage::kTaken) continue;
     for (const int b : {0, 1}) {
       const std::optional<OpenNode>& open = turn.state->prepared->open[b];
       if (!open) continue;
@@ -180,8 +188,6 @@ std::vector<TreeOfParts::Known> TreeOfParts::next_by_gain(std::size_t most) {
 
 std::vector<TreeOfParts::Task> TreeOfParts::tasks_of_nodes(std::size_t most) {
   std::vector<Task> tasks;
-  sent_.clear();
-  n_answered_ = 0;
   for (const Known& known : next_nodes(most)) {
     const PartRows::Wanted wanted = wanted_of(known);
     tasks.push_back({known.state->sums->node, known.node->split, wanted});
@@ -273,11 +279,11 @@ void TreeOfParts::answer(std::size_t n_tasks, const std::function<PartSums(std::
   parallel_for(n_tasks, params_.n_threads, [&](std::size_t i, int worker) {
     found[i] = answer_of_node(sent_[i], sums_of(i), grower_.workers_[static_cast<std::size_t>(worker)]);
   });
-  n_answered_ = n_tasks;
   for (std::size_t i = 0; i < n_tasks; ++i) {
     for (Pending& pending : found[i]) settle(std::move(pending));
     note_prepared(*sent_[i].state);
   }
+  sent_.erase(sent_.begin(), sent_.begin() + static_cast<std::ptrdiff_t>(n_tasks));
   carry_out();
 }
 
@@ -338,15 +344,16 @@ void TreeOfParts::settle(Pending pending) {
   }
 }
 
-std::vector<std::size_t> TreeOfParts::questions() const {
+std::vector<std::size_t> TreeOfParts::questions() {
   std::vector<std::size_t> nodes;
-  for (const Pending& pending : pending_) nodes.push_back(pending.search.node->sums->node);
+  for (; n_named_ < pending_.size(); ++n_named_) nodes.push_back(pending_[n_named_].search.node->sums->node);
   return nodes;
 }
 
 void TreeOfParts::answer_question(std::span<const std::uint32_t> rows_by_code) {
   Pending pending = std::move(pending_.front());
   pending_.erase(pending_.begin());
+  --n_named_;
   pending.search.question = kNoFeature;
   for (FeatureId feature = 0; feature < data_.n_features(); ++feature) {
     if (!tiles_.digit_of(feature).has_slot()) continue;
@@ -368,13 +375,27 @@ void TreeOfParts::note_prepared(NodeState& node) {
   if (std::ranges::none_of(pending_, is_of_node)) node.stage = BoostGrower::Stage::kPrepared;
 }
 
-// Moves the states of children, so not before the last answer.
+// Moves the states of children, to which pending searches point, so not before these are settled.
 void TreeOfParts::carry_out() {
-  if (n_answered_ < sent_.size() || !pending_.empty()) return;
+  if (!pending_.empty()) return;
   while (grower_.n_splits_left() > 0 && frontier_->size() > 0 &&
          grower_.state_of(frontier_->peek().id).stage == BoostGrower::Stage::kPrepared) {
-    OpenNode node = *frontier_->next();
-    grower_.carry_out(*frontier_, node);
+    carry_out(*frontier_->next());
+  }
+}
+
+// Children that the parts are dividing already have another place afterwards.
+void TreeOfParts::carry_out(OpenNode node) {
+  const NodeState* const children = grower_.state_of(node.id).prepared->children;
+  std::vector<Sent*> moved[2];
+  for (Sent& sent : sent_) {
+    for (const int b : {0, 1}) {
+      if (sent.state == &children[b]) moved[b].push_back(&sent);
+    }
+  }
+  grower_.carry_out(*frontier_, node);
+  for (const int b : {0, 1}) {
+    for (Sent* sent : moved[b]) sent->state = &grower_.states_.end()[b - 2];
   }
 }
 

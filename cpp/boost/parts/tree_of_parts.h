@@ -5,12 +5,14 @@
 // thrown away. A symmetric tree (boost/grow/symmetric_tree.h) asks for a whole
 // level at once.
 //
-// The protocol: `begin`; while there are `tasks`, the parts divide nodes and `answer` takes their sums; `questions`
-// that come up are put to the parts before the next tasks. At the end `leaves` names the leaves, and `finish` gives
-// them values.
+// The protocol: `begin`; `tasks` are sent to the parts, which divide nodes, and `answer` takes their sums, in the order in
+// which the tasks were given. More tasks may be sent while others are on their way. `questions` that come up are put to
+// the parts with the next tasks. When nothing is left to send and nothing is on its way, `leaves` names the leaves, and
+// `finish` gives them values.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -46,13 +48,15 @@ class TreeOfParts {
     Split split;
     PartRows::Wanted wanted;
   };
-  // At most `most` tasks, if the tree grows node by node. The answers to all of them, sums over all parts, must come in
-  // this order; threads ask for them.
+  // New tasks: at most `most`, if the tree grows node by node; those of a symmetric tree are a level, once the level
+  // before has been answered.
   std::vector<Task> tasks(std::size_t most);
+  // Takes the answers to the oldest tasks that have none yet: sums over all parts. Threads ask for them.
   void answer(std::size_t n_tasks, const std::function<PartSums(std::size_t)>& sums_of);
 
-  // Nodes whose rows must be counted by code, and the counts of the first of them (PartRows::rows_by_code).
-  std::vector<std::size_t> questions() const;
+  // Nodes whose rows must be counted by code, each named once, and the counts of the one that was named first
+  // (PartRows::rows_by_code).
+  std::vector<std::size_t> questions();
   void answer_question(std::span<const std::uint32_t> rows_by_code);
 
   LeafNodes leaves() const;
@@ -69,13 +73,14 @@ class TreeOfParts {
   using NodeState = BoostGrower::NodeState;
   using Search = BoostGrower::Search;
 
-  // A node whose test is known. Its state never moves before all answers are there.
+  // A node whose test is known.
   struct Known {
     const OpenNode* node;
     NodeState* state;
     bool is_last;  // its children stay leaves
   };
-  // A node that is being divided; its children have the numbers from first_child on.
+  // A node that the parts are dividing; its children have the numbers from first_child on. Its state moves when its
+  // parent is carried out (carry_out).
   struct Sent {
     OpenNode node;
     NodeState* state;
@@ -106,6 +111,7 @@ class TreeOfParts {
   void settle(Pending pending);
   void note_prepared(NodeState& node);
   void carry_out();
+  void carry_out(OpenNode node);
   void release_below(NodeState& node);
   static void list_nodes(const NodeState& node, std::uint32_t leaf, LeafNodes& out);
   std::size_t n_cells() const;
@@ -121,10 +127,11 @@ class TreeOfParts {
   std::vector<char> features_;
   std::optional<Frontier> frontier_;
   std::size_t next_node_ = 1;  // its number in the parts
-  std::vector<Sent> sent_;
-  std::size_t n_answered_ = 0;
+  std::deque<Sent> sent_;      // without an answer, oldest first
   std::vector<Pending> pending_;
-  // Of a symmetric tree: its levels, the one that is asked for, and its families in the order of the answers.
+  std::size_t n_named_ = 0;  // pending searches whose questions have been given
+  // Of a symmetric tree: its levels, the one that is asked for, its families in the order of the answers, and how many
+  // have been answered.
   struct Asked {
     SymmetricTree::Family* family;
     PartRows::Wanted wanted;
@@ -132,6 +139,7 @@ class TreeOfParts {
   std::optional<SymmetricTree> levels_;
   std::optional<SymmetricTree::Level> level_;
   std::vector<Asked> asked_;
+  std::size_t n_answered_ = 0;
 };
 
 }  // namespace hornbeam::boost

@@ -32,6 +32,8 @@ from hornbeam.recipes.boosting.boost_members import Member, MemberBoosting
 from hornbeam.recipes.boosting.boost_part import specs_of_parts
 from hornbeam.recipes.boosting.boost_parts import PartsBoosting
 from hornbeam.recipes.boosting.boost_parts_members import MemberPartsBoosting
+from hornbeam.recipes.boosting.boost_parts_own import OwnLossPartsBoosting
+from hornbeam.recipes.boosting.losses import OwnLoss
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
@@ -70,10 +72,6 @@ class _Boosting(OnCluster, BoostingRounds):
             raise ValueError(
                 f"{name}: scoring is a function of rows, and those that a fit on a cluster sets aside are on "
                 "the workers. Give a scorer by name, or rows to judge by: X_val and y_val, tables in memory."
-            )
-        if not isinstance(getattr(self, "loss", ""), str):
-            raise ValueError(
-                f"{name}: a fit on a cluster takes the losses of hornbeam, by name, not one of your own."
             )
 
     def _rows_to_grow_on(
@@ -150,7 +148,8 @@ class _Boosting(OnCluster, BoostingRounds):
             own = [spec.with_settings(settings, target) for spec in specs]
             parts = DaskParts(cluster.client, own, codes)
             self._parts.append(parts)
-            return PartsBoosting(
+            kind = OwnLossPartsBoosting if isinstance(target.loss, OwnLoss) else PartsBoosting
+            return kind(
                 parts,
                 cluster.columns,
                 target,

@@ -1,19 +1,33 @@
-"""Calls that go straight to workers, as Dask's scheduler would make them, over Dask's own connections.
+"""Calls to parts that go straight to the workers, over connections that Dask opens and secures.
 
 Through the scheduler (`Client.run`) answers would travel twice, and in a cluster on one machine the scheduler
 shares a process with the driver. Where workers cannot be reached from the driver, that is the way they go.
 """
 
 import asyncio
+import pickle
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
-from hornbeam._optional import require
-from hornbeam.dask.connection import PURPOSE
+from hornbeam.dask.working_parts import HANDLER, Request, answers_of
 
 __all__ = ["DirectCalls"]
 
 _SECONDS_TO_CONNECT = 5.0
+
+Asked = dict[
+    str, tuple[list[Request], bool]
+]  # by a worker's address: its calls, and whether answers are added
+Answers = dict[str, list[Any]]
+
+
+@dataclass
+class _Connection:
+    comm: Any
+    sending: asyncio.Lock = field(default_factory=asyncio.Lock)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class DirectCalls:
@@ -21,82 +35,86 @@ class DirectCalls:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._connections: dict[str, Any] = {}  # by the worker's address
+        self._connections: dict[str, _Connection] = {}  # by the worker's address
         self._are_reached = client.direct_to_workers is not False
 
-    def call(
-        self, function: Callable[..., Any], arguments: dict[str, tuple[Any, ...]]
-    ) -> dict[str, list[Any]]:
-        """Call a function on workers, each with arguments of its own; those that are lost are missing."""
+    @property
+    def are_open(self) -> bool:
+        """Whether workers have been reached."""
+        return bool(self._connections)
+
+    def begin(self, asked: Asked) -> Callable[[], Answers]:
+        """Send calls to workers; return what waits for their answers. Those of lost workers are missing.
+
+        Calls to a worker are made and answered in the order in which they were begun.
+        """
         # One that is gone is not called: Dask tries to connect for half a minute.
-        if any(home not in self._connections or self._connections[home].closed() for home in arguments):
+        if not all(self._is_open(home) for home in asked):
             alive = self._client.nthreads()
-            arguments = {home: own for home, own in arguments.items() if home in alive}
-        if self._are_reached and arguments:
-            found: dict[str, list[Any]] = self._client.sync(self._call_directly, function, arguments)
-            if self._are_reached:
-                return found
-        return self._by_scheduler(function, arguments)
+            asked = {home: own for home, own in asked.items() if home in alive}
+        if not self._are_reached or not asked:
+            return lambda: self._by_scheduler(asked)
+        calls = {home: pickle.dumps(own, pickle.HIGHEST_PROTOCOL) for home, own in asked.items()}
+        coming: Future[Answers] = asyncio.run_coroutine_threadsafe(
+            self._call_directly(calls), self._client.loop.asyncio_loop
+        )
 
-    async def _call_directly(
-        self, function: Callable[..., Any], arguments: dict[str, tuple[Any, ...]]
-    ) -> dict[str, list[Any]]:
-        arguments = {home: own for home, own in arguments.items() if await self._is_connected(home)}
-        dumps = require("distributed.protocol.pickle", purpose=PURPOSE).dumps
-        send = require("distributed.core", purpose=PURPOSE).send_recv
-        code, nothing = dumps(function), dumps({})
+        def answers() -> Answers:
+            found = coming.result()
+            return found if self._are_reached else self._by_scheduler(asked)
 
-        async def call(home: str, own: tuple[Any, ...]) -> Any:
-            try:
-                return await send(
-                    self._connections[home],
-                    op="run",
-                    function=code,
-                    args=dumps(own),
-                    kwargs=nothing,
-                    wait=True,
-                )
-            except OSError:  # the connection has been broken off
-                return {}
+        return answers
 
-        replies = await asyncio.gather(*(call(home, own) for home, own in arguments.items()))
-        return {
-            home: reply["result"]
-            for home, reply in zip(arguments, replies, strict=True)
-            if reply.get("status") == "OK"
-        }
+    def _is_open(self, home: str) -> bool:
+        return home in self._connections and not self._connections[home].comm.closed()
+
+    async def _call_directly(self, calls: dict[str, bytes]) -> Answers:
+        if not all(self._is_open(home) for home in calls):
+            calls = {home: own for home, own in calls.items() if await self._is_connected(home)}
+        found = await asyncio.gather(*(self._call_one(home, own) for home, own in calls.items()))
+        return {home: own for home, own in zip(calls, found, strict=True) if own is not None}
+
+    async def _call_one(self, home: str, calls: bytes) -> list[Any] | None:
+        connection = self._connections[home]
+        try:
+            async with connection.sending:
+                await connection.comm.write({"op": HANDLER, "calls": calls})
+            async with connection.reading:  # in the order of sending: whoever waits longest gets the lock
+                reply = await connection.comm.read()
+        except OSError:  # the connection has been broken off
+            return None
+        # A process that has taken the place of a lost worker knows no such handler, and says nothing.
+        return reply.get("answers") if isinstance(reply, dict) else None
 
     async def _is_connected(self, home: str) -> bool:
         """Connect to a worker; if the first one cannot be reached, though it lives, none is tried again."""
-        if home in self._connections and not self._connections[home].closed():
+        if self._is_open(home):
             return True
         if not self._are_reached:
             return False
         try:
-            connection = await asyncio.wait_for(self._client.rpc.connect(home), _SECONDS_TO_CONNECT)
+            comm = await asyncio.wait_for(self._client.rpc.connect(home), _SECONDS_TO_CONNECT)
         except (OSError, TimeoutError):
             self._are_reached = bool(self._connections)
             return False
         self._give_back(home)
-        self._connections[home] = connection
+        self._connections[home] = _Connection(comm)
         return True
 
     def _give_back(self, home: str) -> None:
         """Break a connection off, and tell Dask, which counts them."""
         connection = self._connections.pop(home, None)
         if connection is not None:
-            connection.abort()
-            self._client.rpc.reuse(home, connection)
+            connection.comm.abort()
+            self._client.rpc.reuse(home, connection.comm)
 
-    def _by_scheduler(
-        self, function: Callable[..., Any], arguments: dict[str, tuple[Any, ...]]
-    ) -> dict[str, list[Any]]:
+    def _by_scheduler(self, asked: Asked) -> Answers:
         async def own(dask_worker: Any) -> Any:
-            return await function(*arguments[dask_worker.address], dask_worker=dask_worker)
+            return await answers_of(*asked[dask_worker.address], dask_worker=dask_worker)
 
-        if not arguments:
+        if not asked:
             return {}
-        found: dict[str, list[Any]] = self._client.run(own, workers=list(arguments), on_error="ignore")
+        found: Answers = self._client.run(own, workers=list(asked), on_error="ignore")
         return found
 
     def close(self) -> None:

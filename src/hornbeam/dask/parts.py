@@ -10,22 +10,27 @@ anew. If a task finds no part that has made all calls before it, because the wor
 sent again with all that is needed.
 """
 
-import asyncio
-import threading
 import uuid
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from hornbeam._optional import require
 from hornbeam.dask.connection import PURPOSE, is_lost, require_scheduler, submitted, try_again
-from hornbeam.dask.direct import DirectCalls
-from hornbeam.recipes.boosting.boost_part import News, Part, PartSpec
-from hornbeam.recipes.boosting.boost_sums import added
+from hornbeam.dask.direct import Answers, DirectCalls
+from hornbeam.dask.working_parts import (
+    CALLS_AT_ONCE,
+    Behind,
+    Request,
+    added_by_task,
+    answer_by_task,
+    forget,
+)
+from hornbeam.recipes.boosting.boost_part import News, PartSpec
 
 __all__ = ["DaskParts", "Traffic"]
 
@@ -50,96 +55,14 @@ class Traffic:
         return Traffic(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-# --- On a worker -----------------------------------------------------------------------------------------
-
-
 @dataclass
-class _Working:
-    part: Part
-    n_calls: int = 0
-    last_answer: Any = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
+class _Sent:
+    """A call that is on its way to all parts; `coming` waits for the answers that come straight back."""
 
-
-_WORKING: dict[tuple[str, int], _Working] = {}
-
-
-@dataclass(frozen=True)
-class _Behind:
-    """The answer of a worker that has not the part, or one that has not made all calls before this one."""
-
-
-@dataclass(frozen=True)
-class _Request:
-    """A call to a part, the one after `n_before` others; with a spec, the part is made first."""
-
-    key: tuple[str, int]
-    n_before: int
     call: str
-    arguments: tuple[Any, ...]
-    spec: PartSpec | None = None
-    trees: Sequence[Any] = ()
-    calls: Sequence[tuple[str, tuple[Any, ...]]] = ()
-
-
-def _call(codes: Any, request: _Request) -> tuple[str, Any]:
-    """Make a call to a part; return the address of the worker, and the answer."""
-    key, n_before = request.key, request.n_before
-    if request.spec is not None:
-        part = Part(replace(request.spec, codes=codes))
-        part.add_trees(News(0, request.trees))
-        for name, own in request.calls:
-            getattr(part, name)(*own)
-        _WORKING[key] = _Working(part, n_before)
-    return require("distributed", purpose=PURPOSE).get_worker().address, _answer_of(request)
-
-
-def _answer_of(request: _Request) -> Any:
-    working = _WORKING.get(request.key)
-    if working is None:
-        return _Behind()
-    with working.lock:
-        if working.n_calls == request.n_before:
-            working.last_answer = getattr(working.part, request.call)(*request.arguments)
-            working.n_calls += 1
-        elif working.n_calls != request.n_before + 1:  # else the call is made a second time
-            return _Behind()
-        return working.last_answer
-
-
-def _answer_or_leave(request: _Request) -> Any:
-    """Make a call; a part that fails may have made half of it, so it is dropped, and a task makes it anew."""
-    try:
-        return _answer_of(request)
-    except Exception:
-        _WORKING.pop(request.key, None)
-        return _Behind()
-
-
-async def _call_here(requests: list[_Request], adds_up: bool, dask_worker: Any) -> list[Any]:
-    """Make calls to parts that are here, in the worker's threads; return the answers, or their sum."""
-    threads, loop = dask_worker.executors["default"], asyncio.get_running_loop()
-    calls = [loop.run_in_executor(threads, _answer_or_leave, one) for one in requests]
-    answers = await asyncio.gather(*calls)
-    if not adds_up or len(answers) == 1 or any(isinstance(answer, _Behind) for answer in answers):
-        return answers
-    return [await loop.run_in_executor(threads, added, answers)]
-
-
-def _added(*answers: tuple[str, Any]) -> tuple[str, Any]:
-    """Add up answers of some parts on a worker; those of a part that is lost cannot be."""
-    here = answers[0][0]
-    if any(isinstance(answer, _Behind) for _, answer in answers):
-        return here, _Behind()
-    return here, added([answer for _, answer in answers])
-
-
-def _forget(fit: str) -> None:
-    for key in [key for key in _WORKING if key[0] == fit]:
-        del _WORKING[key]
-
-
-# --- On the driver ---------------------------------------------------------------------------------------
+    arguments: list[tuple[Any, ...]]
+    there: dict[str, list[int]]  # the parts that a worker is asked for
+    coming: Callable[[], Answers] | None
 
 
 class DaskParts:
@@ -163,6 +86,7 @@ class DaskParts:
         self._n_calls = [0] * len(specs)
         self._n_calls_since_made = [0] * len(specs)
         self._short_lives = [0] * len(specs)  # in a row
+        self._sent: deque[_Sent] = deque()  # calls for sums without an answer, oldest first
         self._homes: list[str | None] = [None] * len(specs)  # the worker that has answered last
 
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -177,15 +101,28 @@ class DaskParts:
         """Make a call to one part."""
         return self._ask([part], call, [arguments])[0]
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """Make one call to all parts; return what they answer, or sums of what some of them do.
+    @property
+    def calls_at_once(self) -> int:
+        """How many calls for sums may be on their way: more than one, once workers are called directly."""
+        return CALLS_AT_ONCE if self._direct.are_open and not self.adds_on_the_way else 1
+
+    def send_for_sums(self, call: str, arguments: tuple[Any, ...]) -> None:
+        """Send one call to all parts, whose answers `next_sums` returns."""
+        own = [arguments] * len(self._specs)
+        self._sent.append(
+            self._begin(range(len(self._specs)), call, own, adds_up=True, n_ahead=len(self._sent))
+        )
+
+    def next_sums(self) -> list[Any]:
+        """Return what all parts answer to the oldest call that was sent, or sums of what some of them do.
 
         Of more parts than a few, workers add the answers up, group by group, until a few sums are left.
         Where a part is lost, nothing is added up on the way: those that have made the call answer it again.
         """
-        own = [arguments] * len(self._specs)
-        sums = self._straight_sums(call, own)
-        if sums is None and len(self._specs) <= _AT_ONCE:
+        sent = self._sent.popleft()
+        call, own = sent.call, sent.arguments
+        sums = self._straight_sums(sent)
+        if sums is None and not self.adds_on_the_way:
             return self.ask(call, own)
         if sums is None:
             sums = self._added_up(call, own)
@@ -194,37 +131,47 @@ class DaskParts:
         self._note(range(len(self._specs)), call, own, sums)
         return sums
 
-    def _straight(
-        self, parts: Sequence[int], call: str, arguments: Sequence[tuple[Any, ...]], *, adds_up: bool = False
-    ) -> dict[str, tuple[list[int], list[Any]]]:
-        """Make a call straight to the workers; return by worker the parts it has, and its answers.
+    def _begin(
+        self,
+        parts: Sequence[int],
+        call: str,
+        arguments: Sequence[tuple[Any, ...]],
+        *,
+        adds_up: bool = False,
+        n_ahead: int = 0,
+    ) -> _Sent:
+        """Send a call straight to the workers, after `n_ahead` others that they have not answered yet.
 
-        Lost workers are missing. Nobody is asked if a part has still to be made, or if so many would answer
-        that sums are better taken on the way.
+        Nobody is asked if a part has still to be made, or if so many would answer that sums are better taken
+        on the way.
         """
-        asked: dict[str, list[_Request]] = {}
-        there: dict[str, list[int]] = {}
+        asked: dict[str, list[Request]] = {}
+        sent = _Sent(call, list(arguments), {}, None)
         for part, own in zip(parts, arguments, strict=True):
             home = self._homes[part]
             if home is None or self._n_calls[part] == 0:
-                return {}
-            request = _Request((self._fit, part), self._n_calls[part], call, own)
+                return sent
+            request = Request((self._fit, part), self._n_calls[part] + n_ahead, call, own)
             asked.setdefault(home, []).append(request)
-            there.setdefault(home, []).append(part)
-        if len(asked) > _AT_ONCE:
-            return {}
-        require_scheduler(self._client)
-        answers = self._direct.call(_call_here, {home: (own, adds_up) for home, own in asked.items()})
-        return {home: (there[home], own) for home, own in answers.items()}
+            sent.there.setdefault(home, []).append(part)
+        if len(asked) <= _AT_ONCE:
+            require_scheduler(self._client)
+            sent.coming = self._direct.begin({home: (own, adds_up) for home, own in asked.items()})
+        return sent
 
-    def _straight_sums(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
-        """Have each worker add up what its parts answer; None if some part could not answer."""
-        parts = range(len(self._specs))
-        answers = self._straight(parts, call, arguments, adds_up=True)
-        if sum(len(there) for there, _ in answers.values()) < len(parts):
+    def _straight(self, sent: _Sent) -> dict[str, tuple[list[int], list[Any]]]:
+        """Return by worker the parts it has, and its answers to a call; lost workers are missing."""
+        if sent.coming is None:
+            return {}
+        return {home: (sent.there[home], own) for home, own in sent.coming().items()}
+
+    def _straight_sums(self, sent: _Sent) -> list[Any] | None:
+        """Return what workers have added up of what their parts answer; None if some part could not."""
+        answers = self._straight(sent)
+        if sum(len(there) for there, _ in answers.values()) < len(self._specs):
             return None
         sums = [answer for _, own in answers.values() for answer in own]
-        return None if any(isinstance(answer, _Behind) for answer in sums) else sums
+        return None if any(isinstance(answer, Behind) for answer in sums) else sums
 
     def _added_up(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
         """Have answers added up on the way; None if some part could not answer."""
@@ -244,14 +191,14 @@ class DaskParts:
             if is_lost(self._client):
                 raise
             return None
-        return None if any(isinstance(answer, _Behind) for answer in answers) else answers
+        return None if any(isinstance(answer, Behind) for answer in answers) else answers
 
     def _adding(self, group: Sequence[tuple[str | None, Any]]) -> tuple[str | None, Any]:
         """Have the answers of a group added up where the first of them is."""
         home = group[0][0]
         task = submitted(
             self._client,
-            _added,
+            added_by_task,
             *(task for _, task in group),
             priority=10,
             workers=None if home is None else [home],
@@ -262,9 +209,9 @@ class DaskParts:
     def _ask(self, parts: Sequence[int], call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         found = {
             part: answer
-            for there, own in self._straight(parts, call, arguments).values()
+            for there, own in self._straight(self._begin(parts, call, arguments)).values()
             for part, answer in zip(there, own, strict=True)
-            if not isinstance(answer, _Behind)
+            if not isinstance(answer, Behind)
         }
         tasks = {
             part: self._submit(part, call, own, anew=self._n_calls[part] == 0)
@@ -295,7 +242,7 @@ class DaskParts:
             self.traffic.sent += _n_bytes(own)
 
     def _submit(self, part: int, call: str, arguments: tuple[Any, ...], *, anew: bool) -> Any:
-        request = _Request((self._fit, part), self._n_calls[part], call, arguments)
+        request = Request((self._fit, part), self._n_calls[part], call, arguments)
         if anew:
             request = replace(
                 request, spec=self._specs[part], trees=self._trees, calls=tuple(self._calls[part])
@@ -304,7 +251,7 @@ class DaskParts:
         home = self._homes[part]
         return submitted(
             self._client,
-            _call,
+            answer_by_task,
             self._codes[part],
             request,
             priority=10,
@@ -319,7 +266,7 @@ class DaskParts:
         for _ in range(_MOST_ATTEMPTS):
             try:
                 self._homes[part], answer = self._client.gather(task)
-                if not isinstance(answer, _Behind):
+                if not isinstance(answer, Behind):
                     return answer
             except scheduler.KilledWorker:  # workers die of other things than this task too
                 try_again(self._client, [future for future in self._codes if future.status == "error"])
@@ -361,7 +308,7 @@ class DaskParts:
         """Let the workers forget the fit."""
         self._direct.close()
         if self._client.status == "running":
-            self._client.run(_forget, self._fit, on_error="ignore")
+            self._client.run(forget, self._fit, on_error="ignore")
 
 
 def _n_bytes(given: Any) -> int:

@@ -22,8 +22,8 @@ from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays, tree_to_arra
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.boosting.losses import Loss, OwnLoss
 from hornbeam.recipes.boosting.mapped_rows import MappedRows
-from hornbeam.recipes.boosting.own_steps import refuse_endless_steps, ways_to_go, with_leaves_times
-from hornbeam.recipes.boosting.rounds import Watch, users_code
+from hornbeam.recipes.boosting.own_steps import counted_weights, shortened, weighted_derivatives
+from hornbeam.recipes.boosting.rounds import Watch
 from hornbeam.recipes.single import warn_of_refused_thread, warn_of_weightless_rows
 
 __all__ = [
@@ -208,7 +208,6 @@ class Boosting:
         self._settings = settings
         self._n_threads = n_threads
         self._weights = target.core_weights()
-        own = isinstance(target.loss, OwnLoss)
         if encoded.scratch is None:
             rows: dict[str, Any] = {"y": target.core_y(), "weights": self._weights}
         else:
@@ -218,7 +217,7 @@ class Boosting:
             encoded.codes,
             **rows,
             n_scores=target.loss.n_scores,
-            loss="" if own else core_name(target.loss),
+            loss=core_name(target.loss),
             loss_parameter=target.loss.parameter,
             n_threads=n_threads,
             **asdict(settings.in_units(target.unit)),
@@ -266,14 +265,10 @@ class Boosting:
             if loss.is_steep and not np.isfinite(self._booster.gradients()).all():
                 refuse_runaway_scores()
             return
-        with users_code():
-            pair = loss.derivatives(self.target.y, self.scores())
-        weights = 1.0 if self._weights is None else self._weights[:, np.newaxis]
-        with np.errstate(over="ignore"):  # the core counts in float32
-            self._booster.gradients()[:] = (pair[0] * weights).T
-            self._booster.hessians()[:] = (pair[1] * weights).T
-        if not (np.isfinite(self._booster.gradients()).all() and np.isfinite(self._booster.hessians()).all()):
+        derivatives = weighted_derivatives(loss, self.target.y, self.scores(), self._weights)
+        if not all(np.isfinite(own).all() for own in derivatives):
             refuse_runaway_scores()
+        self._booster.gradients()[:], self._booster.hessians()[:] = derivatives
 
     def _grow(self, number: int) -> list[_core.Tree]:
         """Grow the trees of a round on the same rows and features, one per score or one with shared tests."""
@@ -302,33 +297,21 @@ class Boosting:
         """Shorten steps that go more than twice as far as their minimum, in trees and scores."""
         loss, scores = self.target.loss, self._booster.scores()
         assert isinstance(loss, OwnLoss)
-        refuse_endless_steps(trees)
-        counted = np.zeros(len(before)) if rows is not None else np.ones(len(before))
-        counted[rows if rows is not None else slice(None)] = 1.0
-        weights = counted if self._weights is None else counted * self._weights
-        taken = scores.T - before
-        steps = taken / self._settings.learning_rate
-        slopes = self._booster.gradients().T.astype(np.float64)
-        with users_code():
-            parts = ways_to_go(
-                loss,
-                self.target.y,
-                scores=before,
-                steps=steps,
-                slopes=slopes,
-                leaves=leaves,
-                weights=weights,
-            )
-        if all((part == 1).all() for part in parts):
-            return trees
-        if self._settings.monotonic:  # leaves that are shortened by one factor keep their order
-            parts = [np.full(len(part), part.min()) for part in parts]
-        shortened = np.stack([part[leaves[:, k]] for k, part in enumerate(parts)], axis=1)
-        scores[:] = (before + taken * shortened).T
-        return [
-            with_leaves_times(tree, part, self._encoded.schema)
-            for tree, part in zip(trees, parts, strict=True)
-        ]
+        trees, after = shortened(
+            trees,
+            loss,
+            self.target.y,
+            before=before,
+            after=scores.T,
+            slopes=self._booster.gradients().T.astype(np.float64),
+            leaves=leaves,
+            weights=counted_weights(len(before), rows, self._weights),
+            learning_rate=self._settings.learning_rate,
+            is_monotonic=bool(self._settings.monotonic),
+            schema=self._encoded.schema,
+        )
+        scores[:] = after.T
+        return trees
 
     def _checked(self, trees: list[_core.Tree], *, gains_are_new: bool = True) -> list[_core.Tree]:
         """Convert trees of the core to units of the target; raise if values are not finite."""
@@ -419,5 +402,7 @@ def turns(n_trees: int, n_scores: int) -> npt.NDArray[np.int32] | None:
 
 
 def core_name(loss: Loss) -> str:
-    """Return the core's name of a loss."""
+    """Return the core's name of a loss; one of the user's own, which the core does not know, has none."""
+    if isinstance(loss, OwnLoss):
+        return ""
     return "squared_error" if loss.name == "only_class" else loss.name

@@ -17,13 +17,27 @@ from hornbeam.data.table import Schema
 from hornbeam.model import EncodedRows, Ensemble, tree_from_arrays
 from hornbeam.recipes.boosting.boost import BoostSettings, BoostTarget, core_name, turns
 
-__all__ = ["CoreColumn", "LeafNodes", "News", "Part", "PartSpec", "TreeArrays", "specs_of_parts"]
+__all__ = [
+    "CoreColumn",
+    "Derivatives",
+    "LeafNodes",
+    "News",
+    "Part",
+    "PartSpec",
+    "TreeArrays",
+    "specs_of_parts",
+]
 
 FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.uint32]
 TreeArrays = dict[str, npt.NDArray[Any]]
 # The leaves of a tree in the parts: nodes, the leaf of each, how many leaves.
 LeafNodes = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32], int]
+# Gradients and hessians of a part's rows, both scores x rows.
+Derivatives = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
+# What a part needs for its derivatives: the delta of huber (0 for other losses), or, for a loss of the user's
+# own, the derivatives themselves.
+DeltaOrDerivatives = float | Derivatives
 
 _ROWS_PER_REFIT_BLOCK: int = _core.rows_per_refit_block
 
@@ -158,7 +172,7 @@ class Part:
         self,
         news: News,
         grown_on: tuple[npt.NDArray[np.uint8] | None, int],
-        delta: float,
+        delta: DeltaOrDerivatives,
         shared: npt.NDArray[np.uint64] | None,
         scales: Sequence[Any] | None,
     ) -> tuple[bool, list[Any], list[Any], Any]:
@@ -169,7 +183,7 @@ class Part:
         ones that the trees will probably have, they are begun at once, and the sums of their roots come last.
         """
         self.add_trees(news)
-        self._rows.compute_derivatives(delta)
+        self._find_derivatives(delta)
         rows, (chosen, first_place) = None, grown_on
         self._left_out = None
         if chosen is not None:
@@ -188,6 +202,12 @@ class Part:
             [self._rows.spread(score, True) for score in self._grown_on] if self._spec.has_hessians else [],
             None if scales is None else self.begin_trees(scales),
         )
+
+    def _find_derivatives(self, delta: DeltaOrDerivatives) -> None:
+        if isinstance(delta, tuple):
+            self._rows.gradients()[:], self._rows.hessians()[:] = delta
+        else:
+            self._rows.compute_derivatives(delta)
 
     def begin_trees(self, scales: Sequence[Any]) -> tuple[Any, ...]:
         """Begin the trees; return the sums of their roots."""
@@ -220,6 +240,10 @@ class Part:
 
     # --- Trees that are there already --------------------------------------------------------------------
 
+    def leaves(self, trees: Sequence[TreeArrays]) -> npt.NDArray[np.int32]:
+        """Return the leaves of trees that rows are in: rows x trees."""
+        return self._leaves_of(trees)
+
     def _leaves_of(self, trees: Sequence[TreeArrays]) -> npt.NDArray[np.int32]:
         model = Ensemble(
             tuple(tree_from_arrays(arrays, self._spec.schema) for arrays in trees), self._spec.schema
@@ -236,14 +260,14 @@ class Part:
         return found[:, 0, :]
 
     def refit(
-        self, news: News, delta: float, tests: Sequence[TreeArrays]
+        self, news: News, delta: DeltaOrDerivatives, tests: Sequence[TreeArrays]
     ) -> tuple[bool, list[tuple[Any, ...]]]:
         """Add trees, find derivatives; add these up by the leaves of `tests`: a tree per score, or one.
 
         Per score: sums of whole blocks, of an open one, rows by node, residuals and their weights.
         """
         self.add_trees(news)
-        self._rows.compute_derivatives(delta)
+        self._find_derivatives(delta)
         leaves = self._leaves_of(tests)
         self._leaves = np.broadcast_to(leaves, (self._spec.n_rows, self._spec.n_scores))
         n_nodes = [len(arrays["first_child"]) for arrays in tests] * (self._spec.n_scores // len(tests))

@@ -7,9 +7,10 @@ machine: a piece that lies in two parts is begun by the one and ended by the nex
 there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,15 @@ from hornbeam.recipes.boosting.boost import (
     in_units_of_y,
     refuse_runaway_scores,
 )
-from hornbeam.recipes.boosting.boost_part import CoreColumn, LeafNodes, News, Part, PartSpec, TreeArrays
+from hornbeam.recipes.boosting.boost_part import (
+    CoreColumn,
+    DeltaOrDerivatives,
+    LeafNodes,
+    News,
+    Part,
+    PartSpec,
+    TreeArrays,
+)
 from hornbeam.recipes.boosting.boost_sums import added_counts
 from hornbeam.recipes.boosting.rounds import Watch
 
@@ -35,9 +44,9 @@ __all__ = ["LocalParts", "Parts", "PartsBoosting"]
 FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.uint32]
 
-# Nodes that are divided in one call to the parts, most of them ahead of their turn: with more, a tree takes
-# hardly fewer calls, since none can be divided before its test is known, and more are divided in vain.
-_NODES_PER_CALL = 8
+# Nodes that the parts divide at a time, most of them ahead of their turn: with more, a tree takes hardly
+# fewer calls, since none can be divided before its test is known, and more are divided in vain.
+_NODES_AT_ONCE = 8
 
 
 class Parts(Protocol):
@@ -50,29 +59,42 @@ class Parts(Protocol):
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Make a call to every part, each with arguments of its own; return what they answer."""
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """Make one call to all parts; return what they answer, or sums of what some of them do."""
+    @property
+    def calls_at_once(self) -> int:
+        """How many calls for sums may be on their way, so that parts need not wait for the next one."""
+
+    def send_for_sums(self, call: str, arguments: tuple[Any, ...]) -> None:
+        """Send one call to all parts. No other call may be made before `next_sums` has returned the sums."""
+
+    def next_sums(self) -> list[Any]:
+        """Return what parts answer to the oldest call that was sent, or sums of what some of them do."""
 
     def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
         """Make a call to one part."""
 
 
 class LocalParts:
-    """Parts in this process."""
+    """Parts in this process, which answer at once; for tests, several calls may wait to be looked at."""
 
-    def __init__(self, specs: Sequence[PartSpec]) -> None:
+    def __init__(self, specs: Sequence[PartSpec], *, calls_at_once: int = 1) -> None:
         self.first_rows = [spec.first_row for spec in specs]
         self.n_rows = specs[0].n_rows_of_all
         self.adds_on_the_way = False
+        self.calls_at_once = calls_at_once
         self._parts = [Part(spec) for spec in specs]
+        self._answers: deque[list[Any]] = deque()
 
     def ask(self, call: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Make a call to every part."""
         return [getattr(part, call)(*own) for part, own in zip(self._parts, arguments, strict=True)]
 
-    def ask_sums(self, call: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """Make one call to all parts; return what they answer."""
-        return self.ask(call, [arguments] * len(self._parts))
+    def send_for_sums(self, call: str, arguments: tuple[Any, ...]) -> None:
+        """Make one call to all parts."""
+        self._answers.append(self.ask(call, [arguments] * len(self._parts)))
+
+    def next_sums(self) -> list[Any]:
+        """Return what they have answered to the oldest call."""
+        return self._answers.popleft()
 
     def ask_one(self, part: int, call: str, arguments: tuple[Any, ...]) -> Any:
         """Make a call to one part."""
@@ -100,6 +122,7 @@ class PartsBoosting:
         self._parts = parts
         self._schema = schema
         self._draws = draws
+        self._settings = settings
         self._is_weighted = target.weights is not None
         self._core_weights = target.core_weights() if target.loss.name == "huber" else None
         self._core_trees: list[TreeArrays] = []
@@ -143,7 +166,7 @@ class PartsBoosting:
         keys = _core.member_keys(self._draws.key, number * n_scores, n_scores)
         n_rows, roots = self._begin(number, delta, keys)
         self._grow(number, n_rows, keys, roots)
-        trees = self._finish(delta)
+        trees = self._checked_steps(self._finish(delta), self._draws.rows_of(number))
         return self._taken(trees, square_of_unit(self.target.unit))
 
     def _taken(self, trees: list[_core.Tree], unit_of_gain: float, share: float = 1.0) -> list[_core.Tree]:
@@ -182,6 +205,14 @@ class PartsBoosting:
     def _ask_all(self, call: str, *arguments: Any) -> list[Any]:
         return self._parts.ask(call, [arguments] * len(self._parts.first_rows))
 
+    def _deltas(self, delta: float) -> Sequence[DeltaOrDerivatives]:
+        """Return what each part needs for its derivatives."""
+        return [delta] * len(self._parts.first_rows)
+
+    def _by_part(self, of_rows: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """Cut what there is for each row, along the last axis, between the parts."""
+        return np.split(of_rows, self._parts.first_rows[1:], axis=-1)
+
     def _huber_delta(self) -> float:
         if self.target.loss.name != "huber":
             return 0.0
@@ -200,7 +231,10 @@ class PartsBoosting:
         guess = None if self._parts.adds_on_the_way else self._scales
         replies = self._parts.ask(
             "begin_round",
-            [(news, (own, place), delta, shared, guess) for own, place in zip(chosen, places, strict=True)],
+            [
+                (news, (own, place), own_delta, shared, guess)
+                for own, place, own_delta in zip(chosen, places, self._deltas(delta), strict=True)
+            ],
         )
         if self.target.loss.is_steep and not all(reply[0] for reply in replies):
             refuse_runaway_scores()
@@ -215,7 +249,8 @@ class PartsBoosting:
         self._scales = scales
         if guess is not None and all(map(_same_in_parts, guess, scales)):
             return n_rows, [reply[3] for reply in replies]
-        return n_rows, self._parts.ask_sums("begin_trees", (scales,))
+        self._parts.send_for_sums("begin_trees", (scales,))
+        return n_rows, self._parts.next_sums()
 
     def _chosen(self, rows: RowArray | None) -> tuple[list[Any], list[int], int]:
         """Tell each part which rows are chosen, as bits, and how many of them are in the parts before it."""
@@ -237,20 +272,46 @@ class PartsBoosting:
         assert self._scales is not None
         for score, (tree, scale) in enumerate(zip(self._growing, self._scales, strict=True)):
             tree.begin(scale, n_rows, roots, score, features, int(keys[score]))
+        waiting: deque[_Division] = deque()
         while True:
-            # Where sums do not prove that branches have enough rows, these are counted, with the next call.
-            questions = [tree.questions() for tree in self._growing]
-            tasks = [tree.tasks(_NODES_PER_CALL) for tree in self._growing]
-            if not any(tasks) and not any(questions):
+            if len(waiting) < self._parts.calls_at_once:
+                waiting.extend(self._send_divisions(waiting))
+            if not waiting:
                 return
-            replies = self._parts.ask_sums("divide", (_numbered(tasks), _numbered(questions)))
-            counts = iter(added_counts(replies))
-            first = 0
-            for tree, own, asked in zip(self._growing, tasks, questions, strict=True):
-                for _ in asked:
-                    tree.answer_question(next(counts))
-                tree.answer(replies, first, len(own))
-                first += len(own)
+            self._take_sums(waiting.popleft())
+
+    def _send_divisions(self, waiting: Collection["_Division"]) -> list["_Division"]:
+        """Have nodes divided, in as many calls as may be on their way.
+
+        The sums of one are looked at while the parts work on another. Where sums do not prove that branches
+        have enough rows, these are counted, with the next call.
+        """
+        questions = [tree.questions() for tree in self._growing]
+        n_waiting = Counter(score for division in waiting for score in division.tasks)
+        tasks = _numbered(
+            [tree.tasks(_NODES_AT_ONCE - n_waiting[score]) for score, tree in enumerate(self._growing)]
+        )
+        n_calls = min(self._parts.calls_at_once - len(waiting), max(1, len(tasks)))
+        if not tasks and not any(questions):
+            return []
+        sent = []
+        for k in range(n_calls):
+            own = tasks[len(tasks) * k // n_calls : len(tasks) * (k + 1) // n_calls]
+            asked = _numbered(questions) if k == 0 else []
+            self._parts.send_for_sums("divide", (own, asked))
+            sent.append(_Division([task[0] for task in own], [question[0] for question in asked]))
+        return sent
+
+    def _take_sums(self, division: "_Division") -> None:
+        replies = self._parts.next_sums()
+        counts = iter(added_counts(replies))
+        first = 0
+        for score, tree in enumerate(self._growing):
+            for _ in range(division.questions.count(score)):
+                tree.answer_question(next(counts))
+            n_tasks = division.tasks.count(score)
+            tree.answer(replies, first, n_tasks)
+            first += n_tasks
 
     # --- Leaves ------------------------------------------------------------------------------------------
 
@@ -308,7 +369,8 @@ class PartsBoosting:
         """Give the trees of a round values from all rows, times `share`, and add them to the scores."""
         delta = self._huber_delta()
         tests = [tree_to_arrays(tree) for tree in (trees[:1] if self._shares_tests else trees)]
-        replies = self._ask_all("refit", self._news(), delta, tests)
+        news = self._news()
+        replies = self._parts.ask("refit", [(news, own, tests) for own in self._deltas(delta)])
         if self.target.loss.is_steep and not all(reply[0] for reply in replies):
             refuse_runaway_scores()
         refitted = []
@@ -325,7 +387,11 @@ class PartsBoosting:
                 tree, sums.ravel(), sizes, residuals, weights, delta
             )
             refitted.append(core_tree)
-        return self._taken(refitted, 1.0, share)
+        return self._taken(self._checked_steps(refitted, None), 1.0, share)
+
+    def _checked_steps(self, trees: list[_core.Tree], rows: RowArray | None) -> list[_core.Tree]:
+        """Return the trees of a round as they are to be; `rows` are those that they have grown on."""
+        return trees
 
     def _refit_blocks(self, score: int, answers: Sequence[tuple[Any, ...]]) -> Iterator[FloatArray]:
         """Yield the sums of all blocks; parts in which one goes on end it, one after the other."""
@@ -339,6 +405,13 @@ class PartsBoosting:
                 yield begun
             yield from answer[0]
             begun = answer[1]
+
+
+class _Division(NamedTuple):
+    """A call to divide nodes: the scores of its tasks and of its questions, in order."""
+
+    tasks: list[int]
+    questions: list[int]
 
 
 def _numbered(by_score: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:

@@ -16,10 +16,19 @@ from hornbeam import _core
 from hornbeam.data.table import Schema
 from hornbeam.model import tree_from_arrays, tree_to_arrays
 from hornbeam.recipes.boosting.losses import OwnLoss, OwnLossError
+from hornbeam.recipes.boosting.rounds import users_code
 
-__all__ = ["refuse_endless_steps", "ways_to_go", "with_leaves_times"]
+__all__ = [
+    "counted_weights",
+    "refuse_endless_steps",
+    "shortened",
+    "ways_to_go",
+    "weighted_derivatives",
+    "with_leaves_times",
+]
 
 FloatArray = npt.NDArray[np.float64]
+Float32Array = npt.NDArray[np.float32]
 LeafArray = npt.NDArray[np.int32]
 
 # A step of 2^100 is beyond what float32 can tell from the next one; nothing is left of it after so many.
@@ -37,6 +46,70 @@ def refuse_endless_steps(trees: Sequence[_core.Tree]) -> None:
                 "return larger hessians or smaller gradients, lower learning_rate, or raise "
                 "l2_regularization."
             )
+
+
+def shortened(
+    trees: Sequence[_core.Tree],
+    loss: OwnLoss,
+    y: FloatArray,
+    *,
+    before: FloatArray,
+    after: FloatArray,
+    slopes: FloatArray,
+    leaves: LeafArray,
+    weights: FloatArray,
+    learning_rate: float,
+    is_monotonic: bool,
+    schema: Schema,
+) -> tuple[list[_core.Tree], FloatArray]:
+    """Shorten steps that go more than twice as far as their minimum; return the trees, and scores after them.
+
+    `before` and `after` are the scores of all rows, rows x trees, before and after the trees as they are.
+    """
+    refuse_endless_steps(trees)
+    taken = after - before
+    with users_code():
+        parts = ways_to_go(
+            loss,
+            y,
+            scores=before,
+            steps=taken / learning_rate,
+            slopes=slopes,
+            leaves=leaves,
+            weights=weights,
+        )
+    if all((part == 1).all() for part in parts):
+        return list(trees), after
+    if is_monotonic:  # leaves that are shortened by one factor keep their order
+        parts = [np.full(len(part), part.min()) for part in parts]
+    by_row = np.stack([part[leaves[:, k]] for k, part in enumerate(parts)], axis=1)
+    shorter = [with_leaves_times(tree, part, schema) for tree, part in zip(trees, parts, strict=True)]
+    return shorter, before + taken * by_row
+
+
+def counted_weights(
+    n_rows: int, rows: npt.NDArray[np.uint32] | None, weights: npt.NDArray[np.float32] | None
+) -> FloatArray:
+    """Return the weights of rows, 0 for those that trees have not grown on.
+
+    No rows stand for all rows, no weights for weights of 1.
+    """
+    counted = np.ones(n_rows) if rows is None else np.zeros(n_rows)
+    if rows is not None:
+        counted[rows] = 1.0
+    return counted if weights is None else counted * weights
+
+
+def weighted_derivatives(
+    loss: OwnLoss, y: FloatArray, scores: FloatArray, weights: npt.NDArray[np.float32] | None
+) -> tuple[Float32Array, Float32Array]:
+    """Ask a loss for its derivatives, times the weights: both scores x rows, as the core takes them."""
+    with users_code():
+        pair = loss.derivatives(y, scores)
+    factors = 1.0 if weights is None else weights[:, np.newaxis]
+    with np.errstate(over="ignore"):  # the core counts in float32
+        gradients, hessians = ((own * factors).T.astype(np.float32) for own in pair)
+    return gradients, hessians
 
 
 def ways_to_go(
