@@ -12,13 +12,13 @@ single columns still contribute to the sum is taken out, so that only the joint 
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.data.dates import DatePart
-from hornbeam.data.table import Column
 from hornbeam.data.wording import shown
 from hornbeam.inside.effects import Asking, Explained, Grid, JointEffect, rows_at
 
@@ -223,7 +223,9 @@ def _in_a_line(asking: Asking, grid: Grid) -> Grid:
 
 def _distances(asking: Asking, grid: Grid, present: IntArray) -> FloatArray:
     """Say how much categories differ in the other columns: the largest difference of shares, added up."""
-    members = [grid.place == category for category in present.tolist()]
+    group_at = np.full(len(grid.codes) + 1, -1)  # the last entry is for rows without a value
+    group_at[present] = np.arange(len(present))
+    group = group_at[grid.place]
     distances = np.zeros((len(present), len(present)))
     seen = {grid.column}
     for one, table in zip(asking.whole.sums, asking.tables, strict=True):
@@ -232,24 +234,42 @@ def _distances(asking: Asking, grid: Grid, present: IntArray) -> FloatArray:
             if of_user in seen:
                 continue
             seen.add(of_user)
-            shares = np.array([_shares(column, rows) for rows in members])
-            gaps = np.abs(shares[:, np.newaxis] - shares[np.newaxis])
-            distances += gaps.sum(axis=2) / 2 if column.kind == "categorical" else gaps.max(axis=2)
+            unlike = _unlike_categories if column.kind == "categorical" else _unlike_numbers
+            distances += unlike(column.dense(), group, len(present))
     return distances
 
 
-def _shares(column: Column, rows: npt.NDArray[np.bool_]) -> FloatArray:
-    """Describe the distribution of some rows: shares of categories, or a cumulative share at each decile."""
-    values = column.dense()
-    if column.kind == "categorical":
-        counts = np.bincount(values[rows & (values >= 0)], minlength=len(column.categories or ()))
-        shares: FloatArray = counts / max(1, counts.sum())
-        return shares
+def _unlike_categories(values: IntArray, group: IntArray, n_groups: int) -> FloatArray:
+    """Half the sum of the differences of two groups' shares of the categories: what they do not have in common.
+
+    A category is in few groups where there are many, so they are gone through one by one: a table of groups x
+    groups x categories can be larger than any memory.
+    """
+    known = (group >= 0) & (values >= 0)
+    pairs, counts = np.unique(values[known].astype(np.int64) * n_groups + group[known], return_counts=True)
+    category, owner = np.divmod(pairs, n_groups)
+    n_rows = np.bincount(group[known], minlength=n_groups)
+    shares = counts / n_rows[owner]
+    unlike = np.add.outer(n_rows > 0, n_rows > 0, dtype=np.float64) / 2
+    ends = np.r_[np.flatnonzero(np.diff(category, prepend=-1)), len(category)]
+    for start, end in pairwise(ends.tolist()):
+        some = owner[start:end]
+        unlike[np.ix_(some, some)] -= np.minimum.outer(shares[start:end], shares[start:end])
+    return np.maximum(unlike, 0)
+
+
+def _unlike_numbers(values: npt.NDArray[Any], group: IntArray, n_groups: int) -> FloatArray:
+    """Find the largest difference of two groups' cumulative shares at 21 quantiles of all rows."""
     numbers = values.astype(np.float64)
     known = ~np.isnan(numbers)
     edges = np.quantile(numbers[known], np.linspace(0, 1, 21)) if known.any() else np.zeros(21)
-    own = np.sort(numbers[rows & known])
-    return np.searchsorted(own, edges, side="right") / max(1, len(own))
+    n_rows = np.maximum(np.bincount(group[known & (group >= 0)], minlength=n_groups), 1)
+    unlike = np.zeros((n_groups, n_groups))
+    for edge in edges.tolist():
+        below = known & (group >= 0) & (numbers <= edge)
+        share = np.bincount(group[below], minlength=n_groups) / n_rows
+        np.maximum(unlike, np.abs(share[:, np.newaxis] - share), out=unlike)
+    return unlike
 
 
 def _order_of_likeness(distances: FloatArray) -> IntArray:
