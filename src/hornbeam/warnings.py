@@ -19,6 +19,7 @@ __all__ = [
     "HornbeamWarning",
     "LossWarning",
     "NoAnswerWarning",
+    "NumberTextWarning",
     "OutOfBagWarning",
     "RenamedWarning",
     "ThreadsWarning",
@@ -46,6 +47,10 @@ class ThreadsWarning(HornbeamWarning):
 
 class DataWarning(HornbeamWarning):
     """The data allow a fit but little learning: constant columns, a single row, nearly unique identifiers."""
+
+
+class NumberTextWarning(DataWarning):
+    """Texts are taken as categories, though they are numbers."""
 
 
 class CandidateWarning(HornbeamWarning):

@@ -1,6 +1,7 @@
 """Code of the user between the rounds of boosting: callbacks, progress."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -124,3 +125,13 @@ def test_a_bar_only_for_who_asks(capsys):
     printed = capsys.readouterr().err
     assert "10/10" in printed
     assert "score -" in printed
+
+
+def test_the_bar_fits_into_a_terminal_of_80_columns(capsys, monkeypatch):
+    """What the fit has chosen took up the whole line, and progress, time and score were cut to nothing."""
+    monkeypatch.setenv("COLUMNS", "80")
+    X, y = problem()
+    hb.GradientBoostingRegressor(n_estimators=1000, early_stopping=True, verbose=1, random_state=0).fit(X, y)
+    title, *_, bar = capsys.readouterr().err.strip().splitlines()
+    assert title.startswith("GradientBoostingRegressor")
+    assert re.search(r"\d+/1000 \d:\d\d:\d\d remaining [\d:-]+ +score -\d+\.\d+$", bar.strip())

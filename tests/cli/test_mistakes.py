@@ -296,6 +296,25 @@ def test_text_among_numbers_is_told_and_can_be_called_missing(data, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("place", [0, 3])
+def test_text_among_numbers_is_told_wherever_it_stands(place, data, capsys):
+    """The first cell alone decided: a column that begins with N/A was taken as text without a word."""
+    cells = ["1", "2", "3", "4", "5", "6"]
+    cells.insert(place, "N/A")
+    data.write_text("a,y\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells)))
+    assert run(["fit", str(data), "--target", "y", "--method", "tree", "--task", "classification"]) == 0
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "Column a is taken as text, because of 'N/A' among its numbers." in told
+
+
+def test_a_warning_is_printed_once(data, capsys):
+    """A forest is fitted, judged and asked: each of these said that there is one class only."""
+    data.write_text("a,y\n" + "1,no\n2,no\n" * 20)
+    assert run(["fit", str(data), "--target", "y", "--method", "boosting"]) == 0
+    assert capsys.readouterr().err.count("holds one class only") == 1
+
+
 def test_escape_sequences_in_names_do_not_reach_the_terminal(data, capsys):
     data.write_text("a\x1b[31m,y\n1,no\n")
     assert "\x1b" not in complaint(["fit", data, "--target", "z"], capsys, code=1)

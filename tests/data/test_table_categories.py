@@ -13,7 +13,7 @@ from scipy import sparse
 
 from hornbeam.data.encode import encode
 from hornbeam.data.table import MISSING, SparseColumn, read_table, read_table_as
-from hornbeam.warnings import DataWarning
+from hornbeam.warnings import DataWarning, NumberTextWarning
 
 # ------------------------------------------------------------------------------------------------------------
 # categorical_features
@@ -203,3 +203,74 @@ def test_few_rows_or_few_categories_do_not_warn(n_distinct: int, n_rows: int) ->
         table = read_table(ids(n_distinct, n_rows))
         encode(table, max_bins=None, n_threads=1)
     assert len(table.columns[0].categories or ()) == n_distinct
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Numbers that are texts
+
+
+def texts(*values: str) -> pd.DataFrame:
+    return pd.DataFrame({"power": [*values] * 3})
+
+
+@pytest.mark.parametrize(
+    ("X", "such_as"),
+    [
+        (texts("130", "165", "150", "?", "140", "198"), "such as '130', with '?' among them"),
+        (texts("0.5", "1", "2", "3", "4e2"), "such as '0.5'"),
+        (texts("N/A", "-1", "+2", " 3 ", ".4", "5."), "such as '.4', with 'N/A' among them"),
+        (texts("1,5", "2,5", "3", "4,0", "5"), "such as '1,5'"),
+    ],
+)
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas, "object"])
+def test_texts_that_are_numbers_warn(X: pd.DataFrame, such_as: str, library: Any) -> None:
+    table = X.astype(object) if library == "object" else library(X)
+    with pytest.warns(NumberTextWarning) as caught:
+        found = read_table(table)
+    assert len(caught) == 1
+    assert f"taken as categories: column 'power', {such_as}. Make them numbers" in str(caught[0].message)
+    assert (".replace(',', '.')" in str(caught[0].message)) == ("'1,5'" in such_as)
+    assert found.schema.kinds == ("categorical",)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        texts("10115", "20095", "01067", "80331", "50667"),  # postcodes
+        texts("1", "2", "3", "4", "5+"),  # four numbers are few
+        texts(
+            "1.5", "2.5", "3.5", "4.5", "5.5", "tall", "small"
+        ),  # five of seven are less than three quarters
+        texts("A1", "B2", "C3", "D4", "E5"),
+        pd.DataFrame({"power": pd.Categorical(["1.5", "2.5", "3.5", "4.5", "5.5"])}),
+    ],
+)
+def test_names_with_digits_do_not_warn(X: pd.DataFrame) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(X)
+
+
+@pytest.mark.parametrize("n_words", [2, 3])
+def test_three_quarters_of_the_texts_make_a_column_of_numbers(n_words: int) -> None:
+    X = texts("1", "2", "3", "4", "5", "6", *["some", "more", "words"][:n_words])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_table(X)
+    assert [one.category for one in caught] == ([NumberTextWarning] if n_words == 2 else [])
+
+
+@pytest.mark.parametrize("n_others", [5, 6])
+def test_many_texts_among_the_numbers_are_a_wording(n_others: int) -> None:
+    """Ticket numbers of the Titanic are such: '113803', 'PC 17609'."""
+    X = texts(*map(str, range(100, 140)), *[f"PC {number}" for number in range(n_others)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_table(X)
+    assert [one.category for one in caught] == ([NumberTextWarning] if n_others == 5 else [])
+
+
+def test_columns_that_are_named_categorical_do_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(texts("1.5", "2.5", "3.5", "4.5", "5.5"), categorical_features=["power"])

@@ -283,7 +283,7 @@ def test_members_that_number_categories_each_in_its_own_way():
 
 
 def test_categories_are_put_in_line_beside_a_column_of_very_many():
-    """A table of categories x categories x categories of the other column takes 1.2 GB here, and took 4 on titanic3."""
+    """A table of categories x categories x the other column's takes 1.2 GB here; it took 4 on titanic3."""
     n = 1200
     rng = np.random.default_rng(0)
     name, ticket = rng.permutation(np.arange(n) // 2), rng.permutation(np.arange(n) // 2)
@@ -300,7 +300,7 @@ def test_categories_are_put_in_line_beside_a_column_of_very_many():
 
 
 def test_neighbours_in_a_line_are_alike_in_the_other_columns():
-    """Groups a to e draw the other columns from neighbouring ranges, so the line is a to e, by shares or by quantiles."""
+    """Groups a to e draw the other columns from neighbouring ranges, so the line is a to e."""
     n, letters = 500, "caebd"
     rng = np.random.default_rng(1)
     group = rng.choice(list(letters), n)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import sys
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,26 @@ def test_scores_are_cross_fitted_where_the_rows_may_be_those_of_the_fit(iris_fac
     # The bootstrap's standard error of a share is nearly the binomial one.
     assert score.standard_error == pytest.approx(np.sqrt(score.model * (1 - score.model) / 150), rel=0.15)
     assert score.low < score.model < score.high and not score.is_noise
+
+
+def test_a_date_of_which_only_the_weekday_matters_has_no_accumulated_effect():
+    """The curve of one value was drawn all the same: nothing, over an axis around 1970-01-01."""
+    when = pd.date_range("2024-01-01", periods=200)
+    X = pd.DataFrame({"when": when, "size": np.arange(200) % 5})
+    y = 3.0 * (when.day_of_week == 5) + X["size"]
+    model = hb.DecisionTreeRegressor(max_depth=4).fit(X, y)
+    assert len(model.effect(X, "when", kind="ale").values) == 1
+    assert {one.column for one in facts_of(model, X, y, cv=None).accumulated} == {"size"}
+
+
+def test_without_matplotlib_nothing_is_computed_first(monkeypatch, tmp_path):
+    """A report of a large table found out after minutes that it cannot be drawn."""
+    model = DummyClassifier().fit(IRIS.data, SPECIES)
+    monkeypatch.setattr(model, "predict", lambda X: pytest.fail("The model was asked."))
+    monkeypatch.setattr(model, "predict_proba", lambda X: pytest.fail("The model was asked."))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match=r"A report needs matplotlib.*hornbeam\[plot\]"):
+        hb.report(model, IRIS.data, SPECIES, tmp_path / "page.html", cv=None)
 
 
 def test_new_rows_are_judged_by_the_model_itself():

@@ -33,7 +33,7 @@ from hornbeam.cli import (
     tune,
 )
 from hornbeam.cli.help import Verb
-from hornbeam.cli.mistakes import Mistake, forget_notes, one_line
+from hornbeam.cli.mistakes import Mistake, forget_notes, note, one_line
 from hornbeam.declare.hints import NAMES_ELSEWHERE
 from hornbeam.warnings import HornbeamWarning
 
@@ -149,7 +149,7 @@ def _complain(sentence: str, code: int) -> int:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"hornbeam: warning: {one_line(str(message))}", file=sys.stderr)
+    note(f"warning: {message}")  # once: a verb that judges its model fits several times
 
 
 def _about(error: BaseException) -> str:

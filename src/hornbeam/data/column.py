@@ -11,6 +11,7 @@ nor are two Unicode spellings of one letter.
 
 import math
 import numbers
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,11 +43,12 @@ from hornbeam.data.dates import (
 )
 from hornbeam.data.families import value_family
 from hornbeam.data.wording import joined, listed, shown
-from hornbeam.warnings import DataWarning, warn
+from hornbeam.warnings import DataWarning, NumberTextWarning, warn
 
 __all__ = [
     "Category",
     "Column",
+    "FoundNumbers",
     "Kind",
     "categories_in",
     "codes_as_fitted",
@@ -61,6 +63,15 @@ __all__ = [
 
 Kind = Literal["numeric", "ordinal", "categorical"]
 Category = str | int | float | bool
+
+# What people write for numbers, with a point or a comma.
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+_WITH_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+# Of the distinct texts of a column: its numbers, the others, and how many of all are looked at.
+_SHARE_OF_NUMBERS, _FEWEST_NUMBERS = 0.75, 5
+_MOST_OTHERS = 5
+_MOST_TEXTS = 20_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -249,6 +260,48 @@ def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
             + ". An id sets every row apart and tells nothing about new ones; drop it if it is one.",
             DataWarning,
         )
+
+
+class FoundNumbers:
+    """Columns of texts that are numbers, as one is read that has '?' among its numbers: said once for all.
+
+    They are categories, as all texts are, and few people mean that. Where all are whole numbers somebody has
+    made texts of them, as of postcodes; where there are many other texts, the numbers are part of a wording,
+    as in tickets.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+        self._with_comma = False
+
+    def look(self, content: Content, name: str) -> None:
+        """Take note of a column if its texts look like numbers."""
+        if not isinstance(content, Labels) or content.declared:
+            return
+        distinct = content.used().distinct
+        texts = sorted(str(text) for text in distinct[:: 1 + len(distinct) // _MOST_TEXTS])
+        with_comma = {text for text in texts if _WITH_COMMA.fullmatch(text)}
+        numbers = with_comma.union(text for text in texts if _NUMBER.fullmatch(text))
+        if len(numbers) < max(_FEWEST_NUMBERS, _SHARE_OF_NUMBERS * len(texts)):
+            return
+        fraction = min((text for text in numbers if not _WHOLE.fullmatch(text)), default=None)
+        other = next((text for text in texts if text not in numbers), None)
+        if (fraction is None and other is None) or len(set(texts)) - len(numbers) > _MOST_OTHERS:
+            return
+        odd = "" if other is None else f", with {shown(other)} among them"
+        self._found.append(f"column {shown(name)}, such as {shown(fraction or min(numbers))}{odd}")
+        self._with_comma |= bool(with_comma)
+
+    def say(self) -> None:
+        """Say which texts are numbers, and what can be done."""
+        if self._found:
+            how = ".str.replace(',', '.')" if self._with_comma else ""
+            warn(
+                f"Texts that are numbers are taken as categories: {joined(self._found)}. Make them numbers, "
+                f"for example with pandas.to_numeric(column{how}, errors='coerce'), or name the column in "
+                "categorical_features if categories are meant.",
+                NumberTextWarning,
+            )
 
 
 # ------------------------------------------------------------------------------------------------------------

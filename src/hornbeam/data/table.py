@@ -24,6 +24,7 @@ from hornbeam.data.coded import CodedColumn
 from hornbeam.data.column import (
     Category,
     Column,
+    FoundNumbers,
     Kind,
     codes_as_fitted,
     column_at_fit,
@@ -238,7 +239,7 @@ def _read_some(
         return Table(n_rows, plain, feature_names, row_numbers=rows)
     columns: list[Column] = []
     merged: dict[str, int] = {}
-    found = FoundDates()
+    found, number_texts = FoundDates(), FoundNumbers()
     taken = set(names)
     for j, name in enumerate(names):
         content = source.read(j, name) if rows is None else source.read(j, name).take(rows)
@@ -247,6 +248,7 @@ def _read_some(
             if isinstance(content, Times):
                 columns += date_columns_at_fit(content, name, taken)
                 continue
+            number_texts.look(content, name)
         column = column_at_fit(content, name, forced=j in forced)
         columns.append(column)
         if column.kind == "numeric" and (count := count_merged(content)):
@@ -254,6 +256,7 @@ def _read_some(
     origin = origin_of(source)
     if origin is None:  # folds that are dealt out have been looked at as a whole
         found.say()
+        number_texts.say()
     warn_of_merged_integers(merged)
     if origin is not None and rows is not None:
         origin = origin.take(rows)

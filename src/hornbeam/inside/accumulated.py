@@ -240,7 +240,7 @@ def _distances(asking: Asking, grid: Grid, present: IntArray) -> FloatArray:
 
 
 def _unlike_categories(values: IntArray, group: IntArray, n_groups: int) -> FloatArray:
-    """Half the sum of the differences of two groups' shares of the categories: what they do not have in common.
+    """Find what two groups' shares of the categories do not have in common: half the sum of the differences.
 
     A category is in few groups where there are many, so they are gone through one by one: a table of groups x
     groups x categories can be larger than any memory.

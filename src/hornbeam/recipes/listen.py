@@ -55,9 +55,9 @@ class _Bar:
             TimeRemainingColumn,
         )
 
+        # The title has a line of its own: all in one is wider than a terminal, and numbers would be cut.
         columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("remaining"),
@@ -65,8 +65,10 @@ class _Bar:
             TextColumn("{task.fields[note]}"),
         )
         # Standard output is for results, which may go into a pipe.
-        self.progress = Progress(*columns, console=Console(stderr=True))
-        self._task = self.progress.add_task(title, total=None, note="")
+        console = Console(stderr=True)
+        console.print(title, markup=False, highlight=False)
+        self.progress = Progress(*columns, console=console)
+        self._task = self.progress.add_task("", total=None, note="")
 
     def expect(self, n_steps: int) -> None:
         """Set the length of the bar."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from hornbeam._optional import require
 from hornbeam.data.content import MISSING
 from hornbeam.data.dates import text_of_days
 from hornbeam.data.rows import Rows
@@ -108,6 +109,7 @@ def gather(
     seed: int,
 ) -> Facts:
     """Find out everything that the report says."""
+    require("matplotlib", purpose="A report")  # which takes minutes to gather: not to be missed at the end
     check_is_fitted(model)
     if not (is_classifier(model) or is_regressor(model)):
         raise TypeError(f"report takes classifiers and regressors; got {type(model).__name__}.")

@@ -235,7 +235,8 @@ def accumulated_effects(model: Any, rows: Rows, columns: Sequence[int]) -> tuple
             effect = model.effect(rows.native, column, kind="ale")
         except (ValueError, TypeError):  # members that are no trees, a median of members, a date
             continue
-        if isinstance(effect, AccumulatedEffect) and effect.mean.ndim <= 2:
+        # A column without a step, such as a date of which only the hour matters, has nothing to draw.
+        if isinstance(effect, AccumulatedEffect) and effect.mean.ndim <= 2 and len(effect.values) > 1:
             found.append(effect)
     return tuple(found)
 

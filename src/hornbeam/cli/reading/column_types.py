@@ -12,11 +12,13 @@ from hornbeam._optional import require
 from hornbeam.cli.mistakes import Mistake
 from hornbeam.cli.reading.table_format import TableFormat
 from hornbeam.inside.words import named, printable
-from hornbeam.warnings import DataWarning
+from hornbeam.warnings import DataWarning, NumberTextWarning
 
 __all__ = ["refuse_nan", "typed"]
 
 _NUMBER = r"^\s*[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
+# So many values say whether a column that begins with a word is one of numbers all the same.
+_FIRST_VALUES = 1000
 _DECIMAL_COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
@@ -54,8 +56,12 @@ def _as_numbers(column: Any, name: str, form: TableFormat) -> Any:
     compute = require("pyarrow.compute", purpose="Reading tables")
     trimmed = _with_point(column, form)
     values = compute.drop_null(trimmed)
+    if len(values) == 0:
+        return column
     # The first value gives most columns of text away, and "nan", "inf" and "0x1F" with them.
-    if len(values) == 0 or not _matching(values.slice(0, 1), f"{_NUMBER}|{_DECIMAL_COMMA}")[0].as_py():
+    if not _matching(values.slice(0, 1), f"{_NUMBER}|{_DECIMAL_COMMA}")[0].as_py():
+        if name not in form.number_columns and _are_mostly_numbers(values.slice(0, _FIRST_VALUES)):
+            _explain_texts_among_numbers(values, compute.drop_null(column), name)
         return column
     for kind in (arrow.int64(), arrow.float64()):
         try:
@@ -98,7 +104,7 @@ def _must_be_numbers(column: Any, name: str, form: TableFormat, where: Callable[
 
 
 def _explain_texts_among_numbers(values: Any, as_written: Any, name: str) -> None:
-    """Say why a column that begins with a number is none of numbers."""
+    """Say why a column that holds numbers is none of numbers."""
     compute = require("pyarrow.compute", purpose="Reading tables")
     if compute.all(_matching(values, _DECIMAL_COMMA)).as_py():
         example = printable(as_written[0].as_py())
@@ -106,11 +112,13 @@ def _explain_texts_among_numbers(values: Any, as_written: Any, name: str) -> Non
             f"Column {named(name)} holds numbers with a decimal comma, such as {example!r}: say --decimal , "
             "or write them with a point."
         )
-    is_number = _matching(values, _NUMBER)
-    if compute.mean(is_number).as_py() < 0.5:
+    if not _are_mostly_numbers(values):
         return
-    odd = as_written.filter(compute.invert(is_number))
+    odd = as_written.filter(compute.invert(_matching(values, _NUMBER)))
     if len(odd):
+        warnings.simplefilter(
+            "ignore", NumberTextWarning
+        )  # the fit would say it again, with Python's way out
         example = printable(odd[0].as_py())
         warnings.warn(
             f"Column {named(name)} is taken as text, because of {example!r} among its numbers. "
@@ -118,6 +126,11 @@ def _explain_texts_among_numbers(values: Any, as_written: Any, name: str) -> Non
             DataWarning,
             stacklevel=2,
         )
+
+
+def _are_mostly_numbers(values: Any) -> bool:
+    compute = require("pyarrow.compute", purpose="Reading tables")
+    return bool(compute.mean(_matching(values, _NUMBER)).as_py() >= 0.5)
 
 
 def _matching(values: Any, pattern: str) -> Any:
