@@ -154,13 +154,18 @@ class Ensemble:
     adds_to: npt.NDArray[np.int32] | None = None
 
     def read(self, X: Any, *, estimator_name: str) -> Table:
-        """Read a table to predict: the columns of the fit, checked; one warning if categories are new."""
+        """Read a table to predict: the columns of the fit, checked; one warning if categories are new.
+
+        Nothing is said of columns that no tree asks about, such as names that are left out as ids are.
+        """
         table = read_table_as(X, self.schema, unseen=self.unseen, estimator_name=estimator_name)
         if not self.missing_allowed:
             refuse_missing(table, estimator_name)
-        if table.n_unseen:
+        asked = {self.schema.names[feature] for feature in self.features_tested} if table.n_unseen else set()
+        n_unseen = {name: count for name, count in table.n_unseen.items() if name in asked}
+        if n_unseen:
             way = "the larger branch" if self.unseen == "majority" else "the way of missing values"
-            warn_of_unseen(table.n_unseen, way)
+            warn_of_unseen(n_unseen, way)
         return table
 
     def rows_of(self, X: Any, *, estimator_name: str) -> Table | ArrayRows:
