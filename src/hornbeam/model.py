@@ -161,11 +161,10 @@ class Ensemble:
         table = read_table_as(X, self.schema, unseen=self.unseen, estimator_name=estimator_name)
         if not self.missing_allowed:
             refuse_missing(table, estimator_name)
-        asked = {self.schema.names[feature] for feature in self.features_tested} if table.n_unseen else set()
-        n_unseen = {name: count for name, count in table.n_unseen.items() if name in asked}
-        if n_unseen:
+        if table.n_unseen:
             way = "the larger branch" if self.unseen == "majority" else "the way of missing values"
-            warn_of_unseen(n_unseen, way)
+            asked = {self.schema.names[feature] for feature in self.features_tested}
+            warn_of_unseen({name: count * (name in asked) for name, count in table.n_unseen.items()}, way)
         return table
 
     def rows_of(self, X: Any, *, estimator_name: str) -> Table | ArrayRows:

@@ -20,7 +20,10 @@ _tallies: list[Counter[tuple[str, str]]] = []  # of the loops that go on, the ou
 
 
 def warn_of_unseen(n_unseen: Mapping[str, int], way: str) -> None:
-    """Warn of rows with unknown categories, counted by column; `way` says where they go."""
+    """Warn of rows with unknown categories, counted by column; `way` says where they go.
+
+    Columns of which nothing is to be said come with a count of 0, so that all are said in the table's order.
+    """
     with _lock:
         if _tallies:
             _tallies[0].update({(way, name): count for name, count in n_unseen.items()})
@@ -49,8 +52,11 @@ def said_once() -> Iterator[None]:
 
 
 def _say(n_unseen: Mapping[str, int], way: str, where: str) -> None:
-    shown = [f"{name!r}: {count} row(s)" for name, count in list(n_unseen.items())[:_MOST_COLUMNS]]
-    more = len(n_unseen) - len(shown)
+    told = [f"{name!r}: {count} row(s)" for name, count in n_unseen.items() if count]
+    if not told:
+        return
+    shown = told[:_MOST_COLUMNS]
+    more = len(told) - len(shown)
     if more:
         shown.append(f"and {more} other column(s)")
     warn(
