@@ -1,6 +1,7 @@
 """One way to look inside everything made of our trees: the same questions, answered by every model."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -125,6 +126,15 @@ def test_the_sentences_of_a_model_by_hand():
     assert forest.explain([0, 7]).text == (
         "The model predicts 1; for a row it knows nothing about, it would say 2. Most downwards: x0 = 0 (-1)."
     )
+
+
+def test_reasons_of_no_points_are_not_given():
+    """The least of the reasons were often "workclass = Private (-0.0 points)"."""
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    model = hb.GradientBoostingClassifier(30, random_state=0).fit(X, X[:, 0] + 0.1 * X[:, 1] > 0)
+    told = [model.explain(row).text for row in X[:20]]
+    assert not [text for text in told if re.search(r"[+-]0\.0 points", text)]
+    assert all(re.search(r"[+-][\d.]+ points", text) for text in told)
 
 
 def test_a_share_near_one_is_said_in_words():

@@ -199,8 +199,9 @@ def _sentences(answer: AnswerParts) -> str:
         up = True
     sign = 1.0 if up else -1.0
     order = np.argsort(-sign * answer.moved, kind="stable")
-    reasons = [j for j in order.tolist() if sign * answer.moved[j] > 0][:MOST_REASONS]
-    doubts = [j for j in order[::-1].tolist() if sign * answer.moved[j] < 0][:MOST_DOUBTS]
+    least = 0.0005 if answer.shares is not None else 0.0  # less would be written as 0.0 points
+    reasons = [j for j in order.tolist() if sign * answer.moved[j] > least][:MOST_REASONS]
+    doubts = [j for j in order[::-1].tolist() if sign * answer.moved[j] < -least][:MOST_DOUBTS]
     if not reasons and not doubts:
         return f"{first} No column changes that."
     towards = "for it" if answer.shares is not None else ("upwards" if up else "downwards")
