@@ -237,6 +237,26 @@ def test_maps_and_accumulated_effects_are_drawn():
     pyplot.close("all")
 
 
+@pytest.mark.parametrize("n_towns", [24, 25])
+def test_of_many_categories_the_outermost_are_drawn(n_towns):
+    """369 names beside each other were a black strip."""
+    towns = [f"t{number:02}" for number in range(n_towns)]
+    frame = pd.DataFrame({"town": towns * 8})
+    worth = (frame.index % n_towns) * 7 % n_towns  # 0 to 24, each once
+    model = hb.DecisionTreeRegressor().fit(frame, worth)
+    middle = next(town for town, value in zip(towns, worth, strict=False) if value == 12)
+    for kind in ("partial", "ale"):
+        found = model.effect(frame, "town", kind=kind)
+        ax = hb.plot.effect(found)
+        drawn = [text.get_text() for text in ax.get_xticklabels()]
+        assert sorted(drawn) == [town for town in towns if n_towns == 24 or town != middle]
+        points = next(line for line in ax.lines if line.get_marker() == "o")
+        mean = dict(zip(found.values, found.mean, strict=True))
+        assert points.get_ydata().tolist() == [mean[town] for town in drawn]
+        assert ("the 12 lowest and 12 highest of 25" in ax.get_xlabel()) == (n_towns == 25)
+    pyplot.close("all")
+
+
 def test_wrong_pairs_are_named():
     model = hb.DecisionTreeRegressor(max_depth=2).fit(X, Y)
     with pytest.raises(ValueError, match="two different columns; got 0 twice"):

@@ -16,6 +16,9 @@ __all__ = ["edges_of_steps", "effect"]
 
 FloatArray = npt.NDArray[np.float64]
 
+# So many names can be read beside each other; of more categories the lowest and the highest are drawn.
+_MOST_CATEGORIES = 24
+
 
 def effect(
     found: Effect | AccumulatedEffect | JointEffect,
@@ -28,8 +31,9 @@ def effect(
 
     The thick line is the mean over the rows, the thin ones are single rows, at most `most_lines` of them; an
     orange line is the score without a value. Accumulated effects have no lines of rows, and their mean is 0.
-    Two columns are drawn as a map; dots are where X has rows. `output` is the class or output, where
-    there are several: of two classes, the second by default.
+    Of many categories those with the lowest and the highest means are drawn. Two columns are drawn as a
+    map; dots are where X has rows. `output` is the class or output, where there are several: of two
+    classes, the second by default.
     """
     if isinstance(found, JointEffect):
         return _draw_map(found, output, ax)
@@ -39,6 +43,13 @@ def effect(
     mean, missing = _at(found.mean, place), None if found.missing is None else _at(found.missing, place)
     lines = _at(found.lines, place) if isinstance(found, Effect) else np.zeros((0, len(mean)))
     ax = axes_for(ax, size=(5.5, 3.6), purpose="Drawing an effect")
+    values, name = found.values, label(found.column)
+    if not found.is_number and len(values) > _MOST_CATEGORIES:
+        half = _MOST_CATEGORIES // 2
+        order = np.argsort(mean, kind="stable")
+        drawn = np.sort(np.r_[order[:half], order[-half:]])
+        name = f"{name}: the {half} lowest and {half} highest of {len(values):,}"
+        values, mean, lines = values[drawn], mean[drawn], lines[:, drawn] if len(lines) else lines
     some = lines[np.linspace(0, len(lines) - 1, min(most_lines, len(lines))).astype(np.int64)]
     if found.is_number:
         edges = edges_of_steps(found.values)
@@ -49,8 +60,8 @@ def effect(
         for line in some:
             ax.plot(range(len(line)), line, color=GREY, alpha=0.35, linewidth=0.7)
         ax.plot(range(len(mean)), mean, "o", color=BLUE)
-        ax.set_xticks(range(len(mean)), [label(printable(value)) for value in found.values])
-        turn_long_names(ax, found.values.tolist())
+        ax.set_xticks(range(len(mean)), [label(printable(value)) for value in values])
+        turn_long_names(ax, values.tolist())
     if isinstance(found, AccumulatedEffect):
         ax.axhline(0, color=GREY, linewidth=0.7)
     if missing is not None:
@@ -58,7 +69,7 @@ def effect(
         ax.legend(frameon=False, fontsize="small")
     if found.part is not None and found.part.is_first:
         name_dates(ax.xaxis)
-    ax.set_xlabel(label(found.column))
+    ax.set_xlabel(name)
     ax.set_ylabel(_score_words(found, place))
     return ax
 
