@@ -285,7 +285,7 @@ def test_the_core_takes_arrays_where_numbers_may_be_read() -> None:
     """What is read or written where it lies is an InPlace; a bare array is read by views, or goes out."""
     bare = [
         line.strip()
-        for path in sorted((CORE / "bindings").glob("*.[ch]*"))
+        for path in sorted((CORE / "bindings").rglob("*.[ch]*"))
         for line in path.read_text(encoding="utf-8").splitlines()
         if "nb::ndarray<" in line and "nb::ndarray<nb::numpy" not in line
     ]

@@ -1,4 +1,4 @@
-#include "part_sums.h"
+#include "bindings/parts/part_sums.h"
 
 #include <algorithm>
 #include <cstring>

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "arrays.h"
+#include "bindings/arrays.h"
 #include "boost/histogram/reuse_pool.h"
 #include "boost/parts/part_rows.h"
 
