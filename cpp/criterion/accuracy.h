@@ -3,8 +3,8 @@
 //
 //   accuracy  weight * impurity = n - max n_k
 //
-// A poor score for growing large trees: many tests that separate the classes better do not change the majorities, and
-// so tie with others. It is what a stump of least weighted error needs.
+// A poor score for large trees: a test that separates the classes better often leaves the majorities
+// unchanged, and so ties with others. It is what a stump of least weighted error needs.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,11 @@
 
 namespace hornbeam::criterion {
 
-// Two classes counted as whole numbers: TwoClassScorer's kernel for this term takes the larger of both
-// counts.
+// Two counted classes: TwoClassScorer's kernel for this term takes the larger of the two counts.
 struct TwoClassAccuracyTerm {
   explicit TwoClassAccuracyTerm(std::int64_t) {}
-  // With s the sum of the squares of two counts and n their sum, the larger one is (n + sqrt(2 s - n^2)) / 2;
-  // the root is that of a square, hence exact.
+  // If s is the sum of the squares of two counts and n their sum, the larger count is (n + sqrt(2 s - n^2)) /
+  // 2. The root is exact, because 2 s - n^2 is a square.
   std::int64_t operator()(int, std::int64_t count) const { return count * count; }
   double branch(std::int64_t squares, std::int64_t count) const {
     return (static_cast<double>(count) + std::sqrt(static_cast<double>(2 * squares - count * count))) / 2;
@@ -32,8 +31,8 @@ struct TwoClassAccuracyTerm {
   double unit() const { return 1.0; }
 };
 
-// Any number of counted classes. Moving rows to the left can only raise the majority of the left branch; that of
-// the right branch has to be found again when it has lost a row.
+// Any number of counted classes. Moving rows to the left can only raise the majority of the left branch. The
+// majority of the right branch is searched again when it has lost a row.
 class MajorityScorer {
  public:
   using Stats = CountStats;

@@ -13,7 +13,7 @@ struct BranchCells {
   std::size_t n_branches;
   std::size_t cell_size;
 };
-// Writes a score per test, larger being better, -inf for a test that must not be; throws to end the fit.
+// Writes a score per test: larger is better, -inf forbids the test. Throwing ends the fit.
 using ScoreBranches = std::function<void(const BranchCells&, double* scores)>;
 
 }  // namespace hornbeam::criterion

@@ -17,7 +17,7 @@ inline double tie_slack(double score, double scale) {
   return std::max(std::abs(score), scale) * kTieSlack;
 }
 
-// Room for the candidates of one walk, in whole groups; grows, never shrinks.
+// Room for the candidates of one walk, padded to whole groups; it grows and never shrinks.
 template <class T>
 class CandidateList {
  public:
@@ -25,7 +25,7 @@ class CandidateList {
     if (values_.size() < most_candidates + kScoreGroup) values_.resize(most_candidates + kScoreGroup);
     return values_.data();
   }
-  // Fills the last group.
+  // Pads the last group.
   void repeat_last(std::size_t n_candidates) {
     std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(n_candidates), kScoreGroup - 1,
                 values_[n_candidates - 1]);
@@ -59,7 +59,7 @@ inline BestCandidate first_best(const double* scores, std::size_t n, double scal
   return n == 0 ? BestCandidate{} : first_best(scores, kernels().largest(scores, n), scale, to_beat);
 }
 
-// What the groups of a feature's coarse codes can hold (split/find_groups.h).
+// What the best test within each group of values can score at most (split/find_groups.h).
 struct GroupBounds {
   const float* of_edge = nullptr;   // the score before each group, and at last after all of them
   const float* of_group = nullptr;  // no test within the group has a larger score

@@ -44,7 +44,8 @@ class Chi2Term {
   std::vector<double> factors_;  // per class, n / n_k in fixed point
 };
 
-// A term is a multiplication and a rounding, so every class keeps those of both branches.
+// Computing a term takes a multiplication and a rounding, so the terms of every class are kept for both
+// branches.
 class CountChi2Scorer : public CountCriterion<Chi2Term> {
   struct Class {
     std::int64_t left;

@@ -11,7 +11,7 @@ namespace hornbeam::criterion {
 
 namespace {
 
-// p-values are computed to about ten digits; nearer ones are equal.
+// p-values have about ten correct digits; closer ones count as equal.
 constexpr double kLogSlack = 0x1p-30;
 
 // The unexplained share of the variance is a difference of larger numbers; below this limit it is rounding noise.
@@ -105,8 +105,8 @@ std::optional<std::size_t> Choice::best_ratio() const {
 
 // ---- p-values
 
-// A test with no better score, chosen among at least as many tests of its feature, has no lower p-value. Only
-// otherwise p-values are computed, which takes longer than the walk through a small node.
+// A test whose score is no better, and which was the best of at least as many tests, cannot have a lower
+// p-value. p-values are computed only for the others: one takes longer than the walk through a small node.
 void Choice::challenge(std::size_t index) {
   if (index == 0) return;  // the first is the best so far
   const Contender& test = contenders_[index];

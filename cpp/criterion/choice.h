@@ -4,11 +4,11 @@
 //   gain_ratio  of the tests whose gain is at least the mean of all, the one with the largest gain per bit of
 //               split information, which is the entropy of the branch sizes (Quinlan 1993)
 //   chi2        the least p-value of Pearson's test on the class by branch table, times the number of tests
-//               that the feature was the best of (Bonferroni; Kass 1980)
+//               that this test was the best of (Bonferroni; Kass 1980)
 //   f_test      the same with the F test of equal means in all branches
 //
-// For p-values, weights are taken as counts. If a test does not place the rows that lack its feature, its p-value is
-// that among the other rows.
+// For p-values, weights are taken as counts. If a test does not place the rows that lack its feature, its
+// p-value is computed from the other rows.
 #pragma once
 
 #include <cstdint>

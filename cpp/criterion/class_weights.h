@@ -1,6 +1,7 @@
-// Gini and entropy over any number of classes of weighted rows, one output. What VectorScorer (criterion/vectors.h) does
-// for several outputs, too. The same scores, bit for bit: weights are whole numbers below 2^53, which float64 adds
-// exactly, and squares or logarithms are added up in the order of the classes.
+// Gini and entropy over any number of classes of weighted rows, one output. VectorScorer
+// (criterion/vectors.h), which also handles several outputs, gives the same scores, bit for bit: weights are
+// whole numbers below 2^53, which float64 adds exactly, and squares or logarithms are added up in the order
+// of the classes.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct ClassWeight {
   std::int64_t weight;  // in fixed point
   std::int32_t label;
 
-  // Both in one word, as blocks hold them.
+  // Class and weight in one word, as blocks hold them.
   static constexpr int kLabelShift = 53;
   std::int64_t packed() const { return std::int64_t{label} << kLabelShift | weight; }
 };
@@ -102,7 +103,7 @@ class ClassWeightStats {
   std::vector<ClassWeight> items_;  // of the loaded node, in its row order
 };
 
-// How many classes the order of categories has to deal with (split/categories/category_order.h).
+// How many classes the order of categories depends on (split/categories/category_order.h).
 inline int class_channels(const ClassWeightStats& stats) {
   return stats.n_classes();
 }

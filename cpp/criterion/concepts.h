@@ -99,12 +99,12 @@ constexpr BlockCells block_cells_of() {
 template <class S>
 inline constexpr BlockCells kBlockCells = block_cells_of<S>();
 
-// Whether numbers may be moved by a constant without changing which test is best; near their mean, squares lose
-// no digits. A deviance needs the sums themselves.
+// Whether a constant may be subtracted from all targets without changing which test is best. Around their
+// mean, squares lose no digits. A deviance needs the sums themselves.
 template <class S>
 inline constexpr bool kMovable = !requires { requires !S::kMovable; };
 
-// Criteria that cells cannot add up to (medians) are computed from the rows themselves: split/find_medians.h.
+// Criteria that cannot be computed from cells (medians) read the rows themselves: split/find_medians.h.
 template <class S>
 inline constexpr bool kNeedsRows = requires { requires S::kNeedsRows; };
 

@@ -226,8 +226,9 @@ class CountScorer : public CountCriterion<Term> {
   CandidateList<std::int64_t> left_counts_;
 };
 
-// Two classes: two counts say everything, and a kernel scores all candidates of a feature at once. Both
-// travel in one word, so that moving a row is one addition: rows below, rows of class 1 in the upper half.
+// Two classes: two counts are all that is needed, and a kernel scores all candidates of a feature at once.
+// Both counts share one word, so that moving a row is one addition: all rows in the lower half, rows of class
+// 1 in the upper half.
 template <class Term>
 class TwoClassScorer : public CountCriterion<Term> {
  public:
@@ -356,9 +357,8 @@ class TwoClassScorer : public CountCriterion<Term> {
     return best;
   }
 
-  // Dividing float32 numbers is four times as fast. The rough scores are off by less than 2^-21 of
-  // themselves, so whatever lies within 2^-20 of the largest is scored again, and nothing else can be the
-  // best.
+  // Dividing float32 numbers is four times as fast. The rough scores have a relative error below 2^-21, so
+  // only candidates within 2^-20 of the largest can be the best, and only those are scored again.
   BestCandidate best_of_rough(const Walk& walk, double to_beat) {
     float* rough = rough_.start(walk.n_candidates_);
     const double largest =

@@ -84,8 +84,8 @@ inline void show_entropy(std::span<const double> shares, NodeFacts& facts) {
 NodeFacts real_facts(Impurity shown, LeafValue leaf_value, const Target& target,
                      std::span<const Entry> entries, double* value);
 
-// The least number with at least half of the weight at or below it; if exactly half, the mean of it and the next one.
-// So whole-number weights are the same as repeated numbers. Reorders the pairs.
+// The least number with at least half of the weight at or below it; if exactly half, the mean of it and the
+// next one. So a whole-number weight means the same as repeating the number. Reorders the pairs.
 struct WeightedNumber {
   double number;
   double weight;

@@ -22,7 +22,7 @@ namespace hornbeam::criterion {
 
 __extension__ using WideInt = __int128;
 
-// The cells are those of squared error, for the weights and counts that every criterion is asked for.
+// The cells of squared error supply the weights and counts that every criterion must give.
 class MedianScorer : public VectorScorer<VectorSquaredError> {
  public:
   static constexpr bool kShowsAnother = true;

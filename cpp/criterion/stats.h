@@ -1,4 +1,4 @@
-// What a tree learns from, and what one code adds up inside a node (a "cell").
+// What a tree learns from, and the sums over a node's rows with one code (a "cell").
 //
 // Cells are integers: class counts, or fixed-point weights and sums. Integer sums do not depend on the order
 // of addition, on threads or on the path that computed them, and equal partitions tie exactly.
@@ -68,8 +68,8 @@ class CountStats {
  public:
   using Element = std::uint32_t;
 
-  // With `counts_rows`, cells say how many rows they have, each once: what limits ask for where rows were drawn
-  // several times.
+  // With `counts_rows`, cells also count rows, each once however often it was drawn: limits on leaf sizes
+  // need that number.
   CountStats(const Target& target, const Sample& sample, bool counts_rows = false)
       : n_classes_(target.n_classes[0]),
         counts_rows_(counts_rows),

@@ -233,7 +233,8 @@ class SumScorer {
     return best;
   }
 
-  // Kept for a node, because every feature needs it: a logarithm takes as long as the walk through a few rows.
+  // Computed once per node, because every feature needs it and a logarithm takes as long as the walk through
+  // a few rows.
   double score_of_sums(std::int64_t sum, std::int64_t weight) {
     if (sum != known_sum_ || weight != known_weight_) {
       known_sum_ = sum;

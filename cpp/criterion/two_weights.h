@@ -1,6 +1,6 @@
-// Gini over two classes of weighted rows. What VectorScorer<VectorGini> (criterion/vectors.h) does for any
-// number of classes and outputs, for the case that is common: two sums say everything. The same scores, bit for
-// bit: weights are whole numbers below 2^53, which float64 adds exactly.
+// Gini over two classes of weighted rows. This is the common case of VectorScorer<VectorGini>
+// (criterion/vectors.h), which takes any number of classes and outputs: here two sums are all that is needed.
+// The scores are the same, bit for bit: weights are whole numbers below 2^53, which float64 adds exactly.
 #pragma once
 
 #include <algorithm>
@@ -113,7 +113,7 @@ class TwoWeightStats {
   std::vector<Element> items_;                      // of the loaded node, in its row order
 };
 
-// How many classes the order of categories has to deal with (split/categories/category_order.h).
+// How many classes the order of categories depends on (split/categories/category_order.h).
 inline int class_channels(const TwoWeightStats&) {
   return 2;
 }

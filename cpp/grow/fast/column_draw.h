@@ -1,6 +1,6 @@
-// What blocks (grow/fast/value_block.h, grow/fast/rank_block.h) know of a tree besides its rows: the limits of growth,
-// and memory for drawing the columns that a node tries. The draws are those of grow/feature_draw.h, made by
-// simd/grow/drawn_columns.h.
+// What blocks (grow/fast/value_block.h, grow/fast/rank_block.h) need besides a tree's rows: the limits of
+// growth, and memory for drawing the columns that a node tries. The draws are those of grow/feature_draw.h,
+// made by simd/grow/drawn_columns.h.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,8 @@ namespace hornbeam::grow {
 
 namespace {
 
-// If there are at least so many features for each that is tried, searching groups costs less than keeping orders.
+// If there are at least this many features for each one tried, searching groups costs less than keeping all
+// features in order.
 constexpr std::size_t kFeaturesPerTry = 3;
 
 bool draws_few_features(const GrowParams& params) {

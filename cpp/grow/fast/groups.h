@@ -1,5 +1,5 @@
-// Best tests by groups of values (split/find_groups.h over data/row_records.h): whether a task's tests are found that
-// way, and finding those of a node.
+// Finds best tests by groups of values (split/find_groups.h over data/row_records.h), and says whether a
+// task's tests can be found that way.
 #pragma once
 
 #include <algorithm>

@@ -33,7 +33,7 @@ TreeRules rules_of(const TreeFit<S>& fit) {
           fit.prototype.score_unit()};
 }
 
-// By what tests of counted classes are scored: null for gini.
+// The term by which tests of counted classes are scored; null for gini.
 template <Scorer S>
 const criterion::EntropyTerm* entropy_of(const S& scorer) {
   constexpr BlockCells kCells = kBlockCells<S>;
@@ -214,7 +214,8 @@ BlockWords& write_words(const TreeFit<S>& fit, std::span<const Entry> entries, V
   }
 }
 
-// Grows by words. Nodes of numbers come back with their facts; those of classes follow from the cells.
+// Grows a block whose rows are words. Nodes of real targets come back with their facts; the facts of classes
+// follow from the cells.
 template <Scorer S>
 void grow_words(TreeFit<S>& fit, TreeBuilder& part, const OpenNode& root, Worker<S>& worker) {
   constexpr BlockCells kCells = kBlockCells<S>;

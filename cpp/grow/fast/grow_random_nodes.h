@@ -125,7 +125,7 @@ class RandomGrower {
     record.missing_branch = records[1].weight > records[0].weight ? 1 : 0;
     record.value_test = static_cast<std::int32_t>(part_.value_tests.size());
     part_.value_tests.push_back({test.feature, test.threshold});
-    // The smaller child is grown first, so that few nodes wait.
+    // The smaller child is grown first, which keeps the number of waiting nodes small.
     const std::size_t larger = children[1].n_rows() > children[0].n_rows() ? 1 : 0;
     for (const std::size_t b : {larger, 1 - larger}) {
       if (opens[b]) waiting_.push_back(children[b]);

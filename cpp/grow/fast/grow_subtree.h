@@ -22,8 +22,8 @@ double levels_below(const TreeFit<S>& fit, const OpenNode& node) {
 
 template <Scorer S>
 struct SubtreeLane {
-  // Growing depth-first, a subtree is finished before the next one starts. Reading all features pays if a few levels
-  // will use them.
+  // In depth-first growth a subtree is finished before the next one starts. Reading all features pays off if
+  // a few levels will use them.
   static bool starts(const TreeFit<S>& fit, const TreeBuilder&, const OpenNode& node,
                      const Worker<S>& worker) {
     return !worker.subtree.started() && fit.plan.growth == Growth::kDepthFirst &&

@@ -55,7 +55,7 @@ class RandomBuffers {
   explicit RandomBuffers(Region* region)
       : block_(region), narrow_(region), wide_(region), words_(region), scratch_(region) {}
 
-  // Whether a task's random tests compare values instead of codes; and whether all features have such values.
+  // Whether a task's random tests compare values instead of codes, and whether all features have such values.
   static bool reads_values(const LaneTask& lane) { return lane.params().random_splits && lane.is_plain(); }
   static bool can_read(const RowValues& values, std::span<const FeatureId> features) {
     return std::ranges::all_of(features, [&](FeatureId feature) { return values.has(feature); });
@@ -181,7 +181,7 @@ class RandomBuffers {
     held_end_ = node.end;
   }
 
-  // What is not larger than the one is not larger than the other.
+  // Values are at most the one exactly if they are at most the other.
   static float largest_float_up_to(double threshold) {
     const auto nearest = static_cast<float>(threshold);
     if (static_cast<double>(nearest) <= threshold) return nearest;

@@ -51,8 +51,9 @@ bool RankBlock::takes(const LaneTask& lane) {
   }
 }
 
-// Larger nodes count by columns of groups, or sort, and smaller ones become blocks. Subtrees then only grow nodes that
-// are too sparse for columns (less than two of their rows per cache line) or too small to be worth a block.
+// Larger nodes count by columns of groups, or sort; smaller ones become blocks. That leaves to subtrees only
+// nodes that are too sparse for columns (less than two of their rows per cache line) or too small to be worth
+// a block.
 std::size_t RankBlock::rows_beside(const LaneTask& lane) {
   constexpr std::size_t kSparse = 32;
   return std::max(lane.task.data.n_rows() / kSparse, std::size_t{lane.most_codes} / kCodesPerRow);
@@ -263,7 +264,7 @@ std::span<const BlockNode> RankBlock::grow_numbers(std::span<const Entry> entrie
   return {nodes_.data(), growth_.n_nodes};
 }
 
-// All at once, because the values are scattered in memory and the processor can wait for many of them at a time.
+// All at once: the values are scattered in memory, and the processor can wait for many of them at a time.
 template <class Node>
 void RankBlock::look_up_thresholds(std::span<Node> nodes) const {
   for (Node& node : nodes) {

@@ -137,9 +137,9 @@ class RankBlock {
     return n_rows <= RankGrowth::kMostRows && n_rows * kCodesPerRow >= most_codes;
   }
 
-  // It takes gini of two classes, if rows are counted and groups of values apply; and if no value is missing, entropy of
-  // two classes, gini of
-  // weighted rows or of counted rows of more classes, and squared error.
+  // It takes gini of two classes if rows are counted and groups of values apply. If no value is missing, it
+  // also takes entropy of two classes, gini of weighted rows or of counted rows of more classes, and squared
+  // error.
   static bool takes(const LaneTask& lane);
   // The most rows of a node that may grow as a subtree, where there are blocks.
   static std::size_t rows_beside(const LaneTask& lane);
@@ -159,7 +159,8 @@ class RankBlock {
     for (std::size_t c = 0; c < features_.size(); ++c) places_[c] = all.place(features_[c]);
     Code* codes = codes_.data();
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      // Reading a record takes so many instructions that the processor cannot run ahead to the next one by itself.
+      // Reading a record takes so many instructions that the processor does not get to the next one by
+      // itself, so that one is prefetched.
       constexpr std::size_t kAhead = 8;
       if (i + kAhead < entries.size()) prefetch(records[i + kAhead]);
       const std::uint8_t* record = records[i];
@@ -173,8 +174,8 @@ class RankBlock {
   std::int32_t grow_entropies(std::span<const Entry> entries, const criterion::EntropyTerm& entropy,
                               std::uint64_t path, std::int32_t depth, CountedNodes& grown,
                               CancelPoller& poller);
-  // The same where rows weigh so much by class: `label_of` returns that of an entry whose payload is only how often it
-  // was drawn. The rows must be worth counting, see below.
+  // The same where all rows of a class weigh the same: `label_of` returns the class of an entry, whose
+  // payload is only how often it was drawn. The rows must be worth counting, see below.
   template <class LabelOf>
   std::int32_t grow_weighed_counts(std::span<const Entry> entries, const LabelOf& label_of,
                                    const std::array<std::int64_t, 2>& row_weights, std::uint64_t path,

@@ -5,8 +5,8 @@
 // rows are put in order or, for random tests, their values side by side. No node moves anything after that:
 // its rows in the feature's order are the bits of another word.
 //
-// Every feature here is numeric and has no missing value among the rows; the finders of split/
-// does the rest, and finds the same test wherever both can look.
+// Every feature here is numeric and has no missing value among the rows. The finders of split/ do the rest;
+// where both apply they find the same test.
 #pragma once
 
 #include <array>
@@ -69,7 +69,7 @@ inline bool takes_small_subtrees(const LaneTask& lane) {
   const bool by_numbers = params.random_splits
                               ? lane.values != nullptr
                               : !lane.has_surrogates() && std::ranges::all_of(params.features, is_number);
-  // What is shown, if that is not the score, is learnt from the children once they are made.
+  // If the impurity that is shown is not the score, it is computed from the children once they are made.
   const bool gains_in_time = !lane.criterion.shows_another || params.min_impurity_decrease <= 0;
   return by_numbers && gains_in_time && lane.is_depth_first() && lane.is_unconstrained();
 }
@@ -205,7 +205,8 @@ class SmallSubtree {
     return rows;
   }
 
-  // The threshold of a random test; of another, the neighbouring codes that it parts, the rest is for later.
+  // The threshold of a random test; for any other, the neighbouring codes that it separates: the threshold is
+  // computed later.
   void name_values(const Cut& cut, Split& split) {
     split.threshold = cut.threshold;
     if (!std::isnan(cut.threshold)) return;
@@ -217,7 +218,7 @@ class SmallSubtree {
  private:
   using Walk = typename S::Walk;
 
-  // What is known of a feature; of an earlier small subtree, unless the numbers agree.
+  // What is known about a feature. It belongs to an earlier small subtree unless the numbers agree.
   struct RowOrder {
     std::uint64_t number = 0;
     std::array<std::uint8_t, kMostRows> place_of;  // by row
@@ -294,7 +295,7 @@ class SmallSubtree {
       order.row_at[order.place_of[row]] = static_cast<std::uint8_t>(row);
   }
 
-  // Tied rows have places side by side, group by group: in the order of their codes, they get them anew.
+  // Rows of one group have neighbouring places, which are given out again in the order of the rows' codes.
   void untie(RowOrder& order, const KeptRecords& records, RowRecords::Place place, Bits tied) {
     static_assert(8 + kFineBits + kRowBits <= 32);
     std::array<std::uint32_t, kMostRows> keys{};  // grouped codes, and below them rows

@@ -44,7 +44,8 @@ void part_keys(PlacedRank* keys, std::size_t n, PlacedRank* scratch, const Place
 
 std::size_t Subtree::rows_for(const LaneTask& lane) {
   const GrowParams& params = lane.params();
-  // A subtree's lists of places cannot hold more rows than it began with, but divided rows become more.
+  // A subtree's lists of places cannot hold more rows than it began with, but rows in portions occur in
+  // several nodes.
   if (params.missing == Missing::kFractional) return 0;
   std::size_t rows = std::min(params.subtree_rows, most_rows(params.features.size()));
   // Where all features have few codes, larger nodes count their rows into cells and need no order.

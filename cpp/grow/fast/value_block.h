@@ -123,7 +123,7 @@ struct ValueRange {
 struct BlockKernels {
   void (*grow_two_counts)(BlockGrowth& growth);
   void (*grow_two_entropies)(BlockGrowth& growth);
-  // Null where registers are narrow: grow/fast/random_nodes.h does such rows then.
+  // Null where registers are narrow: grow/fast/random_nodes.h then takes such rows.
   void (*grow_counts)(BlockGrowth& growth);
   void (*grow_entropies)(BlockGrowth& growth);
   void (*grow_two_weights)(BlockGrowth& growth);

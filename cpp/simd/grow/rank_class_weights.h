@@ -64,7 +64,7 @@ class ClassWeightCells : public NumberedRows {
   }
 
   void divide(std::int32_t, const Left&, std::int32_t) const {}
-  // What the children add up to, of which the first gets the rows with smaller ranks.
+  // The sums of the children, of which the first gets the rows with smaller ranks.
   void count_divided(std::int32_t parent, std::int32_t first, const Rank* items, const Rank* tested,
                      Rank bound, std::size_t n) const {
     std::int64_t sums[RankGrowth::kMostClasses] = {};

@@ -10,9 +10,9 @@ namespace hornbeam::grow::HORNBEAM_KERNELS {
 
 namespace {
 
-// With counts l and r of a class on both sides, the sum of l^2 grows by (2 l + m) m where m rows go left, and that
-// of r^2 = (n - l)^2 follows from the sums of n l and of l^2. So only how many rows of its class there are before
-// each row is counted one by one, and all else sixteen rows at a time.
+// With counts l and r of a class on both sides, the sum of l^2 grows by (2 l + m) m where m rows go left, and
+// that of r^2 = (n - l)^2 follows from the sums of n l and of l^2. So only the number of rows of its own
+// class before each row is counted one by one; all else is computed sixteen rows at a time.
 class ClassCells {
  public:
   using Node = BlockNode;
@@ -58,7 +58,7 @@ class ClassCells {
   double score_of_cut(const Left&, const Node&) const { return weight_; }
 
   void divide(std::int32_t, const Left&, std::int32_t) const {}
-  // What the children add up to, of which the first gets the rows with smaller ranks.
+  // The sums of the children, of which the first gets the rows with smaller ranks.
   void count_divided(std::int32_t parent, std::int32_t first, const Rank* items, const Rank* tested,
                      Rank bound, std::size_t n) const {
     std::uint32_t* left = counts_of(first);
@@ -183,7 +183,7 @@ class ClassCells {
     return here;
   }
 
-  // How many rows of its class there are before each.
+  // For each row, how many rows of its class come before it.
   void count_before(std::size_t n) {
     std::uint32_t counts[RankGrowth::kMostClasses];
     std::fill_n(counts, n_classes_, 0u);

@@ -86,7 +86,7 @@ class CountCells {
     children[1].ones = node.ones - children[0].ones;
   }
 
-  // What children add up to is known by their cut.
+  // The sums of the children are known from the cut.
   void count_divided(std::int32_t, std::int32_t, const Rank*, const Rank*, Rank, std::size_t) const {}
   void count_divided(std::int32_t, std::int32_t, const Rank*, Bits, Bits) const {}
 
@@ -161,7 +161,8 @@ class CountCells {
     return _mm512_sub_epi32(sums, steps);
   }
 
-  // The weights of both branches of sixteen cuts, multiplied: so that those of a class are 1 and of the other less.
+  // The weights of both branches of sixteen cuts, multiplied, in units in which one class weighs 1 and the
+  // other less.
   __m512 product_of(__m512i left, __m512i left_rows, __m512i right_rows, const Node& node) const {
     if constexpr (!kIsWeighed) return _mm512_cvtepi32_ps(_mm512_madd_epi16(left_rows, right_rows));
     if constexpr (kIsWeighed) {

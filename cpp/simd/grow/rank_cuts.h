@@ -54,7 +54,7 @@ std::size_t first_near(const double* scores, double largest, double tie_scale = 
   return first;
 }
 
-// Takes away the cuts that leave less than so many rows on a side; false if there was none before that.
+// Removes the cuts that leave fewer than this many rows on a side; false if there were no cuts to begin with.
 bool leave_out_ends(Bits* cuts, std::size_t n, std::size_t least) {
   const std::size_t n_words = (n + 63) / 64;
   if (std::all_of(cuts, cuts + n_words, [](Bits word) { return word == 0; })) return false;

@@ -1,6 +1,7 @@
-// Rows by their numbers in the order of a feature: an item is the number of a row, from 1 on, and what the row adds to
-// a cell is looked up. What such cells have in common (simd/grow/rank_weights.h, simd/grow/rank_class_weights.h,
-// simd/grow/rank_sums.h). Included inside the namespace that HORNBEAM_KERNELS names.
+// Rows by their numbers in the order of a feature: an item is the number of a row, from 1 on, and what the
+// row adds to a cell is looked up. This is what such cells have in common (simd/grow/rank_weights.h,
+// simd/grow/rank_class_weights.h, simd/grow/rank_sums.h). Included inside the namespace that HORNBEAM_KERNELS
+// names.
 #pragma once
 
 #include <bit>
@@ -43,7 +44,7 @@ class NumberedRows {
     return _mm512_cvtepu16_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(items_ + place)));
   }
 
-  // Each with those before it.
+  // The running sums, each row included.
   static __m512d sum_up(__m512d steps) {
     const __m512i zero = _mm512_setzero_si512();
     const auto shifted = [&](__m512d sums, auto by) {

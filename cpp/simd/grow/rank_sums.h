@@ -1,5 +1,6 @@
-// Rows with numbers in the order of a feature, which add their sums and weights in fixed point. Scores are those of SumScorer<SquaredErrorBranch> (criterion/sums.h), what nodes say is
-// added up as in real_facts (criterion/facts.h). Included inside the namespace that HORNBEAM_KERNELS names.
+// Rows with real targets in the order of a feature, added up in fixed point. Scores are those of
+// SumScorer<SquaredErrorBranch> (criterion/sums.h); the values and facts of nodes are computed as in
+// real_facts (criterion/facts.h). Included inside the namespace that HORNBEAM_KERNELS names.
 #pragma once
 
 #include <bit>
@@ -46,7 +47,7 @@ class SumRankCells : public NumberedRows {
     sums[3] = rows_.node_sums[2 * parent + 1] - left.weight;
   }
 
-  // What the children say, of which the first gets the rows with smaller ranks.
+  // The values and facts of the children, of which the first gets the rows with smaller ranks.
   void count_divided(std::int32_t, std::int32_t first, const Rank* items, const Rank* tested, Rank bound,
                      std::size_t n) {
     std::size_t n_left = 0;

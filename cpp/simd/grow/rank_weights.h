@@ -49,7 +49,7 @@ class WeightCells : public NumberedRows {
     weights[3] = node_.ones - left.ones;
   }
 
-  // What children add up to is known by their cut.
+  // The sums of the children are known from the cut.
   void count_divided(std::int32_t, std::int32_t, const Rank*, const Rank*, Rank, std::size_t) const {}
   void count_divided(std::int32_t, std::int32_t, const Rank*, Bits, Bits) const {}
 

@@ -52,7 +52,7 @@ struct FourCounts {
   std::uint32_t ones[kFour] = {};
 };
 
-// Rows are added up together with those of class 1, of which so many bits on.
+// One sum holds all rows and, this many bits higher, the rows of class 1.
 constexpr int kOnes = 16;
 constexpr std::uint32_t rows_in(std::uint32_t counts) {
   return counts & ((1u << kOnes) - 1);

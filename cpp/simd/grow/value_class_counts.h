@@ -141,7 +141,8 @@ class CountCells : public WordCells {
   bool any_pair_will_do() const { return least_ <= 1; }
   void start(std::int32_t, Lanes rows) {
     if constexpr (!kByPairs) return list_classes(rows);
-    // With each row of the node, so many of its class: in the upper half, where they are added up apart.
+    // For each row of the node, the number of rows of its class, in the upper half, where they are added up
+    // separately.
     const __m512i same = _mm512_and_si512(same_rows_, _mm512_set1_epi32(static_cast<int>(rows)));
     const __m512i counts = _mm512_maskz_popcnt_epi32(static_cast<__mmask16>(rows), same);
     pairs_ = _mm512_reduce_add_epi32(counts);
@@ -234,7 +235,8 @@ class CountCells : public WordCells {
     }
   }
 
-  // Bytes of eight registers, in which two rows of each sixteen come together, have room for so many rows.
+  // How many rows the byte sums of eight registers have room for; two rows of each sixteen are added to the
+  // same byte.
   static constexpr std::size_t kMostCountedHere = 127 * kLanes;
 
   std::uint32_t* counts_of(std::int32_t node) const {

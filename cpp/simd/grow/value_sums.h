@@ -269,8 +269,9 @@ class PoissonDeviances {
   double mean_unit_;
 };
 
-// Sums of numbers and of their weights, as SumStats has them. Two words more of a row are its number and its weight as
-// they are: what a node says is computed from those, row by row, as in real_facts (criterion/facts.h).
+// Sums of numbers and of their weights, as SumStats has them. Two more words hold a row's target and weight
+// unrounded: a node's value and facts are computed from those, row by row, as in real_facts
+// (criterion/facts.h).
 template <class Loss>
 class SumCells : public TwoSumCells<SumCells<Loss>> {
   using Base = TwoSumCells<SumCells<Loss>>;

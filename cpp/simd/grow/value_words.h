@@ -38,8 +38,9 @@ __mmask8 high_half(std::uint32_t rows) {
   return static_cast<__mmask8>(rows >> 8);
 }
 
-// The other way round. Put together in a mask register: where it has no register left, GCC 12 stores one byte of the
-// result of a compare and loads four (seen with -O1 -fsanitize=undefined), so the bits beyond are anything.
+// The same, reversed. It is put together in a mask register: where it has no register left, GCC 12 stores one
+// byte of the result of a compare and loads four (seen with -O1 -fsanitize=undefined), so the bits beyond are
+// anything.
 std::uint32_t both_halves(__mmask8 low, __mmask8 high) {
   return _mm512_kunpackb(high, low);
 }
