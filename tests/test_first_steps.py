@@ -146,7 +146,9 @@ def test_errors_of_python_name_public_classes(cls):
     ids=lambda model: type(model).__name__,
 )
 def test_one_class_only_is_told(model):
-    with pytest.warns(DataWarning, match="y holds one class only, 'a': every row will get that answer"):
+    with pytest.warns(
+        DataWarning, match="y holds one class only, 'a': every row will be predicted as that class"
+    ):
         fitted = clone(model).fit(X, ["a"] * 150)
     assert set(fitted.predict(X)) == {"a"}
 

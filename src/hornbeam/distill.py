@@ -165,7 +165,7 @@ def _from_probabilities(probabilities: Any, classes: npt.NDArray[Any]) -> _Answe
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"The model's probabilities are none: row {row} holds {probabilities[row][:8]}; "
+            f"The model's probabilities are not probabilities: row {row} holds {probabilities[row][:8]}; "
             f"sums to {sums[row]}."
         )
     return _Answers(classes[np.argmax(probabilities, axis=1)], classes, probabilities)

@@ -294,8 +294,8 @@ class Ensemble:
         if unanswered.any():
             total[unanswered] = np.mean([tree.value[0] for tree in self.trees], axis=0)
             warn(
-                f"{np.count_nonzero(unanswered)} row(s) lack values that every tree asks for; they get what "
-                "the trees say before any test.",
+                f"{np.count_nonzero(unanswered)} row(s) lack values that every tree asks for; they get the "
+                "prediction of the trees' roots.",
                 NoAnswerWarning,
             )
 

@@ -119,7 +119,7 @@ class _Search:
         elif value is not None:
             found = sorted(found, key=lambda test: abs(test.threshold - value))[:1]
         if not found:
-            raise ValueError(f"first={first!r}: no test of that column parts the rows.")
+            raise ValueError(f"first={first!r}: no test on that column separates the rows.")
         return found
 
     def counts(self, rows: int) -> list[int]:

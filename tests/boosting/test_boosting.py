@@ -230,7 +230,7 @@ def test_rounds_on_top_of_rounds_equal_all_at_once(cls, options):
         in_parts.fit(X, y)
     with pytest.raises(ValueError, match="larger or equal to the 10 rounds"):
         in_parts.set_params(n_estimators=9).fit(X, y)
-    with pytest.raises(ValueError, match="columns, classes and loss"):
+    with pytest.raises(ValueError, match="columns, classes or loss"):
         in_parts.set_params(n_estimators=12).fit(X[:, :2], y)
 
 

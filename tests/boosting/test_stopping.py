@@ -122,5 +122,5 @@ def test_what_cannot_judge_is_refused_before_the_first_round():
 def test_rounds_that_are_judged_by_no_number_are_refused(said, options):
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = hb.GradientBoostingRegressor(scoring=lambda *asked: said, **options)
-    with pytest.raises(ValueError, match=rf"^scoring=.* gave {said} .*no number in any round"):
+    with pytest.raises(ValueError, match=rf"^scoring=.* gave {said} .*not a number in any round"):
         model.fit(X, X[:, 0])

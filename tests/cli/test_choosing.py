@@ -192,7 +192,7 @@ def test_answers_are_asked_for_again_until_they_can_be_read(evenings, monkeypatc
     code, out, err = asked(evenings, "crowded\nSOME\n", monkeypatch, capsys)
     assert code == 0 and "crowded is none of {Full, None, Some}." in err and "Yes" in out
     code, out, err = asked(evenings, "crowded\n", monkeypatch, capsys)
-    assert code == 1 and "The answers ended" in err and out == ""
+    assert code == 1 and "The input ended" in err and out == ""
 
 
 def test_numbers_are_read_and_unknown_values_take_their_branch(tmp_path, monkeypatch, capsys):

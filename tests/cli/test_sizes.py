@@ -46,7 +46,7 @@ def test_the_size_is_said_before_and_is_about_right(tmp_path, capsys):
     path = table(tmp_path, LARGE)
     assert run(["fit", str(path), *flags]) == 0
     said = capsys.readouterr()
-    assert "Leaves have at least 2 rows, as there are many; --min-samples-leaf sets it." in said.err
+    assert "Leaves have at least 2 rows, because there are so many; --min-samples-leaf sets it." in said.err
     expected = int(re.search(r"about ([\d,]+) MB", said.err)[1].replace(",", ""))
     model = tmp_path / "t.hornbeam"
     assert abs(os.path.getsize(model) / 1e6 - expected) < 1 + 0.3 * expected

@@ -125,7 +125,7 @@ def test_what_does_not_go_with_medians_is_refused():
             [["a"], ["b"], ["a"], ["c"]], y
         )
     tree = hb.DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
-    with pytest.raises(ValueError, match="medians do not add up"):
+    with pytest.raises(ValueError, match="medians cannot be added up"):
         tree.split_table(X, y)
 
 

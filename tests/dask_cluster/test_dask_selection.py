@@ -105,7 +105,7 @@ def test_compare_names_what_workers_had_no_time_for(client, tmp_path):
     found = hb.compare(frame, score, client=client, add={"slow": slow}, time_budget=24, **options)
     assert time.monotonic() - start < 60
     (tmp_path / "enough").touch()
-    assert found.failures == {"slow": "the time budget was spent before its turn was over"}
+    assert found.failures == {"slow": "the time budget ran out before it was finished"}
     assert "24 s was too short for a full turn of slow" in found.cut_short
     expected = hb.compare(frame, score, **options)
     assert found.names == expected.names

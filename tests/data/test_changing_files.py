@@ -36,7 +36,7 @@ def encode_while(change: Any, folder: Path, **options: Any) -> Any:
 
 OTHER_KIND = table_of(9).set_column(1, "few", table_of(1)["few"])
 OTHER_NUMBERS = table_of(10).set_column(2, "kind", table_of(1)["kind"])
-FEWER_ROWS = "1.parquet, row group . (has .* rows where its file spoke of|cannot be read)"
+FEWER_ROWS = "1.parquet, row group . (has .* rows, but its file states|cannot be read)"
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def ids(n_distinct: int, n_rows: int) -> pd.DataFrame:
 
 def test_near_unique_categories_warn() -> None:
     with pytest.warns(
-        DataWarning, match=r"column 'id' \(55% unique\).*tells nothing about new ones"
+        DataWarning, match=r"column 'id' \(55% unique\).*says nothing about new ones"
     ) as caught:
         encode(read_table(ids(11, 20)), max_bins=None, n_threads=1)
     assert len(caught) == 1

@@ -222,7 +222,7 @@ def test_bags_go_on_with_the_members_they_have() -> None:
     bag.set_params(n_estimators=4).fit(X, y)
     assert len(bag.estimators_) == 4
     np.testing.assert_array_equal(bag.estimators_[0].predict(X.iloc[:, bag.estimators_features_[0]]), first)
-    with pytest.raises(ValueError, match="warm_start goes on with the estimator of the last fit"):
+    with pytest.raises(ValueError, match="warm_start continues the last fit, with its estimator"):
         bag.set_params(n_estimators=6).fit(X.drop(columns="when"), y)
 
 
@@ -308,7 +308,7 @@ def test_boundaries_refuse_dates_by_name() -> None:
 def test_stories_refuse_dates_by_name(tmp_path: Path) -> None:
     X, y = prices(100)
     tree = hb.DecisionTreeRegressor(max_depth=2).fit(X, y)
-    with pytest.raises(ValueError, match="Column 'when' is a date, which a story cannot tell"):
+    with pytest.raises(ValueError, match="Column 'when' is a date, which a story cannot show"):
         hb.story(tree, X, y, tmp_path / "story.html")
 
 

@@ -129,7 +129,7 @@ def test_votes_of_divided_rows_are_no_sum(missing):
     tree = hb.DecisionTreeClassifier(max_depth=2, missing=missing)
     model = hb.AdaBoostClassifier(tree, n_estimators=3).fit(X, labels)
     assert "city" in str(model.rules()) or "a <=" in str(model.rules())
-    with pytest.raises(ValueError, match=rf"missing='{missing}' what a tree votes for .* estimators_\[0\]"):
+    with pytest.raises(ValueError, match=rf"missing='{missing}' the vote of a tree .* estimators_\[0\]"):
         model.contributions(X)
-    with pytest.raises(ValueError, match="no sum over its leaves"):
+    with pytest.raises(ValueError, match="not a sum over its leaves"):
         model.explain(X.iloc[[0]])

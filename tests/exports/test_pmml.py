@@ -283,11 +283,11 @@ def test_what_xml_cannot_hold_is_named():
     numbers = np.arange(8.0) % 2
     for name in ("a\0b", "x\x1b[31m", "\ufffe"):
         assert not is_xml(name)
-        with pytest.raises(ExportError, match="holds a character that XML has no form for"):
+        with pytest.raises(ExportError, match="holds a character that XML cannot hold"):
             pmml_of(fitted(pd.DataFrame({name: numbers})))
     with pytest.raises(ExportError, match=r"Column 'a' has the category 'b\\x00c'"):
         pmml_of(fitted(pd.DataFrame({"a": ["b\0c", "d"] * 4})))
-    with pytest.raises(ExportError, match="holds a character that XML has no form for"):
+    with pytest.raises(ExportError, match="holds a character that XML cannot hold"):
         pmml_of(fitted(pd.DataFrame({"a": numbers}), ["b\x07", "d"] * 4))
 
 

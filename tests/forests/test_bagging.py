@@ -172,7 +172,7 @@ def test_warm_start_adds_members() -> None:
         parts = hb.BaggingRegressor(estimator, 5, random_state=0, warm_start=True).fit(X, y)
         parts.set_params(n_estimators=8).fit(X, y)
         assert np.array_equal(whole.predict(X), parts.predict(X))
-    with pytest.raises(ValueError, match="estimator of the last fit"):
+    with pytest.raises(ValueError, match="the last fit, with its estimator"):
         parts.set_params(estimator=hb.DecisionTreeRegressor(), n_estimators=9).fit(X, y)
 
 

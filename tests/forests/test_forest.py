@@ -76,9 +76,9 @@ def test_warm_start_refuses_what_does_not_go_together() -> None:
     for change, data, message in (
         ({"n_estimators": 3}, (X, y), "larger or equal"),
         ({"n_estimators": "auto"}, (X, y), "use one or the other"),
-        ({"n_estimators": 6}, (X[:100], y[:100]), "150 rows of the last fit"),
-        ({"n_estimators": 6}, (X[:, :4], y), "columns and classes"),
-        ({"n_estimators": 6}, (X, y + 1), "columns and classes"),
+        ({"n_estimators": 6}, (X[:100], y[:100]), "the last fit, which had 150 rows"),
+        ({"n_estimators": 6}, (X[:, :4], y), "columns or classes"),
+        ({"n_estimators": 6}, (X, y + 1), "columns or classes"),
     ):
         with pytest.raises(ValueError, match=message):
             forest.set_params(**change).fit(*data)

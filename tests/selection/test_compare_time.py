@@ -45,7 +45,7 @@ def test_a_budget_ends_the_comparison_and_names_what_had_no_turn(taking, iris):
     # A fold each takes 9 s, the others of the quickest 2 s and 6 s; 1 s is left, too short for 10 s.
     found = quick(*iris, methods=[], add=add, cv=3, time_budget=18)
     assert set(found.names) == {"baseline", "short", "middle"}
-    assert found.failures == {"long": "the time budget was spent before its turn was over"}
+    assert found.failures == {"long": "the time budget ran out before it was finished"}
     assert fits[:7] == [(5, 100), (1, 100), (3, 100), (1, 100), (1, 100), (3, 100), (3, 100)]
     assert found.cut_short == (
         "The time budget of 18 s was too short for a full turn of long: time_budget= sets another."
@@ -71,7 +71,7 @@ def test_where_only_the_baseline_had_time_nothing_is_said_about_the_columns(taki
     assert "Not in the ranking: long." in found.verdict
     assert "too short for a full turn of long" in found.verdict
     assert "Best is" not in found.verdict and "tell little" not in found.verdict
-    assert "was spent before" not in str(found)  # the verdict names it; once is enough
+    assert "ran out before" not in str(found)  # the verdict names it; once is enough
 
 
 def test_methods_without_time_might_beat_the_baseline(taking, iris):

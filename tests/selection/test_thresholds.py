@@ -62,7 +62,7 @@ def test_a_threshold_may_be_given(rare, iris):
     assert found.threshold.share == 0.2 and "as given" in found.verdict
     for wanted, message in [
         (1.5, "between 0 and 1"),
-        ("gain", "no metric to choose a threshold by"),
+        ("gain", "not a metric to choose a threshold by"),
         ({"yes": 1}, "of each class"),
         ({"yes": -1, "no": 1}, "numbers from 0 on"),
     ]:

@@ -172,7 +172,7 @@ def test_a_bag_needs_the_rows_of_its_fit():
 def test_a_forest_that_has_forgotten_its_draws_says_so(tmp_path):
     forest = hb.RandomForestClassifier(3, random_state=0).fit(IRIS.data, SPECIES)
     hb.save(forest, tmp_path / "slim.hb", slim=True)
-    with pytest.raises(ValueError, match=r"has forgotten which rows its members drew.*slim=True"):
+    with pytest.raises(ValueError, match=r"no longer knows which rows its members drew.*slim=True"):
         chapter_of(hb.load(tmp_path / "slim.hb"), IRIS.data, SPECIES)
 
 

@@ -148,7 +148,7 @@ def explode(cells: np.ndarray) -> np.ndarray:
         (lambda cells: 1.0, ValueError, r"returned shape \(\)\. It must return one score per test: \(9,\)"),
         (lambda cells: np.full(9, np.nan), ValueError, r"returned nan for the branches \[\[1.0, 0.0\], \[4"),
         (lambda cells: np.full(9, np.inf), ValueError, "returned inf for the branches"),
-        (lambda cells: ["a"] * 9, ValueError, "which is no array of numbers"),
+        (lambda cells: ["a"] * 9, ValueError, "which is not an array of numbers"),
         (explode, ZeroDivisionError, "in the user's own code"),
     ],
 )

@@ -215,7 +215,7 @@ def test_positions_of_folds_are_those_of_x_whatever_the_weights(kind):
     dropped = make(prune="cost_complexity", cv=positions_without(pairs, weights)).fit(X[kept], y[kept])
     assert weighted.pruning_table_.equals(dropped.pruning_table_)
     assert weighted.rules() == dropped.rules()
-    with pytest.raises(ValueError, match=rf"cv: fold 1 has positions that X has not; it has {len(y)} rows"):
+    with pytest.raises(ValueError, match=rf"cv: fold 1 has positions beyond the {len(y)} rows of X"):
         make(prune="cost_complexity", cv=[*pairs[:1], ([0, 1], [len(y)])]).fit(X, y)
 
 

@@ -26,7 +26,9 @@ def best(
     task: TaskChoice = None,
     time_budget: Annotated[
         float | None,
-        typer.Option("--time-budget", metavar="SECONDS", help="What is not done by then has no part in it."),
+        typer.Option(
+            "--time-budget", metavar="SECONDS", help="Models that are not finished by then are left out."
+        ),
     ] = None,
     random_state: RandomSeed = 0,
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Save the model.")] = None,

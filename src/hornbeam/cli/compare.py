@@ -20,9 +20,7 @@ from hornbeam.warnings import DataWarning
 
 __all__ = ["Folds", "RandomSeed", "Scoring", "compare"]
 
-Folds = Annotated[
-    int, typer.Option("--folds", metavar="N", min=2, help="Parts that take turns as the judge.")
-]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Folds of cross-validation.")]
 Scoring = Annotated[
     str | None,
     typer.Option("--scoring", metavar="NAME", help="The metric that decides; accuracy or RMSE if left out."),
@@ -51,7 +49,7 @@ def compare(
         typer.Option(
             "--time-budget",
             metavar="SECONDS",
-            help="What is not done by then does not count, and is named; inf for no limit.",
+            help="Methods not finished by then are named but not ranked; inf for no limit.",
         ),
     ] = DEFAULT_SECONDS,
     search: Annotated[
@@ -62,8 +60,8 @@ def compare(
         typer.Option(
             "--threshold",
             metavar="HOW",
-            help="Of two classes, when to answer the second: a share; accuracy, f1 or balanced-accuracy; or "
-            "what missing a row of each costs, yes=10,no=1.",
+            help="With two classes, when to predict the second: from a probability on; to maximise "
+            "accuracy, f1 or balanced-accuracy; or by the cost of missing a row of each class, yes=10,no=1.",
         ),
     ] = None,
     random_state: RandomSeed = 0,

@@ -29,7 +29,9 @@ def evaluate(
     target: KnownTarget = None,
     train: Annotated[
         str | None,
-        typer.Option("--train", metavar="FILE", help="The rows the model was fitted on, to set beside DATA."),
+        typer.Option(
+            "--train", metavar="FILE", help="The rows the model was fitted on, to compare with DATA."
+        ),
     ] = None,
     json: AsJson = False,
     form: TableFormat,

@@ -29,9 +29,9 @@ def export(
     table: Annotated[str | None, typer.Option(metavar="NAME", help="Of sql: the table to read.")] = None,
     keys: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="Of sql: a column to pass on; repeat it."),
+        typer.Option("--key", metavar="COLUMN", help="Of sql: a column to pass through; may be repeated."),
     ] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Of c: what its names begin with.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Of c: the prefix of its names.")] = None,
     precision: Annotated[
         str | None, typer.Option(metavar="KIND", help="Of c and onnx: double or float.")
     ] = None,
@@ -41,7 +41,10 @@ def export(
     ] = None,
     verify: Annotated[
         str,
-        typer.Option(metavar="WHERE", help="present: run it where that is possible; required: or refuse it."),
+        typer.Option(
+            metavar="WHERE",
+            help="present: run the export where that is possible; required: refuse it where it is not.",
+        ),
     ] = "present",
     out: Output = "-",
     force: Force = False,
@@ -60,7 +63,7 @@ def export(
             flag = "--key" if option == "keys" else f"--{option}"
             raise typer.BadParameter(f"{flag} does not go with --format {form}.")
     if form == "onnx" and out == STANDARD:
-        raise typer.BadParameter("--format onnx: name a file with --out; it is no text.")
+        raise typer.BadParameter("--format onnx is not text: name a file with --out.")
     check_output(out, force=force, inputs=[model])
     try:
         text = hb.export(load_model(model).fitted, form, verify=verify, **options)  # type: ignore[arg-type]

@@ -140,11 +140,11 @@ def _sentence(facts: dict[str, Any], judged: Judged | None) -> str:
 def _verdict(facts: dict[str, Any], judged: Judged | None) -> str:
     """Say the first score: of rows that the model has not seen, if there are any."""
     if judged is None and facts["training"] is None:
-        return "No rows were left out to judge it by."
+        return "No rows were held out to judge it."
     if judged is None:
         metric, score = next(iter(facts["training"].items()))
         guess = facts["baseline"][metric]
-        return f"On the very rows it was fitted on: {metric} {score:.4g} (a guess {guess:.4g})."
+        return f"On the rows it was fitted on: {metric} {score:.4g} (a guess {guess:.4g})."
     metric, score = next(iter(judged.model.items()))
     where = {
         "out of bag": f"Out of bag ({count(judged.rows, 'row')}, each by trees that have not seen it)",

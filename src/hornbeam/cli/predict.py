@@ -32,7 +32,7 @@ def predict(
         bool | None,
         typer.Option(
             "--probabilities/--no-probabilities",
-            help="Add a column per class: the share the model gives it. Default: yes, if there are classes.",
+            help="Add a column per class with its probability. Default: yes, if there are classes.",
         ),
     ] = None,
     threshold: Annotated[
@@ -42,7 +42,8 @@ def predict(
             metavar="SHARE",
             min=0,
             max=1,
-            help="Of two classes, answer the second from this share on. Default: what the file says, or 0.5.",
+            help="With two classes, predict the second from this probability on. Default: what the file "
+            "says, or 0.5.",
         ),
     ] = None,
     force: Force = False,

@@ -27,10 +27,16 @@ def report(
     target: KnownTarget = None,
     train: Annotated[
         str | None,
-        typer.Option("--train", metavar="FILE", help="The rows the model was fitted on; DATA are then new."),
+        typer.Option(
+            "--train", metavar="FILE", help="The rows the model was fitted on, if DATA holds other rows."
+        ),
     ] = None,
     new: Annotated[
-        bool, typer.Option("--new", help="DATA are new to the model: judge it on them as it is.")
+        bool,
+        typer.Option(
+            "--new",
+            help="DATA holds rows that the model has not seen: judge it on them without fitting it again.",
+        ),
     ] = False,
     out: Annotated[
         str | None,

@@ -18,7 +18,10 @@ def serve(
     *,
     host: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is open to all, with no password."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address to listen on; 0.0.0.0 is open to everyone, without a password.",
+        ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, metavar="N", help="The port.")] = 8000,
     report: Annotated[

@@ -43,7 +43,9 @@ def show(
     ] = "text",
     explain: Annotated[
         str | None,
-        typer.Option("--explain", metavar="DATA", help="A table; say why one of its rows gets its answer."),
+        typer.Option(
+            "--explain", metavar="DATA", help="A table: explain the prediction for one of its rows."
+        ),
     ] = None,
     row: Annotated[
         int, typer.Option("--row", metavar="N", help="Which row of that table, from 1.", min=1)
@@ -53,9 +55,7 @@ def show(
     ] = False,
     splits: Annotated[
         str | None,
-        typer.Option(
-            "--splits", metavar="DATA", help="A table; list the tests that a node could have asked."
-        ),
+        typer.Option("--splits", metavar="DATA", help="A table: list the tests that a node could have used."),
     ] = None,
     target: Annotated[
         str | None, typer.Option("--target", metavar="COLUMN", help="The target in that table.")
@@ -102,7 +102,7 @@ def _ask(model: Any, number: int | None) -> dict[str, Any]:
         line = sys.stdin.readline()
         if not line:
             raise Mistake(
-                f"The answers ended before the tree had its own: it asked for {named(question.feature)}."
+                f"The input ended before the tree could answer: it asked for {named(question.feature)}."
             )
         try:
             known[question.feature] = question.read(line)
@@ -202,14 +202,17 @@ def _member_lines(name: str, shown: dict[str, Any]) -> str:
 
 def _importance_lines(name: str, n_trees: int, importances: dict[str, float]) -> str:
     if not n_trees:
-        return f"{name} has no trees that could be shown; `hornbeam report` looks at it from outside."
+        return f"{name} has no trees to show; `hornbeam report` describes it by its predictions."
     lines = [f"{name} of {count(n_trees, 'tree')}; give --tree N to see one."]
     lines += [f"{percent(share):>8}  {named(feature)}" for feature, share in importances.items()]
     return "\n".join(lines)
 
 
 def _coefficient_lines(name: str, coefficients: dict[str, dict[str, float]]) -> str:
-    lines = [f"{name}: what moves the answer most, and how far.", "Numbers count in standard deviations."]
+    lines = [
+        f"{name}: what moves the answer most, and how far.",
+        "Numeric columns are measured in standard deviations.",
+    ]
     for answer, columns in coefficients.items():
         lines.append(f"towards {named(answer)}:")
         lines += [f"{weight:>+12.4g}  {named(column)}" for column, weight in columns.items()]

@@ -49,5 +49,7 @@ def size_words(n_bytes: int, n_trees: int, leaf_size: int | None) -> str:
     size = f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{max(1, round(n_bytes / 1e6)):,} MB"
     text = f"The model of {count(n_trees, 'tree')} will take about {size}."
     if leaf_size is not None:
-        text += f" Leaves have at least {leaf_size} rows, as there are many; --min-samples-leaf sets it."
+        text += (
+            f" Leaves have at least {leaf_size} rows, because there are so many; --min-samples-leaf sets it."
+        )
     return text

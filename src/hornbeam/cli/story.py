@@ -25,13 +25,15 @@ def story(
     target: KnownTarget = None,
     validation: Annotated[
         str | None,
-        typer.Option("--validation", metavar="FILE", help="Rows that judge the pruned trees of one tree."),
+        typer.Option("--validation", metavar="FILE", help="Rows to judge the pruned trees on."),
     ] = None,
     columns: Annotated[
         str | None,
         typer.Option("--columns", metavar="A,B", help="The two columns that pictures show, by name."),
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=10, help="At most so many rows go onto the page.")] = 300,
+    rows: Annotated[
+        int, typer.Option("--rows", min=10, help="The largest number of rows on the page.")
+    ] = 300,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="FILE", help="The page; MODEL-story.html if left out, - prints."),

@@ -33,7 +33,7 @@ def tune(
         typer.Option(
             "--grid",
             metavar="NAME=V1,V2,...",
-            help="Values to try of an option; may be repeated. The usual ones if left out.",
+            help="Values to try for an option; may be repeated. The usual ones if left out.",
         ),
     ] = None,
     task: TaskChoice = None,
@@ -52,7 +52,7 @@ def tune(
     time_budget: Annotated[
         float | None,
         typer.Option(
-            "--time-budget", metavar="SECONDS", help="Settings that are not judged by then do not count."
+            "--time-budget", metavar="SECONDS", help="Settings that are not judged by then are left out."
         ),
     ] = None,
     out: Annotated[

@@ -255,9 +255,9 @@ def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
     near_unique = {name: share for name, share in shares.items() if share > 0.5}
     if near_unique:
         warn(
-            "Hardly two rows are alike in "
+            "Nearly every row has a value of its own in "
             + joined(f"column {shown(name)} ({share:.0%} unique)" for name, share in near_unique.items())
-            + ". An id sets every row apart and tells nothing about new ones; drop it if it is one.",
+            + ". An id tells rows apart but says nothing about new ones; drop the column if it is one.",
             DataWarning,
         )
 

@@ -94,7 +94,8 @@ def _encode_beside_codes(table: Table, max_bins: int | None, n_threads: int) -> 
             if column.values.max_bins != max_bins:
                 raise ValueError(
                     f"The table was encoded with max_bins={column.values.max_bins}, and its values are not "
-                    f"kept: it cannot be had with max_bins={max_bins}. Use the same, or encode it again."
+                    f"kept: it cannot be encoded again with max_bins={max_bins}. Use the same, or encode it "
+                    "again."
                 )
             columns.append(column.values.for_core())
         else:

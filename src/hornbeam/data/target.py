@@ -151,7 +151,8 @@ def _warn_of_one_class(outputs: Sequence[AnyArray], n_rows: int) -> None:
     """Warn of labels that leave nothing to tell apart; of a single row that is no news."""
     if n_rows > 1 and all(len(classes) == 1 for classes in outputs):
         warn(
-            f"y holds one class only, {shown(outputs[0].tolist()[0])}: every row will get that answer.",
+            f"y holds one class only, {shown(outputs[0].tolist()[0])}: every row will be predicted as that "
+            "class.",
             DataWarning,
         )
 

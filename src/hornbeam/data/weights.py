@@ -42,7 +42,7 @@ def multiplied(weights: FloatArray | None, factors: FloatArray | None) -> FloatA
     product = _in_range(factors) if weights is None else _in_range(_in_range(factors) * weights)
     if len(product) and not product.any():
         raise ValueError(
-            "class_weight leaves no row with a weight above 0: give one of the classes that are there a "
+            "class_weight leaves no row with a weight above 0: give at least one class that occurs in y a "
             "factor above 0."
         )
     return product

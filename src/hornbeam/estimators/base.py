@@ -125,7 +125,9 @@ class TreeModel(Inspectable, ColumnOptions, RunOptions):
         each class under soft voting.
         """
         if getattr(self, "voting", "soft") == "hard":
-            raise ValueError("Votes are no sums of contributions; path_contributions need voting='soft'.")
+            raise ValueError(
+                "Hard votes are not sums of contributions; path_contributions need voting='soft'."
+            )
         means, pseudo_votes = self._values(X), self._pseudo_votes()
         found, start = path_contributions(
             self._model.trees,

@@ -223,7 +223,7 @@ def mean_of_trees(
     """
     if votes and model.trees[0].gaps == "fractional":
         raise ValueError(
-            "Under missing='fractional' a vote is no sum over leaves; contributions need voting='soft'."
+            "Under missing='fractional' a vote is not a sum over leaves; contributions need voting='soft'."
         )
     n_trees = len(model.trees)
     n_outputs, n_values = model.trees[0].value.shape[1:]

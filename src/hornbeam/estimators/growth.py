@@ -174,8 +174,8 @@ class GrownModel(GrowthOptions, TreeModel):
         for name, nothing in (("keep", None), ("prune", None), ("ccp_alpha", 0)):
             if getattr(self, name, nothing) != nothing:
                 raise ValueError(
-                    f"{name} does not go with missing='available', under which rows leave a tree on their "
-                    "way down. Choose another way to treat missing values."
+                    f"{name} does not go with missing='available', under which rows may leave a tree before "
+                    "they reach a leaf. Choose another way to treat missing values."
                 )
 
     def _check_medians(self, encoded: Encoded) -> None:

@@ -68,7 +68,7 @@ def compare(
     """Return the largest difference; raise ExportError, with the row, if one is above the tolerance."""
     if found.numbers.shape != expected.numbers.shape:
         raise ExportError(
-            f"{engine} gives {found.numbers.shape} answers in place of {expected.numbers.shape}. The export "
+            f"{engine} gives {found.numbers.shape} answers instead of {expected.numbers.shape}. The export "
             "was not kept."
         )
     known = np.isfinite(expected.numbers)

@@ -67,8 +67,9 @@ def refuse_dates(columns: tuple[InputColumn, ...], language: str) -> None:
     dates = [column.made_of for column in columns if column.made_of is not None]
     if dates:
         raise ExportError(
-            f"Column {shown(dates[0])} is a date, and an export to {language} cannot compute what the "
-            "model makes of it. Export it to SQL, Python, PMML or JSON, or fit it on numbers made of the "
+            f"Column {shown(dates[0])} is a date, and an export to {language} cannot compute the columns "
+            "that the model derives from it. Export it to SQL, Python, PMML or JSON, or fit it on numbers "
+            "made of the "
             "date, such as the days since a fixed one and the weekday."
         )
 

@@ -271,8 +271,8 @@ def _tested(
         lines.append(f"Not run in {reason}.")
     if len(lacking) == len(engines):
         warn(
-            f"The export was not run, since there is no {joined(lacking, 'and no')} here: nobody has seen it "
-            "answer as the model does.",
+            f"The export was not run, since there is no {joined(lacking, 'and no')} here: its answers have "
+            "not been compared with the model's.",
             UntestedExportWarning,
         )
     return lines

@@ -45,7 +45,7 @@ def onnx_of(model: PortableModel, *, operator: Operator, precision: Precision) -
     """Write a model as an ONNX model, an object of the onnx package."""
     if model.has_stand_ins:
         raise ExportError(
-            "missing='surrogate' asks other columns where a value is missing, which ONNX has no form for. "
+            "missing='surrogate' tests other columns where a value is missing, which ONNX cannot express. "
             "Fit the model with missing='learn', or export it to SQL, C or Python."
         )
     refuse_dates(model.columns, "ONNX")
@@ -181,7 +181,7 @@ class _Graph:
             if len(set(keys.tolist())) < n or any(abs(value) > 2**53 for value in categories):
                 raise ExportError(
                     f"Column {shown(column.name)} has categories that are the same number in ONNX. Rename "
-                    "them, to texts for example."
+                    "them, for example to texts."
                 )
             column_of = self.add("Reshape", [column.name, self.constant([-1, 1], np.int64)])
             same = self.add("Equal", [column_of, self.constant(keys.reshape(1, n))])

@@ -81,7 +81,7 @@ class PmmlNames:
         for name in [*self.columns, *self.answers]:
             if not name or not is_xml(name):
                 raise ExportError(
-                    f"The name {shown(name)} is empty or holds a character that XML has no form for, so PMML "
+                    f"The name {shown(name)} is empty or holds a character that XML cannot hold, so PMML "
                     "cannot hold it. Rename the column or the class."
                 )
         for name in self.columns:
@@ -459,7 +459,7 @@ def _check_categories(column: InputColumn) -> None:
         if isinstance(category, str) and not is_xml(category):
             raise ExportError(
                 f"Column {shown(column.name)} has the category {shown(category)}, which holds a character "
-                "that XML has no form for. Rename the category."
+                "that XML cannot hold. Rename the category."
             )
         if isinstance(category, int) and abs(category) > 2**53:
             raise ExportError(

@@ -44,12 +44,12 @@ def _boosting(document: Any) -> Any:
     for kind in ("categorical_features", "text_features", "embedding_features"):
         if info.get(kind):
             raise ImportedModelError(
-                f"{kind.replace('_', ' ')} of CatBoost are not known here: it keeps hashes and statistics of "
+                f"{kind.replace('_', ' ')} of CatBoost are not supported: it keeps hashes and statistics of "
                 "them in place of their values"
             )
     name = document["model_info"]["params"]["loss_function"]["type"]
     if name not in _LOSSES:
-        raise ImportedModelError(f"the loss {name!r} of CatBoost is not known here")
+        raise ImportedModelError(f"the loss {name!r} of CatBoost is not supported")
     loss = _LOSSES[name]
     features = sorted(info["float_features"], key=lambda one: one["flat_feature_index"])
     names = [str(one.get("feature_id") or "") for one in features]
@@ -79,7 +79,7 @@ def _classes(document: Any) -> Any:
     classes = np.array(names)
     if not np.array_equal(np.sort(classes), classes):
         raise ImportedModelError(
-            "the classes of the model are not in ascending order, which is not known here"
+            "the classes of the model are not in ascending order, which is not supported"
         )
     return classes
 
@@ -110,7 +110,7 @@ class _Nodes:
     def add(self, split: Any = None, value: Any = 0.0, weight: float = 0.0) -> int:
         if split is not None and split.get("split_type", "FloatFeature") != "FloatFeature":
             raise ImportedModelError(
-                f"tests of the kind {split['split_type']!r} of CatBoost are not known here"
+                f"tests of the kind {split['split_type']!r} of CatBoost are not supported"
             )
         self.left.append(-1)
         self.right.append(-1)

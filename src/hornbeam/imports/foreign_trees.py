@@ -60,7 +60,7 @@ def arranged(left: AnyArray, right: AnyArray) -> AnyArray:
         order.append(level)
         seen += len(level)
         if seen > len(left):
-            raise ImportedModelError("a tree of the model leads in circles")
+            raise ImportedModelError("the nodes of a tree of the model form a cycle")
         inner = level[left[level] >= 0]
         level = np.stack([left[inner], right[inner]], axis=1).ravel().astype(np.int64)
         if level.size and (level.min() < 0 or level.max() >= len(left)):

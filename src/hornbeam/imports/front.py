@@ -58,9 +58,7 @@ def from_model(model: Any, *, rows: Any = None, verify: Verify = "present") -> A
     else:
         family, made, peer = _from_object(model)
     if peer is None:
-        sentence = (
-            f"{family} is not installed, so its answers could not be compared with what was made of the model"
-        )
+        sentence = f"{family} is not installed, so the imported model could not be compared with the original"
         if verify == "required":
             raise ImportedModelError(f"{sentence}; verify='required' refuses that.")
         warn(f"{sentence}.", UntestedExportWarning)
@@ -145,7 +143,7 @@ def _compare(made: Any, peer: Peer, rows: Any, tolerance: float) -> None:
     ours, theirs = ours.reshape(len(theirs), -1), theirs.reshape(len(theirs), -1)
     if ours.shape != theirs.shape:
         raise ImportedModelError(
-            f"the model gives {theirs.shape[1]} answers per row, what was made of it {ours.shape[1]}"
+            f"the model gives {theirs.shape[1]} answers per row, the imported one {ours.shape[1]}"
         )
     scale = max(1.0, float(np.abs(theirs[np.isfinite(theirs)]).max(initial=0.0)))
     with np.errstate(invalid="ignore"):
@@ -154,8 +152,8 @@ def _compare(made: Any, peer: Peer, rows: Any, tolerance: float) -> None:
         row, column = map(int, np.argwhere(wrong)[0])
         values = [shown(value) for value in np.asarray(given, dtype=object)[row].tolist()[:40]]
         raise ImportedModelError(
-            f"the model answers {theirs[row, column]} where what was made of it answers {ours[row, column]}, "
-            f"so it was not kept. The row is [{', '.join(values)}]."
+            f"the model answers {theirs[row, column]} where the imported one answers {ours[row, column]}, so "
+            f"it was not kept. The row is [{', '.join(values)}]."
         )
 
 

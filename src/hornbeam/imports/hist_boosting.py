@@ -22,7 +22,7 @@ def from_hist_boosting(model: Any) -> Any:
     if classes is None:
         loss = model.loss
         if loss not in _LOSSES:
-            raise ImportedModelError(f"the loss {loss!r} of HistGradientBoostingRegressor is not known here")
+            raise ImportedModelError(f"the loss {loss!r} of HistGradientBoostingRegressor is not supported")
     else:
         loss = "log_loss" if n_scores == 1 else "softmax"
     names, names_given = columns_of_sklearn(model)

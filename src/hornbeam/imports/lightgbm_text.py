@@ -37,11 +37,11 @@ def from_lightgbm(text: str, *, classes: Any = None) -> Any:
     head, *parts = re.split(r"^Tree=\d+\n", text.split("\nend of trees", maxsplit=1)[0], flags=re.MULTILINE)
     facts = _facts(head)
     if "average_output" in head.split("\n"):
-        raise ImportedModelError("boosting='rf' of LightGBM, which averages its trees, is not known here")
+        raise ImportedModelError("boosting='rf' of LightGBM, which averages its trees, is not supported")
     words = facts.get("objective", "").split()
     name = words[0] if words else "none"
     if name not in _LOSSES or "sqrt" in words:
-        raise ImportedModelError(f"the objective {' '.join(words) or 'none'!r} of LightGBM is not known here")
+        raise ImportedModelError(f"the objective {' '.join(words) or 'none'!r} of LightGBM is not supported")
     loss = _LOSSES[name]
     n_scores = int(facts.get("num_tree_per_iteration", "1"))
     schema, numbered = _schema(facts, text)
@@ -69,7 +69,7 @@ def _schema(facts: dict[str, str], text: str) -> tuple[Schema, bool]:
     names = facts["feature_names"].split(" ")
     infos = facts["feature_infos"].split(" ")
     if len(names) != len(infos):
-        raise ImportedModelError("the text has another number of names than of columns")
+        raise ImportedModelError("the text has a different number of names than of columns")
     found = re.search(r"^pandas_categorical:(.*)$", text, re.MULTILINE)
     tables = json.loads(found[1]) if found else None
     given = iter(tables or [])
@@ -104,7 +104,7 @@ def _numbers(facts: dict[str, str], name: str, dtype: Any) -> Any:
 
 def _tree(facts: dict[str, str], schema: Schema, numbered: bool, factor: float) -> ForeignTree:
     if facts.get("is_linear", "0").strip() != "0":
-        raise ImportedModelError("linear_tree=True of LightGBM, a line per leaf, is not known here")
+        raise ImportedModelError("linear_tree=True of LightGBM, a linear model per leaf, is not supported")
     n_leaves = int(facts["num_leaves"])
     n_inner = n_leaves - 1
     leaf_value = _numbers(facts, "leaf_value", np.float64) * factor
@@ -164,7 +164,7 @@ def _missing_goes_left(decision: int, threshold: float) -> bool:
     zero_left = threshold >= 0
     if kind == _MISSING_AS_ZERO and default_left != zero_left:
         raise ImportedModelError(
-            "zero_as_missing=True of LightGBM, zeros that go a way of their own, is not known here"
+            "zero_as_missing=True of LightGBM, which gives zeros a branch of their own, is not supported"
         )
     return zero_left
 

@@ -23,7 +23,7 @@ def read_ubjson(data: bytes) -> Any:
     try:
         return reader.value(0)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
-        raise ImportedModelError(f"the file is no binary JSON, from byte {reader.at} on: {error}") from None
+        raise ImportedModelError(f"the file is not binary JSON, from byte {reader.at} on: {error}") from None
 
 
 class _Reader:

@@ -48,7 +48,7 @@ def from_xgboost(
     """
     if missing is not None and not math.isnan(missing):
         raise ImportedModelError(
-            f"missing={missing!r} of XGBoost, a number that stands for a missing value, is not known here. "
+            f"missing={missing!r} of XGBoost, a number that stands for a missing value, is not supported. "
             "Replace it by NaN in the table and fit again without it"
         )
     try:
@@ -56,9 +56,7 @@ def from_xgboost(
         booster = learner["gradient_booster"]
         name = booster.get("name", "gbtree")
         if name not in ("gbtree", "dart"):
-            raise ImportedModelError(
-                f"booster={name!r} of XGBoost is not known here; 'gbtree' and 'dart' are"
-            )
+            raise ImportedModelError(f"booster={name!r} of XGBoost is not supported; 'gbtree' and 'dart' are")
         whole = booster["model"] if name == "gbtree" else _dart(booster)
         model = _rounds_that_count(learner, whole, as_estimator)
         return _boosting(learner, model, classes, version=tuple(map(int, document.get("version", ()))))
@@ -84,15 +82,15 @@ def _rounds_that_count(learner: Any, model: Any, as_estimator: bool) -> Any:
 def _boosting(learner: Any, model: Any, classes: Any, *, version: tuple[int, ...]) -> Any:
     objective = learner["objective"]["name"]
     if objective not in _LOSSES:
-        raise ImportedModelError(f"the objective {objective!r} of XGBoost is not known here")
+        raise ImportedModelError(f"the objective {objective!r} of XGBoost is not supported")
     loss, link = _LOSSES[objective]
     facts = learner["learner_model_param"]
     if int(facts.get("num_target", "1")) > 1:
-        raise ImportedModelError("several targets of XGBoost are not known here")
+        raise ImportedModelError("several targets of XGBoost are not supported")
     n_classes = int(facts["num_class"])
     n_scores = max(n_classes, 1)
     if int(model["gbtree_model_param"].get("num_parallel_tree", "1")) > 1 and n_scores > 1:
-        raise ImportedModelError("num_parallel_tree above 1 with several classes is not known here")
+        raise ImportedModelError("num_parallel_tree above 1 with several classes is not supported")
     n_features = int(facts["num_feature"])
     names = list(learner.get("feature_names") or [])
     schema = plain_schema(names or [f"x{j}" for j in range(n_features)], names_given=bool(names))
@@ -184,7 +182,7 @@ def _goes_left(tree: Any, schema: Schema) -> dict[int, Any]:
 
 def _tree(tree: Any, schema: Schema, factor: float) -> ForeignTree:
     if int(tree["tree_param"].get("size_leaf_vector", "1")) > 1:
-        raise ImportedModelError("leaves of XGBoost with several values are not known here")
+        raise ImportedModelError("leaves of XGBoost with several values are not supported")
     left = np.array(tree["left_children"], dtype=np.int64)
     right = np.array(tree["right_children"], dtype=np.int64)
     is_leaf = left < 0

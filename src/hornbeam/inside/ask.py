@@ -43,13 +43,13 @@ class Question:
             return None
         if self.order is not None:
             if np.isnan(days_of_texts([text], self.order)[0]):
-                raise ValueError(f"{named(text)} is no date; write one such as 2024-03-31.")
+                raise ValueError(f"{named(text)} is not a date; write one such as 2024-03-31.")
             return text
         if self.categories is None:
             try:
                 return float(text)
             except ValueError:
-                raise ValueError(f"{named(text)} is no number; write one such as 3.5.") from None
+                raise ValueError(f"{named(text)} is not a number; write one such as 3.5.") from None
         exact = {str(category): category for category in self.categories}
         folded = {str(category).casefold(): category for category in self.categories}
         if text in exact:

@@ -340,7 +340,7 @@ def way_to_members(model: Any) -> str:
     """Say what to ask instead: the members of a stack or a blend, or the model made of another library's."""
     library = _LIBRARIES.get(type(model).__module__.partition(".")[0])
     if library is not None:
-        return f" It is a model of {library}: hb.from_model makes one of hornbeam's of it, if it has trees."
+        return f" It is a model of {library}: hb.from_model converts it, if it is made of trees."
     if not hasattr(model, "first_level"):
         return ""
     names = [name for name, member in model.first_level().items() if readings_of(member)]

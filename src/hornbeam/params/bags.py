@@ -36,7 +36,8 @@ class BagOptions(RunOptions, TimeOptions):
         kw_only=False,
     )
     bootstrap: bool = option(
-        default=True, help="Draw each sample with replacement; else without, or take all rows."
+        default=True,
+        help="Draw each sample with replacement; otherwise without replacement, or take all rows.",
     )
     max_samples: Count | Share | None = option(
         default=None,
@@ -47,7 +48,7 @@ class BagOptions(RunOptions, TimeOptions):
         help="Estimate the error from the rows each sample lacks; a metric replaces accuracy or R^2.",
     )
     warm_start: bool = option(
-        default=False, help="Keep the members there are and add more, up to n_estimators."
+        default=False, help="Keep the members already fitted and add more, up to n_estimators."
     )
     verbose: Annotated[int, Bounds(low=0)] = option(
         default=0, help="1 shows a progress bar with the remaining time; 0 prints nothing."
@@ -113,8 +114,8 @@ class ClassifierForestOptions(ForestOptions, VoteOptions, SampleClassWeightOptio
     max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default="sqrt")
     smoothing: Annotated[float, Bounds(low=0)] = option(
         default=0.01,
-        help="Part of a vote that is shared out evenly among the classes, so that none has probability 0; 0 "
-        "is the plain mean of the trees. Votes under voting='hard' are counted as they are.",
+        help="Part of each vote that is spread evenly over the classes, so that none has probability 0; 0 "
+        "gives the plain mean of the trees. Votes under voting='hard' are counted as they are.",
     )
 
 

@@ -33,12 +33,12 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
     )
     n_estimators: Annotated[int, Bounds(low=1, high=2**31 - 1)] | Literal["auto"] = option(
         default="auto",
-        help="Rounds, each a tree per member and class; 'auto' finds out by rows held out; a number makes "
-        "what else is 'auto' classical (0.1, 31 leaves).",
+        help="Number of rounds, each a tree per member and class; 'auto' finds it on held-out rows. With a "
+        "number, other 'auto' settings take their classical values (learning rate 0.1, 31 leaves).",
         kw_only=False,
     )
     learning_rate: Annotated[float, Bounds(low=0, low_open=True)] | Literal["auto"] = option(
-        default="auto", help="Factor on the step that each tree takes; 'auto' goes by the number of rows."
+        default="auto", help="Factor on the step that each tree takes; 'auto' depends on the number of rows."
     )
     max_leaf_nodes: CountFromTwo | Literal["auto"] | None = option(
         default="auto", help="Most leaves of a tree; None sets no limit."
@@ -48,10 +48,10 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
     )
     growth: Literal["auto", "best_first", "level", "symmetric", "mixed"] = option(
         default="auto",
-        help="Split the node that gains most first, or level by level; 'symmetric': one test for all nodes "
-        "of a level; 'mixed': members take turns, symmetric (of four times as many leaves) and best first; "
-        "'auto': mixed where n_estimators is 'auto' and several members have one score each, else best "
-        "first.",
+        help="The order of splits: the node that gains most first, or 'level' by level; 'symmetric': one "
+        "test for all nodes of a level; 'mixed': members alternate, symmetric (with four times as many "
+        "leaves) and best first; 'auto': mixed where n_estimators is 'auto' and several members have one "
+        "score each, otherwise best first.",
     )
     min_samples_leaf: Count | Literal["auto"] = option(
         default="auto", help="Fewest rows a split may leave in a child."
@@ -60,10 +60,10 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
         default=1e-3, help="Smallest sum of second derivatives of the loss that a split may leave in a child."
     )
     l1_regularization: NonNegative = option(
-        default=0.0, help="Taken off the size of a leaf's gradient before its value is found."
+        default=0.0, help="Subtracted from the size of a leaf's gradient before its value is computed."
     )
     l2_regularization: NonNegative | Literal["auto"] = option(
-        default="auto", help="Added to a leaf's hessian before its value is found."
+        default="auto", help="Added to a leaf's hessian before its value is computed."
     )
     min_split_gain: NonNegative = option(
         default=0.0, help="A split must lower the loss, to second order, by more than this."
@@ -81,26 +81,26 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
     )
     interaction_cst: InteractionGroups | Literal["pairwise", "no_interactions"] | None = option(
         default=None,
-        help="Groups of columns that may be tested on one path together, columns not named being one more "
-        "group; 'pairwise' allows any two, 'no_interactions' a single one, None all.",
+        help="Groups of columns that may occur together on one path; columns not named form one more group; "
+        "'pairwise' allows any two, 'no_interactions' a single one, None all.",
     )
     categorical_split: Literal["auto", "subset", "one_vs_rest"] = option(
         default="auto",
-        help="By sets, or 'one_vs_rest' as one-hot columns would; 'auto': by sets, or by the mean of the "
-        "target over other rows above 30 categories.",
+        help="Test sets of categories, or one category against all others, as one-hot columns would; 'auto' "
+        "tests sets or, above 30 categories, the mean target of other rows.",
     )
     categorical_smoothing: NonNegative = option(
         default=10.0,
-        help="Hessian added to each category's when categories are put in order, which keeps rare ones from "
-        "the ends, and to both branches when sets of more than four are judged.",
+        help="Added to the hessian of each category when categories are sorted, which keeps rare ones away "
+        "from the ends, and to that of both branches when sets of more than four are scored.",
     )
     max_bins: Annotated[int, Bounds(low=2, high=255)] = option(
         default=255, help="Most bins per numeric column; columns with fewer distinct values keep them all."
     )
     n_members: Annotated[int, Bounds(low=1, high=16)] | Literal["auto"] = option(
         default="auto",
-        help="Models averaged where n_estimators is 'auto', each judged by rows it has not seen: 1, 2, 4, 8 "
-        "or 16; 'auto' goes by the size.",
+        help="How many models are averaged where n_estimators is 'auto', each judged on rows it has not "
+        "seen: 1, 2, 4, 8 or 16; 'auto' depends on the size of the table.",
     )
     early_stopping: bool | Literal["auto"] = option(
         default="auto",
@@ -115,10 +115,10 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
         default=1e-7, help="A validation score must rise by more than this to count as progress."
     )
     scoring: Scorer = option(
-        default="loss", help="What early stopping goes by: minus the loss, or a scorer; higher is better."
+        default="loss", help="What early stopping maximises: minus the loss, or a scorer."
     )
     warm_start: bool = option(
-        default=False, help="Keep the rounds there are and add more, up to n_estimators."
+        default=False, help="Keep the rounds already fitted and add more, up to n_estimators."
     )
     verbose: Annotated[int, Bounds(low=0)] = option(
         default=0, help="1 shows a progress bar with remaining time and score; 0 prints nothing."
@@ -135,8 +135,8 @@ class ClassifierBoostingOptions(BoostingOptions, ClassWeightOptions):
     )
     class_trees: Literal["auto", "separate", "shared"] = option(
         default="auto",
-        help="Trees of three classes or more: 'separate' ones each with tests of its own, or 'shared' tests "
-        "in a round, with a step for each class; 'auto' shares where n_estimators is 'auto'.",
+        help="With three or more classes: 'separate' grows a tree per class in each round, 'shared' a "
+        "single tree with leaf values for each class; 'auto' shares where n_estimators is 'auto'.",
     )
 
 
@@ -149,11 +149,12 @@ class RegressorBoostingOptions(BoostingOptions):
         | OwnLoss
     ) = option(
         default="squared_error",
-        help="What the rounds lower; 'poisson', 'gamma' and 'tweedie' predict e^score. Or one of your own.",
+        help="The loss that is minimised; 'poisson', 'gamma' and 'tweedie' predict e^score. Or one of your "
+        "own.",
     )
     alpha: ProperShare = option(
         default=0.9,
-        help="The quantile that 'quantile' predicts; for 'huber' the share of rows that count squared.",
+        help="The quantile that 'quantile' predicts; for 'huber' the share of rows whose error is squared.",
     )
     tweedie_power: Annotated[float, Bounds(low=1, high=2, low_open=True, high_open=True)] = option(
         default=1.5, help="Power of the variance of 'tweedie': near 1 like Poisson, near 2 like gamma."
@@ -172,14 +173,16 @@ class AdaBoostOptions(RunOptions, TimeOptions):
     )
     n_estimators: Count = option(
         default=50,
-        help="Most rounds; boosting stops earlier at a member without error or no better than chance.",
+        help="Most rounds; boosting stops earlier at a member that makes no error or is no better than "
+        "chance.",
         kw_only=False,
     )
     learning_rate: Annotated[float, Bounds(low=0, low_open=True)] = option(
         default=1.0, help="Factor on the weight of each member; smaller ones need more rounds."
     )
     resample: bool = option(
-        default=False, help="Fit members to rows drawn by the weights, in place of weighted rows."
+        default=False,
+        help="Fit members to rows drawn in proportion to the weights, instead of weighted rows.",
     )
     keep_weights: bool = option(
         default=False, help="Keep the weights of all rows in every round, as sample_weights_."
@@ -199,5 +202,5 @@ class AdaBoostRegressorOptions(AdaBoostOptions):
     """What `AdaBoostRegressor` takes."""
 
     loss: Literal["linear", "square", "exponential"] = option(
-        default="linear", help="How the distance from the target, beside the largest, counts as an error."
+        default="linear", help="How a residual, relative to the largest one, counts as an error."
     )

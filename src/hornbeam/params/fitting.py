@@ -21,7 +21,8 @@ class CategoryOptions(Declared):
 
     categorical_features: Columns | Literal["from_dtype"] | None = option(
         default="from_dtype",
-        help="Columns that hold categories; 'from_dtype' goes by the types of the columns, None means none.",
+        help="Columns that hold categories; 'from_dtype' decides by the types of the columns, None means "
+        "none.",
     )
 
 
@@ -35,12 +36,13 @@ class ColumnOptions(CategoryOptions):
     )
     missing: Literal["learn", "surrogate", "fractional", "majority", "available", "error"] = option(
         default="learn",
-        help="Rows without a split's feature go where it gains most ('learn'), by other splits "
-        "('surrogate'), in parts ('fractional'), to the 'majority' or nowhere, or raise.",
+        help="Rows that lack a split's feature go where the split gains most ('learn'), where other splits "
+        "send them ('surrogate'), down all branches in parts ('fractional'), with the 'majority', or "
+        "nowhere ('available'), or raise.",
     )
     unseen: Literal["missing", "majority", "error"] = option(
         default="missing",
-        help="Categories first met in prediction go as missing values do, go to the larger child, or raise.",
+        help="Categories that the fit has not seen are treated as missing, go to the larger child, or raise.",
     )
     max_bins: Annotated[int, Bounds(low=2, high=65535)] | None = option(
         default=None,
@@ -74,7 +76,7 @@ class TimeOptions(Declared):
 
     time_budget: Annotated[float, Bounds(low=0, low_open=True)] | None = option(
         default=None,
-        help="Seconds after which a fit ends with what is finished by then; None sets no limit.",
+        help="Seconds after which a fit ends with what it has finished; None sets no limit.",
     )
 
 
@@ -94,5 +96,5 @@ class ValidationOptions(Declared):
 
     validation_fraction: ProperShare = option(
         default=0.25,
-        help="Share of the rows kept out of the fit to judge it by, if that is needed and there is no X_val.",
+        help="Share of the rows held out to judge the fit on, where that is needed and X_val is not given.",
     )

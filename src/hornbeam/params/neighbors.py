@@ -14,12 +14,12 @@ class NeighborOptions(CategoryOptions, ThreadOptions):
     n_neighbors: Count | None = option(
         default=5,
         kw_only=False,
-        help="How many of the nearest rows have a say; None means all rows, weighted by their distance.",
+        help="How many of the nearest rows are used; None means all rows, weighted by their distance.",
     )
     weights: Literal["uniform", "distance", "inverse_square", "gaussian"] | WeightFunction = option(
         default="uniform",
-        help="What a neighbour at distance d counts: 1, 1/d, 1/d^2, exp(-d^2 / (2 bandwidth^2)), or what a "
-        "function makes of an array of distances.",
+        help="The weight of a neighbour at distance d: 1, 1/d, 1/d^2, exp(-d^2 / (2 bandwidth^2)), or a "
+        "function of an array of distances.",
     )
     bandwidth: Annotated[float, Bounds(low=0, low_open=True)] | Literal["median"] = option(
         default="median",
@@ -32,14 +32,15 @@ class NeighborOptions(CategoryOptions, ThreadOptions):
     )
     p: Annotated[float, Bounds(low=1, high=64)] = option(
         default=2,
-        help="Power of the metric 'minkowski': 1 is 'manhattan', 2 is 'euclidean', no limit is 'chebyshev'.",
+        help="Power of the metric 'minkowski': 1 is 'manhattan', 2 is 'euclidean', infinity would be "
+        "'chebyshev'.",
     )
     scale: Literal["standard"] | None = option(
         default=None,
-        help="'standard' gives every column the mean 0 and the standard deviation 1 first, so that units do "
-        "not matter; None takes columns as they are.",
+        help="'standard' first gives every column mean 0 and standard deviation 1, so that units do not "
+        "matter; None takes columns as they are.",
     )
     algorithm: Literal["auto", "brute", "kd_tree"] = option(
         default="auto",
-        help="How neighbours are found; it changes the time, never the answer. 'auto' takes what is faster.",
+        help="How neighbours are found; it changes the time, never the answer. 'auto' takes the faster way.",
     )

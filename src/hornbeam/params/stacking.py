@@ -54,24 +54,26 @@ class StackingOptions(RunOptions):
     levels: Levels = option(
         kw_only=False,
         help="The levels, each a list of (name, estimator) with names that are unique over all levels; "
-        "'drop' in the place of an estimator leaves it out.",
+        "'drop' instead of an estimator leaves it out.",
     )
     final_estimator: Estimator | None = option(
         default=None,
-        help="What learns from the answers of the last level; None takes scikit-learn's logistic regression "
+        help="The estimator that learns from the predictions of the last level; None takes scikit-learn's "
+        "logistic regression "
         "or ridge regression.",
     )
     cv: CountFromTwo | Splits | Literal["holdout", "prefit"] = option(
         default=5,
-        help="Folds in which members answer rows they have not seen: a number, a splitter, pairs of row "
-        "positions; 'holdout' gives each level rows of its own, 'prefit' takes members as they are fitted.",
+        help="Folds in which members predict rows they have not seen: a number, a splitter, pairs of row "
+        "positions; 'holdout' gives each level rows of its own, 'prefit' takes members that are already "
+        "fitted.",
     )
     holdout_fractions: Fractions | None = option(
         default=None,
         help="Shares of the rows for each level and the final estimator under cv='holdout'; None: equal.",
     )
     passthrough: bool = option(
-        default=False, help="Whether levels above the first and the final estimator see X, too."
+        default=False, help="Whether levels above the first and the final estimator also see X."
     )
 
 
@@ -81,5 +83,5 @@ class ClassifierStackingOptions(StackingOptions):
 
     stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = option(
         default="auto",
-        help="How members are asked; 'auto' takes the first of the three that a member has.",
+        help="The method of members that is called; 'auto' takes the first of the three that a member has.",
     )

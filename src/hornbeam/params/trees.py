@@ -48,7 +48,8 @@ class GrowthOptions(Declared):
         default=None, help="Most nodes, inner nodes and leaves together; None sets no limit."
     )
     min_impurity_decrease: NonNegative = option(
-        default=0.0, help="A split must lower the impurity, times the node's share of all rows, by this much."
+        default=0.0,
+        help="A split must lower the impurity, times the node's share of all rows, by at least this much.",
     )
     min_significance: Share | None = option(
         default=None,
@@ -65,13 +66,14 @@ class GrowthOptions(Declared):
         "auto", "subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"
     ] = option(
         default="auto",
-        help="Sets, one against the rest, a branch each, a branch for those alike, mean targets, order, "
-        "digits; 'auto': sets, or means of other rows above 30 categories.",
+        help="Tests on sets, on one category against the rest, with a branch for each or for each group of "
+        "similar ones, on mean targets, on their order or on binary digits; 'auto': sets or, above 30 "
+        "categories, mean targets of other rows.",
     )
     merge_level: ProperShare = option(
         default=0.05,
-        help="Largest p-value at which categories differ; others share a branch under "
-        "categorical_split='merge'.",
+        help="Categories share a branch under categorical_split='merge' unless the p-value of their "
+        "difference is at most this.",
     )
 
 
@@ -108,8 +110,8 @@ class NumberLeafOptions(Declared):
 
     leaf_value: Literal["mean", "median"] = option(
         default="mean",
-        help="What a node predicts: the weighted mean of its targets, or their weighted median, which few "
-        "far targets cannot move.",
+        help="What a node predicts: the weighted mean of its targets, or their weighted median, which a few "
+        "extreme targets hardly move.",
     )
 
 
@@ -132,7 +134,7 @@ class PruningOptions(ValidationOptions):
         help="What a leaf costs in 'cost_complexity': its impurity, or its share of wrong training rows.",
     )
     prune_confidence: Annotated[float, Bounds(low=0, high=1, low_open=True, high_open=True)] = option(
-        default=0.25, help="Confidence factor of 'pessimistic': the smaller, the more is cut."
+        default=0.25, help="Confidence factor of 'pessimistic': smaller values prune more."
     )
     cv: CountFromTwo | Splits = option(
         default=10,

@@ -167,7 +167,7 @@ def _at(places: npt.NDArray[np.int64], positions: Any, fold: int) -> RowArray:
         found = places[np.asarray(positions)]
     except IndexError:
         raise ValueError(
-            f"cv: fold {fold} has positions that X has not; it has {len(places)} rows. Positions count from "
+            f"cv: fold {fold} has positions beyond the {len(places)} rows of X. Positions count from "
             "0, in X as it is given to fit."
         ) from None
     rows: RowArray = found[found >= 0].astype(np.uint32)

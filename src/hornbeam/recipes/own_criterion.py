@@ -40,7 +40,7 @@ class OwnCriterion:
             scores = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise OwnCriterionError(
-                f"criterion: {name} returned {in_words(answer)}, which is no array of numbers."
+                f"criterion: {name} returned {in_words(answer)}, which is not an array of numbers."
             ) from error
         if scores.shape != (len(cells),):
             raise OwnCriterionError(

@@ -103,7 +103,7 @@ def warn_of_weightless_rows(n_rows: int) -> None:
     """Warn of rows whose positive weight is too small to count."""
     if n_rows:
         warn(
-            f"{n_rows} row(s) have a positive weight so small beside the total that they do not count.",
+            f"{n_rows} row(s) have a positive weight so small relative to the total that they do not count.",
             WeightWarning,
         )
 

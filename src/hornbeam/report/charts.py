@@ -320,7 +320,8 @@ def _learning(facts: Facts, ax: Any) -> tuple[str, str] | None:
     ax.set_xlabel("training rows")
     ax.set_ylabel(facts.scores.headline.name)
     ax.legend()
-    words = "A test curve that still rises asks for more rows; a wide gap between both for a simpler model."
+    words = "A test curve that still rises calls for more rows; a wide gap between the curves for a simpler "
+    "model."
     return "Learning curve", f"{words} Bands: one standard error over {curve.test.shape[1]} folds."
 
 
@@ -344,7 +345,7 @@ def _importances(facts: Facts, ax: Any) -> tuple[str, str]:
     return (
         "Importances",
         "How much worse the answers get when a column is shuffled. Bars: one standard error. "
-        f"Columns that say the same cover for each other.{more}",
+        f"Columns that carry the same information hide each other's importance.{more}",
     )
 
 

@@ -117,7 +117,7 @@ def compare(
     finished = [entry for entry in contest.entries if entry.failure is None]
     if not finished:
         first = contest.entries[0]
-        raise ValueError(f"compare: no method came through. {first.name}: {first.failure}")
+        raise ValueError(f"compare: every method failed. {first.name}: {first.failure}")
     trials = [entry.trials for entry in finished]
     scores = judge(data, trials, metrics, n_draws=n_bootstrap, seed=seed)
     names = [entry.name for entry in finished]

@@ -34,7 +34,7 @@ from hornbeam.selection.trials import Candidate, Trial
 
 __all__ = ["OUT_OF_TIME", "Contest", "Entry"]
 
-OUT_OF_TIME = "the time budget was spent before its turn was over"
+OUT_OF_TIME = "the time budget ran out before it was finished"
 
 _STACKED = 3  # members of a stack
 _LEAST_STACKED = 2

@@ -110,7 +110,7 @@ def _wanted(methods: Iterable[str] | None) -> list[str]:
         name = folded.get(str(given).casefold().replace("-", "").replace("_", "").replace(" ", ""))
         if name is None:
             nearest = did_you_mean(str(given), NAMES) or f"There are {joined(NAMES, 'and')}."
-            raise ValueError(f"methods names {shown(given)}, which is no method of a comparison. {nearest}")
+            raise ValueError(f"methods names {shown(given)}, which is not a method of compare. {nearest}")
         chosen.append(name)
     return chosen
 

@@ -184,7 +184,7 @@ def chosen_metrics(task: Task, n_classes: int, scoring: Any) -> list[Metric]:
     if first is None:
         names = [metric.name for metric in usual]
         nearest = did_you_mean(str(scoring), names) or f"It must be {joined(names, 'or')}, or a function."
-        raise ValueError(f"scoring={shown(scoring)} is no metric for {task}. {nearest}")
+        raise ValueError(f"scoring={shown(scoring)} is not a metric for {task}. {nearest}")
     return [first, *(metric for metric in usual if metric is not first)]
 
 

@@ -105,7 +105,8 @@ def _best_by_metric(name: str, share: FloatArray, second: npt.NDArray[np.bool_],
     if folded not in _METRICS:
         ways = did_you_mean(name, list(_METRICS)) or f"It may be {joined(list(_METRICS), 'or')}."
         raise ValueError(
-            f"threshold={shown(name)} is no metric to choose a threshold by. {ways} Or give a number, or the "
+            f"threshold={shown(name)} is not a metric to choose a threshold by. {ways} Or give a number, or "
+            "the "
             "price of missing a row of each class, as a dict."
         )
     tried = _tried(share)

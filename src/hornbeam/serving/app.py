@@ -121,7 +121,8 @@ class _Server:
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if kind not in ("application/json", "text/json", ARROW):
             raise BadRequest(
-                f"The body is said to be {printable(kind)[:80]}; rows come as application/json or {ARROW}. "
+                f"The request declares its body as {printable(kind)[:80]}; rows come as application/json or "
+                f"{ARROW}. "
                 "Name one as Content-Type, which curl does with --json in the place of -d.",
                 status=415,
             )

@@ -206,4 +206,4 @@ class RowReader:
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no number; null is a missing value")
+    raise ValueError(f"{text} is not a number; null is a missing value")

@@ -129,7 +129,7 @@ def collect(
     for column in table.columns:
         if column.part is not None:
             raise ValueError(
-                f"Column {in_words(column.name)} is a date, which a story cannot tell. Fit the model on "
+                f"Column {in_words(column.name)} is a date, which a story cannot show. Fit the model on "
                 "numbers made of it, such as the month, or leave it out."
             )
     expected = getattr(model, "n_features_in_", len(table.columns))

@@ -25,7 +25,7 @@ def sampling_chapter(material: Material) -> dict[str, Any]:
     model, n_rows = material.model, material.rows.n_rows
     if not hasattr(model, "_plan"):
         raise ValueError(
-            f"This {type(model).__name__} has forgotten which rows its members drew: it was imported, or "
+            f"This {type(model).__name__} no longer knows which rows its members drew: it was imported, or "
             "saved with slim=True or predict_only=True. Fit it again, or load a whole file."
         )
     if model._n_rows_given != n_rows:

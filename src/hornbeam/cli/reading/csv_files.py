@@ -71,7 +71,9 @@ def read_header(path: str, stream: Any, form: TableFormat) -> Header:
     except csv.Error as error:
         raise Mistake(f"{shown}: the first line cannot be read as names of columns ({error}).") from None
     if not names:
-        raise Mistake(f"{shown} is empty: a line of column names and a row of values are the least.")
+        raise Mistake(
+            f"{shown} is empty: a table needs a line of column names and at least one row of values."
+        )
     _check_names(shown, names)
     return Header(names, separator)
 
@@ -89,8 +91,8 @@ def without_unnamed(path: str, names: Sequence[str]) -> list[str]:
     """Leave out a first column without a name: pandas, R and others write the numbers of rows there."""
     if names and not names[0].strip():
         note(
-            f"{printable(path, None)}: the first column has no name, as numbers of rows have none; it is "
-            "left out."
+            f"{printable(path, None)}: the first column has no name, so it is taken for row numbers and left "
+            "out."
         )
         return list(names[1:])
     return list(names)

@@ -16,7 +16,7 @@ from hornbeam.inside.words import printable
 __all__ = ["NOT_UTF8", "as_utf8_lines", "refusing_other_bytes"]
 
 _CHUNK = 2**16
-NOT_UTF8 = "{path} is not in UTF-8: say how it is written with --encoding, such as latin-1 or utf-16."
+NOT_UTF8 = "{path} is not in UTF-8: name its encoding with --encoding, such as latin-1 or utf-16."
 
 
 def as_utf8_lines(path: str, stream: Any, form: TableFormat) -> Any:

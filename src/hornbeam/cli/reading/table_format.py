@@ -95,7 +95,7 @@ _FLAGS: dict[str, Any] = {
         typer.Option(
             "--separator",
             metavar="CHAR",
-            help="What separates CSV cells; the first lines tell if left out.",
+            help="What separates CSV cells; found from the first lines if left out.",
             rich_help_panel=_PANEL,
         ),
     ],
@@ -113,7 +113,7 @@ _FLAGS: dict[str, Any] = {
         typer.Option(
             "--encoding",
             metavar="NAME",
-            help="How CSV is written where it is not UTF-8, such as latin-1 or utf-16.",
+            help="The encoding of CSV that is not UTF-8, such as latin-1 or utf-16.",
             rich_help_panel=_PANEL,
         ),
     ],
@@ -122,7 +122,7 @@ _FLAGS: dict[str, Any] = {
         typer.Option(
             "--na",
             metavar="TEXT",
-            help="A text that means missing, as the empty cell does; may be repeated.",
+            help="A text that means a missing value, like an empty cell; may be repeated.",
             rich_help_panel=_PANEL,
         ),
     ],
@@ -135,7 +135,8 @@ _FLAGS: dict[str, Any] = {
         typer.Option(
             "--id",
             metavar="COLUMN,...",
-            help="Columns that only name a row: nothing is learned from them, predictions repeat them.",
+            help="Columns that only identify a row: nothing is learned from them, and predictions repeat "
+            "them.",
             rich_help_panel=_PANEL,
         ),
     ],

@@ -27,7 +27,7 @@ KnownTarget = Annotated[
     typer.Option(
         "--target",
         metavar="COLUMN",
-        help="The column with the right answers; the model file knows, as a rule.",
+        help="The column with the true values; the model file usually names it.",
     ),
 ]
 TaskChoice = Annotated[
@@ -35,7 +35,7 @@ TaskChoice = Annotated[
     typer.Option(
         "--task",
         metavar="classification|regression",
-        help="Classes or numbers; the target decides if left out.",
+        help="Whether to predict classes or numbers; the target decides if left out.",
     ),
 ]
 

@@ -102,7 +102,7 @@ class Blocks:
                 ) from error
             if read - before != piece.n_rows:
                 raise ValueError(
-                    f"{piece.where} has {read - before} rows where its file spoke of {piece.n_rows}. It may "
+                    f"{piece.where} has {read - before} rows, but its file states {piece.n_rows}. It may "
                     "have changed while it was read: fit again."
                 )
 
@@ -176,7 +176,7 @@ def _files_at(path: str) -> list[str]:
         return [path]
     found = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
     if not found:
-        raise FileNotFoundError(f"There is no file {shown(path)}, and no file that this pattern fits.")
+        raise FileNotFoundError(f"There is no file {shown(path)}, and no file matches this pattern.")
     return sorted(found)
 
 
@@ -206,8 +206,7 @@ def _refuse_broken(name: str) -> None:
         pq.read_schema(name)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(
-            f"{name} is no Parquet file that can be read ({_first_line(error)}). Write it again, or leave it "
-            "out."
+            f"{name} is not a readable Parquet file ({_first_line(error)}). Write it again, or leave it out."
         ) from error
 
 
@@ -241,8 +240,7 @@ def _pieces_of(fragment: Any, name: str, schema: Any, first: str, *, own: bool) 
             groups, counts = [fragment], [fragment.count_rows()]
     except (pa.ArrowException, OSError) as error:
         raise ValueError(
-            f"{name} is no Parquet file that can be read ({_first_line(error)}). Write it again, or leave it "
-            "out."
+            f"{name} is not a readable Parquet file ({_first_line(error)}). Write it again, or leave it out."
         ) from error
     _refuse_other_schema(physical, schema, name, first, fragment)
     if own or not hasattr(fragment, "split_by_row_group"):
@@ -264,8 +262,8 @@ def _refuse_other_schema(physical: Any, schema: Any, name: str, first: str, frag
         raise ValueError(f"{name} has no column {shown(missing[0])}, which {first} has. Leave the file out.")
     if extra:
         raise ValueError(
-            f"{name} has a column {shown(extra[0])}, which {first} has not. Drop it there, or leave the file "
-            "out."
+            f"{name} has a column {shown(extra[0])}, which {first} does not have. Drop it there, or leave "
+            "the file out."
         )
     for field in wanted:
         found = physical.field(field.name).type
@@ -288,8 +286,8 @@ def _write_stream(source: Any, path: Path) -> frozenset[str]:
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         _refuse_unreadable_columns(source)
         raise ValueError(
-            f"The stream cannot be read to its end ({_first_line(error)}). Give one whose columns have one "
-            "type each, and that nothing is wrong with."
+            f"The stream cannot be read to its end ({_first_line(error)}). Give a stream that is intact and "
+            "whose columns have one type each."
         ) from error
     except OSError as error:
         if error.errno not in FULL:

@@ -114,7 +114,9 @@ def read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         n_bytes = os.fstat(file.fileno()).st_size
         fixed = file.read(_FIXED.size)
         if len(fixed) < _FIXED.size or fixed[:8] != _MARK:
-            raise CodeFileError(f"{path} is no encoded table of hornbeam. Make one with EncodedTable.make.")
+            raise CodeFileError(
+                f"{path} is not an encoded table of hornbeam. Make one with EncodedTable.make."
+            )
         _, length, checksum = _FIXED.unpack(fixed)
         if length > min(_MOST_HEADER, n_bytes):
             raise _damaged(path, "its header is longer than the file")

@@ -257,7 +257,7 @@ def _features(blocks: Blocks, plan: _Plan) -> list[str]:
     for role, name in [*plan.beside.items(), *(("drop", name) for name in sorted(plan.drop))]:
         if name not in blocks.names:
             raise ValueError(
-                f"{role}={name!r} is no column of the source; columns are "
+                f"{role}={name!r} is not a column of the source; columns are "
                 f"{', '.join(map(shown, blocks.names[:10]))}."
             )
     unused = {*plan.beside.values(), *plan.drop, _INDEX_OF_PANDAS}
@@ -344,7 +344,7 @@ def _column_from(described: dict[str, Any], j: int, arrays: dict[str, Any], max_
     )
     part = described.get("part")
     if part is not None and (values is None or part[0] not in PART_NAMES or part[1] not in get_args(Order)):
-        raise ValueError(f"column {described['name']!r} is no part of a date")
+        raise ValueError(f"column {described['name']!r} is not a part of a date")
     return Column(
         str(described["name"]),
         described["kind"],

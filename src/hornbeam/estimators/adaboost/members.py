@@ -191,7 +191,7 @@ class OtherMembers:
             apart.append(GrownApart(one._model, columns, known, n_classes))
             if apart[-1].tree.gaps != "branch":
                 raise ValueError(
-                    f"Under missing={apart[-1].tree.gaps!r} what a tree votes for is no sum over its leaves; "
+                    f"Under missing={apart[-1].tree.gaps!r} the vote of a tree is not a sum over its leaves; "
                     "ask a member, such as estimators_[0]."
                 )
         together = put_together(apart, self.names, names_given=self.names_given)

@@ -338,7 +338,7 @@ class _Judged:
         self._metric = "log loss" if isinstance(target, ClassTarget) else "RMSE"
         known = ~np.any([np.isnan(one.answers).any(axis=1) for one in members], axis=0)
         if not known.any():
-            raise ValueError("There is no row that all members have answered without having seen it.")
+            raise ValueError("There is no row that all members have predicted without having seen it.")
         self._rows = np.flatnonzero(known)
         self._answers = [one.answers[self._rows] for one in members]
         self._y = target.numbers()[self._rows]
@@ -421,7 +421,9 @@ def _splits(target: Target, key: int, groups: npt.NDArray[np.int32] | None) -> S
     n_folds = min(_FOLDS, target.n_rows if groups is None else len(np.unique(groups)))
     if n_folds < 2:
         what = f"n_samples={target.n_rows}" if groups is None else "1 group"
-        raise ValueError(f"There is {what}: a blend needs two at least, for answers to rows it has not seen.")
+        raise ValueError(
+            f"There is {what}: a blend needs at least two, to predict rows that its members have not seen."
+        )
     pairs = folds(target, rows, n_folds, key, given=GivenRows(target.n_rows), groups=groups)
     return [(np.asarray(fit, np.intp), np.asarray(held, np.intp)) for fit, held in pairs]
 

@@ -99,7 +99,8 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         if watch.judged_by_no_number:
             raise ValueError(
                 f"scoring={shown(self.scoring)} gave {watch.validation_scores[0]} for the rows that judge "
-                "rounds, and no number in any round, so none is the best. Give another scoring, or "
+                "the rounds, and it is not a number in any round, so no round is the best. Give another "
+                "scoring, or "
                 "early_stopping=False."
             )
         if trees[0].node_count == 1 and np.ptp(begun.target.y) > 0:
@@ -116,10 +117,10 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         if folder is None:
             return
         if self.warm_start:
-            raise ValueError("checkpoint and warm_start both go on with a fit: use one of them.")
+            raise ValueError("checkpoint and warm_start both continue an earlier fit: use one of them.")
         if hasattr(getattr(self, "loss", ""), "gradient_hessian"):
             raise ValueError(
-                "checkpoint does not go with a loss of your own: its steps cannot be done again from the "
+                "checkpoint does not go with a loss of your own: its steps cannot be computed again from the "
                 "trees. Leave one of them out."
             )
 
@@ -183,7 +184,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         same_columns = data.rows.table.schema == self._model.schema
         if not same_columns or not self._same_answers(data.rows.target, data.loss):
             raise ValueError(
-                "warm_start goes on with the columns, classes and loss of the fit before; they have changed. "
+                "warm_start continues the previous fit, but the columns, classes or loss have changed. "
                 "Give the same, or set warm_start=False."
             )
         n_former = len(self._model.trees) // data.loss.n_scores

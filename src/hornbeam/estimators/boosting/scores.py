@@ -79,7 +79,8 @@ class BoostingScores(TreeModel, BoostingOptions):
         """Return what scores stand for: of two classes, the share of the second."""
         if scores.shape[1] > 1 and isinstance(self._loss, OwnLoss) and hasattr(self._loss.given, "answers"):
             raise ValueError(
-                "of='answer' does not know the slopes of the answers of your loss; explain the score."
+                "of='answer' needs the slopes of the predictions, which your loss does not give; use "
+                "of='score'."
             )
         return np.reshape(self._answers(scores), (len(scores), -1))[:, -scores.shape[1] :]
 

@@ -96,10 +96,10 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         validate(self)
         template = self._tree() if self.estimator is None else self.estimator
         if samples is not None and (groups is not None or self.warm_start):
-            raise ValueError("samples are given as they are: without groups, and with warm_start=False.")
+            raise ValueError("samples cannot be combined with groups or with warm_start=True.")
         if self._continues() and isinstance(self._plan, GivenPlan):
             raise ValueError(
-                "warm_start draws samples, but those of the last fit were given; set it to False."
+                "warm_start draws samples, but the last fit was given its own; set warm_start=False."
             )
         shared = samples is None and type(template) is self._tree and self._shares_encoding(template)
         if type(template) is self._tree and template.missing == "available" and not shared:
@@ -139,7 +139,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
     def _refuse_other_members(self, *, grown: bool) -> None:
         """Refuse to go on with members of another kind than those of the last fit."""
         if self._continues() and grown != (self._grown is not None):
-            raise ValueError("warm_start goes on with the estimator of the last fit; set warm_start=False.")
+            raise ValueError("warm_start continues the last fit, with its estimator; set warm_start=False.")
 
     def _member_features(self, n_features: int) -> MemberFeatures:
         n_wanted = resolve_max_features(self.max_features, n_features)

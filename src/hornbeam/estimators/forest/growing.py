@@ -90,7 +90,7 @@ def _former_trees(
     )
     if schema != forest._model.schema or target.n_outputs != forest.n_outputs_ or not same_classes:
         raise ValueError(
-            "warm_start goes on with the columns and classes of the fit before; X or y have others now. "
+            "warm_start continues the previous fit, but X or y now has other columns or classes. "
             "Give the same, or set warm_start=False."
         )
     trees: tuple[_core.Tree, ...] = forest._model.trees

@@ -194,7 +194,7 @@ def _said(forest: Sampled, X: Any, output: int, value: int) -> FloatArray:
 def _std(forest: Sampled, X: Any, output: int, value: int) -> FloatArray:
     plan = forest._plan
     if not plan.leaves_rows_out:
-        raise ValueError("predict_std follows from samples that differ: it needs bootstrap=True.")
+        raise ValueError("predict_std is computed from samples that differ: it needs bootstrap=True.")
     times = np.stack([plan.unit_times(member) for member in range(forest._n_members)])
     said = _said(forest, X, output, value)
     return jackknife_std(said, times, n_draws=plan.n_draws, with_replacement=plan.with_replacement)

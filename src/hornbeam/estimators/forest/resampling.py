@@ -132,7 +132,7 @@ class BagModel(Sequenced, BagOptions):
             return range(0)
         if n_former and self._plan.n_rows != n_rows:
             raise ValueError(
-                f"warm_start goes on with the {self._plan.n_rows} rows of the last fit; X now has {n_rows}. "
+                f"warm_start continues the last fit, which had {self._plan.n_rows} rows; X now has {n_rows}. "
                 "Give the same X, or set warm_start=False."
             )
         if self.n_estimators < n_former:

@@ -69,7 +69,7 @@ class Numbering:
             row = int(np.argmax(times != 1))
             raise ValueError(
                 f"cv must test every row once, so that each gets one answer; it tests row {row} "
-                f"{times[row]} times. Use folds that part the rows, such as KFold, or cv='holdout'."
+                f"{times[row]} times. Use folds that test each row once, such as KFold, or cv='holdout'."
             )
         return splits
 

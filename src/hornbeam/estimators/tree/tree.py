@@ -224,7 +224,7 @@ class _DecisionTree(Prunable, TreeOptions):
         if self.n_outputs_ > 1:
             raise ValueError("split_table takes trees with one output.")
         if self.get_params(deep=False)["criterion"] == "absolute_error":
-            raise ValueError("split_table adds up the rows of branches, and medians do not add up.")
+            raise ValueError("split_table adds up the rows of branches, and medians cannot be added up.")
         if not 0 <= node < tree.node_count:
             raise ValueError(f"node must be from 0 to {tree.node_count - 1}; got {node}.")
         n_threads = resolve_n_jobs(self.n_jobs)

@@ -142,8 +142,8 @@ class BoostTarget:
         """Raise where values of trees lose digits in the units of y, so that scores are no sums of them."""
         if self.unit < _SMALLEST_UNIT:
             raise ValueError(
-                f"y is too small for a checkpoint: its largest number is {np.abs(self.y).max():.3g}, and "
-                "what trees say of it lacks the digits to go on with exactly. Count in other units, or "
+                f"y is too small for a checkpoint: its largest number is {np.abs(self.y).max():.3g}, so the "
+                "values of the trees lack the digits to continue exactly. Count in other units, or "
                 "leave checkpoint out."
             )
 

@@ -364,8 +364,8 @@ class OwnLoss(Loss):
         if hessian.min() < 0:
             row = int(np.argmin(hessian.min(axis=1)))
             raise OwnLossError(
-                f"loss: the hessian of row {row} is {hessian[row].min()}; it must not be negative. Where a "
-                "loss bends down, give the absolute value or a small constant instead."
+                f"loss: the hessian of row {row} is {hessian[row].min()}; it must not be negative. Where the "
+                "loss is concave, give the absolute value or a small constant instead."
             )
         return gradient, hessian
 
