@@ -28,7 +28,8 @@ using data::TableView;
 
 namespace nb = nanobind;
 
-// Of any number type and stride, and at any address: they are read through views, number by number (data/input.h).
+// Arrays of any number type and stride, at any address: they are read through views, number by number
+// (data/input.h).
 using AnyColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using AnyTable = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T>
@@ -92,7 +93,7 @@ std::span<const T> span_of(const std::optional<Array1<T>>& array) {
   return array ? span_of(*array) : std::span<const T>{};
 }
 
-// A numpy array that owns what the vector held.
+// A numpy array that takes over the contents of the vector.
 template <class T>
 NumpyArray<T> to_numpy(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));
@@ -100,12 +101,12 @@ NumpyArray<T> to_numpy(std::vector<T> values) {
   return NumpyArray<T>(owned->data(), {owned->size()}, owner);
 }
 
-// A signal handler of Python's raised an exception: it is set, and the work is to stop.
+// A signal handler in Python raised an exception: it is set, and the work must stop.
 bool python_wants_stop();
 
-// A call into the core while Python's lock is released. When the interpreter is about to end, calls do not go
-// back to it: taking the lock then would end the thread in the middle of C++ code. They wait for the end of
-// the process instead.
+// A call into the core while Python's lock (the GIL) is released. When the interpreter is about to exit,
+// calls do not return to it: taking the lock then would end the thread in the middle of C++ code. They wait
+// for the end of the process instead.
 class CallWithoutLock {
  public:
   CallWithoutLock();
@@ -117,7 +118,7 @@ class CallWithoutLock {
   nb::gil_scoped_release release_;
 };
 
-// Asks running calls to stop and waits until none needs Python any more; runs at exit.
+// Asks running calls to stop and waits until none of them needs Python any more; runs at exit.
 void stop_running_calls();
 
 // Runs `work(cancel)` without Python's lock. A signal that Python turns into an exception stops the work and

@@ -83,7 +83,7 @@ Number width_for(Code missing_code) {
 
 using CodeColumn = InPlace<nb::ro, nb::ndim<1>, nb::device::cpu>;
 
-// A column whose codes stay where they are, once they have been looked at: the core trusts its own.
+// A column whose codes stay where they are. They are checked first: the core trusts the codes of a data set.
 struct GivenColumn {
   CodeColumn codes;
   Column column;

@@ -95,10 +95,10 @@ ColumnTask task_of(nb::handle item, std::size_t n_rows, const EncodedBefore& bef
   return task;
 }
 
-// The columns that become bytes are encoded together; marks those that are done.
+// Encodes the columns that become bytes, all together, and marks them as done.
 std::vector<char> encode_dense_numbers(const std::vector<ColumnTask>& tasks, std::size_t n_rows, int max_bins,
                                        int n_threads, Cancel& cancel, std::vector<Column>& encoded) {
-  constexpr int kMostBytes = 255;  // one code is left for missing values
+  constexpr int kMostBytes = 255;  // one code is reserved for missing values
   std::vector<char> is_encoded(tasks.size(), 0);
   if (max_bins <= 0 || max_bins > kMostBytes) return is_encoded;
   std::vector<std::size_t> places;

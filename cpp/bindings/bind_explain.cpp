@@ -1,4 +1,4 @@
-// Explanations: what each column adds to what the trees say.
+// Explanations: how much each column adds to the prediction.
 #include "arrays.h"
 #include "explain/explainer.h"
 
@@ -12,7 +12,7 @@ using tree::Tree;
 namespace {
 
 using explain::Explainer;
-// Written to: bound with `noconvert`, because results in a converted copy would be lost.
+// These are written to, so they are bound with `noconvert`: results in a converted copy would be lost.
 using Parts = InPlace<double, nb::c_contig, nb::device::cpu>;
 using Base = InPlace<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Columns = std::vector<AnyColumn>;

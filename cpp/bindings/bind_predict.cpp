@@ -1,4 +1,4 @@
-// Prediction: leaves of rows, and what the trees say about them added up.
+// Prediction: the leaves of rows, and sums of the trees' values.
 #include "arrays.h"
 #include "predict/left_out.h"
 #include "predict/predictor.h"
@@ -21,7 +21,7 @@ using tree::Tree;
 
 namespace {
 
-// Written to: bound with `noconvert`, because sums in a converted copy would be lost.
+// These are written to, so they are bound with `noconvert`: sums in a converted copy would be lost.
 using Scores = InPlace<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using StageScores = InPlace<double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Columns = std::vector<AnyColumn>;
@@ -59,8 +59,8 @@ void check_rows(const Dataset& data, std::span<const RowId> rows) {
     if (row >= data.n_rows()) throw nb::index_error("a row lies outside the data set");
 }
 
-// Runs work(cancel) without Python's lock, if it is long enough for other threads to care. For a few rows it
-// is not: whoever gives the lock away may wait 5 ms to have it back.
+// Runs work(cancel) without Python's lock if it takes long enough to matter to other threads. For a few rows
+// it does not: getting the lock back may take 5 ms.
 template <class Work>
 void run(std::size_t n_rows, Work&& work) {
   constexpr std::size_t kFewRows = 8;

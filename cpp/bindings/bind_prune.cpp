@@ -1,5 +1,5 @@
-// Pruning: a Tree in, a smaller Tree out, and what was cut as a dict of arrays; and the validation errors it
-// goes by.
+// Pruning: a Tree in, a smaller Tree out, and a log of the cuts as a dict of arrays; also the validation
+// errors that pruning uses.
 #include "arrays.h"
 #include "prune/error_rate.h"
 #include "prune/prune.h"

@@ -1,4 +1,5 @@
-// Stumps of least weighted error: an encoded table and classes once, then weights in, a tree out, many times.
+// Stumps of least weighted error: an encoded table and classes once, then, round by round, weights in and a
+// tree out.
 #include "growing.h"
 #include "stumps/stumps.h"
 

@@ -78,7 +78,7 @@ Tree make_tree(int n_outputs, int n_values, const Array1<std::uint32_t>& categor
                const std::optional<Array1<std::uint32_t>>& surrogate_category_words,
                const std::string& gaps) {
   const Gaps what_gaps_do = gaps_named(gaps);
-  // The arrays stay alive and unchanged: whoever calls holds them.
+  // The caller keeps the arrays alive and unchanged.
   return without_lock([&](Cancel&) {
     Tree tree{n_outputs,
               n_values,
@@ -138,7 +138,7 @@ void bind_tree(nb::module_& module) {
           "What becomes of a row without the value a test asks for: it takes one \"branch\"; all, as a "
           "\"fractional\" row; or none: only with \"available\" values the tree has an answer.");
 
-  // Arrays bring their owner with them: the policy that ties results to `self` would not take them.
+  // These arrays carry their owner; the policy that ties results to `self` would reject them.
   constexpr auto kOwned = nb::rv_policy::automatic;
   const auto add_array = [&](const char* name, auto member) {
     tree.def_prop_ro(

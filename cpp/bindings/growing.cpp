@@ -53,7 +53,7 @@ ScoreBranches asking(nb::handle scorer) {
   };
 }
 
-// A name, or an object that scores and has the name of what is shown.
+// A name, or an object that scores tests and names the impurity to show.
 void set_criterion(GrowParams& params, nb::handle value) {
   const bool is_name = nb::isinstance<nb::str>(value);
   params.criterion = criterion_of(is_name ? nb::object(nb::borrow(value)) : value.attr("shown"));

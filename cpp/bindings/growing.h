@@ -13,11 +13,12 @@ using grow::GrowParams;
 // Throws ValueError unless the target and its weights have one row per row of the table.
 void check_target(const Dataset& data, const Target& target);
 
-// The settings of growth by their names in recipes/single.py; what is left out has the core's default.
+// The settings of growth by their names in recipes/single.py; settings that are left out have the core's
+// defaults.
 GrowParams grow_params_of(const nb::kwargs& settings, int n_features);
 
-// The table of the criteria: the name of each, of the impurity it shows and of its second step, if it has one;
-// whether it is for classes; its other names.
+// The table of the criteria. For each: its name, the impurity it shows, its second step if it has one,
+// whether it is for classes, and its other names.
 nb::list criteria();
 
 }  // namespace hornbeam::bindings

@@ -1,8 +1,9 @@
 // Arrays from Python whose numbers the core reads, or writes, where they lie.
 //
-// A number of eight bytes must lie at an address that eight divides, and so on: to read it anywhere else is undefined
-// in C++. Arrays made of a buffer, of a packed record or of what a network brought may lie anywhere. Those that are
-// only read are copied to where they may be read as they come in; those that are written to are refused.
+// C++ requires numbers to be aligned: one of eight bytes must lie at an address divisible by eight, and
+// reading it anywhere else is undefined. Arrays made from a buffer, a packed record or a network message may
+// lie anywhere. Arrays that are only read are copied if they are not aligned; arrays that are written to are
+// then refused.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -47,7 +48,7 @@ struct type_caster<hornbeam::bindings::InPlace<Args...>> {
         const object copy = module_::import_("numpy").attr("require")(given, none(), "A");
         if (!copied.from_python(copy, flags, cleanup)) return false;
       } catch (const std::exception&) {
-        return false;  // out of memory: nanobind says which arguments do not fit
+        return false;  // out of memory: nanobind then reports which arguments do not fit
       }
       value = Value(copied.value);
       return true;

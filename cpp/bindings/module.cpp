@@ -1,4 +1,4 @@
-// The module only registers; each subject has a file of its own.
+// The module only registers its parts; each subject has a file of its own.
 #include <nanobind/nanobind.h>
 
 #include <atomic>
@@ -47,14 +47,14 @@ CallWithoutLock::~CallWithoutLock() {
   while (leaving) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// The child of a fork has only the thread that forked, which is in Python: no call runs there.
+// The child of a fork has only the thread that forked, which is in Python, so no call is running there.
 void forget_running_calls() {
   running_calls = 0;
 }
 
 void stop_running_calls() {
   leaving = true;
-  if (running_calls > 0) nb::set_leak_warnings(false);  // what those calls use cannot be given back
+  if (running_calls > 0) nb::set_leak_warnings(false);  // the memory of those calls cannot be freed
   nb::gil_scoped_release release;
   while (running_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }

@@ -15,13 +15,13 @@ using Setters = std::map<std::string, void (*)(Params&, nb::handle)>;
 template <class Class, class Value>
 Class class_of(Value Class::*);
 
-// Sets a member as it is given.
+// Sets a member to the given value.
 template <auto Member>
 void set(decltype(class_of(Member))& params, nb::handle value) {
   params.*Member = nb::cast<std::remove_reference_t<decltype(params.*Member)>>(value);
 }
 
-// One of several named things.
+// Sets one of several named choices.
 template <class Enum>
 Enum choice(const std::map<std::string, Enum>& names, nb::handle name) {
   const auto text = nb::cast<std::string>(name);
@@ -30,7 +30,7 @@ Enum choice(const std::map<std::string, Enum>& names, nb::handle name) {
   return found->second;
 }
 
-// Throws TypeError for what is not in the table; what is not given keeps its value.
+// Throws TypeError for a name that is not in the table; settings that are not given keep their values.
 template <class Params>
 void apply_settings(const Setters<Params>& known, const nb::kwargs& given, const char* subject,
                     Params& params) {

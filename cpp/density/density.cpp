@@ -33,7 +33,7 @@ struct Cut {
   double left_volume = 0.0;  // share of the node's
 };
 
-// Grows breadth-first, so that nodes are numbered as a Tree wants them.
+// Grows breadth-first, so that nodes are numbered as a Tree requires.
 class DensityGrower {
  public:
   DensityGrower(const std::vector<std::span<const double>>& columns, std::span<const double> weights,
@@ -123,7 +123,7 @@ class DensityGrower {
       if (points_[i].value == points_[i + 1].value || i + 1 < least || n - i - 1 < least) continue;
       const double threshold = halfway(points_[i].value, points_[i + 1].value);
       const double share = (threshold - low) / width;
-      // A side without volume has no density, and with hardly any volume its density is not a finite number.
+      // A side without volume has no density, and with hardly any volume its density is infinite in float64.
       if (std::min(share, 1 - share) * boxes_[node].volume < kLeastVolume) continue;
       const double right = tree_.weight[node] - left;
       const double score = left * left / share + right * right / (1 - share);

@@ -1,7 +1,7 @@
-// Density-estimation trees (Ram and Gray 2011): rows without a target in, a Tree out whose leaves are boxes
+// Density-estimation trees (Ram and Gray 2011). In: rows without a target. Out: a Tree whose leaves are boxes
 // of constant density.
 //
-// The estimate f is piecewise constant: in a leaf of weight w and volume V it is w / (W V), W being the
+// The estimate f is piecewise constant: in a leaf of weight w and volume V it is w / (W V), where W is the
 // weight of all rows. Its integrated squared error against the true density is, up to a constant, estimated
 // by the sum over the leaves of
 //     R(t) = -w^2 / (W^2 V),

@@ -8,7 +8,7 @@ namespace {
 
 const double* table() {
   static const std::vector<double> found = [] {
-    std::vector<double> made((kMostOfBeta + 1) * kRowOfBetas);  // the 0 in front of each row stays
+    std::vector<double> made((kMostOfBeta + 1) * kRowOfBetas);  // the 0 at the start of each row stays
     for (std::size_t i = 0; i <= kMostOfBeta; ++i) {
       double* column = made.data() + 1 + i;
       *column = 1.0 / (static_cast<double>(i) + 1);

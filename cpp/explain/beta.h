@@ -11,8 +11,8 @@ inline constexpr int kMostOfBeta = 255;
 // 0 <= a, b <= kMostOfBeta
 double beta(int a, int b);
 
-// 0, beta(0, b), beta(1, b) and so on: kRowOfBetas numbers up to the row of the next b. From the first two
-// places on, 16 of them can be read.
+// 0, beta(0, b), beta(1, b) and so on; the row of the next b begins kRowOfBetas numbers later. 16 numbers may
+// be read from the first place or the second.
 inline constexpr std::size_t kRowOfBetas = 1 + kMostOfBeta + 16;
 const double* row_of_betas(int b);
 

@@ -24,7 +24,7 @@ void PatternWalk::begin(const CutTree& cut, std::size_t n_rows) {
   passed_.resize(n_levels * n_rows);
   right_.resize(n_levels * n_rows);
   nodes_.resize(n_levels);
-  patterns_.resize((n_rows + kTables - 1) / kTables * kTables);  // looked up so many at a time
+  patterns_.resize((n_rows + kTables - 1) / kTables * kTables);  // looked up this many at a time
   bits_.resize(n_rows);
 }
 

@@ -19,8 +19,8 @@ class PatternWalk {
  public:
   explicit PatternWalk(Unseen unseen) : unseen_(unseen) {}
 
-  // Calls visit(number of the subtree, a byte per row) for all subtrees. Rows that take all branches of some
-  // test have patterns without a meaning.
+  // Calls visit(number of the subtree, a byte per row) for all subtrees. The patterns of rows that take all
+  // branches of some test are meaningless.
   template <class Visit>
   void run(const Tree& tree, const CutTree& cut, const RowBlock& block, Visit&& visit) {
     begin(cut, block.n_rows());
@@ -44,10 +44,10 @@ class PatternWalk {
 
   Unseen unseen_;
   std::size_t n_rows_ = 0;
-  std::vector<std::uint8_t> passed_;    // [level, row]: 1 where the row gets past the tests on the column
+  std::vector<std::uint8_t> passed_;    // [level, row]: 1 where the row passes the tests on the column
   std::vector<std::uint8_t> right_;     // [level, row]: 1 where the row goes right at the node
   std::vector<std::int32_t> branches_;  // [level, row], where a test has more than two branches
-  std::vector<NodeId> nodes_;           // by level: whose test is kept
+  std::vector<NodeId> nodes_;           // by level: the node whose test is kept
   std::vector<std::uint8_t> patterns_;  // [row]
   std::vector<std::uint8_t> bits_;      // [row]
 };

@@ -40,7 +40,7 @@ Legendre legendre(std::size_t n, double x) {
 Quadrature with_points(std::size_t n) {
   Quadrature made{std::vector<double>(n), std::vector<double>(n)};
   for (std::size_t i = 0; i < (n + 1) / 2; ++i) {
-    // Newton's steps from a good guess; the points lie symmetrically.
+    // Newton's method from a good guess; the points lie symmetrically.
     double x = cosine(std::numbers::pi * (static_cast<double>(i) + 0.75) / (static_cast<double>(n) + 0.5));
     if (2 * i + 1 == n) x = 0.0;
     for (int step = 0; step < 8; ++step) {

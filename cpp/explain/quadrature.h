@@ -18,7 +18,7 @@ struct Quadrature {
 
 std::size_t points_for(std::size_t n_columns);
 
-// The points for every number of columns up to some; made once for a model.
+// The points for every number of columns up to a limit; made once for a model.
 class Quadratures {
  public:
   explicit Quadratures(std::size_t most_columns);

@@ -18,7 +18,7 @@ using predict::RowSource;
 using predict::Unseen;
 using tree::Tree;
 
-// Values of the features that the trees test, for some rows.
+// Values of the features that the trees test, for a block of rows.
 class RowBlock {
  public:
   // `features` are those that the trees test, ascending; they must outlive the block.
@@ -51,21 +51,22 @@ class RowBlock {
   Buffer<double> values_;  // [slot, row]
 };
 
-// The row goes down all branches of a test, in shares like those of the rows of the fit.
+// The row goes down all branches of a test, divided as the rows of the fit were.
 inline constexpr std::int32_t kAllBranches = -1;
 
-// The branch that a row takes at a node, as predicting has it (predict/plain.h), or kAllBranches.
+// The branch that a row takes at a node, as in prediction (predict/plain.h), or kAllBranches.
 std::int32_t branch_taken(const Tree& tree, NodeId node, Unseen unseen, const RowBlock& block,
                           std::size_t row);
 
-// Which of some features are categories, by their place among them.
+// Which of the given features are categories, by their place in the list.
 std::vector<bool> are_categories(std::span<const Tree* const> trees, std::span<const FeatureId> features);
 
-// Whether a row lacks one of the block's features, so that in trees without a branch for that it is parted.
+// Whether a row lacks one of the block's features. In trees without a branch for missing values such a row
+// goes down all branches.
 bool lacks_a_value(const RowBlock& block, std::size_t row, const std::vector<bool>& is_category,
                    Unseen unseen);
 
-// The share of its parent's rows that went to each node in the fit; that of the root is 1.
+// For each node, the share of its parent's rows that went there in the fit; 1 for the root.
 std::vector<double> shares_of_rows(const Tree& tree);
 
 }  // namespace hornbeam::explain

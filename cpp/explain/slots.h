@@ -1,5 +1,4 @@
-// Where the parts of an explanation are added up: a slot per column and, if pairs are asked for, one per
-// pair.
+// Where the parts of an explanation are added up: a slot per column and, if pairs are wanted, one per pair.
 #pragma once
 
 #include <cstddef>

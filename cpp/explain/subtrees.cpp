@@ -6,8 +6,8 @@ namespace hornbeam::explain {
 
 namespace {
 
-// How many bits the tests at and below each node take; more than kMostBits where they are too many, or one of
-// them has more than two branches.
+// How many bits the tests at and below each node take. More than kMostBits means that there are too many
+// tests, or that one of them has more than two branches.
 std::vector<int> bits_below(const Tree& tree) {
   std::vector<int> bits(tree.n_nodes(), 0);
   for (std::size_t node = tree.n_nodes(); node-- > 0;) {
@@ -79,7 +79,7 @@ Subtree make_subtree(const Tree& tree, std::span<const double> shares, NodeId ro
   return subtree;
 }
 
-// The columns on the path to a node, changed step by step and changed back.
+// The columns on the path to a node; every step down is undone on the way back.
 class Path {
  public:
   explicit Path(std::size_t n_features) : place_(n_features, kNoLevel) {}

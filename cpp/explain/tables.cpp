@@ -19,7 +19,8 @@ void TableMaker::find_places(const SubtreeLeaf& leaf, std::size_t n_patterns) {
   }
 }
 
-// With known columns in = 1 or 0 and out = the share of the rows; see walk.h. Pairs follow long paths.
+// For known columns in = 1 or 0 and out = the share of the rows; see walk.h. Pairs are computed as in
+// paths/long_paths.h.
 void TableMaker::play_by_shares(const SubtreeLeaf& leaf) {
   const std::size_t n_columns = leaf.columns.size();
   const std::size_t n = std::size_t{1} << n_columns;
@@ -28,7 +29,7 @@ void TableMaker::play_by_shares(const SubtreeLeaf& leaf) {
   products_.resize(n);
   for (std::size_t t = 0; t < points.size(); ++t) {
     const double at = points.at[t];
-    std::array<double, kMostBits> if_in{};  // the factor of a column the row gets past
+    std::array<double, kMostBits> if_in{};  // the factor of a column that the row passes
     products_[0] = points.weight[t];
     for (std::size_t i = 0; i < n_columns; ++i) {
       const double share = leaf.columns[i].share;
@@ -45,7 +46,8 @@ void TableMaker::play_by_shares(const SubtreeLeaf& leaf) {
         if ((p & bit) != 0) amounts_[i * n + p] += products_[p] / if_in[i];
     }
   }
-  // The integral does not depend on the column that was taken out: the two patterns differ in (in - out) only.
+  // The integral does not depend on the column that was taken out: the two patterns differ only in (in -
+  // out).
   for (std::size_t i = 0; i < n_columns; ++i) {
     const std::size_t bit = std::size_t{1} << i;
     const double share = leaf.columns[i].share;
@@ -55,8 +57,9 @@ void TableMaker::play_by_shares(const SubtreeLeaf& leaf) {
   }
 }
 
-// A row with pattern `in` against rows of the background that have the other columns, at least. Only columns
-// that one of the two gets past matter: `only_in`, which must be known, and those not `in`, which must not.
+// A row with pattern `in` and the rows of the background that pass at least the other columns. Only columns
+// that exactly one of the two passes matter: `only_in`, which must be known, and those not `in`, which must
+// not.
 void TableMaker::add_by_counts(std::size_t n_columns, std::size_t in, std::size_t only_in, double share) {
   const std::size_t n = std::size_t{1} << n_columns;
   const std::size_t only_out = ~in & (n - 1);
@@ -104,13 +107,13 @@ void TableMaker::play_by_counts(const SubtreeLeaf& leaf, std::span<const std::ui
   }
 }
 
-// The same for single columns, without going through all pairs of patterns. A row of the background counts beside a
-// row with pattern `in` if the columns that it lacks are all `in`; they are the `only_in` of the pair, so what
-// matters of it is their number k. With f_k(S) rows of the background that lack k columns, all of them of a set S,
-// and b columns that are not `in`,
+// The same for single columns, without going through all pairs of patterns. A row of the background counts
+// for a row with pattern `in` if all columns that it fails are `in`. These are the `only_in` of the pair, and
+// only their number k matters. Let f_k(S) be the number of background rows that fail k columns, all of them
+// in the set S, and let b columns not be `in`. Then
 //     a column that is `in` gets the sum over k of beta(k - 1, b) (f_k(in) - f_k(in without the column)),
 //     any other loses the sum over k of beta(k, b - 1) f_k(in).
-// f_k of all sets is found column by column: f_k(S) = f_k(S without the column) + what is with it.
+// f_k of all sets is found column by column: f_k(S) = f_k(S without the column) + the rows that fail it.
 void TableMaker::play_singles_by_counts(std::size_t n_columns, double n_background) {
   const std::size_t n = std::size_t{1} << n_columns;
   constexpr auto kMost = static_cast<std::size_t>(kMostBits);
@@ -134,7 +137,7 @@ void TableMaker::play_singles_by_counts(std::size_t n_columns, double n_backgrou
     };
     const int b = static_cast<int>(n_columns) - std::popcount(in);
     const double gain = sum(row_of_betas(b) + 1);
-    const double gain_above = b > 0 ? sum(row_of_betas(b - 1) + 1) : 0.0;  // where a column more is `in`
+    const double gain_above = b > 0 ? sum(row_of_betas(b - 1) + 1) : 0.0;  // where one more column is `in`
     const double loss = b > 0 ? sum(row_of_betas(b - 1) + 2) + beta(0, b - 1) * shares_[n - 1] * each : 0.0;
     for (std::size_t i = 0; i < n_columns; ++i) {
       const std::size_t bit = std::size_t{1} << i;

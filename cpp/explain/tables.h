@@ -12,12 +12,12 @@
 
 namespace hornbeam::explain {
 
-// Makes tables; keeps its memory from one to the next.
+// Makes tables; keeps its memory between them.
 class TableMaker {
  public:
   TableMaker(const Quadratures& quadratures, bool pairs) : quadratures_(quadratures), pairs_(pairs) {}
 
-  // Of the columns of a subtree and, after them, of the pairs of its columns.
+  // How many tables: one per column of a subtree and, after them, one per pair of its columns.
   std::size_t n_tables(const Subtree& subtree) const { return slots_of(subtree).size(); }
   Slots slots_of(const Subtree& subtree) const { return {subtree.columns.size(), pairs_}; }
 
@@ -26,9 +26,9 @@ class TableMaker {
     return (n_tables + kTables - 1) / kTables * kTables * subtree.n_patterns();
   }
 
-  // Adds to tables[group, pattern, table of the group], which are 0 before; tables are numbered [slot,
-  // value]. `value_of(leaf)` gives the values of a leaf; `counts` are the rows of the background by pattern,
-  // `n_background` in all; none in path-dependent games.
+  // Adds to tables[group, pattern, table of the group], which must be 0 before; tables are numbered [slot,
+  // value]. `value_of(leaf)` gives the values of a leaf. `counts` is the number of background rows by
+  // pattern, `n_background` in all; path-dependent games have none.
   template <class ValueOf>
   void make(const Subtree& subtree, std::span<const std::uint32_t> counts, std::size_t n_background,
             std::size_t n_values, const ValueOf& value_of, double* tables) {
@@ -59,7 +59,7 @@ class TableMaker {
     }
   }
 
-  // The share of the background that comes to a leaf.
+  // The share of the background that reaches a leaf.
   double reach(const SubtreeLeaf& leaf, const Subtree& subtree, std::span<const std::uint32_t> counts,
                std::size_t n_background);
 
@@ -79,7 +79,7 @@ class TableMaker {
   std::vector<double> products_;      // [point, pattern of the leaf]
   std::vector<double> amounts_;       // [slot, pattern of the leaf]
   std::vector<double> shares_;        // of the background, by pattern of the leaf
-  std::vector<double> lacking_;       // rows of the background by the columns they lack: tables.cpp
+  std::vector<double> lacking_;       // rows of the background by the columns they fail: tables.cpp
 };
 
 }  // namespace hornbeam::explain

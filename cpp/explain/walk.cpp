@@ -59,7 +59,7 @@ void LeafGame::multiply(std::span<const PathColumn> columns) {
   }
 }
 
-// No factor is 0: where both shares of a column are, the walk does not come.
+// No factor is 0: the walk skips leaves where both shares of a column are 0.
 double LeafGame::integral_without(std::size_t i, std::size_t j, std::size_t n_columns) const {
   const std::size_t n_points = quadratures_.for_columns(n_columns).size();
   const double* first = factors_.data() + i * n_points;

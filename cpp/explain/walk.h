@@ -1,15 +1,15 @@
-// The game of one row in one tree, leaf by leaf: the simple and general way, which all faster ones must
-// equal.
+// The game of one row in one tree, leaf by leaf: the simple and general way, whose results all faster ones
+// must match.
 //
 // A set of columns is known. At a test on a known column the row takes its own branch; at any other it goes
 // down every branch, in the shares of the rows of the fit (path-dependent), or down the branch of a row of a
 // background (interventional). A leaf is then worth its value times a product over the columns on its path:
-// the share `in` that gets past all tests on the column if it is known, `out` if it is not. The Shapley value
-// of column i in such a product is
+// the share of rows that passes all tests on the column, `in` if the column is known, `out` if it is not. The
+// Shapley value of column i in such a product is
 //
 //     (in_i - out_i) * integral over t from 0 to 1 of the product over j != i of (1 - t) out_j + t in_j,
 //
-// that of a pair the same with two factors taken out (quadrature.h). Leaves add up.
+// that of a pair the same with two factors taken out (quadrature.h). The values of all leaves are added up.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,14 @@ struct PathColumn {
   double out;
 };
 
-// Visits the leaves of a tree with the columns on their paths; those with in = out = 0 for one of these,
-// which no row can come to, are left out. Keeps its memory from tree to tree. Nothing recurses: trees may be
-// deep.
+// Visits the leaves of a tree with the columns on their paths. Leaves with in = out = 0 for a column, which
+// no row can reach, are skipped. Keeps its memory from tree to tree. Nothing recurses: trees may be deep.
 class PathWalk {
  public:
   explicit PathWalk(std::size_t n_features) : place_(n_features, kNowhere) {}
 
-  // `in(node)` and `out(node)` say which branch is taken there, kAllBranches for all, in the `shares` of
-  // their rows; `skips(node)` which nodes not to go below.
+  // `in(node)` and `out(node)` say which branch is taken at a node; kAllBranches means all, in the given
+  // `shares`. `skips(node)` says below which nodes not to go.
   template <class In, class Out, class Skips, class Visit>
   void visit(const Tree& tree, std::span<const double> shares, const In& in, const Out& out,
              const Skips& skips, Visit&& visit) {
@@ -61,7 +60,7 @@ class PathWalk {
   struct Step {
     NodeId node;
     std::size_t depth;
-    FeatureId feature;  // of the test before it, and the shares that come through
+    FeatureId feature;  // of the test before it, and the shares that pass
     double in;
     double out;
   };
@@ -97,7 +96,7 @@ class LeafGame {
         single(i, (columns[i].in - columns[i].out) * integral_without(i, i, columns.size()));
     }
   }
-  // Calls pair(i, j, value) for pairs i < j; the value is that of both orders together. After `singles`.
+  // Calls pair(i, j, value) for pairs i < j; the value is that of both orders together. Call `singles` first.
   template <class Pair>
   void pairs(std::span<const PathColumn> columns, Pair&& pair) {
     for (std::size_t i = 0; i < columns.size(); ++i) {

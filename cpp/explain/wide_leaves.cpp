@@ -12,7 +12,7 @@ namespace hornbeam::explain {
 namespace {
 
 constexpr std::size_t kMostColumns = 64;
-constexpr std::size_t kMostKept = 1u << 20;  // numbers kept for patterns that come again
+constexpr std::size_t kMostKept = 1u << 20;  // numbers kept for patterns that occur again
 
 WideLeaf path_to(const Tree& tree, std::span<const double> shares, std::span<const NodeId> parents,
                  NodeId leaf) {
@@ -78,7 +78,7 @@ const double* WidePatterns::amounts(const WideLeaf& leaf, std::uint64_t pattern,
   return amounts_.data() + at->second;
 }
 
-// As in tables.cpp: columns that only the row gets past must be known, those that only the other does must
+// As in tables.cpp: columns that only the row passes must be known, columns that only the other passes must
 // not.
 void WidePatterns::play_by_counts(const WideLeaf& leaf, std::uint64_t pattern, std::size_t n_background,
                                   double* amounts) {

@@ -1,5 +1,5 @@
-// Leaves with more columns on their paths than a table has bits, in games against a background: a pattern has
-// up to 64 bits, and what it is worth is worked out when it is first seen, and kept.
+// Leaves with more columns on their paths than a table has bits, in games against a background. A pattern has
+// up to 64 bits; its worth is computed when it is first seen, and kept.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace hornbeam::explain {
 struct WideLeaf {
   struct Column {
     FeatureId feature;
-    double share;  // of the rows of the fit that get past all tests on it
+    double share;                                        // of the rows of the fit that pass all tests on it
     std::vector<std::pair<NodeId, std::int32_t>> tests;  // and the branches that lead here
   };
   NodeId node;
@@ -31,16 +31,16 @@ struct WideLeaf {
 std::vector<WideLeaf> find_wide_leaves(const Tree& tree, std::span<const double> shares,
                                        std::vector<bool>& is_done);
 
-// One thread's work on them.
+// One thread's work on such leaves.
 class WidePatterns {
  public:
   WidePatterns(Unseen unseen, bool pairs) : unseen_(unseen), pairs_(pairs) {}
 
-  // The pattern of each row of a block: bit i is set where the row gets past the tests on column i.
+  // The pattern of each row of a block: bit i is set if the row passes the tests on column i.
   const std::vector<std::uint64_t>& find(const Tree& tree, const WideLeaf& leaf, const RowBlock& block);
 
-  // What the columns of a leaf that is worth 1, and pairs of them, get for a pattern: numbered as in slots.h.
-  // Worked out once as long as `begin_leaf` is not called.
+  // What the columns of a leaf that is worth 1, and their pairs, get for a pattern; numbered as in slots.h.
+  // Each pattern is computed once until `begin_leaf` is called again.
   void begin_leaf() {
     known_.clear();
     amounts_.clear();

@@ -14,7 +14,7 @@ std::size_t rows_per_block(std::size_t n_sums) {
   return std::clamp<std::size_t>(fit / kLanesStep * kLanesStep, kLanesStep, 256);
 }
 
-// Rows are looked up so many at a time; blocks have room for those that there are not.
+// Rows are looked up this many at a time; blocks have room up to the next multiple.
 std::size_t rows_looked_up(std::size_t n_rows) {
   return (n_rows + kTables - 1) / kTables * kTables;
 }
@@ -174,7 +174,7 @@ void Work::follow_long_paths(std::size_t tree, const Prepared& prepared, Worker&
   worker.poller.poll(worker.rows.n_rows() * model_.trees_[tree]->n_leaves() * 8);
 }
 
-// Trees that are walked against words of the background, in blocks of these.
+// The trees that are walked beside words of the background, in blocks of these rows.
 void Work::play_background(std::size_t begin, std::size_t end, Worker& worker) {
   const auto is_asked = [](const Prepared& prepared) { return !prepared.tests.tests.empty(); };
   if (!std::ranges::any_of(batch_, is_asked)) return;
@@ -242,8 +242,8 @@ void Work::add_leaf(std::size_t tree, NodeId leaf, std::span<const PathColumn> c
   });
 }
 
-// Which trees have an answer for a row of the block, and how much each counts then: those without one leave
-// their weight to the others.
+// Which trees have a prediction for a row of the block, and how much each counts then: a tree without one
+// leaves its weight to the others.
 Work::Answers Work::answers_of(const RowBlock& block, std::size_t row) const {
   Answers found{std::vector<bool>(model_.trees_.size(), true), 1.0};
   if (model_.gaps_ != Gaps::kAvailable) return found;
@@ -277,7 +277,8 @@ void Work::walk_divided_rows(std::size_t begin, std::size_t end, Worker& worker)
 
 // --- Results ----------------------------------------------------------------------------------------------
 
-// Adds the sums of a block to its rows. Of a pair each order has half; the diagonal has the columns' own.
+// Adds the sums of a block to its rows. Each order of a pair gets half; the diagonal holds the columns' own
+// effects.
 void Work::give_out(std::size_t first_row, const Worker& worker) {
   const std::size_t n_scores = model_.n_scores_;
   const std::size_t n_features = results_.n_features;
@@ -326,7 +327,7 @@ void Work::find_base(std::size_t first_row, std::size_t last_row, Worker& worker
     const Answers answers = by_row ? answers_of(worker.rows, row - first_row) : Answers{{}, 1.0};
     for (std::size_t tree = 0; tree < model_.trees_.size(); ++tree) {
       const double* of_tree = base_.data() + tree * n_scores;
-      if (answers.scale == 0.0) {  // what the trees say before any test
+      if (answers.scale == 0.0) {  // the prediction before any test
         model_.say(tree, 0, worker.values.data());
         of_tree = worker.values.data();
       } else if (by_row && !answers.has_answer[tree]) {

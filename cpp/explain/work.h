@@ -1,9 +1,10 @@
 // One call of Explainer::explain at work: trees in batches, rows in blocks.
 //
-// The trees of a batch are cut into subtrees and their tables made, or their tests are listed for walks in which rows
-// go side by side: along the paths, or beside words of a background. Then every block of rows looks its patterns up,
-// and takes the walks. Leaves that none of these has are walked to, row by row; so are all leaves for rows that take
-// several branches of a test, and for a few rows against a background or in pairs, for whom tables would not pay.
+// The trees of a batch are cut into subtrees, for which tables are made, or their tests are listed for walks
+// of many rows side by side: along the paths, or beside words of a background. Then every block of rows looks
+// up its patterns and takes the walks. Leaves that neither covers are reached row by row; so are all leaves
+// for rows that take several branches of a test, and for calls with a few rows, against a background or for
+// pairs, where making tables would not pay off.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +55,7 @@ class Work {
     Buffer<double> sums;           // [slot, score, row of the block]
     std::vector<double> values;    // of a leaf
     std::vector<double> leaves;    // [leaf, value]
-    std::vector<double*> targets;  // sums that tables go to
+    std::vector<double*> targets;  // sums of the tables
     Buffer<double> unused;
     std::vector<std::uint32_t> counts;
   };
@@ -69,7 +70,7 @@ class Work {
     Buffer<double> tables;
   };
 
-  // The trees that have an answer for a row, and what each counts.
+  // The trees that have a prediction for a row, and what each counts.
   struct Answers {
     std::vector<bool> has_answer;
     double scale;

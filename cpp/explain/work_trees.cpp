@@ -1,4 +1,4 @@
-// How the trees of a batch are made ready (work.h): what is in tables, what takes which other way.
+// Prepares the trees of a batch (work.h): decides which leaves get tables and which take which other way.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,22 +9,22 @@ namespace hornbeam::explain {
 namespace {
 
 constexpr std::size_t kBatchBytes = 64u << 20;      // of tables
-constexpr std::size_t kMostLeavesForTables = 1024;  // of a tree: larger ones take more memory than they save
+constexpr std::size_t kMostLeavesForTables = 1024;  // of a tree: larger ones need too much memory
 constexpr std::size_t kMostLeavesForPathTables =
-    16;  // where there are long paths, which cost less from there on
+    16;  // most where there are long paths, which cost less from there on
 
-// Against a background: rows times words of the background, times the share of the leaves that are in tables. For
-// fewer, making the tables takes longer than walking to these leaves.
+// Against a background: rows times words of the background, times the share of leaves that are in tables.
+// Below this, making the tables takes longer than walking to these leaves.
 constexpr std::size_t kFewestWordsForTables = 192;
-// Beside so many others, patterns are kept for single columns, too: a walk takes time in proportion to the background,
-// and patterns come again. In larger trees they do not come often enough.
+// With at least this many background rows, patterns are kept for single columns, too: a walk takes time in
+// proportion to the background, and patterns occur again. In larger trees they do not occur often enough.
 constexpr std::size_t kFewestOthersForWideLeaves = 513;
 constexpr std::size_t kFewestRowsForWideLeaves = 256;
 constexpr std::size_t kMostLeavesForWideLeaves = 256;
 
 }  // namespace
 
-// Cuts trees from `begin` on and makes their tables, until there is enough for a batch; returns its end.
+// Cuts trees from `begin` on and makes their tables until the batch is full; returns its end.
 std::size_t Work::prepare(std::size_t begin) {
   batch_.clear();
   std::size_t n_bytes = 0;
@@ -60,8 +60,8 @@ std::size_t Work::prepare(std::size_t begin) {
   return end;
 }
 
-// Cuts a tree into subtrees for tables, or takes the way that its game has for what is in no table. The rest
-// is left for a walk, row by row.
+// Cuts a tree into subtrees for tables, or lists it for the walks that its game has for leaves without a
+// table. The rest is left to a walk row by row.
 void Work::cut_tree(std::size_t number, Prepared& prepared) const {
   if (n_background_ == 0)
     cut_for_paths(number, prepared);
@@ -170,7 +170,8 @@ void Work::make_tables(std::size_t tree, Prepared& prepared, Worker& worker) {
   }
 }
 
-// What the tree says of a row of which nothing is known: the mean over the rows of the fit or the background.
+// The prediction for a row about which nothing is known: the mean over the rows of the fit or of the
+// background.
 void Work::find_base_of_tree(std::size_t tree, const Prepared& prepared, Worker& worker) {
   const Tree& one = *model_.trees_[tree];
   const std::size_t n_said = model_.n_said(tree);
@@ -194,7 +195,7 @@ void Work::find_base_of_tree(std::size_t tree, const Prepared& prepared, Worker&
       add(leaf.node, worker.maker.reach(leaf, subtree, counts_of(prepared, s), n_background_));
   }
   for (const WideLeaf& leaf : prepared.wide_leaves) {
-    const auto& last = leaf.background.back();  // the pattern of a row that comes to the leaf is the largest
+    const auto& last = leaf.background.back();  // a row that reaches the leaf has the largest pattern
     if (last.first == leaf.all_bits())
       add(leaf.node, static_cast<double>(last.second) / static_cast<double>(n_background_));
   }

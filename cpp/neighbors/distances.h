@@ -1,15 +1,15 @@
 // The inner loops of nearest neighbours, compiled once per instruction set.
 //
-// `scan_panel` is a filter: it computes single-precision distances of many queries to many points, and lists the
-// pairs that are close enough for an exact distance. Points are stored in panels of `panel_points`, feature by
-// feature; queries in tiles of `tile_queries`, likewise. For each pair of a panel and a tile, |x|^2 / 2 - q.x, which
-// orders the points of one query as their distance does, is computed in registers and compared with the query's
-// limit; only the numbers of pairs not above the limit are stored. Rounding may differ between instruction sets; the
-// limits (neighbors/panels.cpp) have a margin that covers any rounding.
+// `scan_panel` is a filter: it computes single-precision distances of many queries to many points, and lists
+// the pairs that are close enough for an exact distance. Points are stored in panels of `panel_points`,
+// feature by feature; queries in tiles of `tile_queries`, likewise. For each pair of a panel and a tile,
+// |x|^2 / 2 - q.x, which orders the points of one query as their distance does, is computed in registers and
+// compared with the query's limit; only the numbers of pairs not above the limit are stored. Rounding may
+// differ between instruction sets; the margin of the limits (neighbors/panels.cpp) covers any rounding.
 //
-// The others compute exact distances of one query to a block of points, in double precision, feature by feature in
-// order, with the same bits on every instruction set. `result` gets the sums before the root is taken, which order the
-// points as the distance does.
+// The others compute exact distances of one query to a block of points, in double precision, feature by
+// feature in order, with the same bits on every instruction set. `result` gets the sums before the root is
+// taken: they order the points as the distances do.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace hornbeam::neighbors {
 
-// Exact distances are computed and compared in blocks of at most so many points, for which there is a bit
-// each.
+// Exact distances are computed and compared in blocks of at most this many points, so that a point is a bit
+// of a word.
 inline constexpr std::size_t kMostAtOnce = 64;
 
-// Points of a block stand feature by feature: point i has value `values[j * stride + i]` in feature j.
+// Points of a block are stored feature by feature: point i has value `values[j * stride + i]` in feature j.
 struct PointBlock {
   const double* values;
   std::size_t stride;

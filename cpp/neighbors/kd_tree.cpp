@@ -1,6 +1,6 @@
-// The kd-tree: halves of halves of the points, each cut across the longest side of its box at the median. All
-// leaves are on one level and their sizes differ by at most one point, so that node i has the children 2i + 1
-// and 2i + 2 and nothing but the boxes needs to be stored.
+// The kd-tree: the points are halved again and again, each time at the median of the longest side of their
+// box. All leaves are on one level and their sizes differ by at most one point, so node i has the children 2i
+// + 1 and 2i + 2 and only the boxes need to be stored.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -28,9 +28,9 @@ std::uint32_t begin_of(std::size_t n_points, std::size_t position, std::size_t w
   return static_cast<std::uint32_t>(n_points * position / width);
 }
 
-// A key that sorts nearly as a point's value does, since the value is rounded to a float, with the point's place in the
-// lower bits. Boxes need not be cut exactly at the median, and selecting integer keys is several times as fast. All
-// keys differ.
+// A key that sorts nearly as the point's value: the value rounded to a float, with the point's place in the
+// lower bits. Boxes need not be cut exactly at the median, and selecting among integer keys is several times
+// as fast. All keys differ.
 using KeyedPlace = std::uint64_t;
 
 KeyedPlace keyed_place(double value, std::uint32_t place) {
@@ -39,7 +39,7 @@ KeyedPlace keyed_place(double value, std::uint32_t place) {
   return std::uint64_t{key} << 32 | place;
 }
 
-// Brings the keys below the pivot to the front, without a branch to mispredict.
+// Moves the keys below the pivot to the front, without a branch to mispredict.
 KeyedPlace* gather_below(KeyedPlace* begin, KeyedPlace* end, KeyedPlace pivot) {
   KeyedPlace* front = begin;
   for (KeyedPlace* here = begin; here != end; ++here) {
@@ -61,9 +61,9 @@ KeyedPlace median_guess(const KeyedPlace* begin, const KeyedPlace* end) {
   return sample[kSample / 2];
 }
 
-// As std::nth_element, but a good deal faster, since no branch depends on a comparison.
+// Like std::nth_element, but much faster, since no branch depends on a comparison.
 void select_nth(KeyedPlace* begin, KeyedPlace* nth, KeyedPlace* end) {
-  constexpr int kMostRounds = 64;  // after so many bad pivots, an algorithm with a guarantee does the rest
+  constexpr int kMostRounds = 64;  // after this many bad pivots, an algorithm with a guarantee finishes
   constexpr std::ptrdiff_t kFew = 64;
   for (int round = 0; round < kMostRounds && end - begin > kFew; ++round) {
     KeyedPlace* const middle = gather_below(begin, end, median_guess(begin, end));
@@ -72,7 +72,7 @@ void select_nth(KeyedPlace* begin, KeyedPlace* nth, KeyedPlace* end) {
   std::nth_element(begin, nth, end);
 }
 
-// The least and the largest of some numbers, in several lanes, so that steps need not wait for one another.
+// The least and the largest of some numbers, in several lanes, so that no step waits for the one before.
 std::pair<double, double> range_of(std::span<const double> values) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> low;
@@ -203,8 +203,9 @@ double gap(double value, double low, double high) {
   return std::max({low - value, value - high, 0.0});
 }
 
-// No point of a box is nearer than this, in the arithmetic of the kernels: every operation there rounds
-// monotonically, and the same operations on smaller numbers give no larger result. Only `pow` promises less.
+// No point of a box is nearer than this as the kernels compute distances: every operation there rounds
+// monotonically, so the same operations on smaller numbers give no larger result. Only `pow` does not
+// guarantee that.
 template <MetricKind kind>
 double bound(const double* box, const double* query, std::size_t n_features, double power) {
   constexpr double kPowerMargin = 1 - 1e-12;
@@ -296,8 +297,8 @@ void KdTree::search_by(const QueryBatch& batch, CancelPoller& poller) const {
     std::size_t n_pending = 0;
     pending[n_pending++] = 0;
     while (n_pending > 0) {
-      // The distance of a half is computed only when its turn comes: by then most far halves are out of reach anyway,
-      // and the near ones on the way down are always visited.
+      // The distance to a half is computed only when its turn comes: by then most far halves are out of reach
+      // anyway, and the near halves on the way down are always visited.
       std::size_t node = pending[--n_pending];
       if (too_far(node)) continue;
       while (node < first_leaf) {

@@ -28,7 +28,7 @@ class Nearest {
  public:
   explicit Nearest(std::span<Neighbor> found) : found_(found) {}
 
-  // A row that is farther than this is none of the k; one that is as far may be.
+  // A row farther than this is not among the k; one exactly as far may be.
   double worst() const { return worst_; }
 
   void offer(Neighbor candidate) {
@@ -77,8 +77,8 @@ class Nearest {
   double worst_ = std::numeric_limits<double>::infinity();
 };
 
-// Offers points 0, 1, ... whose distances are given, at most kMostAtOnce; `row_of` tells their rows. Most are
-// too far, and are passed over eight at a time.
+// Offers points 0, 1, ..., at most kMostAtOnce, whose distances are given; `row_of` gives their row numbers.
+// Most are too far away, and are skipped eight at a time.
 template <class RowOf>
 void offer(const DistanceKernels& kernels, std::size_t n_points, const double* distances, Nearest& nearest,
            RowOf row_of) {

@@ -250,7 +250,7 @@ std::size_t first_unusable_in(std::span<const T> values, T limit, bool nan_allow
   constexpr std::size_t kAtOnce = 256;
   for (std::size_t begin = 0; begin < values.size(); begin += kAtOnce) {
     const std::span<const T> some = values.subspan(begin, std::min(kAtOnce, values.size() - begin));
-    int n_good = 0;  // without branches: nearly always all numbers are good
+    int n_good = 0;  // without branches: nearly always all numbers are valid
     for (const T value : some) n_good += std::abs(value) <= limit;
     if (n_good == static_cast<int>(some.size())) continue;
     for (std::size_t i = 0; i < some.size(); ++i) {

@@ -42,7 +42,7 @@ struct Metric {
   double distance_of(double sum) const;
 };
 
-// How a structure is built and searched: on how many threads, and what may stop it.
+// How a structure is built and searched: the number of threads, and what may stop it.
 struct Run {
   int n_threads;
   Cancel& cancel;
@@ -62,7 +62,7 @@ class PointBlocks {
  public:
   // Block b holds the points [begins[b], begins[b + 1]) of the matrix.
   PointBlocks(const MatrixView& points, std::vector<std::uint32_t> begins, const Run& run);
-  // The same of points given feature by feature, which are the rows numbered in `rows`.
+  // The same for points given feature by feature, which are the rows numbered in `rows`.
   PointBlocks(const double* values, std::size_t n_features, std::vector<std::uint32_t> rows,
               std::vector<std::uint32_t> begins);
 
@@ -90,7 +90,7 @@ class Blocks {
  public:
   Blocks(const MatrixView& points, const Metric& metric, const Run& run);
   void search(const QueryBatch& batch, CancelPoller& poller) const;
-  // The sums of every point, in the order of the rows.
+  // The sums of all points, in the order of the rows.
   void all_sums(const double* query, double* result) const;
 
  private:
@@ -100,7 +100,7 @@ class Blocks {
 
 class KdTree {
  public:
-  // Across which feature a node is cut, and where: tells in which half to look first.
+  // The feature by which a node is cut, and where: decides which half is searched first.
   struct Cut {
     double value;
     std::size_t feature;
@@ -108,8 +108,8 @@ class KdTree {
 
   KdTree(const MatrixView& points, const Metric& metric, const Run& run);
   void search(const QueryBatch& batch, CancelPoller& poller) const;
-  // The numbers of the queries, those that lie in the same part of the tree one after the other: they visit
-  // the same boxes, which the cache then holds. Nothing if there are too many to number.
+  // The numbers of the queries, sorted by the part of the tree they lie in: neighbouring queries visit the
+  // same boxes, which then are in the cache. Empty if there are too many queries to number.
   std::vector<std::uint32_t> order_of(const MatrixView& queries, const Run& run) const;
 
  private:
@@ -152,7 +152,7 @@ class Panels {
   Buffer<double> rows_;  // as they are
   std::vector<double> centre_;
   double scale_ = 1;                     // a power of two: centred and scaled, all values are in [-1, 1]
-  double underflow_ = 0x1p-1000;         // how much a sum of squares can lose to underflow, scaled
+  double underflow_ = 0x1p-1000;         // how much a scaled sum of squares can lose to underflow
   Buffer<float> panels_;                 // centred and scaled
   Buffer<float> half_norms_;             // of the points in the panels
   std::vector<double> norms_of_groups_;  // the largest in each group of panels
@@ -182,8 +182,8 @@ class NeighborIndex {
   std::variant<Blocks, Panels, KdTree> structure_;
 };
 
-// The place, row by row, of the first number that is not finite or beyond +-limit; the number of all if none.
-// NaN passes where `nan_allowed`.
+// The place, row by row, of the first number that is not finite or beyond +-limit; the number of all numbers
+// if there is none. NaN passes if `nan_allowed`.
 std::size_t first_unusable(const MatrixView& matrix, double limit, bool nan_allowed, int n_threads);
 
 }  // namespace hornbeam::neighbors

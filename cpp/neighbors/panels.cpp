@@ -1,4 +1,4 @@
-// Euclidean neighbours by brute force: a single-precision filter, then exact distances of what it lets pass.
+// Euclidean neighbours by brute force: a single-precision filter, then exact distances of what passes it.
 //
 // Points and queries are centred (by c) and scaled by a power of two (s), so that offsets common to all rows
 // cost no digits and nothing overflows. With a = s (q - c) and b = s (x - c) the kernel computes
@@ -7,9 +7,9 @@
 // b to floats, |b|^2 / 2 to a float, and the n steps of the sum put v off by at most
 //     e = 1.01 u (n + 6) |b| (|b| / 2 + |a|) + n 2^-147 (1 + |a| + |b|),
 // the last term for numbers so small that floats have no full precision there. A point whose exact sum of
-// squares is at most W (the k-th best so far) therefore has v <= (s^2 W' - |a|^2) / 2 + e, W' being W with
-// the rounding of a double-precision sum allowed for. What is above that limit is not a neighbour, whatever
-// its v; everything else is computed exactly. A useless limit makes the search slow, never wrong.
+// squares is at most W (the k-th best so far) therefore has v <= (s^2 W' - |a|^2) / 2 + e, where W' is W plus
+// the rounding error of a double-precision sum. A point above that limit is not a neighbour; everything else
+// is computed exactly. A poor limit makes the search slow, never wrong.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,7 +33,7 @@ std::size_t in_parts(std::size_t n, std::size_t part) {
   return (n + part - 1) / part;
 }
 
-// A float that is not below the value: rounding takes away less than is added before.
+// A float that is not below the value: rounding takes away less than was added before.
 float rounded_up(double value) {
   return static_cast<float>(value + std::abs(value) * 0x1p-23 + 0x1p-149);
 }
@@ -46,7 +46,7 @@ double length(const float* values, std::size_t n, std::size_t stride) {
 
 }  // namespace
 
-// What the limit of a query depends on, besides its neighbours.
+// What the limit of a query depends on besides its neighbours.
 struct Panels::Query {
   bool filtered;
   double squared_length;  // of a, in double precision
@@ -114,7 +114,8 @@ void Panels::measure(const Run& run) {
     std::frexp(extent, &exponent);
     exponent = std::clamp(-exponent, -1000, 1000);
     scale_ = std::ldexp(1.0, exponent);
-    // Each square may have lost the smallest double; kept normal, because subnormal numbers are slow.
+    // Each square may have lost the smallest double. The bound stays a normal number, because subnormal ones
+    // are slow.
     underflow_ = std::max(std::ldexp(static_cast<double>(n_features_), 2 * exponent - 1074), 0x1p-1000);
   }
 }
@@ -132,7 +133,7 @@ void Panels::pack(const Run& run) {
         const std::size_t last_panel = std::min(n_panels, (group + 1) * panels_per_group);
         for (std::size_t i = group * kGroupPoints; i < last_panel * width; ++i) {
           float* values = panels_.data() + i / width * width * n_features_ + i % width;
-          if (i >= n_points_) {  // fills the last panel up
+          if (i >= n_points_) {  // fills up the last panel
             for (std::size_t j = 0; j < n_features_; ++j) values[j * width] = 0;
             half_norms_[i] = kNoPoint;
             continue;
@@ -176,8 +177,8 @@ float Panels::limit(const Query& query, double worst) const {
   return rounded_up((allowed - query.squared_length) / 2 + rounding + query.margin);
 }
 
-// Each is added up in the order of the features, as every exact distance here; several at once, because each
-// step of a sum waits for the one before.
+// Each is added up in the order of the features, like every exact distance here. Several are computed at
+// once, because each step of a sum waits for the one before.
 void Panels::squared_distances(const QueryBatch& batch, std::span<const Survivor, kMeasuredAtOnce> pairs,
                                std::span<double, kMeasuredAtOnce> result) const {
   const double* queries[kMeasuredAtOnce];
@@ -196,8 +197,8 @@ void Panels::squared_distances(const QueryBatch& batch, std::span<const Survivor
   std::copy_n(sums, kMeasuredAtOnce, result.begin());
 }
 
-// Computes the exact distances of the pairs that passed the filter, offers near points, and updates the limits. The
-// list of pairs is padded to a multiple of the number that is measured at once.
+// Computes the exact distances of the pairs that passed the filter, offers near points, and updates the
+// limits. The list of pairs is padded to a multiple of the number that is computed at once.
 void Panels::check_survivors(std::vector<Survivor>& pairs, const QueryBatch& batch,
                              std::span<const Query> queries, std::span<float> limits) const {
   const std::size_t n_pairs = pairs.size();
@@ -224,7 +225,7 @@ void Panels::search(const QueryBatch& batch, CancelPoller& poller) const {
   std::vector<Query> queries(n_queries);
   for (std::size_t q = 0; q < n_queries; ++q)
     queries[q] = pack_query(batch.query(q), tiles.data() + q / tile * tile * n_features_ + q % tile);
-  // The last tile is padded with queries that no point is near to.
+  // The last tile is padded with queries that have no point near them.
   std::vector<float> limits(n_tiles * tile, -std::numeric_limits<float>::infinity());
   std::vector<std::uint32_t> survivors(n_tiles * tile * width);
   std::vector<Survivor> pairs;

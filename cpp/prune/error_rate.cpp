@@ -13,8 +13,8 @@ namespace {
 
 // ---- the binomial distribution, for real numbers of trials and successes
 
-// ln of x! over Stirling's formula for it, x > 0. The series is good from 16 on; smaller x are led there by
-// (x+1)! = (x+1) x!.
+// ln of x! divided by Stirling's approximation, x > 0. The series is accurate from 16 on; smaller x are moved
+// there by (x+1)! = (x+1) x!.
 double stirling_error(double x) {
   double shift = 0.0;
   for (; x < 16; x += 1) shift += (x + 0.5) * ln_of((x + 1) / x) - 1;
@@ -78,7 +78,7 @@ double binomial_tail(double errors, double n, double p, double density) {
 }
 
 // The p at which at most `errors` in n trials have this probability, 1 <= errors < n. Newton's method inside
-// a bracket. From the steepest point of the tail, where it starts, it cannot overshoot.
+// a bracket. It starts at the steepest point of the tail, from where it cannot overshoot.
 double solve_for_rate(double errors, double n, double probability) {
   double low = 0.0;
   double high = 1.0;

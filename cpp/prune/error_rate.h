@@ -1,5 +1,5 @@
-// The error rate that pessimistic pruning expects of a leaf: errors and rows in, the upper limit U of the
-// rate out. The formula is in prune.h.
+// The error rate that pessimistic pruning expects in a leaf. In: errors and rows. Out: the upper limit U of
+// the rate. The formula is in prune.h.
 #pragma once
 
 namespace hornbeam::prune {

@@ -26,13 +26,13 @@ namespace {
 
 constexpr NodeId kNone = -1;
 constexpr double kSlack = 0x1p-40;
-constexpr std::size_t kWorkPerNode = 64;  // for CancelPoller: about as long as so many rows
+constexpr std::size_t kWorkPerNode = 64;  // for CancelPoller: a node takes about as long as this many rows
 
 NodeId node_count(const Tree& tree) {
   return static_cast<NodeId>(tree.n_nodes());
 }
 
-// A number computed by adding and subtracting others, and how far rounding may have moved it.
+// A number computed by adding and subtracting others, and a bound on its rounding error.
 struct Measured {
   double value = 0.0;
   double slack = 0.0;
@@ -44,7 +44,7 @@ bool equal_on_paper(const Measured& a, const Measured& b) {
 
 // ---- what a node costs as a leaf
 
-// The weight share that a node's majority class gets wrong, averaged over the outputs.
+// The share of a node's weight that is not in its majority class, averaged over the outputs.
 double error_share(const Tree& tree, NodeId node) {
   const double* shares = &tree.value[static_cast<std::size_t>(node) * tree.value_size()];
   double hits = 0.0;
@@ -78,7 +78,8 @@ double sum_over_leaves(const Tree& tree, std::span<const double> costs) {
   return sum;
 }
 
-// The children of a node, which lie side by side. (std::views::iota would say it, but not to every Clang.)
+// The children of a node, which lie side by side. (Not std::views::iota, which some versions of Clang do not
+// compile.)
 class Children {
  public:
   Children(const Tree& tree, NodeId node)
@@ -117,7 +118,7 @@ void for_each_inner_node_upwards(const Tree& tree, CancelPoller& poller, Visit&&
 
 // ---- cost complexity
 
-// The cut of one inner node: at this alpha its branch, as pruned as it is by then, becomes a leaf.
+// The cut of one inner node: at this alpha its subtree, as far as it is still there, becomes a leaf.
 struct Link {
   Measured alpha;
   double cost_rise = 0.0;  // alpha * leaves_removed
@@ -128,9 +129,9 @@ struct Link {
 // Finds all links in one pass upwards. Cutting the weakest link of the whole tree again and again would
 // change g of every ancestor at every cut, which a staircase makes quadratic. But at which alpha a node is
 // cut depends on its subtree only. So every subtree keeps a heap of the links that are cut before its own
-// root, the strongest on top. A new node starts with all of them cut, down to its children, and takes cuts
-// back from the top while they would come at a higher alpha than its own: those never happen, because the
-// node goes first. Each link enters one heap and leaves it at most once.
+// root, the strongest on top. A new node starts with everything below its children cut, and undoes cuts from
+// the top while they would come at a higher alpha than its own: those never happen, because the node is cut
+// first. Each link enters one heap and leaves it at most once.
 class WeakestLinks {
  public:
   WeakestLinks(const Tree& tree, std::span<const double> costs, CancelPoller& poller)
@@ -185,7 +186,7 @@ class WeakestLinks {
     top_[node] = merge(heap, node);
   }
 
-  // A split with a mathematical gain of zero or less is cut as soon as leaves cost anything.
+  // A split that gains nothing on paper is cut as soon as leaves cost anything.
   static Measured strength(const Link& link, double cost) {
     const double slack = kSlack * std::abs(cost) / link.leaves_removed;
     const double alpha = link.cost_rise / link.leaves_removed;
@@ -213,7 +214,8 @@ class WeakestLinks {
   std::vector<NodeId> right_;
 };
 
-// Where a node is cut, its whole branch goes: no inner node below outlives it. Leaves never were inner nodes.
+// When a node is cut, everything below it goes: no inner node below may be removed later. Leaves never were
+// inner nodes.
 void spread_downwards(const Tree& tree, std::vector<std::int32_t>& removed_at) {
   for (NodeId node = 0; node < node_count(tree); ++node) {
     if (tree.is_leaf(node)) removed_at[node] = 0;
@@ -229,7 +231,7 @@ void spread_downwards(const Tree& tree, std::vector<std::int32_t>& removed_at) {
 struct Candidate {
   NodeId node = 0;
   NodeId nodes_below = 0;
-  Measured drop;  // of the error, if the node became a leaf
+  Measured drop;  // of the error if the node became a leaf
 };
 
 std::vector<Candidate> cuts_that_help(const Tree& tree, std::span<const double> cost_as_leaf,
@@ -266,8 +268,8 @@ void sort_by_rank(std::vector<Candidate>& candidates) {
   }
 }
 
-// Nodes that a cut has decided: those above it, the node itself, those below it. A node is decided once, so
-// all cuts together take O(n).
+// Marks the nodes that a cut decides: those above it, the node itself, those below it. A node is decided
+// once, so all cuts together take O(n).
 class Decided {
  public:
   explicit Decided(const Tree& tree) : tree_(tree), parents_(tree.parents()), decided_(tree.n_nodes(), 0) {}
@@ -308,7 +310,7 @@ void check_costs(const Tree& tree, std::span<const double> cost_as_leaf) {
 
 // ---- pessimistic
 
-// Most nodes of a large tree have few rows, and the same few numbers of rows and errors again and again.
+// Most nodes of a large tree are small, so the same few numbers of rows and errors occur again and again.
 class KnownRates {
  public:
   explicit KnownRates(double confidence) : confidence_(confidence) {}
@@ -374,10 +376,9 @@ Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost, C
   return collapse(tree, new_leaves);
 }
 
-// The greedy rule needs no search after each cut. Cutting t lowers the drop of every node above it by the
-// drop of t, and that was the largest, so none of them can lower the error any more; what is below t is gone;
-// all other drops stay as they are. Ranking the cuts once and skipping the decided nodes is therefore the
-// same.
+// The greedy rule needs no new search after each cut. Cutting t lowers the drop of every node above it by the
+// drop of t, which was the largest, so none of them can lower the error any more; the nodes below t are gone;
+// all other drops stay the same. So it is enough to rank the cuts once and to skip decided nodes.
 PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as_leaf, Cancel& cancel) {
   CancelPoller poller(cancel, true);
   check_costs(tree, cost_as_leaf);
@@ -404,7 +405,7 @@ PrunedTree prune_pessimistic(const Tree& tree, double confidence, Cancel& cancel
         "or "
         "reduced_error");
   }
-  std::vector<double> cost(tree.n_nodes());  // as a leaf at first, then of the pruned subtree
+  std::vector<double> cost(tree.n_nodes());  // first of the node as a leaf, then of the pruned subtree
   KnownRates rates(confidence);
   for (NodeId node = 0; node < node_count(tree); ++node) {
     poller.poll(16 * kWorkPerNode);

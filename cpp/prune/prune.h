@@ -17,14 +17,14 @@
 // Pessimistic (Quinlan 1993, C4.5). With N the weight of t, E the part of it that t misclassifies and CF the
 // confidence factor, R(t) = N * U(E, N), where U is the upper limit of the error rate: the p that solves
 //     sum over i <= E of Binom(N, i) p^i (1-p)^(N-i)  =  I_{1-p}(N - E, E + 1)  =  CF.
-// The incomplete beta function I says what the sum means when weights make N and E fractional. As in C4.5,
-// U(0, N) = 1 - CF^(1/N), and for 0 < E < 1 it is interpolated: U(0, N) + E (U(1, N) - U(0, N)); U = 1 from
-// E = N on. (From E = 1 on C4.5's program approximates the solution by a normal distribution, a little below
-// it: 0.157 for U(1, 16) at CF = 0.25, where it is 0.160.) Bottom-up, a node becomes a leaf where R(t) <=
-// R(T_t). Subtree raising, C4.5's other operation, needs the rows again and is not done.
+// The incomplete beta function I defines the sum when weights make N and E fractional. As in C4.5, U(0, N) =
+// 1 - CF^(1/N), and for 0 < E < 1 it is interpolated: U(0, N) + E (U(1, N) - U(0, N)); U = 1 from E = N on.
+// (From E = 1 on, C4.5's program uses a normal approximation, which lies a little below: 0.157 for U(1, 16)
+// at CF = 0.25 instead of 0.160.) Bottom-up, a node becomes a leaf where R(t) <= R(T_t). Subtree raising,
+// C4.5's other operation, would need the rows again and is not implemented.
 //
-// Sums of floats that are equal on paper differ in their last bits; costs are therefore compared with a slack
-// of 2^-40 of the numbers they were computed from.
+// Sums of floats that are equal on paper may differ in their last bits, so costs are compared with a slack of
+// 2^-40 of the numbers they were computed from.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ using tree::Tree;
 // Cuts in the order they were made, as parallel arrays. Nodes are numbered as in the tree before pruning.
 struct PruningLog {
   std::vector<NodeId> node;
-  std::vector<NodeId> nodes_removed;  // how many were still below the node when it was cut
+  std::vector<NodeId> nodes_removed;  // how many nodes were still below it when it was cut
   std::vector<double> error_before;   // of the whole tree: the sum of R over its leaves
   std::vector<double> error_after;
 
@@ -64,22 +64,24 @@ struct CostComplexityPath {
   std::vector<double> alpha;  // ascending; alpha[0] = 0
   std::vector<double> cost;   // sum of R over the leaves
   std::vector<std::int64_t> n_leaves;
-  std::vector<std::int32_t> removed_at;  // per node: from this step on it is not an inner node; 0 at leaves
-  PruningLog log;                        // every cut by itself; its step is removed_at[node]
+  std::vector<std::int32_t>
+      removed_at;  // per node: the step that made it a leaf, or removed it; 0 for leaves
+  PruningLog log;  // one entry per cut; its step is removed_at[node]
 };
 
-// Links that are equally weak on paper fall in the same step. (scikit-learn lists them one by one, with
-// alphas that differ by rounding; the last entry of each run is the step here.)
+// Links that are equally weak on paper are cut in the same step. (scikit-learn lists them one by one, with
+// alphas that differ by rounding; the last entry of such a run corresponds to the step here.)
 CostComplexityPath cost_complexity_path(const Tree& tree, PruneCost cost, Cancel& cancel);
 
 // The smallest tree of the sequence whose alpha is at most ccp_alpha; at 0 nothing is cut, as in
 // scikit-learn.
 Tree prune_cost_complexity(const Tree& tree, double ccp_alpha, PruneCost cost, Cancel& cancel);
 
-// `cost_as_leaf[node]`: the validation error, weighted, of the rows that reach the node if it were a leaf.
+// `cost_as_leaf[node]`: the weighted validation error that the rows reaching the node would have if it were a
+// leaf.
 PrunedTree prune_reduced_error(const Tree& tree, std::span<const double> cost_as_leaf, Cancel& cancel);
 
-// Needs class shares as values. `confidence` is CF, between 0 and 1: the smaller, the more is cut. Errors in
+// The values must be class shares. `confidence` is CF, between 0 and 1; smaller values cut more. Errors in
 // the log are expected errors, in units of weight.
 PrunedTree prune_pessimistic(const Tree& tree, double confidence, Cancel& cancel);
 

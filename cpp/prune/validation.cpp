@@ -31,7 +31,7 @@ std::vector<std::int32_t> majorities(const Tree& tree) {
   return result;
 }
 
-// Calls error_at(row, node) for every node on the way of every row and adds up what it returns.
+// Calls error_at(row, node) for every node on the path of every row and adds up the results.
 template <class ErrorAt>
 ValidationSums sum_up(const Tree& tree, std::span<const NodeId> leaves, std::span<const double> weights,
                       Cancel& cancel, ErrorAt&& error_at) {

@@ -1,10 +1,10 @@
-// What every node of a tree would cost as a leaf, on rows the tree was not grown on: the validation error
-// that pruning goes by. In come the leaf of each row, its target and its weight; out go sums per node.
+// What every node of a tree would cost as a leaf, on rows that the tree was not grown on: the validation
+// error that pruning uses. In: the leaf of each row, its target and its weight. Out: sums per node.
 //
 // The error e of a row at a node is, averaged over the outputs,
 //   for classes, 1 where the node's majority class (the first of equals) is not the row's, else 0;
 //   for numbers, the squared distance to the node's value.
-// Every row is led from its leaf up to the root, so the work is rows times depth.
+// Every row is followed from its leaf up to the root, so the work is rows times depth.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace hornbeam::prune {
 
 using tree::Tree;
 
-// Per node, over the validation rows that reach it: what the mean error and its standard error are made of.
+// Per node, sums over the validation rows that reach it, from which the mean error and its standard error
+// follow.
 struct ValidationSums {
   std::vector<double> error;                  // sum of w e
   std::vector<double> squared_weight_error;   // sum of w^2 e

@@ -1,4 +1,4 @@
-// The tree of a stump that has been found (stumps/stumps.h), and which rows it gets wrong.
+// Makes the tree of a stump that has been found (stumps/stumps.h), and finds the rows that it gets wrong.
 #include <algorithm>
 #include <variant>
 
@@ -63,12 +63,12 @@ std::vector<std::uint8_t> branches_of_rows(const Dataset& data, const Split& spl
 
 }  // namespace
 
-// Makes the tree of a split, or a lone leaf if the split names no feature, and asks it about all rows.
+// Makes the tree of a split, or a single leaf if the split names no feature, and predicts all rows with it.
 Stump StumpSearch::carry_out(Split split, double gain) const {
   const bool has_test = split.feature != kNoFeature;
   const std::size_t n_classes = node_.size();
   const std::vector<std::uint8_t> branch = branches_of_rows(data_, split, rows_.size());
-  // Cells of the left branch, the right one, and of what goes where missing values go.
+  // Cells of the left branch, of the right one, and of the rows with missing values.
   std::vector<std::int64_t> cells(3 * n_classes, 0);
   std::int64_t n_samples[3] = {0, 0, 0};
   for (std::size_t row = 0; row < branch.size(); ++row) {

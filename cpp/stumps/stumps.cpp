@@ -43,13 +43,13 @@ std::int64_t heaviest(std::span<const std::int64_t> cell) {
   return *std::max_element(cell.begin(), cell.end());
 }
 
-// As std::llround for 0 <= x < 2^52, but fit for vector instructions.
+// Like std::llround for 0 <= x < 2^52, but suitable for vector instructions.
 std::int64_t rounded(double x) {
   const auto whole = static_cast<std::int64_t>(x);
   return whole + (x - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }
 
-// Weights that are not 0 and all equal can be counted; returns that weight, or 0.
+// If all weights that are not 0 are equal, rows can be counted instead: returns that weight, or else 0.
 double common_weight(std::span<const double> weights) {
   double common = 0.0;
   for (const double weight : weights) {
@@ -66,7 +66,7 @@ struct Extremes {
   bool any;
 };
 
-// How far the sum of signed weights left of a cut goes down and up, over all cuts.
+// The smallest and the largest sum of signed weights to the left of a cut, over all cuts.
 Extremes extremes_of_cuts(std::span<const std::uint32_t> known, const std::int64_t* weights) {
   constexpr std::int64_t kFar = std::int64_t{1} << 62;
   std::int64_t sum = 0;
@@ -85,14 +85,14 @@ Extremes extremes_of_cuts(std::span<const std::uint32_t> known, const std::int64
 
 // Scratch of one thread.
 struct StumpSearch::Workspace {
-  Buffer<std::uint32_t> known;      // the rows of a column that count, where some do not
+  Buffer<std::uint32_t> known;      // the rows of a column that count, if not all do
   std::vector<std::uint32_t> cuts;  // positions in the known rows
   std::vector<double> scores;       // of these cuts
   std::vector<std::int64_t> cell;
 
-  // Scores the cuts of known rows, which go to the left one by one; `left` and `right` are where the missing
-  // rows are. The heaviest class of a side that only gains rows is found in constant time, so one pass from
-  // either end does.
+  // Scores the cuts of the known rows, which move to the left one by one; `left` and `right` hold the rows
+  // with missing values at first. The heaviest class of a side that only gains rows is found in constant
+  // time, so a pass from each end is enough.
   void score_cuts(std::span<const std::uint32_t> known_rows, const Weighed* rows,
                   std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
     cuts.clear();
@@ -121,7 +121,7 @@ struct StumpSearch::Workspace {
   }
 };
 
-// Categories are divided as everywhere else. One per thread and round.
+// Finds tests on categories, as for any tree. One per thread and round.
 class StumpSearch::CategorySearch {
  public:
   using AccuracyScorer = VectorScorer<VectorAccuracy>;
@@ -145,7 +145,7 @@ class StumpSearch::CategorySearch {
   std::span<const Entry> entries_;
   std::vector<AccuracyScorer::Element> cell_;
   CategoryFinder<AccuracyScorer> finder_;
-  double unit_;  // of the finder's weights, in those of the search
+  double unit_;  // a unit of the finder's weights in those of the search
 };
 
 StumpSearch::StumpSearch(const Dataset& data, std::span<const std::int32_t> classes, int n_classes,
@@ -176,7 +176,7 @@ void StumpSearch::sort_columns(int n_threads, Cancel& cancel) {
         sorted.known[begin[code]++] = static_cast<std::uint32_t>(row);
       }
     }
-    // Each `begin` has moved on to the end of its code; behind the last row there is nothing to cut off.
+    // Each `begin` has moved to the end of its code. There is no cut behind the last row.
     for (std::size_t code = 0; code < column.n_codes; ++code) {
       const std::size_t end = begin[code];
       if (end > 0 && end < n_known) sorted.known[end - 1] |= kCutFollows;
@@ -196,7 +196,7 @@ void StumpSearch::sort_columns(int n_threads, Cancel& cancel) {
 // ---- a round's weights
 
 void StumpSearch::weigh(std::span<const double> weights) {
-  // As the grower: equal weights are counted.
+  // Like the grower, counts rows of equal weights.
   const double common = common_weight(weights);
   counting_ = common != 0;
   double scale = 1.0;
@@ -222,8 +222,8 @@ void StumpSearch::weigh(std::span<const double> weights) {
   n_weightless_ = static_cast<std::int64_t>(n_given - n_rows_counting_);
 }
 
-// The known rows of a column that have weight. If all have, these are the sorted rows; otherwise the others are left
-// out, and a row takes over the flag of a removed row behind it with the same value.
+// The known rows of a column that have weight. If all have weight, these are the sorted rows; otherwise rows
+// without weight are left out, and a row takes over the flag of a removed row behind it with the same value.
 std::span<const std::uint32_t> StumpSearch::known_rows(FeatureId feature, Workspace& work) const {
   const Buffer<std::uint32_t>& sorted = columns_[static_cast<std::size_t>(feature)].known;
   if (n_rows_counting_ == rows_.size()) return sorted.span();
@@ -276,8 +276,8 @@ double StumpSearch::best_score(FeatureId feature, Workspace& work) const {
   return std::max(best, static_cast<double>(heaviest(rest) + heaviest(missing)));
 }
 
-// With d = (weight of class 1) - (weight of class 0) on the left, and D in both branches, the weight that is
-// right is half of W + |d| + |D - d|. That is convex in d: only the extreme sums can be best.
+// If d is the weight of class 1 less that of class 0 on the left, and D the same in both branches, the weight
+// that is right is half of W + |d| + |D - d|. That is convex in d, so only the extreme sums can be best.
 double StumpSearch::best_of_two_classes(FeatureId feature, Workspace& work) const {
   const auto known = known_rows(feature, work);
   std::size_t n_missing = 0;
@@ -302,7 +302,7 @@ double StumpSearch::best_of_two_classes(FeatureId feature, Workspace& work) cons
   return best < 0 ? -kInfinity : static_cast<double>(best);
 }
 
-// Without missing values the best score is known from the search, and the first cut that has it is the place.
+// Without missing values the best score is known from the search, and the first cut with that score is taken.
 std::size_t StumpSearch::first_cut_of_two_classes(std::span<const std::uint32_t> known, double score) const {
   const std::int64_t weight = node_[0] + node_[1];
   const std::int64_t difference = node_[1] - node_[0];
@@ -317,8 +317,8 @@ std::size_t StumpSearch::first_cut_of_two_classes(std::span<const std::uint32_t>
   }
 }
 
-// Finds the first best cut of the feature that has won; equals are told apart as the grower does: by the
-// lower threshold, then with missing values on the left.
+// Finds the first best cut of the winning feature. Ties are resolved as in the grower: the lower threshold
+// wins, then missing values on the left.
 Split StumpSearch::place_cut(FeatureId feature, double score, Workspace& work) const {
   const Column& column = data_.column(feature);
   const auto known = known_rows(feature, work);

@@ -1,6 +1,6 @@
-// Stumps of least weighted error, one after another under changing weights: what AdaBoost asks for.
+// Finds stumps of least weighted error, one after another under changing weights, as AdaBoost needs them.
 //
-// A stump is the root of a tree grown by accuracy and stopped at depth 1. What the root needs of the columns
+// A stump is the root of a tree grown by accuracy and stopped at depth 1. What it needs from the columns
 // never changes between rounds, so it is made once: the rows of every column in the order of its values. A
 // round is then one pass over each column. In: weights. Out: a tree of at most three nodes, and for every row
 // whether that tree is wrong about it.
@@ -41,16 +41,16 @@ class StumpSearch {
 
   std::size_t n_rows() const { return rows_.size(); }
 
-  // Rows of weight 0 take no part; at least one weight is positive.
+  // Rows of weight 0 are ignored; at least one weight must be positive.
   Stump best(std::span<const double> weights, int n_threads, Cancel& cancel);
 
  private:
-  // The known rows of a numeric column by ascending value; a mark on a row says that a cut may follow it.
+  // The known rows of a numeric column by ascending value; a flag on a row says that a cut may follow it.
   struct SortedColumn {
     Buffer<std::uint32_t> known;
     std::vector<RowId> missing;
   };
-  // What counts in a round: fixed-point weights with their class, in units of `unit`.
+  // The weights of a round: fixed-point numbers with their class, in units of `unit`.
   struct Weighed {
     std::int64_t weight;
     std::int32_t label;
@@ -74,8 +74,8 @@ class StumpSearch {
   int n_classes_;
   std::vector<SortedColumn> columns_;
 
-  // The round at hand.
-  std::vector<Weighed> rows_;         // rows that do not count have weight 0
+  // The current round.
+  std::vector<Weighed> rows_;         // 0 for rows that do not count
   std::vector<std::int64_t> signed_;  // two classes: the weight, negative in class 0
   std::vector<std::int64_t> node_;    // weight per class
   std::size_t n_rows_counting_ = 0;

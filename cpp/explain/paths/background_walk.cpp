@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kMostRows = 64;          // at once
 constexpr std::size_t kMostValues = 8;         // at once
 constexpr std::size_t kMostKept = 1u << 17;    // numbers on the way down, so that they stay in the cache
-constexpr std::size_t kMostVisits = 1u << 22;  // rows at tests, before somebody may stop the work
-constexpr std::size_t kOfRow = 9 * 8;          // numbers of a row at a test: its losses, and 64 lanes
+constexpr std::size_t kMostVisits = 1u << 22;  // rows at tests between two polls for Ctrl-C
+constexpr std::size_t kOfRow = 9 * 8;          // numbers per row at a test: its losses and 64 lanes
 constexpr std::size_t kFewColumns = 15;        // 0 to 15 are looked up in two registers
 constexpr std::size_t kLine = 64;              // bytes: every array begins a cache line
 
@@ -61,7 +61,7 @@ void BackgroundWalk::make_room(std::size_t n_levels) {
   const std::size_t worth = most_rows_ * most_values_ * kOfRow;
   frame_bytes_.grow_to(n_levels * n * kBytes);
   frame_words_.grow_to(n_levels * n * kWords);
-  frame_worth_.grow_to(n_levels * worth + kOthers);  // eight are read at a time, also of the last
+  frame_worth_.grow_to(n_levels * worth + kOthers);  // they are read eight at a time, the last ones too
   sums_.grow_to(most_values_ * n_columns_ * most_rows_ * kLanesOfSum);
   path_.resize(n_levels);
   frames_.resize(n_levels);

@@ -1,35 +1,38 @@
-// Rows against the rows of a background, in one walk through a tree.
+// Compares rows with the rows of a background, in one walk through a tree.
 //
-// Of a row and another one, from the background, only columns matter that one of the two passes: a leaf counts if
-// every column on its path is passed by one of them at least, that is by all tests on it. If a of the columns are
-// passed by the row alone and b by the other alone, and the leaf is worth v, each of the a columns gets
-// v beta(a - 1, b) and each of the b columns loses v beta(a, b - 1) (explain/beta.h): for the row to come to the
-// leaf, the first must be known and the second must not.
+// A row passes a column at a leaf if it passes all tests on that column on the way to the leaf. For a row and
+// another one from the background, a leaf counts if at least one of the two passes each column of its path.
+// If the row alone passes a of the columns and the other alone passes b, and the leaf is worth v, each of the
+// a columns gets v beta(a - 1, b) and each of the b columns loses v beta(a, b - 1) (explain/beta.h): for the
+// row to reach the leaf, the first must be known and the second must not.
 //
-// A row goes together with up to 64 others. Which columns it fails is the same beside all of them, and so is b. What
-// the others have of their own is carried along in lanes: on the way down the number a, on the way back the sum G of
-// v beta(a - 1, b) over the leaves below. The sum L of v beta(a, b - 1) over these leaves and all others is one
-// number. At a test on a new column c there are two sides:
+// A row walks together with up to 64 others. The columns that it fails do not depend on the other row, and
+// neither does b. What differs between the others is carried in lanes: on the way down the number a, on the
+// way back the sum G of v beta(a - 1, b) over the leaves below. The sum L of v beta(a, b - 1) over these
+// leaves and all others is one number. A test on a new column c has two sides:
 //
-//     near, where the row goes. Others that go to the other side lack c: their a grows by 1, and c gets the sum of
-//         their G of this side. Nobody is left behind.
-//     far. The row fails c, so b grows by 1, and only others that come here, and so pass c, stay. c loses L.
+//     near, where the row goes. Others that go to the other side fail c: their a grows by 1, and c gets the
+//         sum of their G on this side. All others continue.
+//     far. The row fails c, so b grows by 1, and only others that go here, and so pass c, continue. c loses
+//         L.
 //
-// If there are tests on c above, c is lacked, or failed, by all of them together:
+// If there are tests on c above, what counts is whether a row passes all of them:
 //
-//     As long as the row passes them, it goes near. Who lacks c from a test above on is counted by that test, as the
-//         G that c gets there has the leaves below here in it. So c gets the G of those only who lack it from here
-//         on, and only their a grows.
-//     Where the row fails c from here on, it goes far. Others who lack c are left behind with those who do not come
-//         here, for nobody passes c. So they have nothing of these leaves in their G, and the tests above give c
-//         nothing for them.
-//     Where the row has failed c before, c lost its L there. Others who pass this test, too, stay, on either side; no
-//         number grows, and c gets nothing.
+//     As long as the row passes them, this is the near side. Others that failed c at a test above were
+//         counted by that test: the G that c got there includes the leaves below this one. So c gets the G of
+//         those alone that fail it from here on, and only their a grows.
+//     If the row fails c from here on, this is the far side. Others that fail c are dropped along with those
+//         that do not come here, for neither row passes c. So their G has nothing of these leaves, and the
+//         tests above give c nothing for them.
+//     If the row has failed c before, c lost its L there. Others that pass this test as well continue, on
+//         either side; no number grows, and c gets nothing.
 //
-// On far sides the lanes are packed, and where nobody stays the walk does not go. So a row comes to a leaf at most
-// once for a word of others; if tests tell the row from each second other, (3/4)^d of these are left after d tests.
+// On far sides the lanes are packed, and the walk skips a side where no other row is left. So a row reaches a
+// leaf at most once for a word of others; if each test separates the row from half of the others, (3/4)^d of
+// the pairs are left after d tests.
 //
-// Many rows take a step side by side (explain/explain_kernels.h): they visit the same tests in the same order.
+// Many rows take each step side by side (explain/explain_kernels.h), since all visit the tests in the same
+// order.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +48,7 @@
 
 namespace hornbeam::explain {
 
-// On a path: they are counted in bytes.
+// Most columns on a path, since they are counted in bytes.
 inline constexpr std::size_t kMostColumnsOfBackgroundWalk = kMostOfBeta;
 
 struct BackgroundTask {
@@ -53,15 +56,16 @@ struct BackgroundTask {
   const RowBlock& background;
   std::span<const double> leaves;  // [leaf of the list, value]
   std::size_t n_values;
-  double share;  // that each row of the background has
+  double share;  // of each row of the background
 };
 
-// One thread's memory for it.
+// One thread's memory for the walk.
 class BackgroundWalk {
  public:
   explicit BackgroundWalk(Unseen unseen) : unseen_(unseen) {}
 
-  // Adds what the columns get to parts(feature, value), an array over the rows. poll(work) is called now and then.
+  // Adds what the columns get to parts(feature, value), an array over the rows. Calls poll(work) now and
+  // then.
   template <class PartsOf, class Poll>
   void add(const Tree& tree, const PathTests& list, const BackgroundTask& task, const PartsOf& parts_of,
            const Poll& poll) {
@@ -91,7 +95,7 @@ class BackgroundWalk {
  private:
   struct Place {  // on the way down
     std::size_t test;
-    std::size_t side;  // that is followed, 2 after both
+    std::size_t side;  // the side that is followed, 2 after both
   };
 
   void begin(const Tree& tree, const PathTests& list, const BackgroundTask& task);
@@ -122,7 +126,7 @@ class BackgroundWalk {
   std::size_t n_words_ = 0;
   std::vector<std::uint8_t> right_;      // [test, row]: 1 where it goes right
   std::vector<std::uint64_t> others_;    // [word, test]: those that go right
-  std::vector<std::uint8_t> bytes_;      // the same for a test, [row of the background]
+  std::vector<std::uint8_t> bytes_;      // the same for one test, [row of the background]
   std::vector<Place> path_;              // by level
   std::vector<BackgroundFrame> frames_;  // by level, over these
   Buffer<std::uint8_t> frame_bytes_;

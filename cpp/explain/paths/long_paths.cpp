@@ -8,7 +8,7 @@ namespace hornbeam::explain {
 
 namespace {
 
-constexpr std::size_t kMostKept = 1u << 17;  // numbers kept on the way, so that they stay in the cache
+constexpr std::size_t kMostKept = 1u << 17;  // most numbers on the way down, so that they stay in the cache
 
 }  // namespace
 
@@ -19,8 +19,8 @@ LongPaths::LongPaths(const Tree& tree, std::span<const double> shares, const Qua
   leaves_ = std::move(found.leaves);
   n_levels_ = found.n_levels;
   points_ = &quadratures.for_columns(found.most_columns);
-  std::vector<double> shares_before;  // by test: the share that gets past all former tests on its column
-  std::vector<double> outs = {1};     // where the column is new, and of the tests where it is not
+  std::vector<double> shares_before;  // by test: the share that passes all earlier tests on its column
+  std::vector<double> outs = {1};     // for new columns, and for the tests on columns that are not new
   for (const TreeTest& test : found.tests) {
     Test& made = tests_.emplace_back(Test{test, shares_of(tree, shares, test), 0});
     shares_before.push_back(1.0);
@@ -141,7 +141,8 @@ void LongPathWalk::join(const LongPaths::Test& test, std::size_t value, double* 
                          branch(test, 1, value), n_lanes_, n_points_, worth_of(test, value), parts);
 }
 
-// A test is the last on its column above another one if no test between them, nor that one, asks again.
+// A test is the last on its column above another one if neither a test between them nor that one tests the
+// column again.
 void LongPathWalk::find_columns_above(const LongPaths::Test& test) {
   is_asked_again_.assign(static_cast<std::size_t>(test.level), false);
   for (std::int32_t level = 0; level <= test.level; ++level)

@@ -7,22 +7,22 @@
 //     r + s u  to the right,  l - s u  to the left,  with s = t / (out0 + t (1 - out0))  and
 //     u = l if the row goes right, -r if it goes left, 0 where in0 = 0.
 //
-// So a row needs one number u for a test, and a point of the quadrature one number s. With P the product of
+// So a test takes one number u per row, and one number s per point of the quadrature. With P the product of
 // all factors of the path to the test, and GL, GR what the leaves below are worth times the factors from the
 // test down,
 //
 //     PR = P (r + s u),    PL = P (l - s u)    on the way down,
 //     G = GL + (GR - GL) (r + s u)             on the way up,
 //
-// and the column gets u times the integral of P q (GR - GL), where q = out0 / (out0 + t (1 - out0))^2: that is
-// what the last test on a column gives it, less what the former has given, in the leaves below. One step per
-// test, however many columns there are; nothing is divided. The quadrature is that of Quadrature-TreeSHAP
-// (2026).
+// and the column gets u times the integral of P q (GR - GL), where q = out0 / (out0 + t (1 - out0))^2: that
+// is what the last test on a column contributes by the leaves below, less what the one before has contributed
+// by the same leaves. A test takes one step, however many columns there are, and no division. The quadrature
+// is that of Quadrature-TreeSHAP (2026).
 //
-// A pair of columns i and j gets the integral of the second derivative: what the test gives column i at a point,
-// P u q (GR - GL), times (in - out) / (out + t (in - out)) of the last test on j above it. Of a row that has come
-// past the tests on j that is (1 - out) / (out + t (1 - out)), of any other -1 / (1 - t), so each test
-// takes one more sum over the points for each column above.
+// A pair of columns i and j gets the integral of the second derivative: what the test contributes to column i
+// at a point, P u q (GR - GL), times (in - out) / (out + t (in - out)) of the last test on j above it. For a
+// row that passes the tests on j that is (1 - out) / (out + t (1 - out)), for any other -1 / (1 - t), so each
+// test takes one more sum over the points for each column above.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ class LongPaths {
   friend class LongPathWalk;
   struct Test : TreeTest {
     std::array<double, 2> shares;
-    std::size_t constants;  // bend and weight begin there
+    std::size_t constants;  // where its bend and weight begin
   };
 
   static std::array<double, 2> shares_of(const Tree& tree, std::span<const double> shares,
@@ -76,8 +76,8 @@ class LongPathWalk {
  public:
   explicit LongPathWalk(Unseen unseen) : unseen_(unseen) {}
 
-  // Adds what the leaves contribute to parts(feature, value), an array over the rows of the block, up to a
-  // multiple of kLanesStep, and to pairs_of(feature, feature, value), if the paths were made for pairs;
+  // Adds the contributions of the leaves to parts(feature, value), an array over the rows of the block, up to
+  // a multiple of kLanesStep, and to pairs_of(feature, feature, value) if the paths were made for pairs.
   // `value_of(leaf)` gives the n_values values of a leaf.
   template <class ValueOf, class PartsOf, class PairsOf>
   void add(const Tree& tree, const LongPaths& paths, const RowBlock& block, std::size_t n_values,
@@ -159,7 +159,7 @@ class LongPathWalk {
   Buffer<double> at_points_;                   // of the test that is closed: [point, row]
   Buffer<double> if_unknown_;                  // [row]
   std::vector<bool> is_asked_again_;           // by level, on the way to the test that is closed
-  std::vector<std::int32_t> columns_above_;    // levels of the last tests on other columns above it
+  std::vector<std::int32_t> columns_above_;    // levels of the last tests on the other columns above it
   std::array<double, kLanes> goes_right_{};
 };
 

@@ -43,7 +43,7 @@ class TestLister {
     std::int32_t side;
   };
 
-  // A node counts if a leaf below it is not left out. Children come after their parents.
+  // A node counts unless all leaves below it are left out. Children come after their parents.
   void find_what_counts(const std::vector<bool>& is_left_out) {
     counts_.assign(tree_.n_nodes(), false);
     for (std::size_t node = tree_.n_nodes(); node-- > 0;) {
@@ -59,7 +59,7 @@ class TestLister {
   TreeTest& test(std::int32_t place) { return found_.tests[static_cast<std::size_t>(place)]; }
   std::int32_t& latest(FeatureId feature) { return latest_[static_cast<std::size_t>(feature)]; }
 
-  // Makes `path_` that to a test.
+  // Makes `path_` the path to a test.
   void go_to(const Waiting& at) {
     while (path_.size() >= static_cast<std::size_t>(std::max(at.level, 1))) {
       const TreeTest& last = test(path_.back().test);

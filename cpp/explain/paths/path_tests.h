@@ -13,8 +13,8 @@ namespace hornbeam::explain {
 
 using tree::Tree;
 
-// A test with more than two branches is a chain of such with two: one branch or the later ones, in the same
-// column.
+// A test with more than two branches becomes a chain of tests on the same column with two each: one branch,
+// or all later ones.
 struct TreeTest {
   NodeId node;
   std::int32_t branch;  // that goes left; -1: the node has two branches
@@ -41,7 +41,7 @@ struct PathTests {
   std::size_t most_columns = 0;  // on a path
 };
 
-// Without the nodes that `is_left_out` marks, if it marks any, and what is below these.
+// Leaves out the nodes marked in `is_left_out`, if it is not empty, and everything below them.
 PathTests list_tests(const Tree& tree, const std::vector<bool>& is_left_out = {});
 
 }  // namespace hornbeam::explain
