@@ -201,7 +201,7 @@ def test_numbers_are_read_and_unknown_values_take_their_branch(tmp_path, monkeyp
     tree = hb.DecisionTreeClassifier(max_depth=1).fit(X, y)
     hb.save(tree, model)
     code, out, err = asked(model, "long\n1.4\n", monkeypatch, capsys)
-    assert code == 0 and "long is no number" in err and "answer: 0" in out
+    assert code == 0 and "long is not a number" in err and "answer: 0" in out
     code, out, _ = asked(model, "\n", monkeypatch, capsys)
     assert code == 0 and "is missing" in out
 

@@ -68,10 +68,10 @@ def test_folders_within_a_folder_and_the_short_ending(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--target", "z"], "target='z' is no column"),
+        (["--target", "z"], "target='z' is not a column"),
         (["--target", "y", "--method", "neighbors"], "learn from bins"),
         (["--target", "y", "--max-memory", "much"], "max_memory"),
-        (["--target", "y", "--drop", "nothing"], "'nothing' is no column"),
+        (["--target", "y", "--drop", "nothing"], "'nothing' is not a column"),
     ],
 )
 def test_mistakes(folder, capsys, flags, said):

@@ -242,7 +242,7 @@ def test_asking_a_forest_needs_a_tree(data, capsys):
     assert run(["fit", str(data), "--target", "y", "--n-estimators", "3", "--out", str(forest)]) == 0
     capsys.readouterr()
     assert "say which with --tree N" in complaint(["show", forest, "--ask"], capsys, code=1)
-    assert "is no single tree" in complaint(
+    assert "is not a single tree" in complaint(
         ["show", forest, "--splits", data, "--target", "y"], capsys, code=1
     )
 

@@ -55,9 +55,9 @@ def test_foreign_and_cut_files(path: Path, tmp_path: Path) -> None:
     content = path.read_bytes()
     other = tmp_path / "other"
     for damaged, message in (
-        (b"", "no encoded table"),
-        (b"PAR1" + content[4:], "no encoded table"),
-        (content[:19], "no encoded table"),
+        (b"", "not an encoded table"),
+        (b"PAR1" + content[4:], "not an encoded table"),
+        (content[:19], "not an encoded table"),
         (content[:100], "longer than the file|checksum"),
         (content[:-1], "bytes and should have"),
         (content + b"\0", "bytes and should have"),

@@ -365,7 +365,7 @@ def test_a_tree_asks_for_a_date() -> None:
     answer = question.read(" 2020-05-01 ")
     way = next_question(reading, {"when": answer})
     assert way.prediction == tree.predict(pd.DataFrame({"when": ["2020-05-01"]}))[0]  # type: ignore[union-attr]
-    with pytest.raises(ValueError, match="soon is no date"):
+    with pytest.raises(ValueError, match="soon is not a date"):
         question.read("soon")
 
 

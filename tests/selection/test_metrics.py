@@ -73,7 +73,7 @@ def test_the_metric_that_decides_can_be_named_or_brought_along():
     assert (own.name, own.of(Truth(np.array([1, 2])), Answers(np.array([1, 1])))) == ("hits", 1.0)
     with pytest.raises(ValueError, match="Did you mean 'accuracy'"):
         chosen_metrics("classification", 2, "acuracy")
-    with pytest.raises(ValueError, match="is no metric for classification"):
+    with pytest.raises(ValueError, match="is not a metric for classification"):
         chosen_metrics("classification", 3, "ROC AUC")
 
 

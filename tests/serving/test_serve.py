@@ -131,7 +131,7 @@ def test_errors_name_the_field(server, document, field, words):
     ("body", "status", "words"),
     [
         ("{", 400, "not JSON"),
-        ('{"area": NaN}', 400, "NaN is no number; null"),
+        ('{"area": NaN}', 400, "NaN is not a number; null"),
         ("[" * 100_000, 400, "not JSON"),
         ("[]", 422, "not empty"),
         ("3", 422, "Give one row"),

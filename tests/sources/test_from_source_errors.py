@@ -56,7 +56,7 @@ def test_errors_name_the_file_the_row_group_and_the_column(tmp_path: Path) -> No
             _fit(with_third(table, **options))
     broken = with_third(good)
     (broken / "2.parquet").write_bytes((broken / "2.parquet").read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"2\.parquet is no Parquet file"):
+    with pytest.raises(ValueError, match=r"2\.parquet is not a readable Parquet file"):
         _fit(broken)
     damaged = with_third(good, compression="none", use_dictionary=False, write_statistics=False)
     content = bytearray((damaged / "2.parquet").read_bytes())
@@ -72,7 +72,7 @@ def test_other_errors(tmp_path: Path) -> None:
     for source, options, error, message in (
         (tmp_path / "empty", {}, FileNotFoundError, "no Parquet files"),
         (tmp_path / "b*.parquet", {}, FileNotFoundError, "no file"),
-        (tmp_path, {"sample_weight": "w"}, ValueError, "sample_weight='w' is no column"),
+        (tmp_path, {"sample_weight": "w"}, ValueError, "sample_weight='w' is not a column"),
         (tmp_path, {"sample_weight": [1, 2]}, TypeError, "name of a column"),
         (tmp_path, {"max_memory": "4 bananas"}, ValueError, "4 bananas"),
         (tmp_path, {"y": [1.0, 2.0]}, TypeError, "not both"),
@@ -101,7 +101,7 @@ def test_other_errors(tmp_path: Path) -> None:
             _fit(source, **options)
     with pytest.raises(ValueError, match="max_bins"):
         hb.RandomForestRegressor().fit(tmp_path, target="y")
-    with pytest.raises(ValueError, match=r"target='z' is no column.*'a', 'y'"):
+    with pytest.raises(ValueError, match=r"target='z' is not a column.*'a', 'y'"):
         hb.GradientBoostingRegressor().fit(tmp_path, target="z")
     with pytest.raises(MemoryError, match="max_memory is"):
         _fit(tmp_path, max_memory="1MB")

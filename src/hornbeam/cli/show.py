@@ -115,7 +115,9 @@ def _splits(loaded: LoadedModel, data: str, target: str | None, node: int) -> di
     """List the tests that a node could have asked of some rows, the best first."""
     model, target = loaded.fitted, target or loaded.target
     if not hasattr(model, "split_table"):
-        raise Mistake(f"{model_name(model)} is no single tree: only these can list the tests of a node.")
+        raise Mistake(
+            f"{model_name(model)} is not a single tree: only single trees can list the tests of a node."
+        )
     if target is None:
         raise typer.BadParameter("--splits needs --target: the column that holds the right answers.")
     if node >= model.tree_.node_count:

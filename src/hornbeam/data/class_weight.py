@@ -1,4 +1,4 @@
-"""What `class_weight` makes of the rows: a factor for each row's weight."""
+"""What `class_weight` means for the rows: a factor on each row's weight."""
 
 import numbers
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 CodeArray = npt.NDArray[np.int32]
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | Sequence[Mapping[Any, float]]
 
-_LARGEST_FACTOR = 2.0**400  # of a class: products with weights and sums of them are numbers still
+_LARGEST_FACTOR = 2.0**400  # of a class: products with weights, and sums of those, stay finite
 
 
 def class_weights(
@@ -26,8 +26,8 @@ def class_weights(
 ) -> FloatArray | None:
     """Return the factor by which `class_weight` multiplies each row's weight; None if it is None.
 
-    "balanced" gives every class the same total. With `sample_weight` the totals are those of the weights, so
-    a row of weight 0 counts as if it were not there and a row of weight 2 as if it were there twice.
+    "balanced" gives every class the same total. With `sample_weight` the totals are those of the weights: a
+    row of weight 0 counts as absent, a row of weight 2 as two rows.
     """
     if class_weight is None:
         return None
@@ -68,7 +68,7 @@ def _balancing_factors(codes: CodeArray, n_classes: int, sample_weight: FloatArr
     totals = np.bincount(codes, weights=sample_weight, minlength=n_classes)
     has_weight = totals > 0
     per_class = np.zeros(n_classes)
-    with np.errstate(over="ignore"):  # a class may weigh next to nothing
+    with np.errstate(over="ignore"):  # a class may weigh almost nothing
         factors = totals.sum() / (np.count_nonzero(has_weight) * totals[has_weight])
     per_class[has_weight] = np.minimum(factors, _LARGEST_FACTOR)
     return per_class[codes]

@@ -1,4 +1,4 @@
-"""A column that is in codes already: what a table has whose values were read before, and are not kept.
+"""A column that is already encoded: the form of tables whose values were read once and not kept.
 
 The codes may lie in a file that is mapped. A numeric column knows its distinct values or the edges between
 its bins (`cpp/data/bins.h`); a categorical one has the numbers of its categories. The last code is "missing".
@@ -16,13 +16,13 @@ __all__ = ["CodedColumn", "code_type"]
 
 
 def code_type(n_codes: int) -> npt.DTypeLike:
-    """Return the narrowest type that has room for so many codes and the one of missing values."""
+    """Return the narrowest type that has room for this many codes and the code of missing values."""
     return np.uint8 if n_codes <= 0xFF else np.uint16 if n_codes <= 0xFFFF else np.uint32
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CodedColumn:
-    """Codes of rows; `values` are edges of bins if `binned`, else distinct values, and None of categories."""
+    """Codes of rows; `values` are edges of bins if `binned`, else distinct values, or None for categories."""
 
     codes: AnyArray
     n_codes: int
@@ -45,11 +45,11 @@ class CodedColumn:
         return missing
 
     def to_dense(self) -> AnyArray:
-        """Return a value for each row that tests of trees grown on the codes answer as the true one."""
+        """Return a value for each row that trees grown on the codes treat exactly like the true one."""
         if self.values is None:
             return np.where(self.missing_rows(), MISSING, self.codes.astype(np.int32)).astype(np.int32)
         stand_ins = self.values
-        if self.binned:  # a bin reaches up to its edge, and the last one beyond all edges
+        if self.binned:  # a bin reaches up to its edge, the last one beyond all edges
             last = np.nextafter(self.values[-1:], np.inf) if len(self.values) else np.zeros(1)
             stand_ins = np.concatenate([self.values, last])
         dense: AnyArray = np.append(stand_ins, np.nan)[self.codes]

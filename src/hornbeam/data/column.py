@@ -80,9 +80,8 @@ class Column:
 
     `values` of a numeric column are numbers of a dtype the core reads (bool, an integer, float32, float64;
     native byte order, aligned, any stride) or a `SparseColumn`; NaN is missing. Otherwise they are int32
-    codes into `categories`, or MISSING, or UNSEEN. A column of either kind may be a `CodedColumn`, whose
-    values are known by their codes only. `part` says of a column that is made of a date, which is
-    numeric, what it holds.
+    codes into `categories`, or MISSING, or UNSEEN. A column of either kind may be a `CodedColumn`, of whose
+    values only the codes are known. For a numeric column derived from a date, `part` says what it holds.
     """
 
     name: str
@@ -107,12 +106,12 @@ class Column:
     def is_all_missing(self) -> bool:
         """Whether no row has a value."""
         if isinstance(self.values, SparseColumn) or not len(self.values):
-            return False  # a sparse column has zeros, as a rule
+            return False  # a sparse column nearly always has zeros
         if isinstance(self.values, CodedColumn):
             return self.values.has_missing and bool(self.values.missing_rows().all())
         if self.kind != "numeric":
             return bool(self.values[0] == MISSING and (self.values == MISSING).all())
-        first = self.values[0]  # there may be a million columns, of which hardly one begins with a gap
+        first = self.values[0]  # quick, since there may be a million columns and hardly any begins with a gap
         return math.isnan(first) and bool(np.isnan(self.values).all())
 
 
@@ -147,7 +146,7 @@ def column_at_fit(content: Content, name: str, *, forced: bool) -> Column:
 
 
 def date_columns_at_fit(content: Times, name: str, taken: set[str]) -> list[Column]:
-    """Make the columns of a date that are worth it, under names unlike those that are `taken`."""
+    """Make those columns of a date that are worth having, under names that are not `taken`."""
     parts = chosen_parts(content)
     names = part_columns_names(name, parts, taken)
     return [
@@ -196,7 +195,7 @@ def _plain_category(value: Any, name: str) -> Category:
     if family == "Datetime":
         return text_of_days(float(days_of_objects([value], np.zeros(1, dtype=np.bool_), name)[0]))
     if type(value).__name__ == "Interval":
-        return str(value)  # pandas.cut makes these; two that differ have different texts
+        return str(value)  # pandas.cut makes these; different ones have different texts
     raise TypeError(
         f"Column {shown(name)} has the category {shown(value)} of type {type(value).__name__}; categories "
         "must be texts, numbers or booleans. Rename them, for example with .cat.rename_categories(str)."
@@ -226,7 +225,7 @@ def categories_in(content: Content, name: str) -> tuple[list[Category], AnyArray
 
 
 def warn_of_merged_integers(merged: Mapping[str, int]) -> None:
-    """Warn of integers too large to tell neighbours apart; given, by column, the number of values merged."""
+    """Warn of integers so large that neighbours become equal; `merged` counts them by column."""
     if merged:
         warn(
             "Integers of 2**53 and more are read as float64, which no longer tells neighbours apart: "
@@ -248,7 +247,7 @@ def warn_of_all_missing(columns: Iterable[Column], n_rows: int) -> None:
 
 
 def warn_of_near_unique(columns: Iterable[Column], n_rows: int) -> None:
-    """Warn of categorical columns that look like identifiers, and that tests or distances are made of."""
+    """Warn of categorical columns that look like identifiers and are used in tests or distances."""
     if n_rows < 20:
         return
     shares = {c.name: len(c.categories or ()) / n_rows for c in columns if c.kind == "categorical"}
@@ -329,7 +328,7 @@ def codes_as_fitted(
 
 
 def values_as_numeric(content: Content, name: str) -> AnyArray | SparseColumn:
-    """Return the numbers of a column that was numeric in the fit, also where they come as categories."""
+    """Return the numbers of a column that was numeric in the fit, even if they come as categories now."""
     if isinstance(content, SparseColumn):
         return content
     if isinstance(content, Numbers):
@@ -352,7 +351,7 @@ def values_as_numeric(content: Content, name: str) -> AnyArray | SparseColumn:
 
 
 def date_columns_as_fitted(content: Content, names: Sequence[str], parts: Sequence[DatePart]) -> list[Column]:
-    """Make the columns of a date as the fit did; the first of `names` is that of the user's column."""
+    """Derive the columns of a date as the fit did; the first of `names` is that of the user's column."""
     days = days_as_fitted(content, names[0], parts[0].order)
     return [
         Column(name, "numeric", part_values(days, part.name), part=part)
@@ -361,7 +360,7 @@ def date_columns_as_fitted(content: Content, names: Sequence[str], parts: Sequen
 
 
 def _refuse_other_family(plain: Sequence[Category], categories: Sequence[Category], name: str) -> None:
-    """1, 1.0 and True are one category; "1" is another, and a column of it says that something went wrong."""
+    """1, 1.0 and True are one category; "1" is another, and a column of such texts is a mistake."""
     for value in plain:
         if categories and isinstance(value, str) != isinstance(categories[0], str):
             raise ValueError(

@@ -1,7 +1,7 @@
-"""What one column holds, before it is known what that means: `Numbers`, `Labels`, `Times`, a `SparseColumn`.
+"""What one column holds, before its kind is decided: `Numbers`, `Labels`, `Times`, a `SparseColumn`.
 
 The readers make these out of arrays, frames and lists; `column.py` turns them into columns of a kind. Labels
-are category values and a code per row; numbers can become labels, where a column of numbers is categorical.
+are category values and a code per row. Numbers become labels if their column is categorical.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ Rows = npt.NDArray[np.intp]
 MISSING = -1  # code of a missing value in an ordinal or categorical column
 UNSEEN = -2  # code of a category that the fit has not seen
 
-_FIRST_INEXACT_INTEGER = 2**53  # from here on, float64 no longer tells neighbouring integers apart
+_FIRST_INEXACT_INTEGER = 2**53  # from here on, float64 cannot tell neighbouring integers apart
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,7 +50,7 @@ class SparseColumn:
     n_rows: int
 
     def to_dense(self) -> AnyArray:
-        """Write the zeros out."""
+        """Return the column with its zeros."""
         dense = np.zeros(self.n_rows, dtype=self.data.dtype)
         dense[self.indices] = self.data
         return dense
@@ -66,7 +66,7 @@ class SparseColumn:
 class Numbers:
     """Numbers as they came; of dtype object if they came as Python objects.
 
-    Missing are NaN and the rows of `absent`: integers, booleans and objects have no NaN to rely on.
+    NaN is missing, and so are the rows of `absent`: integers, booleans and objects have no NaN.
     """
 
     values: AnyArray
@@ -89,7 +89,7 @@ class Numbers:
 class Labels:
     """Category values and, for each row, the position of its value; MISSING where there is none.
 
-    `declared` ones come from a dtype of categories: the user has said what they are.
+    `declared` ones come from a categorical dtype: the user has listed them.
     """
 
     distinct: Sequence[Any]
@@ -98,7 +98,7 @@ class Labels:
     declared: bool = False
 
     def recoded(self, new_codes: Iterable[int]) -> npt.NDArray[np.int32]:
-        """Give position p the code `new_codes[p]`. MISSING is -1: it finds itself at the end of the table."""
+        """Give position p the code `new_codes[p]`. MISSING, -1, finds itself at the end of it."""
         codes: npt.NDArray[np.int32] = np.array([*new_codes, MISSING], dtype=np.int32)[self.codes]
         return codes
 
@@ -120,9 +120,9 @@ class Labels:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Times:
-    """Points in time, as days since 1970-01-01 on the clock they were read from; NaN is missing.
+    """Points in time, as days since 1970-01-01 by their own clock; NaN is missing.
 
-    `order` is how they were written, if they came as texts with the year last.
+    `order` is the order of day and month, if they came as texts with the year last.
     """
 
     days: npt.NDArray[np.float64]
@@ -137,7 +137,7 @@ Content = Numbers | Labels | SparseColumn | Times
 
 
 def numeric_values(content: Numbers, name: str) -> AnyArray:
-    """Return numbers with NaN where there is none: the array itself if nothing is absent."""
+    """Return the numbers, with NaN for missing ones: the array itself if nothing is absent."""
     if content.absent is None:
         return content.values
     present = ~content.absent
@@ -161,7 +161,7 @@ def labels_of_numbers(content: Numbers | SparseColumn) -> Labels:
     present = content.present()
     distinct, inverse = np.unique(content.values[present], return_inverse=True)
     if distinct.dtype.kind == "f":
-        # -0.0 becomes 0.0, or the category that is shown would depend on the order of the rows.
+        # -0.0 becomes 0.0; otherwise the category that is shown would depend on the order of the rows.
         distinct = distinct + 0.0
     codes = np.full(len(present), MISSING, dtype=np.int32)
     codes[present] = inverse
@@ -169,7 +169,7 @@ def labels_of_numbers(content: Numbers | SparseColumn) -> Labels:
 
 
 def labels_of_texts(cells: Sequence[Any], absent: Mask) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """Number texts in the order they come: the distinct ones, and a code per cell, MISSING where absent."""
+    """Number texts in the order they occur: the distinct ones, and a code per cell, MISSING where absent."""
     positions: dict[str, int] = {}
     codes = np.fromiter(
         (

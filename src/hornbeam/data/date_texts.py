@@ -6,9 +6,8 @@
     1 Mar 2024   01-Mar-2024   March 1, 2024   with the English name of the month
 
 Each may be followed by a time, such as `T10:30`, ` 10:30:05.25` or ` 3:45 pm`, and that by `Z` or an offset.
-What counts is the time as it is written: an offset moves nothing. Years of two digits are those from 1969 to
-2068. A column is one of dates only if every text in it is; where no day beyond 12 tells the day from the
-month, it is not.
+The time counts as it is written: an offset changes nothing. Years of two digits are 1969 to 2068. A column
+holds dates only if every text in it is a date. If no day above 12 tells the day from the month, it does not.
 """
 
 import re
@@ -23,7 +22,7 @@ __all__ = ["ORDERS", "DateTexts", "Order", "days_of_texts", "read_texts"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# What comes first where the year comes last: nobody knows, the day, the month.
+# What comes first where the year comes last: unknown, the day, or the month.
 Order = Literal["unknown", "day_first", "month_first"]
 ORDERS: tuple[Order, ...] = ("unknown", "day_first", "month_first")
 
@@ -54,12 +53,12 @@ _TIME = re.compile(
         \s* (?P<half>[aApP][mM])? \s* (?:Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)? \s*""",
     re.VERBOSE,
 )
-_FIRST_OF_TWO_DIGITS = 69  # 69 is 1969, 68 is 2068, as POSIX has it
+_FIRST_OF_TWO_DIGITS = 69  # 69 is 1969 and 68 is 2068, as in POSIX
 _NO_DATE = (0, 0, 0, False, 0.0)  # there is no month 0
 
 
 class DateTexts(NamedTuple):
-    """Texts read as dates: the days of each; `clear` is False where day and month could not be told apart."""
+    """Texts read as dates: days since 1970-01-01; `clear` is False if day and month cannot be told apart."""
 
     days: FloatArray
     order: Order
@@ -67,9 +66,9 @@ class DateTexts(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """Texts taken apart: numbers as they stand, and the share of the day that has passed.
+    """Texts taken apart: their numbers, and the share of the day that has passed.
 
-    The numbers are year, month and day; or, where `by_order`, as written, the year last.
+    The numbers are year, month and day or, where `by_order`, in the order written, with the year last.
     """
 
     numbers: IntArray  # texts x 3
@@ -78,9 +77,9 @@ class _Written(NamedTuple):
 
 
 def read_texts(texts: Sequence[Any]) -> DateTexts | None:
-    """Read all texts as dates; None if one of them is not, or if they contradict each other."""
+    """Read all texts as dates; None if one of them is not a date, or if they contradict each other."""
     if not texts or _taken_apart(texts[0]) == _NO_DATE:
-        return None  # the first text gives most columns away
+        return None  # the first text decides for most columns
     written = _all_taken_apart(texts)
     order: Order = "unknown"
     if written.by_order.any():
@@ -92,12 +91,12 @@ def read_texts(texts: Sequence[Any]) -> DateTexts | None:
 
 
 def days_of_texts(texts: Sequence[Any], order: Order) -> FloatArray:
-    """Read texts in the order that a column has; NaN where one is no date."""
+    """Read texts in a known order of day and month; NaN for texts that are not dates."""
     return _days(_all_taken_apart(texts), order) if texts else np.zeros(0)
 
 
 def _days(written: _Written, order: Order) -> FloatArray:
-    """Turn numbers into days since 1970-01-01; NaN where there is no such day, or no order to read it in."""
+    """Turn numbers into days since 1970-01-01; NaN where there is no such day, or the order is unknown."""
     year, month, day = written.numbers.T
     if written.by_order.any():
         first, second, third = written.numbers.T
@@ -162,7 +161,7 @@ def _with_a_named_month(text: Any) -> tuple[int, int, int, bool, float]:
 
 
 def _share_of_day(text: str | None) -> float | None:
-    """Read a time as the share of the day that has passed; None if it is no time."""
+    """Read a time as the share of the day that has passed; None if it is not a time."""
     if not text or not text.strip():
         return 0.0
     found = _TIME.fullmatch(text)
@@ -179,7 +178,7 @@ def _share_of_day(text: str | None) -> float | None:
     return (hour * 3600 + minute * 60 + second) / 86_400
 
 
-# What is read from texts that differ in their digits only, which most columns of dates do; all at once.
+# Reads all texts at once that differ only in their digits, as those of most date columns do.
 _PLAIN = re.compile(
     r"(?:(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{2})[-/.](?P<day>[0-9]{2})"
     r"|(?P<first>[0-9]{2})(?P<mark>[-/.])(?P<next>[0-9]{2})(?P=mark)(?P<last>[0-9]{4}))"
@@ -190,7 +189,7 @@ _FEWEST_ALIKE = 100
 
 
 def _alike(texts: Sequence[Any]) -> _Written | None:
-    """Take texts apart that have the same length, and the same signs but for the digits; None of others."""
+    """Take texts apart that have the same length and differ only in digits; None for others."""
     if len(texts) < _FEWEST_ALIKE or set(map(type, texts)) != {str} or len(set(map(len, texts))) != 1:
         return None
     found = _PLAIN.fullmatch(texts[0])
@@ -198,7 +197,9 @@ def _alike(texts: Sequence[Any]) -> _Written | None:
         return None
     signs = np.array(texts, dtype=np.str_).view(np.uint32).reshape(len(texts), -1)
     is_digit = np.array([character.isdigit() for character in texts[0]])
-    digits = signs[:, is_digit] - np.uint32(ord("0"))  # what is below wraps around, and is no digit either
+    digits = signs[:, is_digit] - np.uint32(
+        ord("0")
+    )  # characters below "0" wrap around, and so are no digits either
     if (digits > 9).any() or (signs[:, ~is_digit] != signs[0, ~is_digit]).any():
         return None
 

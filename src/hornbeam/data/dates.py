@@ -1,12 +1,12 @@
-"""Columns that are made of dates: days since 1970-01-01, and the parts that repeat, each a column of numbers.
+"""Columns derived from dates: days since 1970-01-01, and the parts that repeat, each a column of numbers.
 
-A date is split as time by the number of days since 1970-01-01, and by what comes again: the month, the day of
-the year and of the month, the weekday, the time of day. A part is worth a column where the rows of the fit go
-through more than one of its cycles, and some of them lie within one. Which parts a fit has chosen is its
-recipe; the schema keeps it, and a prediction follows it (docs/decisions/38-dates.md).
+Dates are compared by the number of days since 1970-01-01, and by parts that repeat: the month, the day of the
+year and of the month, the weekday, the time of day. A part becomes a column if the rows of the fit span more
+than one of its cycles, and some of them lie within one cycle. The schema keeps the parts that a fit has
+chosen, and a prediction makes the same ones (docs/decisions/38-dates.md).
 
-A column that holds whole days is one of dates: a time of day that comes later does not matter there, and
-`when <= 2024-03-01` means all of that day.
+If a column holds whole days in the fit, a time of day in later rows does not matter, and `when <= 2024-03-01`
+means all of that day.
 """
 
 import datetime
@@ -39,11 +39,11 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 
-# The first two are the date itself: one of them is the first column of every date.
+# The first two are the date itself: every date has one of them as its first column.
 PartName = Literal["date", "time", "month", "day_of_year", "day", "weekday", "hour"]
 PART_NAMES: tuple[PartName, ...] = ("date", "time", "month", "day_of_year", "day", "weekday", "hour")
 
-# After how many days a part may come again.
+# After how many days a part may repeat.
 _CYCLES: Mapping[PartName, float] = {
     "month": 365.0,
     "day_of_year": 365.0,
@@ -63,8 +63,8 @@ _NAMES: Mapping[PartName, Mapping[int, str]] = {
     "month": dict(enumerate(_MONTHS, start=1)),
 }
 
-_MILLISECONDS = 86_400_000  # of a day: as a number, a date has no more digits than that for certain
-_MOST_YEARS = 200_000  # either way: days, and the parts of a date, are exact far beyond
+_MILLISECONDS = 86_400_000  # of a day: a date as a number has no more digits than that for certain
+_MOST_YEARS = 200_000  # before or after 1970; days and parts of dates are exact far beyond
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 _PER_DAY = {
     "h": 24,
@@ -78,14 +78,14 @@ _PER_DAY = {
 
 
 class DatePart(NamedTuple):
-    """What a column that was made of a date holds; `order` is how its texts are read, the year being last."""
+    """What a column derived from a date holds; `order` is that of day and month in texts."""
 
     name: PartName
     order: Order
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the date itself, the first of the columns that are made of it."""
+        """Whether this is the date itself, the first of the columns derived from it."""
         return self.name in ("date", "time")
 
 
@@ -97,7 +97,7 @@ def days_of_array(values: AnyArray, name: str) -> FloatArray:
     """Turn numpy's dates into days since 1970-01-01; NaT becomes NaN."""
     unit, _ = np.datetime_data(values.dtype)
     gone = np.isnat(values)
-    if unit == "generic":  # which holds nothing but NaT
+    if unit == "generic":  # then it holds nothing but NaT
         return np.full(len(values), np.nan)
     if unit in ("Y", "M", "W", "D"):
         years = values.astype("datetime64[Y]").astype(np.int64)
@@ -106,9 +106,9 @@ def days_of_array(values: AnyArray, name: str) -> FloatArray:
     else:
         counts = np.where(gone, 0, values.astype(f"datetime64[{unit}]").astype(np.int64))
         per_day = _PER_DAY.get(unit)
-        if per_day is None:  # finer still: all of it lies within hours of 1970-01-01
+        if per_day is None:  # finer units: all values lie within hours of 1970-01-01
             days = counts / (86_400 * 10.0 ** (15 if unit == "fs" else 18))
-        else:  # whole days and the rest apart keep all the digits there are
+        else:  # computing whole days and the rest separately keeps all digits
             days = (counts // per_day) + (counts % per_day) / per_day
             _refuse_far_years(days // 365.25, name)
     days[gone] = np.nan
@@ -143,14 +143,14 @@ def _days_of_object(cell: Any, name: str) -> float:
 
 
 class FoundDates:
-    """Texts that turned out to be dates, and those that almost did: counted in one place, said once."""
+    """Texts that turned out to be dates, and those that almost did: collected, and reported once."""
 
     def __init__(self) -> None:
         self._found: dict[str, str] = {}
         self._unclear: dict[str, str] = {}
 
     def in_texts(self, content: Content, name: str) -> Content:
-        """Return the times that a column of texts holds, or the content as it is."""
+        """Return the dates that a column of texts holds, or else the texts unchanged."""
         if not isinstance(content, Labels) or content.declared:
             return content
         labels = content.used()
@@ -164,7 +164,7 @@ class FoundDates:
         return Times(np.append(read.days, np.nan)[labels.codes], read.order)
 
     def say(self) -> None:
-        """Say which texts are split as dates, and which are not although they look like some."""
+        """Report which texts are treated as dates, and which are not although they look like dates."""
         if self._found:
             warn(
                 f"Every text is a date in {_examples(self._found)}: split as time. Name the column in "
@@ -185,7 +185,7 @@ def _examples(columns: Mapping[str, str]) -> str:
 
 
 def days_as_fitted(content: Content, name: str, order: Order) -> FloatArray:
-    """Return the days of a column that was one of dates in the fit; what is no date is refused."""
+    """Return the days of a column that held dates in the fit; refuse anything else."""
     if isinstance(content, Times):
         return content.days
     if isinstance(content, Labels):
@@ -216,24 +216,24 @@ def _days_of_labels(labels: Labels, name: str, order: Order) -> FloatArray:
 
 
 def chosen_parts(times: Times) -> list[DatePart]:
-    """Choose the columns that a date is worth in a fit: always the date itself, first."""
+    """Choose the columns that a fit derives from a date: first, and always, the date itself."""
     seen = SeenDays()
     seen.add(times.days)
     return seen.chosen(times.order)
 
 
 class SeenDays:
-    """What decides which columns a date is worth; it may be seen in parts, which come in any order."""
+    """Collects what decides which columns a date gets; rows may come in parts and in any order."""
 
     def __init__(self) -> None:
         self._whole = True
         self._ends = [np.inf, -np.inf]
         self._ranges = {part: [np.inf, -np.inf] for part in _CYCLES}
-        # The distinct ones, ascending, until two of them lie within the shortest cycle: then within all.
+        # The distinct dates, ascending, until two of them lie within the shortest cycle, and so within all.
         self._distinct: FloatArray | None = np.empty(0)
 
     def add(self, days: FloatArray) -> None:
-        """Take note of some rows; NaN where there is no date."""
+        """Add some rows; NaN where there is no date."""
         days = np.unique(days[~np.isnan(days)])
         if not len(days):
             return
@@ -245,7 +245,7 @@ class SeenDays:
             self._add_distinct(days)
 
     def join(self, others: "SeenDays") -> None:
-        """Take note of the rows that somebody else has seen."""
+        """Add what another collector has seen."""
         if others._ends[0] > others._ends[1]:  # there were none
             return
         self._whole = self._whole and others._whole
@@ -276,7 +276,7 @@ class SeenDays:
         return [DatePart(name, order) for name in names]
 
     def _nearest(self) -> float:
-        """Return how near two distinct ones are; 0 stands for anything within the shortest cycle."""
+        """Return the smallest distance of two dates; 0 stands for anything within the shortest cycle."""
         if self._distinct is None:
             return 0.0
         return float(np.diff(self._distinct).min()) if len(self._distinct) > 1 else np.inf
@@ -311,7 +311,7 @@ def part_values(days: FloatArray, part: PartName) -> FloatArray:
 
 
 def part_columns_names(name: str, parts: Iterable[DatePart], taken: set[str]) -> list[str]:
-    """Name the columns of a date: as the user's column, and after it, unlike all that are `taken`."""
+    """Name the columns of a date after the user's column, avoiding names that are `taken`."""
     names = []
     for part in parts:
         own = name
@@ -342,9 +342,9 @@ def text_of_days(days: float) -> str:
 
 
 def bound_words(part: PartName, threshold: float) -> str | None:
-    """Write a threshold between values of a part; None if a number says it best.
+    """Write a threshold between values of a part; None if a plain number is best.
 
-    What lies between two whole numbers parts the rows as the lower one does.
+    A threshold between two whole numbers divides the rows like the lower one.
     """
     if not np.isfinite(threshold):
         return None

@@ -18,7 +18,7 @@ from hornbeam.data.table import Column, Schema, SparseColumn, Table
 
 __all__ = ["Encoded", "core_column", "encode", "own_codes"]
 
-_QUANTILE_SAMPLE_ROWS = 200_000  # as in data/binning.cpp; another number costs time, and changes nothing else
+_QUANTILE_SAMPLE_ROWS = 200_000  # as in data/binning.cpp; another number would only cost time
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +41,11 @@ class Encoded:
         return self.codes.n_features
 
     def columns_with_gaps(self) -> tuple[bool, ...]:
-        """Tell of each column whether some row has no value in it."""
+        """Tell for each column whether some row has no value in it."""
         return tuple(self.codes.has_missing(feature) for feature in range(self.n_features))
 
     def all_rows(self) -> npt.NDArray[np.uint32]:
-        """Number the rows: the view that holds everything."""
+        """Return the numbers of all rows."""
         return np.arange(self.n_rows, dtype=np.uint32)
 
 
@@ -63,7 +63,7 @@ def encode(table: Table, *, max_bins: int | None, n_threads: int) -> Encoded:
 
 
 def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
-    # Of those that are still there: where means stand for categories, an id does no harm.
+    # Of the categorical columns that are left: where means replace categories, an id does no harm.
     warn_of_near_unique(table.columns, table.n_rows)
     if any(isinstance(column.values, CodedColumn) for column in table.columns):
         return _encode_beside_codes(table, max_bins, n_threads)
@@ -87,7 +87,7 @@ def _encode(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
 
 
 def _encode_beside_codes(table: Table, max_bins: int | None, n_threads: int) -> Encoded:
-    """Put columns that are in codes already and others into one data set."""
+    """Put columns that are already encoded and others into one data set."""
     columns: list[Any] = []
     for column in table.columns:
         if isinstance(column.values, CodedColumn):
@@ -104,7 +104,7 @@ def _encode_beside_codes(table: Table, max_bins: int | None, n_threads: int) -> 
 
 
 def own_codes(column: Column, n_rows: int, max_bins: int | None, n_threads: int) -> tuple[Any, ...]:
-    """Encode a column by itself: what `dataset_of_codes` takes."""
+    """Encode a single column, in the form that `dataset_of_codes` takes."""
     alone = _core.encode_table(n_rows, [_as_it_is(column)], max_bins or 0, n_threads)
     codes = alone.codes(0).astype(code_type(alone.n_codes(0)))
     if column.kind == "categorical":
@@ -129,7 +129,7 @@ def _as_it_is(column: Column) -> tuple[Any, ...]:
 
 
 def core_column(kind: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a dense column as the core compares it: ordered categories become numbers, their gaps NaN."""
+    """Return a dense column as the core compares it: ordered categories as numbers, missing ones as NaN."""
     if kind != "ordinal":
         return values
     numbers = values.astype(np.float64)

@@ -1,7 +1,7 @@
-"""What a Python value is: a text, a number, a truth value, a date, missing, or something no tree can split.
+"""What a Python value is: a text, a number, a truth value, a date, missing, or something no tree can use.
 
-For the last there is a hint what to do instead. The refusals name the column and, where it is known, the row
-and the value.
+Errors about the last kind say what to do instead. They name the column and, where they are known, the row and
+the value.
 """
 
 import datetime
@@ -26,7 +26,7 @@ __all__ = [
     "value_family",
 ]
 
-# In this order: to Python a boolean is a number, and so is one of numpy's durations.
+# The order matters: to Python a boolean is a number, and so is a duration of numpy's.
 _FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("text", (str,)),
     ("bool", (bool, np.bool_)),
@@ -42,7 +42,7 @@ _FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
 )
 READ_FAMILIES = frozenset({"missing", "text", "bool", "number", "Datetime"})
 
-# Types nobody can split on, by the names narwhals gives them, and what to do instead.
+# Types that no tree can use, by narwhals' names, and what to do instead.
 UNREADABLE_HINTS = {
     "Time": "make it a number, such as the hour",
     "Duration": "make it a number, for example of seconds with .dt.total_seconds()",
@@ -56,7 +56,7 @@ _GENERAL_HINT = "convert it to numbers or text"
 
 
 def value_family(kind: type) -> str:
-    """Say what objects of a type are: "missing", "text", "bool", "number", "Datetime", or what none reads."""
+    """Classify a type: "missing", "text", "bool", "number", "Datetime", or a family that cannot be read."""
     if kind is NoneType or kind.__name__ == "NAType":  # pandas.NA, by name: pandas may not be installed
         return "missing"
     return next((family for family, members in _FAMILIES if issubclass(kind, members)), "")

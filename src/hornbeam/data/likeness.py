@@ -1,9 +1,10 @@
-"""Which columns of a table say much the same: groups whose members predict each other.
+"""Which columns of a table carry nearly the same information: groups whose members predict each other.
 
 Numbers are compared by the correlation of their ranks; categories by Cramér's V, corrected for the number of
 categories (Bergsma 2013); a number and categories by the share of the variance of its ranks that lies between
-the categories, corrected likewise: its root. Each is between 0 and 1. Columns that are at least so much
-alike are in one group, and so are those that others connect: no column outside says what is said inside.
+the categories, corrected likewise: its root. Each is between 0 and 1. Columns at least this much alike share
+a group, and so do columns that are connected by others: no column outside a group is that much like one
+inside.
 """
 
 import numpy as np
@@ -18,16 +19,16 @@ __all__ = ["LIKE", "alike", "likeness"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Columns that are at least so much alike are named together.
+# Columns at least this much alike are named together.
 LIKE = 0.9
 
-# Likeness is judged by so many rows, and only where there are at most so many columns.
+# Likeness is judged on this many rows, and only if there are at most this many columns.
 MOST_ROWS = 5_000
 MOST_COLUMNS = 1_000
 
 
 def alike(table: Table, limit: float = LIKE) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of columns that say much the same, each of two columns or more, in order."""
+    """Return the groups of two or more columns that carry nearly the same information, in order."""
     if table.n_rows < 3 or not 2 <= len(table.given_columns) <= MOST_COLUMNS:
         return ()
     _, group = connected_components(likeness(table) >= limit, directed=False)
@@ -66,7 +67,7 @@ def _rank_correlations(ranks: FloatArray) -> FloatArray:
 
 
 def _ranks(column: Column) -> FloatArray:
-    """Rank values; those that are missing are in the middle, where they say nothing."""
+    """Rank values; missing ones get the middle rank, which does not affect the correlation."""
     values = column.dense()
     numbers = values.astype(np.float64)
     if column.kind == "ordinal":
@@ -80,7 +81,7 @@ def _ranks(column: Column) -> FloatArray:
 
 
 def _codes(column: Column) -> IntArray:
-    """Number the categories that there are, a missing value among them."""
+    """Number the categories that occur, with missing as one of them."""
     values = column.dense()
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
@@ -102,7 +103,7 @@ def _cramers_v(first: IntArray, second: IntArray) -> float:
         return 0.0
     cells, counts = np.unique(first * c + second, return_counts=True)
     expected = np.bincount(first)[cells // c] * np.bincount(second)[cells % c] / n
-    chi2 = float((np.square(counts) / expected).sum()) - n  # empty cells add what they expect
+    chi2 = float((np.square(counts) / expected).sum()) - n  # empty cells contribute their expected count
     phi2 = max(0.0, chi2 / n - (r - 1) * (c - 1) / (n - 1))
     size = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
     return float(np.sqrt(min(1.0, phi2 / size))) if size > 0 else 0.0

@@ -1,8 +1,8 @@
 """X as one matrix of numbers, for learners that measure distances: any container in, rows of floats out.
 
 Numbers are themselves, ordered categories their position, other categories their code. Missing values are
-NaN; a category that the fit has not seen has a code that no row of the fit has. A float array is taken as it
-is, in single or double precision, without a detour over columns.
+NaN; a category that the fit has not seen has a code that no row of the fit has. A float array in single or
+double precision is used as it is, without reading columns.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Names of columns: which the container has, whether they are those of the fit, and columns chosen by name.
+"""Names of columns: those of the container, whether they match the fit's, and columns chosen by name.
 
-scikit-learn judges the names, so that `feature_names_in_`, the table and the messages agree.
+scikit-learn decides about names, so that `feature_names_in_`, the table and the messages agree.
 """
 
 import difflib
@@ -31,7 +31,7 @@ def check_names_and_width(
 ) -> None:
     """Let scikit-learn compare names and width with the fit's, in the words users and tools know.
 
-    It reads the class name of an estimator and two of its fitted attributes, so it is given just these.
+    It reads the class name of an estimator and two fitted attributes, so it is given only these.
     """
     fitted = type(estimator_name, (BaseEstimator,), {})()
     fitted.n_features_in_ = len(names)
@@ -41,7 +41,7 @@ def check_names_and_width(
 
 
 def refuse_duplicate_names(frame: Any) -> None:
-    """Refuse a frame in which a name does not say which column is meant."""
+    """Refuse a frame in which a column name is not unique."""
     labels: Any = getattr(frame, "column_names", None)  # Arrow, whose `columns` are the data
     if labels is None:
         labels = getattr(frame, "columns", ())

@@ -1,4 +1,4 @@
-"""Tables that go on to other people's estimators: X as it came, with its width and names noted or checked."""
+"""Tables passed on to other libraries' estimators: X unchanged, with its width and names noted or checked."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ __all__ = ["NotedColumns", "is_frame", "table_to_pass_on"]
 
 
 class NotedColumns(BaseEstimator):
-    """Takes note of columns until a fit has gone well."""
+    """Notes the columns of X, to keep them once a fit has succeeded."""
 
 
 def table_to_pass_on(columns: Any, X: Any, *, reset: bool) -> Any:
-    """Leave a data frame as it is, make other tables an array or a sparse matrix; check or note columns."""
+    """Leave a data frame unchanged, make other tables an array or a sparse matrix; check or note columns."""
     if is_frame(X):
         validate_data(columns, X, reset=reset, skip_check_array=True)
         return X
@@ -38,7 +38,7 @@ def is_frame(X: Any) -> bool:
 
 
 def _refuse_containers(table: Any) -> None:
-    """Refuse cells that no estimator reads here: whether a member meets their rows is a matter of chance."""
+    """Refuse unreadable cells here, since it depends on chance whether a member gets their rows."""
     for number, column in enumerate(table.T):
         cells = column.tolist()
         family_of = {kind: value_family(kind) for kind in set(map(type, cells))}

@@ -1,4 +1,4 @@
-"""One column at a time: of an array, of a data frame, of Python objects. Values in, their content out."""
+"""Reads one column at a time, from an array, a data frame or Python objects, into its content."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ def readable(values: AnyArray) -> AnyArray:
     if values.dtype.kind == "f" and values.dtype.itemsize == 2:
         return values.astype(np.float32)
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        with np.errstate(over="ignore"):  # beyond float64 lies infinity, which is in order like any number
+        with np.errstate(over="ignore"):  # values beyond float64 become infinite, and keep their order
             return values.astype(np.float64)
     if not values.dtype.isnative or not values.flags.aligned:
         return values.astype(values.dtype.newbyteorder("="))
@@ -64,14 +64,14 @@ def read_series(series: Any, name: str) -> Numbers | Labels | Times:
     if isinstance(native_dtype, np.dtype) and native_dtype.kind == "O":
         return read_objects(series.to_numpy(), name)
     dtype = series.dtype
-    # By name, because not every version of narwhals has every type.
+    # Compared by name, because not every version of narwhals has every type.
     family = type(dtype).__name__
     if family in UNREADABLE_HINTS:
         refuse_dtype(name, dtype, family)
     if family == "String":
         return _labels_of_text_series(series)
     if family == "Datetime" and dtype.time_zone is not None:
-        series = series.dt.replace_time_zone(None)  # what the clocks of the zone say
+        series = series.dt.replace_time_zone(None)  # local time in that zone
     if family in ("Categorical", "Enum"):
         return _labels_of_category_series(series, name)
     if family in ("Int128", "UInt128"):
@@ -83,7 +83,7 @@ def read_series(series: Any, name: str) -> Numbers | Labels | Times:
 
 
 def _labels_of_text_series(series: Any) -> Labels:
-    """Number the distinct texts with each library's own tool, which makes no Python object per row."""
+    """Number the distinct texts with the library's own function, which makes no Python object per row."""
     native = series.to_native()
     if series.implementation.is_pandas_like():
         codes, distinct = native.factorize()
@@ -128,7 +128,7 @@ def read_objects(values: AnyArray, name: str) -> Numbers | Labels | Times:
     if not READ_FAMILIES.issuperset(family_of.values()):
         refuse_object(cells, family_of, name)
     absent = np.fromiter(
-        # NaN is the one number that differs from itself; pandas.NA would not even answer.
+        # NaN is the only number that differs from itself; pandas.NA would raise.
         (family_of[type(cell)] == "missing" or cell != cell for cell in cells),  # noqa: PLR0124
         dtype=np.bool_,
         count=len(cells),
@@ -147,7 +147,7 @@ def read_objects(values: AnyArray, name: str) -> Numbers | Labels | Times:
 
 
 def _objects(cells: Sequence[Any]) -> AnyArray:
-    """Put objects into an array as they are: `np.array` would look into those that have a length."""
+    """Put objects into an array unchanged: `np.array` would unpack those that have a length."""
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
     return array

@@ -1,7 +1,7 @@
-"""A table, whatever its kind, whose rows can be picked and whose columns can be filled from other rows.
+"""A table of any kind, whose rows can be picked and whose columns can be filled from other rows.
 
-In comes X as a user has it: an array, a sparse matrix, a data frame of pandas, polars or Arrow. What goes out
-is of the same kind, with the same column types, so that every model takes it.
+In: X as the user has it, an array, a sparse matrix, or a data frame of pandas, polars or Arrow. Out: a table
+of the same kind with the same column types, which every model accepts.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Rows:
         return Rows(self.native[rows])
 
     def dense(self) -> "Rows":
-        """Return the same rows with their zeros written out, if they were not."""
+        """Return the same rows as a dense table."""
         return Rows(self.native.toarray()) if sparse.issparse(self.native) else self
 
     def cells(self, row: int) -> tuple[Any, ...]:
@@ -58,14 +58,14 @@ class Rows:
         return Rows(self.native[:, kept])
 
     def with_columns_from(self, columns: Sequence[int], source: IntArray) -> "Rows":
-        """Return the table with row i of some columns taken from row `source[i]`: the others stay."""
+        """Return the table with row i of some columns taken from row `source[i]`; other columns stay."""
         changed = self
         for column in columns:
             changed = Rows(changed.with_column_from(column, source))
         return changed
 
     def with_copies(self, columns: Sequence[int], sources: Sequence[IntArray]) -> "Rows":
-        """Add copies of columns, row i of each taken from row `source[i]`; a frame names them after these."""
+        """Add copies of columns, row i taken from row `source[i]`, named after the originals in a frame."""
         if self._frame is None:
             picked = [self.native[source][:, [j]] for j, source in zip(columns, sources, strict=True)]
             join = sparse.hstack if sparse.issparse(self.native) else np.hstack
@@ -73,11 +73,11 @@ class Rows:
         frame, names = self._frame, list(self._frame.columns)
         for column, source in zip(columns, sources, strict=True):
             name: Any = frame.columns[column]
-            while name in names:  # pandas may have numbers for names
+            while name in names:  # pandas allows numbers as names
                 name = f"{name} shuffled" if isinstance(name, str) else len(names) + int(name)
             names.append(name)
             series = frame.get_column(frame.columns[column])[source.tolist()].alias(name)
-            if hasattr(self.native, "index"):  # pandas puts values where the index says
+            if hasattr(self.native, "index"):  # pandas aligns values by the index
                 native = frame.to_native().copy(deep=False)
                 native[name] = series.to_native().array
                 frame = nw.from_native(native, eager_only=True)
@@ -86,10 +86,10 @@ class Rows:
         return Rows(frame.to_native())
 
     def with_column_from(self, column: int, source: IntArray) -> Any:
-        """Return the table with row i of one column taken from row `source[i]`: the others stay."""
+        """Return the table with row i of one column taken from row `source[i]`; other columns stay."""
         if self._frame is not None:
             series = self._frame.get_column(self._frame.columns[column])[source.tolist()]
-            if hasattr(self.native, "index"):  # pandas puts values where the index says
+            if hasattr(self.native, "index"):  # pandas aligns values by the index
                 native = self.native.copy(deep=False)
                 native[self._frame.columns[column]] = series.to_native().array
                 return native

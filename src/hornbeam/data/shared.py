@@ -1,11 +1,11 @@
 """One table that many estimators are fitted on: read once, its rows dealt out to folds.
 
-`SharedTable` reads the columns of X, whatever container that is. `rows` deals some of its rows out as
-`TableRows`, which every estimator that reads tables takes as its X. What the first fit makes of such rows,
-the table and its codes, is kept with them for the fits that follow. Categories, ranks and bins are those of
-the rows alone, so a fit on them equals a fit on a copy, and no fold learns anything about the rows it is
-judged by. Numbers are sorted once for all folds, though: the ranks of some rows among themselves follow from
-their ranks among all (`Origin`).
+`SharedTable` reads the columns of X, whatever container that is. `rows` hands out some of its rows as
+`TableRows`, which every estimator that reads tables takes as its X. The table and the codes that the first
+fit makes of such rows are kept for the fits that follow. Categories, ranks and bins are those of the rows
+alone, so a fit on them equals a fit on a copy, and no fold learns anything about the rows it is judged by.
+Numbers, however, are sorted once for all folds: the ranks of some rows among themselves follow from their
+ranks among all rows (`Origin`).
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class SharedTable:
         self._ranking = Lock()
 
     def rows(self, numbers: Rows) -> "TableRows":
-        """Deal out some rows, in the order of their numbers."""
+        """Hand out some rows, in the order of their numbers."""
         return TableRows(self, np.asarray(numbers, dtype=np.intp))
 
     def content(self, j: int, name: str) -> Content:
@@ -51,7 +51,7 @@ class SharedTable:
         return self._contents[j]
 
     def ranks(self, n_threads: int) -> "Ranks":
-        """Rank the numbers of all rows, once; for tables all of whose columns have been read."""
+        """Rank the numbers of all rows, once; all columns must have been read."""
         with self._ranking:
             if self._ranks is None:
                 self._ranks = _rank_numbers(self._contents, self.n_rows, n_threads)
@@ -60,7 +60,7 @@ class SharedTable:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Exact codes of the columns of numbers; `places` finds a column of the table among them."""
+    """Exact codes of the numeric columns; `places` maps columns of the table to them."""
 
     codes: _core.Dataset
     places: dict[int, int]
@@ -68,7 +68,7 @@ class Ranks:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Of which table some rows are, and which ones."""
+    """Which table some rows come from, and which ones they are."""
 
     whole: SharedTable
     numbers: Rows
@@ -79,12 +79,12 @@ class Origin:
 
 
 def origin_of(source: Source) -> Origin | None:
-    """Tell where the rows of a source come from, if they are dealt out of a shared table."""
+    """Tell where the rows of a source come from, if a shared table has handed them out."""
     return Origin(source.whole, source.numbers) if isinstance(source, TableRows) else None
 
 
 class TableRows(OpenSource):
-    """Some rows of a shared table: what a copy of them would be, without the reading."""
+    """Some rows of a shared table: equal to a copy of them, but already read."""
 
     def __init__(self, whole: SharedTable, numbers: Rows) -> None:
         self.whole = whole
@@ -114,14 +114,14 @@ class TableRows(OpenSource):
 
     def kept(self, key: Any, make: Callable[[], Kept]) -> Kept:
         """Return what was made under this key before, or make it."""
-        with self._keeping:  # whoever comes while it is being made waits, rather than make it again
+        with self._keeping:  # a thread that comes while it is being made waits for it
             if key not in self._kept:
                 self._kept[key] = make()
             made: Kept = self._kept[key]
         return made
 
     def __getitem__(self, chosen: Any) -> "TableRows":
-        """Deal some of the rows out again; scikit-learn's indexing of arrays ends here."""
+        """Hand out some of these rows; scikit-learn's indexing of arrays ends up here."""
         rows = chosen[0] if isinstance(chosen, tuple) else chosen
         return self.whole.rows(self.numbers[rows])
 
@@ -133,7 +133,8 @@ def _rank_numbers(contents: dict[int, Content], n_rows: int, n_threads: int) -> 
         if isinstance(content, SparseColumn):
             columns.append((content.indices, content.data, None))
         elif isinstance(content, Numbers) and content.values.dtype != object:
-            # Objects may hold what is no float64; a fold without that row must not hear of it.
+            # Objects may hold values that are not float64; a fold without such a row must not fail because of
+            # it.
             columns.append((numeric_values(content, f"x{j}"),))
         else:
             continue
@@ -142,7 +143,7 @@ def _rank_numbers(contents: dict[int, Content], n_rows: int, n_threads: int) -> 
 
 
 def _in_any_order(column: SparseColumn, numbers: Rows) -> SparseColumn:
-    """Take rows of a sparse column in the order of a splitter that shuffles, some perhaps twice."""
+    """Take rows of a sparse column in any order, perhaps repeated, as a splitter that shuffles gives them."""
     dense = column.to_dense()[numbers]
     stored = np.flatnonzero(dense)
     return SparseColumn(stored, dense[stored], len(numbers))

@@ -1,7 +1,7 @@
 """Containers X may come in: arrays and lists of rows, data frames, sparse matrices.
 
 `open_source` makes any of them a `Source` whose columns are read one by one; what the core can read in place
-is not copied, and nothing of the user's is ever written to.
+is not copied, and the user's data are never written to.
 """
 
 import os
@@ -47,9 +47,9 @@ class Source(Protocol):
 
 
 class OpenSource:
-    """A source that estimators are given as X; it keeps what fits have made of it.
+    """A source that is given to estimators as X; it keeps what fits have computed from it.
 
-    `labelled` has its names and width at no cost, where `container` may have to be made first.
+    `labelled` has its names and width at no cost, while `container` may have to be made first.
     """
 
     labelled: Any
@@ -62,34 +62,34 @@ class OpenSource:
         raise NotImplementedError
 
     def kept(self, key: Any, make: Callable[[], Kept]) -> Kept:
-        """Return what was made under this key before, or make it."""
+        """Return what was made under this key, or make it."""
         raise NotImplementedError
 
 
 class CodedSource(OpenSource):
-    """A source whose columns are in codes already, and whose values are not kept."""
+    """A source whose columns are already encoded and whose values are not kept."""
 
     def table_for(self, categorical_features: Any) -> Any:
-        """Return the table; refuse if its columns were to be read in another way."""
+        """Return the table; refuse if its columns should be read in another way."""
         raise NotImplementedError
 
     def table_as(self, schema: Any) -> Any:
-        """Return the rows for questions to a model that was fitted on codes of the same bins."""
-        return self.read(0, "")  # refuses, as a rule
+        """Return the rows for predictions of a model that was fitted on codes of the same bins."""
+        return self.read(0, "")  # which usually refuses
 
 
 def labelled(source: Source) -> Any:
-    """Return what has the names and the width of a source."""
+    """Return an object with the names and the width of a source."""
     return source.labelled if isinstance(source, OpenSource) else source.container
 
 
 def open_source(X: Any, estimator_name: str, *, any_dimensions: bool = False) -> Source:
     """Open any container of at least one row and one column.
 
-    `any_dimensions` takes arrays of three and more for estimators that pass X on and do not read columns.
+    `any_dimensions` accepts arrays of three and more dimensions, for estimators that pass X on unread.
     """
     source = _source_of(X, estimator_name, any_dimensions=any_dimensions)
-    # scikit-learn's words, which its estimator checks look for; for arrays it has said them itself.
+    # scikit-learn's wording, which its estimator checks look for; for arrays it has raised this itself.
     for count, thing in ((source.n_rows, "sample"), (source.n_columns, "feature")):
         if count == 0:
             raise ValueError(
@@ -100,7 +100,7 @@ def open_source(X: Any, estimator_name: str, *, any_dimensions: bool = False) ->
 
 
 def refuse_no_table(X: Any, name: str = "X") -> None:
-    """Refuse what is no table but tells of one: the path of a file, a dict of columns."""
+    """Refuse what describes a table but is not one: the path of a file, a dict of columns."""
     if isinstance(X, str | bytes | os.PathLike):
         raise TypeError(
             f"{name} is {shown(X)}, a text. Read the table first, for example with pandas.read_csv, and give "
@@ -115,13 +115,13 @@ def refuse_no_table(X: Any, name: str = "X") -> None:
 def _source_of(X: Any, estimator_name: str, *, any_dimensions: bool) -> Source:
     if isinstance(X, OpenSource):
         return X
-    if sparse.issparse(X):  # of which one kind is a dict
+    if sparse.issparse(X):  # one kind of which is a dict
         return _SparseSource(X)
     refuse_no_table(X)
     try:
         frame: Any = nw.from_native(X, allow_series=True, pass_through=True)
     except ValueError:
-        refuse_duplicate_names(X)  # narwhals refuses most of them, too, without a way out
+        refuse_duplicate_names(X)  # narwhals refuses most of them, too, but does not say what to do
         raise
     if isinstance(frame, nw.DataFrame):
         return _FrameSource(frame)
@@ -144,7 +144,7 @@ class _ArraySource:
 
     def __init__(self, X: Any, estimator_name: str, *, any_dimensions: bool) -> None:
         array = _as_array(X)
-        if array.dtype.kind in "biuf" and not array.flags.aligned:  # as arrays that came over a network
+        if array.dtype.kind in "biuf" and not array.flags.aligned:  # such as arrays that came over a network
             array = readable(array)  # once, instead of column by column
         if array.ndim >= 3 and not any_dimensions:
             raise ValueError(
@@ -162,7 +162,7 @@ class _ArraySource:
         return read_array(self.container[:, j], name)
 
     def numbers(self) -> AnyArray | None:
-        """Return the whole array where all columns are plain numbers that the core reads as they are."""
+        """Return the whole array if all columns are plain numbers that the core can read in place."""
         kind, size = self.container.dtype.kind, self.container.dtype.itemsize
         if kind not in "bf" and not (kind in "iu" and size < 8):  # of larger integers some may be merged
             return None
@@ -170,7 +170,7 @@ class _ArraySource:
 
 
 def numbers_of(source: Source) -> AnyArray | None:
-    """Return the columns of a source as one array of numbers, if it is one: a million are read at once."""
+    """Return the columns of a source as one array of numbers, if possible: quick for a million columns."""
     return source.numbers() if isinstance(source, _ArraySource) else None
 
 
@@ -182,13 +182,13 @@ def _as_array(X: Any) -> AnyArray:
     except ValueError as error:
         raise ValueError(_describe_ragged(X)) from error
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
-        # Beside a text, numpy makes the numbers of a list texts, too. Ask for the values as they are.
+        # If a list holds a text, numpy turns its numbers into texts, too. Ask for the values unchanged.
         return np.asarray(X, dtype=object)
     return array
 
 
 def unmasked(X: Any) -> AnyArray:
-    """Return a masked array as a plain one: what is masked is missing, for integers as None among objects."""
+    """Return a masked array as a plain one. Masked values are missing; integers become objects with None."""
     data, mask = np.ma.getdata(X), np.ma.getmaskarray(X)
     if not mask.any():
         return data
@@ -271,7 +271,7 @@ def _canonical_columns(X: Any) -> Any:
 
 
 def refuse_corrupt_sparse(X: Any) -> None:
-    """Raise if X is a sparse matrix with indices outside it; to be asked before scipy works on it."""
+    """Raise if X is a sparse matrix with indices outside its shape; call this before scipy works on it."""
     if sparse.issparse(X):
         _checked_sparse(X)
 

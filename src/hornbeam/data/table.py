@@ -1,8 +1,7 @@
-"""Whatever a user passes as X becomes named, typed columns; what the core can read in place is not copied.
+"""Turns whatever users pass as X into named, typed columns; what the core can read in place is not copied.
 
-In come arrays, lists of rows, data frames (pandas, polars, Arrow and others, through narwhals) and scipy
-sparse matrices; out goes a `Table` of one `Column` per feature, or several where it is a date. The way of
-one column:
+In: arrays, lists of rows, data frames (pandas, polars, Arrow and others, through narwhals) and scipy sparse
+matrices. Out: a `Table` of one `Column` per feature, or several for a date. A column passes through:
 
     sources.py    the container: how many rows, how many columns, one column after the other
     readers.py    what a column holds: Numbers, Labels, Times or a SparseColumn (content.py)
@@ -71,8 +70,8 @@ _MOST_ROWS = 2**31 - 1  # the core numbers rows and nodes with 32 bits; columns 
 class Schema:
     """What a model remembers about the columns it was fitted on: plain values, to compare and to save.
 
-    A date of the user's is several columns here, side by side, of which the first has the user's name.
-    `parts` says what they are, with None for all others; it is empty where there are no dates.
+    A date of the user's becomes several adjacent columns here, of which the first has the user's name.
+    `parts` says what they are, with None for all other columns; it is empty if there are no dates.
     """
 
     names: tuple[str, ...]
@@ -83,7 +82,7 @@ class Schema:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """The number of the user's column that each column is, or is made of."""
+        """The number of the user's column that each column is or is derived from."""
         if not self.parts:
             return tuple(range(len(self.names)))
         number = -1
@@ -103,11 +102,11 @@ class Schema:
         )
 
     def part(self, column: int) -> DatePart | None:
-        """Say what a column holds that is made of a date; None of others."""
+        """Say what a column derived from a date holds; None for other columns."""
         return self.parts[column] if self.parts else None
 
     def folded(self, by_column: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Add up numbers by column, the first axis, over all that is made of a column of the user's."""
+        """Add up numbers by column, the first axis, over all columns derived from one of the user's."""
         if not self.parts:
             return by_column
         sums = np.zeros((len(self.given_names), *by_column.shape[1:]))
@@ -119,11 +118,10 @@ class Schema:
 class Table:
     """Columns of equal length.
 
-    `feature_names` is None where the user gave no names. `n_unseen` counts, by column name, the rows whose
-    category the fit has not seen. `row_numbers` are the rows of X that the table has, if it has not all.
-    `encodings` are there where several fits share the table: what was made of it, by the number of bins.
-    `origin` tells of which larger table its rows are, if that is shared. `scratch` is a folder for files that
-    take the place of memory, where that is short.
+    `feature_names` is None if the user gave no names. `n_unseen` counts, by column name, the rows whose
+    category the fit has not seen. `row_numbers` are the rows of X in the table, if not all. If several fits
+    share the table, `encodings` keeps its codes by the number of bins. `origin` is the larger shared table
+    that its rows come from. `scratch` is a folder for files that replace memory where that is short.
     """
 
     n_rows: int
@@ -149,7 +147,7 @@ class Table:
 
     @property
     def given_columns(self) -> tuple[Column, ...]:
-        """The columns of the user: of a date, the date itself."""
+        """The user's columns: for a date, the date itself."""
         return tuple(column for column in self.columns if column.part is None or column.part.is_first)
 
     def first_missing(self) -> tuple[str, int] | None:
@@ -210,7 +208,7 @@ def read_columns(
 ) -> Table:
     """Read a container for a fit as `read_table` does, or some of its rows, in ascending order.
 
-    Rows that are left out leave no trace: their categories are unknown, and no warning speaks of them.
+    Rows that are left out leave no trace: their categories are unknown, and no warning mentions them.
     """
     n_rows = source.n_rows if rows is None else len(rows)
     if n_rows > _MOST_ROWS:
@@ -254,7 +252,7 @@ def _read_some(
         if column.kind == "numeric" and (count := count_merged(content)):
             merged[name] = count
     origin = origin_of(source)
-    if origin is None:  # folds that are dealt out have been looked at as a whole
+    if origin is None:  # the table that folds are dealt from has been checked as a whole
         found.say()
         number_texts.say()
     warn_of_merged_integers(merged)
@@ -268,8 +266,8 @@ def read_table_as(
 ) -> Table:
     """Read X for a prediction: the columns of the fit, in their order, with its categories.
 
-    A category that the fit has not seen becomes UNSEEN, to be sent its way by the tree, and is counted in
-    `n_unseen`; `unseen="error"` refuses it.
+    A category that the fit has not seen becomes UNSEEN, and the tree decides where it goes; `n_unseen` counts
+    its rows, and `unseen="error"` refuses it.
     """
     source = open_source(X, estimator_name)
     if isinstance(source, CodedSource):
@@ -284,7 +282,7 @@ def read_table_as(
     for place, fitted in enumerate(zip(schema.names, schema.kinds, schema.categories, strict=True)):
         name, kind, categories = fitted
         if len(columns) > place:
-            continue  # made of the date before it
+            continue  # derived from the date before it
         content = source.read(sources[place], name)
         if schema.part(place) is not None:
             own = slice(place, place + sources.count(sources[place]))

@@ -1,7 +1,7 @@
-"""Targets and weights on their way in: y becomes class codes or numbers, weights become one float per row.
+"""Reads targets and weights: y becomes class codes or numbers, weights become one float per row.
 
-Everything is checked here, so that the core never meets a NaN, an infinity or a wrong length: bad values are
-refused with the first row that holds one. Targets have one column per output, also where there is only one.
+Everything is checked here, so that the core never gets a NaN, an infinity or a wrong length. An error names
+the first row with a bad value. Targets have one column per output, even if there is only one.
 """
 
 import numbers
@@ -63,7 +63,7 @@ class ClassTarget:
         return self.codes[:, 0].astype(np.float64)
 
     def in_few_bytes(self) -> "ClassTarget":
-        """Return the same with codes that take as little memory as they can, for fits that only keep them."""
+        """Return the same with the narrowest codes, for fits that only keep them."""
         most = max(map(len, self.classes)) - 1
         narrow: Any = self.codes.astype(np.min_scalar_type(most))
         return replace(self, codes=narrow)
@@ -71,7 +71,7 @@ class ClassTarget:
 
 @dataclass(frozen=True, eq=False)
 class CodedLabels:
-    """A column of texts that is in codes already: row i has the label `distinct[codes[i]]`."""
+    """A column of texts that is already encoded: row i has the label `distinct[codes[i]]`."""
 
     distinct: list[str]
     codes: AnyArray
@@ -139,7 +139,7 @@ def read_classes(
 
 
 def _read_coded_labels(y: CodedLabels, n_rows: int, name: str) -> ClassTarget:
-    """Read labels that are in codes already, all of which occur."""
+    """Read labels that are already encoded, all of which occur."""
     check_consistent_length(range(n_rows), y.codes)
     classes, places = read_labels(np.array(y.distinct, dtype=object), name, few=False)
     check_discrete(y.codes, name)
@@ -148,7 +148,7 @@ def _read_coded_labels(y: CodedLabels, n_rows: int, name: str) -> ClassTarget:
 
 
 def _warn_of_one_class(outputs: Sequence[AnyArray], n_rows: int) -> None:
-    """Warn of labels that leave nothing to tell apart; of a single row that is no news."""
+    """Warn if there is only one class; for a single row that goes without saying."""
     if n_rows > 1 and all(len(classes) == 1 for classes in outputs):
         warn(
             f"y holds one class only, {shown(outputs[0].tolist()[0])}: every row will be predicted as that "
@@ -176,7 +176,7 @@ def read_numbers(
 
 
 def in_classes_of(given: ClassTarget, fit: ClassTarget, *, name: str) -> ClassTarget:
-    """Number the labels of further rows as the fit does; a class that the fit does not know is refused."""
+    """Number the labels of further rows as the fit does; refuse a class that the fit does not know."""
     if given.n_outputs != fit.n_outputs:
         raise ValueError(f"{name} has {given.n_outputs} output(s), but y has {fit.n_outputs}.")
     codes = np.empty_like(given.codes)
@@ -227,7 +227,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 def read_offset(
     offset: Any, n_rows: int, n_scores: int, *, rows: Rows | None = None, name: str = "offset"
 ) -> FloatArray | None:
-    """Read what is known of each row's score beforehand: rows x scores, finite; None stays None."""
+    """Read offsets, the known part of each row's score: rows x scores, finite; None stays None."""
     if offset is None:
         return None
     columns, _ = columns_of(offset, name)

@@ -1,7 +1,7 @@
 """Targets, weights and groups of any container, taken apart into columns of labels or numbers.
 
-Lists, arrays, series and frames come in; a column leaves as codes and the sorted labels they stand for, or as
-finite numbers. What cannot be read is refused with the first row that is at fault.
+In: lists, arrays, series and frames. Out: columns as codes with their sorted labels, or as finite numbers. An
+error names the first row that cannot be read.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ AnyArray = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 CodeArray = npt.NDArray[np.int32]
 
-_MOST_COUNTED = 1 << 16  # different whole numbers that labels are counted by instead of sorted
+_MOST_COUNTED = 1 << 16  # up to this many different whole numbers are counted instead of sorted
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ _MOST_COUNTED = 1 << 16  # different whole numbers that labels are counted by in
 
 
 def table_and_target(X: Any, y: Any) -> tuple[Any, Any]:
-    """Take the column that y names out of the frame X: table and target; anything else comes back."""
+    """If y names a column of the frame X, split X into table and target; otherwise return both unchanged."""
     if not isinstance(y, str):
         return X, y
     frame: Any = nw.from_native(X, eager_only=True, pass_through=True)
@@ -67,7 +67,7 @@ def target_columns(
 
 
 def _with_stand_ins(column: AnyArray, rows: Rows) -> AnyArray:
-    """Give the other rows the value of one that counts: no refusal for them, and row numbers stay true."""
+    """Give rows that do not count the value of one that does: no error for them, row numbers unchanged."""
     taken_from = np.full(len(column), rows[0])
     taken_from[rows] = rows
     result: AnyArray = column[taken_from]
@@ -75,7 +75,7 @@ def _with_stand_ins(column: AnyArray, rows: Rows) -> AnyArray:
 
 
 def columns_of(y: Any, what: str) -> tuple[list[AnyArray], bool]:
-    """Take a container of one or two dimensions apart: its columns, and whether it had one dimension."""
+    """Split a container of one or two dimensions into columns; also say whether it had one dimension."""
     if sparse.issparse(y):
         raise TypeError(f"{what} is sparse; make it dense with {what}.toarray().")
     if isinstance(y, str | bytes):
@@ -112,7 +112,7 @@ def _as_array(y: Any, what: str) -> AnyArray:
             f"{what} is ragged: its rows have different lengths. Give one value per row."
         ) from error
     if array.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        # Beside a text, numpy makes the numbers of a list texts, too: "1" and 1 would be one class.
+        # If a list holds a text, numpy turns its numbers into texts, too: "1" and 1 would be one class.
         objects = np.asarray(y, dtype=object)
         return array if all(isinstance(cell, str) for cell in objects.flat) else objects
     return array
@@ -121,7 +121,7 @@ def _as_array(y: Any, what: str) -> AnyArray:
 def _series_values(series: Any) -> AnyArray:
     """Return a series as an array in which a null is NaN, None or pandas.NA."""
     if type(series.dtype).__name__ in ("Categorical", "Enum", "Int128", "UInt128"):
-        # Not every library turns these into arrays, or into the right ones.
+        # Not every library converts these to arrays, or correctly.
         values = np.empty(len(series), dtype=object)
         values[:] = series.to_list()
         return values
@@ -133,7 +133,7 @@ def _series_values(series: Any) -> AnyArray:
 
 
 def read_labels(values: AnyArray, what: str, *, few: bool = True) -> tuple[AnyArray, CodeArray]:
-    """Return the sorted distinct labels and a code per row; `few` expects them to be classes."""
+    """Return the sorted distinct labels and a code per row; `few` says that they should be classes."""
     kind = values.dtype.kind
     if kind in "OT":
         return _read_label_objects(values.astype(object), what, few=few)
@@ -144,7 +144,7 @@ def read_labels(values: AnyArray, what: str, *, few: bool = True) -> tuple[AnyAr
     if kind == "f":
         _refuse_not_finite(values, what)
     classes, codes = _number_labels(values.astype(values.dtype.newbyteorder("="), copy=False))
-    # Only floats can be continuous; of the others scikit-learn only asks whether there are too many classes.
+    # Only floats can be continuous; for others scikit-learn only checks whether there are too many classes.
     if few and (kind == "f" or 2 * len(classes) >= len(values)):
         check_discrete(values if kind == "f" else codes, what)
     return classes, codes
@@ -197,7 +197,7 @@ def read_floats(values: AnyArray, what: str) -> FloatArray:
         raise ValueError(_text_for_number(what, 0, values[0]))
     elif kind not in "biuf":
         raise ValueError(f"{what} must hold numbers, got dtype {values.dtype}. Convert it first.")
-    with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite and is refused as that
+    with np.errstate(over="ignore"):  # values too large for float64 become infinite, and are refused as such
         floats = values.astype(np.float64, copy=False)
     _refuse_not_finite(floats, what)
     return np.ascontiguousarray(floats)
@@ -220,7 +220,7 @@ def _number_objects(values: AnyArray, what: str) -> AnyArray:
 
 
 def _only_family(cells: Sequence[Any], what: str) -> str:
-    """Return what all cells are ("text", "number", "bool", ...); refuse missing ones and mixtures."""
+    """Return the family of all cells ("text", "number", "bool", ...); refuse missing values and mixtures."""
     family_of = {kind: value_family(kind) for kind in set(map(type, cells))}
     if len(set(family_of.values())) > 1 or "missing" in family_of.values():
         families = [family_of[type(cell)] for cell in cells]
@@ -263,7 +263,7 @@ def _refuse_not_finite(values: AnyArray, what: str) -> None:
 
 def check_discrete(values: AnyArray, what: str) -> None:
     """Refuse labels that are measurements, as scikit-learn does."""
-    with np.errstate(invalid="ignore"):  # beyond the integers there are no whole numbers to compare with
+    with np.errstate(invalid="ignore"):  # floats beyond the integers cannot be compared with them
         try:
             check_classification_targets(values)
         except ValueError as error:

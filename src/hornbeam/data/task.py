@@ -9,7 +9,7 @@ __all__ = ["MOST_NUMBERED_CLASSES", "Task", "task_of"]
 
 Task = Literal["classification", "regression"]
 
-# A whole-numbered target with at most so many values is taken as one of classes.
+# A whole-numbered target with at most this many values is taken as classes.
 MOST_NUMBERED_CLASSES = 20
 
 
@@ -20,7 +20,7 @@ def _is_number(value: Any) -> bool:
 def task_of(y: Any) -> Task:
     """Decide what kind of target this is: texts, truth values and a few whole numbers are classes."""
     if isinstance(y, str | bytes):
-        return "classification"  # reading it will say what is wrong
+        return "classification"  # reading it will raise a clear error
     values = np.asarray(y)
     if values.dtype == object and any(isinstance(value, str) for value in values.ravel()):
         return "classification"

@@ -1,8 +1,8 @@
-"""Targets that cannot be squared: numbers beyond 2^400 and below 2^-400 are counted in a power of two.
+"""Targets that cannot be squared: numbers beyond 2^400 or below 2^-400 are measured in a power of two.
 
-Sums of squares of such targets would be infinite or 0, and all that is compared by them would be the same.
-Dividing by a power of two changes no other bit. What is shown of squares (errors, impurities, gains) is in
-units of y squared as far as there are such numbers, and in a power of two beyond.
+Sums of squares of such targets would be infinite or 0, so that all comparisons would tie. Dividing by a power
+of two changes no digit. Squares that are shown (errors, impurities, gains) are in units of y squared where
+float64 can hold them, otherwise in a power of two.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ _LARGEST_TOLD = 2.0**900
 
 
 def unit_of(values: npt.NDArray[np.float64], usual: int = _USUAL_EXPONENT) -> float:
-    """Return 1, or the power of two that brings the largest of some numbers near 1 if it is far from it.
+    """Return 1 or, if the largest of some numbers is too far from 1, the power of two next to it.
 
-    `usual` is the largest exponent that can be computed with: less if squares are squared again.
+    `usual` is the largest exponent that needs no scaling: smaller if squares are squared again.
     """
     largest = float(np.abs(values).max()) if values.size else 0.0
     exponent = int(np.frexp(largest)[1])
@@ -33,5 +33,5 @@ def units_of_rows(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def square_of_unit(unit: float) -> float:
-    """Return the square of a unit, or the nearest that sums of squares can be shown in."""
+    """Return the square of a unit, or the nearest number in which sums of squares can be shown."""
     return min(max(float(unit) * float(unit), 1 / _LARGEST_TOLD), _LARGEST_TOLD)

@@ -1,7 +1,7 @@
-"""Categories that a fit has not seen: said once per call, with counts, also where a call predicts many times.
+"""Categories that a fit has not seen: one warning per call, with counts, even if it predicts many times.
 
-`warn_of_unseen` warns at once, unless a loop over folds or members has asked for quiet with `said_once`: then
-it counts, and the loop says it at its end.
+`warn_of_unseen` warns at once, unless a loop over folds or members uses `said_once`: then rows are counted,
+and the loop warns at its end.
 """
 
 import threading
@@ -16,7 +16,7 @@ __all__ = ["said_once", "warn_of_unseen"]
 _MOST_COLUMNS = 5
 
 _lock = threading.Lock()
-_tallies: list[Counter[tuple[str, str]]] = []  # of the loops that go on, the outermost first
+_tallies: list[Counter[tuple[str, str]]] = []  # one per running loop, the outermost first
 
 
 def warn_of_unseen(n_unseen: Mapping[str, int], way: str) -> None:
@@ -33,9 +33,9 @@ def warn_of_unseen(n_unseen: Mapping[str, int], way: str) -> None:
 
 @contextmanager
 def said_once() -> Iterator[None]:
-    """Count in the block what would be a warning for each of its predictions, and warn once after it.
+    """Collect the warnings of all predictions in the block, and warn once after it.
 
-    Other warnings too are given once at most.
+    Other warnings, too, are given at most once.
     """
     with _lock:
         tally: Counter[tuple[str, str]] = Counter()
@@ -44,7 +44,7 @@ def said_once() -> Iterator[None]:
         with each_warning_once():
             yield
     finally:
-        with _lock:  # this one: that of another thread may be equal to it
+        with _lock:  # by identity: the one of another thread may be equal to it
             _tallies[:] = [other for other in _tallies if other is not tally]
     for way in dict.fromkeys(way for way, _ in tally):
         counts = {name: count for (which, name), count in tally.items() if which == way}

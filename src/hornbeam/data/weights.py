@@ -1,8 +1,8 @@
-"""What rows count: weights as they were given come in, those that a fit computes with go out.
+"""How much rows count. In: weights as they were given. Out: the weights that a fit computes with.
 
-Three laws are kept here once for all estimators: a row of weight 0 is not there, weights that are all 1 are
-no weights, and weights may be as large as numbers are: sums and products of those beyond 2^400 would
-overflow, so all of them are then divided by a power of two.
+Three laws are enforced here for all estimators: a row of weight 0 is absent, weights that are all 1 are the
+same as no weights, and weights may be as large as float64 allows. Sums and products of weights beyond 2^400
+would overflow, so all of them are then divided by a power of two.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ __all__ = ["multiplied", "rows_that_count", "unequal", "weights_of_rows"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_LARGEST_EXPONENT = 400  # of a weight: 2^400 times 2^400 and many such sums are numbers still
+_LARGEST_EXPONENT = 400  # of a weight: 2^400 times 2^400, and sums of many such products, are finite
 
 
 def rows_that_count(
@@ -49,7 +49,7 @@ def multiplied(weights: FloatArray | None, factors: FloatArray | None) -> FloatA
 
 
 def unequal(weights: FloatArray | None) -> FloatArray | None:
-    """Return the weights, None if all are the same: then none counts more than another."""
+    """Return the weights, or None if all are equal: then no row counts more than another."""
     return None if weights is None or np.all(weights == weights[0]) else weights
 
 
@@ -58,7 +58,7 @@ def _unless_ones(weights: FloatArray) -> FloatArray | None:
 
 
 def _in_range(weights: FloatArray) -> FloatArray:
-    """Divide weights by a power of two if they are too large to be added up; none becomes 0."""
+    """Divide weights by a power of two if they are too large to be added up; no weight becomes 0."""
     exponent = int(np.frexp(weights.max())[1])
     if exponent <= _LARGEST_EXPONENT:
         return weights

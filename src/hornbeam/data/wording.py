@@ -1,4 +1,4 @@
-"""How values are shown in messages: on one short line, whatever they are."""
+"""How values are shown in messages: always on one short line."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["joined", "listed", "shown"]
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """Represent a value in a message, cut: names and texts may be a megabyte long."""
+    """Show a value in a message, shortened: names and texts may be a megabyte long."""
     text = repr(value[: limit + 1] if isinstance(value, str) else value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 

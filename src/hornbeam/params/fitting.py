@@ -36,9 +36,8 @@ class ColumnOptions(CategoryOptions):
     )
     missing: Literal["learn", "surrogate", "fractional", "majority", "available", "error"] = option(
         default="learn",
-        help="Rows that lack a split's feature go where the split gains most ('learn'), where other splits "
-        "send them ('surrogate'), down all branches in parts ('fractional'), with the 'majority', or "
-        "nowhere ('available'), or raise.",
+        help="Rows lacking a split's feature go by gain ('learn'), by other splits ('surrogate'), down all "
+        "branches ('fractional'), with the 'majority' or nowhere, or raise.",
     )
     unseen: Literal["missing", "majority", "error"] = option(
         default="missing",

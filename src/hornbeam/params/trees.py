@@ -66,9 +66,8 @@ class GrowthOptions(Declared):
         "auto", "subset", "one_vs_rest", "multiway", "merge", "target_mean", "ordinal", "binary"
     ] = option(
         default="auto",
-        help="Tests on sets, on one category against the rest, with a branch for each or for each group of "
-        "similar ones, on mean targets, on their order or on binary digits; 'auto': sets or, above 30 "
-        "categories, mean targets of other rows.",
+        help="Sets, one against the rest, a branch each, similar ones merged, mean targets, sorted order, "
+        "binary digits; 'auto': sets, or means above 30 categories.",
     )
     merge_level: ProperShare = option(
         default=0.05,

@@ -1,12 +1,12 @@
-"""AdaBoost, for any learner: rounds that weigh up what the members so far get wrong.
+"""AdaBoost for any learner: each round gives more weight to what the members so far get wrong.
 
-In come a learner and starting weights; out go members with their errors and their say in the vote. A learner
-fits one member to weighted rows and answers for the same rows; what it is made of is its own affair.
+In: a learner and starting weights. Out: members with their errors and their weights in the vote. A learner
+fits one member to weighted rows and predicts the same rows; how it does so is its own business.
 
 Classes (Freund and Schapire; SAMME of Zhu, Zou, Rosset and Hastie for K > 2): a member of weighted error
 `err` gets `beta = learning_rate / 2 * (ln((1 - err) / err) + ln(K - 1))`; the weights of its mistakes are
 multiplied by e^beta, those of its hits by e^-beta. Numbers (R2 of Drucker): the loss of a row is its distance
-from the target beside the largest one, and the answer is the weighted median of the members.
+from the target relative to the largest one, and the prediction is the weighted median of the members.
 """
 
 import logging
@@ -44,9 +44,9 @@ Losses = Literal["linear", "square", "exponential"]
 
 _log = logging.getLogger("hornbeam")
 
-# An error that equals chance on paper may be a few bits less.
+# An error equal to chance on paper may be a few bits smaller.
 _ROUNDING = 2.0**-40
-# Weights whose largest is less are counted in another unit before they are brought to mean 1.
+# If the largest weight is below this, weights are rescaled before their mean is set to 1.
 _SMALLEST_USUAL = 2.0**-900
 
 
@@ -66,10 +66,10 @@ class NumberLearner(Protocol):
 
 @dataclass(frozen=True)
 class Rounds:
-    """How many rounds there are at most, and what each of them does.
+    """The largest number of rounds, and what each of them does.
 
-    `key` is that of the fit's random draws. With `resample` a learner gets, for weights, how often each row
-    was drawn by them. The first round is run in any case, others while there is time on the `clock`.
+    `key` is that of the fit's random draws. With `resample` a learner gets as weights how often each row was
+    drawn. The first round always runs, others while there is time on the `clock`.
     """
 
     n_rounds: int
@@ -82,7 +82,7 @@ class Rounds:
 
 @dataclass
 class Boosted:
-    """What the rounds have made; all lists have an entry per member."""
+    """The result of the rounds; all lists have an entry per member."""
 
     members: list[Any] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -96,7 +96,9 @@ class Boosted:
         self.weights.append(weight)
         if sample_weights is not None:
             shares = sample_weights / len(sample_weights)
-            self.sample_weights.append(np.minimum(shares, 1.0))  # which one that has it all may round above
+            self.sample_weights.append(
+                np.minimum(shares, 1.0)
+            )  # a row that has all the weight may round above it
 
     def _stop(self, reason: StopReason, says: str) -> None:
         self.stop_reason = reason
@@ -110,7 +112,7 @@ class Boosted:
 
 
 def starting_weights(weights: FloatArray | None, n_rows: int) -> FloatArray:
-    """Bring the weights of rows to mean 1, so that a plain fit and the first round see the same."""
+    """Scale the weights of rows to mean 1, so that a plain fit and the first round see the same weights."""
     if weights is None:
         return np.ones(n_rows)
     return _with_mean_one(weights / weights.max())  # their sum might be too large for a float
@@ -118,20 +120,20 @@ def starting_weights(weights: FloatArray | None, n_rows: int) -> FloatArray:
 
 def _with_mean_one(weights: FloatArray) -> FloatArray:
     largest = weights.max()
-    if 0 < largest < _SMALLEST_USUAL:  # what they are multiplied by would be beyond all numbers
+    if 0 < largest < _SMALLEST_USUAL:  # the factor would be infinite
         weights = np.ldexp(weights, -int(np.frexp(largest)[1]))
     scaled: FloatArray = weights * (len(weights) / sum_in_any_order(weights))
     return scaled
 
 
 def _confidence(error: float) -> float:
-    """Return ln((1 - error) / error), of a quotient that may be beyond all numbers, too."""
+    """Return ln((1 - error) / error), even if the quotient overflows."""
     quotient = (1 - error) / error
     return math.log(quotient) if math.isfinite(quotient) else -math.log(error)
 
 
 def _drawn_by(weights: FloatArray, rounds: Rounds, member: int) -> FloatArray:
-    """Draw as many rows as there are, with replacement, by their weights; return how often each was drawn."""
+    """Draw rows with replacement, in proportion to their weights; return how often each was drawn."""
     # The other half of the member's key is the seed of its own draws.
     generator = np.random.RandomState(int(_core.member_keys(rounds.key, member, 1)[0]) & 0xFFFFFFFF)
     ends = np.cumsum(weights)
@@ -148,9 +150,8 @@ def boost_classes(
 ) -> Boosted:
     """Boost members that predict classes; `weights` have mean 1.
 
-    Stops when a member makes no mistake: it then decides alone, its weight is infinite. Stops when a member
-    is no better than chance, and drops it; if it is the first there is nothing else to keep, and it stays,
-    without a say.
+    Stops when a member makes no mistake: it then decides alone, and its weight is infinite. Stops when a
+    member is no better than chance, and drops it. If that is the first member it is kept, with weight 0.
     """
     boosted = Boosted()
     chance = 1 - 1 / n_classes
@@ -173,8 +174,8 @@ def boost_classes(
             break
         beta = rounds.learning_rate / 2 * (_confidence(error) + math.log(n_classes - 1))
         boosted._add(member, error, beta, kept)
-        # Times e^beta and e^-beta, up to a factor that the norm takes out again; this way nothing overflows.
-        # e^(-2 beta) is below 1. Choosing by `np.where` would take ten times as long.
+        # Times e^beta and e^-beta, up to a factor that normalising removes; this way nothing overflows. e^(-2
+        # beta) is below 1. Choosing by `np.where` would take ten times as long.
         weights = _with_mean_one(weights * np.maximum(wrong, math.exp(-2 * beta)))
         listener.done(number + 1)
     return boosted
@@ -214,7 +215,7 @@ def boost_numbers(
         given = _drawn_by(weights, rounds, number) if rounds.resample else weights
         member, predictions = learner.fit(given, number)
         kept = weights if rounds.keep_weights else None
-        distance = np.abs(predictions / 2 - targets / 2)  # halves, as a difference might overflow
+        distance = np.abs(predictions / 2 - targets / 2)  # halved, because a difference might overflow
         farthest = distance[weights > 0].max()
         if farthest == 0:
             boosted._add(member, 0.0, math.inf, kept)
@@ -229,7 +230,7 @@ def boost_numbers(
             break
         confidence = _confidence(error)
         boosted._add(member, error, rounds.learning_rate * confidence, kept)
-        # Drucker's beta to the power of (1 - loss), up to a factor that the norm takes out again.
+        # Drucker's beta to the power of (1 - loss), up to a factor that normalising removes.
         weights = _with_mean_one(
             weights * np.exp(rounds.learning_rate * confidence * (losses - losses.max()))
         )
@@ -238,7 +239,7 @@ def boost_numbers(
 
 
 def weighted_median(predictions: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return, for each row of rows x members, the least prediction that half of the weight is up to."""
+    """Return the weighted median of each row of rows x members: the lower one of two."""
     order = np.argsort(predictions, axis=1, kind="stable")
     below = np.cumsum(weights[order], axis=1)
     middle = np.argmax(below >= 0.5 * below[:, -1:], axis=1)

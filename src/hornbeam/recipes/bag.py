@@ -45,8 +45,8 @@ Member = TypeVar("Member")
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 
-# n_estimators="auto": how many members are added between two checks of the out-of-bag error, by which share
-# it has to fall from one check to the next, and how many members there may be.
+# n_estimators="auto": how many members are added between two checks of the out-of-bag error, the share by
+# which it must fall from one check to the next, and the most members.
 _MEMBERS_BETWEEN_LOOKS = 50
 _LEAST_PROGRESS = 0.005
 _MOST_MEMBERS = 1000
@@ -54,7 +54,7 @@ _MOST_MEMBERS = 1000
 
 @dataclass(frozen=True, eq=False)
 class BagPlan:
-    """What the members of a bag draw their rows from.
+    """What the rows of the members of a bag are drawn from.
 
     `rows` lists the rows of all units, unit after unit; None means all rows of the table in order. Unit u has
     the rows from `unit_begin[u]` on; if that is None, each row is a unit. Stratum s has the units from
@@ -83,7 +83,7 @@ class BagPlan:
 
     @cached_property
     def leaves_rows_out(self) -> bool:
-        """Whether samples usually lack some rows."""
+        """Whether samples usually leave out some rows."""
         return self.with_replacement or self.n_draws < self.n_units
 
     @cached_property
@@ -172,7 +172,7 @@ class GivenPlan(BagPlan):
         return counts
 
     def unit_times(self, member: int) -> UIntArray:
-        """Tell the same: rows are drawn one by one."""
+        """Return the same: rows are drawn one by one."""
         counts: UIntArray = self.given[member]
         return counts
 
@@ -241,7 +241,7 @@ def _refuse_mixed_groups(
 def _reordered(
     rows: UIntArray, unit_begin: npt.NDArray[np.int64], order: npt.NDArray[np.int64]
 ) -> tuple[UIntArray, npt.NDArray[np.int64]]:
-    """Put units into another order; return their rows and where each unit begins."""
+    """Reorder units; return their rows and where each unit begins."""
     sizes = np.diff(unit_begin, append=len(rows))[order]
     ends = np.cumsum(sizes)
     places = np.repeat(unit_begin[order] - (ends - sizes), sizes) + np.arange(len(rows))
@@ -249,7 +249,7 @@ def _reordered(
 
 
 def _shared_out(n_draws: int, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Distribute draws over strata by size, rounded down; the largest remainders get what is left over."""
+    """Distribute draws over strata by size, rounded down; the largest remainders get the rest."""
     exact = n_draws * sizes / sizes.sum()
     shares: npt.NDArray[np.int64] = np.floor(exact).astype(np.int64)
     largest_rests_first = np.argsort(shares - exact, kind="stable")
@@ -305,7 +305,7 @@ class TreeBag:
     def refuse_trees_beyond_memory(self) -> None:
         """Refuse trees that cannot fit into memory."""
         settings = self.settings
-        # Under these two limits only growing can tell how many leaves there will be.
+        # Under these two limits the number of leaves is known only after growing.
         if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
             most_leaves = self.settings.most_leaves(self.plan.n_drawable)
             refuse_tree_beyond_memory(self.encoded, self.target, most_leaves=most_leaves)
@@ -361,7 +361,7 @@ class TreeBag:
 
 
 class Bag(Protocol[Member]):
-    """Something that can make members and let them predict rows that they have not seen."""
+    """Makes members and lets them predict rows that they have not seen."""
 
     def grow(self, members: range, listener: Listener) -> list[Member]:
         """Make some members."""
@@ -379,7 +379,7 @@ def fill(
     *,
     clock: Clock,
 ) -> list[Member]:
-    """Make members in addition to former ones; if there is an `out_of_bag`, all predict the rows they lack.
+    """Make members in addition to earlier ones; with `out_of_bag`, all predict the rows they have not seen.
 
     When the time is up, those that are finished are returned, at least one.
     """
@@ -409,7 +409,7 @@ def fill_until_settled(
 
 
 def _has_settled(curve: Sequence[float]) -> bool:
-    """Whether the average error of the last members is hardly lower than that of as many before them."""
+    """Whether the average error of the last members is hardly lower than that of as many before."""
     n = _MEMBERS_BETWEEN_LOOKS
     if len(curve) < 2 * n:
         return False
@@ -418,7 +418,7 @@ def _has_settled(curve: Sequence[float]) -> bool:
 
 
 def _while_there_is_time(members: range, clock: Clock) -> Iterator[range]:
-    """Yield all members at once; under a time limit some at a time, until it is reached."""
+    """Yield all members at once or, under a time limit, some at a time until it is reached."""
     if not isfinite(clock.left):
         yield from (members,) if members else ()
         return
@@ -431,7 +431,7 @@ def _while_there_is_time(members: range, clock: Clock) -> Iterator[range]:
         if clock.left <= 0:
             return
         seconds = max(clock.spent - before, 1e-6)
-        # As many as take a third of what is left: a late member costs little, and there are few batches.
+        # As many as take a third of the time left: then little is lost at the end, and there are few batches.
         size = max(1, int(len(some) * clock.left / seconds / 3))
 
 

@@ -1,8 +1,8 @@
-"""Weights of a blend: which mean of members answers rows best that none of them has seen.
+"""Weights of a blend: the weighted mean of members that best predicts rows they have not seen.
 
-The weights are found greedily (Caruana et al. 2004): time and again the member is added, one more time, with
-which the mean of all that were added so far is best. Members that are never added have no part in the blend.
-That is hard to overdo, since the weights are few and coarse, and it leaves useless members out.
+The weights are found greedily (Caruana et al. 2004): each step adds one member, perhaps again, such that the
+mean of all added so far is best. Members that are never added have weight 0. This hardly overfits, since the
+weights are few and coarse, and it leaves out useless members.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ __all__ = ["greedy_weights", "losses_of"]
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_STEPS = 100
-_LEAST_SHARE = 1e-6  # what a share of 0 counts as, in a logarithm
+_LEAST_SHARE = 1e-6  # replaces a probability of 0 in logarithms
 
 
 def losses_of(answers: FloatArray, codes: npt.NDArray[np.intp] | None, y: FloatArray) -> FloatArray:
@@ -34,12 +34,12 @@ def greedy_weights(
     y: FloatArray,
     row_weights: FloatArray | None = None,
 ) -> FloatArray:
-    """Find weights that sum to 1; answers are rows x classes, or rows x 1 where `codes` is None."""
+    """Find weights that sum to 1; answers are rows x classes, or rows x 1 if `codes` is None."""
     n_rows = len(y)
     if codes is None:
         unit = unit_of(y)  # in which squares are finite
         y, answers = y / unit, [each / unit for each in answers]
-    # Of shares only that of the right class counts, so one number per row is all there is to average.
+    # Only the probability of the right class counts, so there is one number per row to average.
     by_member = [each[:, 0] if codes is None else each[np.arange(n_rows), codes] for each in answers]
     times = np.zeros(len(by_member))
     total = np.zeros(n_rows)

@@ -1,16 +1,16 @@
-"""Columns of many categories as numbers: what rows of the same category have to say about the target.
+"""Columns of many categories as numbers: what other rows of the same category say about the target.
 
-A set of categories that is chosen by the target finds something to say about every id and every name. So a
-column of many categories is grown on as numbers instead: the mean of the target over rows of the same
-category, and the number of these rows. The mean is cross-fitted: rows are dealt out to parts, and a row's
-number comes from the other parts, so its own target is not in it. A category that has one row only gets the
-mean of all: an id says nothing (docs/decisions/35-many-categories.md has what else was tried). Numbers that
-are the same in every row are left out, so that an id does not even take a turn where columns are drawn. Rows
-are counted without their weights, which may follow from the target: those of balanced classes do.
+Sets of categories chosen by the target overfit: they find a pattern in every id and every name. So trees grow
+on numbers in place of a column of many categories: the mean of the target over rows of the same category, and
+the number of these rows. The mean is cross-fitted: rows are divided into parts, and a row's number comes from
+the other parts, so its own target is not in it. A category with a single row gets the mean of all rows: an id
+carries no information (docs/decisions/35-many-categories.md lists what else was tried). Numbers that are the
+same in every row are left out, so that an id does not use up a draw of columns. Rows are counted without
+their weights, since these may depend on the target, as with balanced classes.
 
-Whoever uses the tree knows nothing of this. The mean of a category over all rows is a number per category, so
-a threshold on it is a set of categories: `restored` writes it as such, a test on the user's own column.
-Categories that were never seen go where the mean of all goes, unless the column had gaps: then with these.
+Users of the tree do not see this. The mean over all rows is a number per category, so a threshold on it is a
+set of categories: `restored` writes it as a test on the user's own column. Unseen categories go where the
+mean of all rows goes or, if the column had missing values, where these go.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,14 +33,14 @@ IntArray = npt.NDArray[np.int64]
 
 _MOST_CATEGORIES = 30  # of a column that is split by sets chosen by the target
 _PARTS = 5
-_PRIOR_ROWS = 1.0  # the mean of all rows counts as much as so many rows of the category
-_MOST_CLASSES = 10  # that have a mean of their own; the most frequent ones
+_PRIOR_ROWS = 1.0  # the mean of all rows counts as much as this many rows of the category
+_MOST_CLASSES = 10  # the most categories with a mean of their own: the most frequent ones
 _NO_THRESHOLD = -2.0
 _NO_TABLE = -1
 
 
 def columns_of_many(table: Table) -> list[int]:
-    """Find the categorical columns that sets of categories could make too much of."""
+    """Find the categorical columns on which sets of categories would overfit."""
     return [
         number
         for number, column in enumerate(table.columns)
@@ -59,7 +59,7 @@ class _Statistic:
 
 @dataclass(frozen=True, eq=False)
 class CategoryMeans:
-    """The table that trees are grown on, and the way back from its columns to those of the user.
+    """The table that trees are grown on, and how its columns map to the user's.
 
     `sources` has, for each column of `table`, the user's column that it comes from; those from `n_plain` on
     are statistics.
@@ -102,18 +102,18 @@ class CategoryMeans:
         return cls(grown, table.schema, sources, len(kept), tuple(statistics))
 
     def of_features(self, by_feature: tuple[int, ...]) -> tuple[int, ...]:
-        """Spell a number for each of the user's columns out for the columns of the table."""
+        """Turn a number for each of the user's columns into one for each column of the table."""
         return tuple(by_feature[source] for source in self.sources) if by_feature else ()
 
     def of_groups(self, groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-        """Spell groups of the user's columns out as groups of the table's."""
+        """Turn groups of the user's columns into groups of the table's."""
         of_table = (
             tuple(j for j, source in enumerate(self.sources.tolist()) if source in group) for group in groups
         )
         return tuple(group for group in of_table if group)
 
     def with_gaps(self, table: Table, seen: tuple[bool, ...]) -> tuple[bool, ...]:
-        """Tell of each of the user's columns whether rows lack it, given that of the grown table's."""
+        """Tell for each of the user's columns whether rows lack it, given the same for the table's."""
         of_plain = dict(zip(self.sources[: self.n_plain].tolist(), seen, strict=False))
         return tuple(
             of_plain[j] if j in of_plain else column.first_missing_row() is not None
@@ -161,7 +161,7 @@ def _packed(bits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:
 
 
 def _new_names(table: Table, n_wanted: int) -> list[str]:
-    """Invent names for columns that nobody sees, unlike all that are there."""
+    """Make up names for internal columns that differ from all existing names."""
     taken = {column.name for column in table.columns}
     names: list[str] = []
     number = 0
@@ -173,7 +173,7 @@ def _new_names(table: Table, n_wanted: int) -> list[str]:
 
 
 def _outcomes(target: ClassTarget | RegressionTarget) -> FloatArray:
-    """Return what is averaged, rows x outcomes: the target, or for each class whether a row is of it."""
+    """Return what is averaged, rows x outcomes: the target, or an indicator for each class."""
     if isinstance(target, RegressionTarget):
         return np.array(target.values[:, :1], dtype=np.float64)
     codes, n_classes = target.codes[:, 0], len(target.classes[0])
@@ -215,6 +215,7 @@ def _of_others(codes: IntArray, values: FloatArray, parts: IntArray) -> FloatArr
     n_categories = int(codes.max()) + 1
     by_part = np.bincount(parts * n_categories + codes, weights=values, minlength=_PARTS * n_categories)
     by_part = by_part.reshape(_PARTS, n_categories)
-    # Added up part by part, not as a total less the own part: a category of one part then gets exactly 0.
+    # Added up part by part, not as the total minus a row's own part: a category within one part then gets
+    # exactly 0.
     others = np.array([np.delete(by_part, part, axis=0).sum(axis=0) for part in range(_PARTS)])
     return others[parts, codes]

@@ -7,11 +7,11 @@ __all__ = ["Clock", "OutOfTimeError"]
 
 
 class OutOfTimeError(Exception):
-    """The time budget is spent."""
+    """The time budget is used up."""
 
 
 class Clock:
-    """A time budget in seconds; None never ends. It does not go back when clocks are set."""
+    """A time budget in seconds; None never ends. Setting the system clock does not affect it."""
 
     def __init__(self, budget: float | None) -> None:
         self.budget = math.inf if budget is None else budget

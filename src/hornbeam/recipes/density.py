@@ -1,7 +1,7 @@
 """A density tree: grown where the density changes most, pruned by cross-validation (Ram and Gray 2011).
 
-In come columns of numbers and their bounding box; out goes a pruned tree. Densities are relative to the
-uniform one over the box, so that nothing here depends on the units of the columns.
+In: numeric columns and their bounding box. Out: a pruned tree. Densities are relative to the uniform one over
+the box, so nothing here depends on the units of the columns.
 
 The error of an estimate f is the integrated squared error without the part that is the same for every f: the
 integral of f^2, minus twice the mean of f at rows that f did not see.

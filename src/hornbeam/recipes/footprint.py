@@ -1,9 +1,9 @@
-"""What a tree will need in memory, as far as that is known before it grows.
+"""How much memory a tree will need, as far as that is known before it grows.
 
-Most trees are small beside their data. Two are not: every node holds a share for every class, so that as many
-classes as rows make a square; and every test on a column of categories holds a bit for each, so that an
-identifier taken for a category makes one, too. Both are refused where the square does not fit. So are more
-members than would fit if each were a single leaf.
+Most trees are small compared with their data, with two exceptions. Every node holds a share for every class,
+so memory is quadratic if there are as many classes as rows; and every test on categories holds a bit for each
+of them, so it is quadratic for an identifier taken for a category. Both are refused if they do not fit. So
+are more members than would fit if each were a single leaf.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def refuse_tree_beyond_memory(
 
 
 def refuse_ensemble_beyond_memory(n_members: int) -> None:
-    """Raise MemoryError if so many members cannot fit, even if each were a single leaf."""
+    """Raise MemoryError if this many members cannot fit, even if each were a single leaf."""
     if n_members * _LEAST_BYTES_OF_A_MEMBER < _ALWAYS_FITS:
         return
     refuse_beyond_memory(
@@ -56,7 +56,7 @@ def _refuse_class_shares(encoded: Encoded, target: ClassTarget, most_leaves: int
 def _refuse_category_tables(
     encoded: Encoded, target: ClassTarget | RegressionTarget, most_leaves: int
 ) -> None:
-    """Ask about columns in which hardly two rows are alike: they win every test, and each has a table."""
+    """Check columns in which nearly all values differ: they win every test, and each test has a table."""
     schema = encoded.schema
     for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
         n_categories = len(categories or ()) if kind == "categorical" else 0
@@ -77,7 +77,7 @@ def _n_answers(target: ClassTarget | RegressionTarget) -> int:
 
 
 def _n_leaves(encoded: Encoded, wanted: int) -> int:
-    """Return `wanted`, or fewer if the values of all columns cannot be combined in as many ways."""
+    """Return `wanted`, or fewer if the values of all columns have fewer combinations."""
     combinations = 1
     for feature in range(encoded.n_features):
         combinations *= encoded.codes.n_codes(feature) + 1  # one for missing

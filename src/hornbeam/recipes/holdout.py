@@ -1,7 +1,7 @@
-"""Rows kept out of a fit to judge it: a validation part, or folds that take turns.
+"""Rows held out of a fit to judge it: a validation part, or folds.
 
-In come the target and the rows that count; out go row numbers. Classes keep their shares in every part, as
-nearly as whole rows allow. All draws follow from the key of the fit.
+In: the target and the rows that count. Out: row numbers. Classes keep their shares in every part, as nearly
+as whole rows allow. All draws follow from the key of the fit.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from hornbeam.model import EncodedRows
 __all__ = ["GivenRows", "GrowingData", "HeldOut", "folds", "hold_out", "refuse_one_class", "taken"]
 
 RowArray = npt.NDArray[np.uint32]
-GroupArray = npt.NDArray[np.int32]  # of all rows of a table: which of them belong together
+GroupArray = npt.NDArray[np.int32]  # for all rows of a table: which of them belong together
 Target = ClassTarget | RegressionTarget
 
 
@@ -58,7 +58,7 @@ class GivenRows:
 
 @dataclass(frozen=True, eq=False)
 class GrowingData:
-    """What trees are grown on and judged by: an encoded table, targets, weights, and the rows that count.
+    """What trees are grown and judged on: an encoded table, targets, weights, and the rows that count.
 
     `grow` makes a tree of some of the rows.
     """
@@ -73,7 +73,7 @@ class GrowingData:
     groups: GroupArray | None = None
 
     def held_out(self, rows: RowArray) -> HeldOut:
-        """Return some of the rows, to judge a tree by that did not see them."""
+        """Return some of the rows, to judge a tree that has not seen them."""
         return HeldOut(
             EncodedRows(self.encoded.codes, rows),
             taken(self.target, rows),
@@ -111,13 +111,13 @@ def hold_out(
     if groups is not None:
         order = _shuffled_groups(groups[rows], key)
         is_held_group = np.cumsum(np.bincount(groups[rows])[order]) <= n_held
-        is_held_group[0] = True  # a first group that is too large is better than none
+        is_held_group[0] = True  # a group that is too large is better than none
         is_held = np.isin(groups[rows], order[is_held_group])
         if is_held.all():
             raise ValueError("A validation part needs at least two groups; all rows belong to one.")
         return rows[~is_held], rows[is_held]
     shuffled = _shuffled_by_class(target, rows, key)
-    # Every (1 / fraction)-th of the rows sorted by class: each class gives its share.
+    # Every (1 / fraction)-th of the rows sorted by class, so that each class contributes its share.
     chosen = (np.arange(n_held) + 0.5) * len(rows) // n_held
     is_held = np.zeros(len(rows), dtype=np.bool_)
     is_held[chosen.astype(np.int64)] = True
@@ -136,8 +136,8 @@ def folds(
     """Yield the rows to fit on and those to validate on, fold by fold.
 
     `cv` is a number of folds, a splitter of scikit-learn or an iterable of pairs of positions in X as it was
-    given; those of rows without weight count for nothing. Rows of one group are in one fold; a splitter is
-    told of the groups and may do with them what it likes.
+    given; positions of rows without weight are ignored. Rows of one group are in one fold; a splitter is
+    given the groups and may use them as it likes.
     """
     of_rows = None if groups is None else groups[rows]
     if isinstance(cv, int | np.integer):
@@ -202,7 +202,7 @@ def _shuffled_groups(groups: GroupArray, key: int) -> GroupArray:
 
 
 def refuse_one_class(held: HeldOut, *, what: str, way_out: str) -> None:
-    """Raise if the rows hold a single class of an output that has more: they could not tell models apart."""
+    """Raise if the rows hold a single class of an output that has more: they could not judge a model."""
     if not isinstance(held.target, ClassTarget):
         return
     counted = held.target.codes if held.weights is None else held.target.codes[held.weights > 0]

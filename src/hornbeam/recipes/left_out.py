@@ -1,8 +1,8 @@
-"""What a model says about rows that it has not seen, at the least cost.
+"""Predictions for rows that a model has not seen, at the least cost.
 
-Boosting that finds its own length has members that leave rows out, and forests have trees that do: they
-answer these rows with a single fit. Everything else is fitted again on each fold, without the rows it is then
-asked about.
+Boosting that finds its own length has members that leave rows out, and so do the trees of forests: a single
+fit is enough to predict these rows. All other models are fitted again on each fold, without the rows that
+they then predict.
 """
 
 import warnings
@@ -20,7 +20,7 @@ __all__ = ["fitted_and_left_out", "leaves_rows_out"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# Where estimators keep what their members say about rows that these have not seen.
+# Where estimators keep their members' predictions for rows that these have not seen.
 _OWN_ANSWERS = (
     "oof_decision_function_",
     "oof_prediction_",
@@ -32,14 +32,14 @@ _OWN_ANSWERS = (
 def fitted_and_left_out(
     member: Member, table: DealtRows, data: StackData, splits: Splits, clock: Clock
 ) -> tuple[Any, FloatArray]:
-    """Fit a member on all rows; return it, and answers to all rows by something that has not seen them.
+    """Fit a member on all rows; return it, and predictions for all rows by models that have not seen them.
 
-    OutOfTimeError is raised where the folds would take more time than there is left.
+    Raise OutOfTimeError if the folds would take more time than is left.
     """
     everything = np.arange(len(data.y))
     before = clock.spent
     with warnings.catch_warnings():
-        # That some rows are in the sample of every tree is no matter here: others have answers.
+        # It does not matter here if some rows are in the sample of every tree: others have predictions.
         warnings.simplefilter("ignore", OutOfBagWarning)
         model = fitted_and_asked(_keeping_answers(member), table, data, (everything, None), fold=None)
     own = _own_answers(model, len(data.y))
@@ -58,7 +58,7 @@ def fitted_and_left_out(
 
 
 def leaves_rows_out(estimator: Any) -> bool:
-    """Whether a fit of an estimator answers rows that some of it has not seen."""
+    """Whether a single fit of an estimator can predict rows that some of its members have not seen."""
     parameters = estimator.get_params(deep=False)
     if "n_members" in parameters:
         asks_for_members = parameters["early_stopping"] is True and parameters["n_members"] != "auto"
@@ -67,7 +67,7 @@ def leaves_rows_out(estimator: Any) -> bool:
 
 
 def _keeping_answers(member: Member) -> Member:
-    """Ask forests, whose trees leave rows out, to keep what these say."""
+    """Ask forests to keep their out-of-bag predictions."""
     parameters = member.estimator.get_params(deep=False)
     if not (parameters.get("bootstrap") and "oob_score" in parameters):
         return member

@@ -1,7 +1,7 @@
-"""Who watches a recipe at work: listeners, and the progress bar that `verbose=1` shows.
+"""Listeners that follow a running recipe, and the progress bar of `verbose=1`.
 
 A recipe tells its listener how many steps (members, rounds) there will be, then after each step or batch of
-steps how many are done. A listener that raises stops the fit. With nobody listening nothing is printed and no
+steps how many are done. A listener that raises stops the fit. Without a listener nothing is printed and no
 time is lost.
 """
 
@@ -13,17 +13,17 @@ __all__ = ["Listener", "Silence", "listening"]
 
 
 class Listener(Protocol):
-    """What a recipe calls while it works."""
+    """What a recipe calls while it runs."""
 
     @property
     def listens(self) -> bool:
-        """Whether anybody wants to hear: else a recipe need not work in small batches."""
+        """Whether anybody listens: if not, a recipe need not work in small batches."""
 
     def expect(self, n_steps: int) -> None:
-        """Take note of how many steps there will be; may be said again when more are needed."""
+        """Receive the number of steps; may be called again when more are needed."""
 
     def done(self, n_steps: int, note: str = "") -> None:
-        """Take note of how many steps are done so far, and of how it goes."""
+        """Receive the number of finished steps, and a word on progress."""
 
 
 class Silence:
@@ -32,10 +32,10 @@ class Silence:
     listens = False
 
     def expect(self, n_steps: int) -> None:
-        """Take no note."""
+        """Ignore it."""
 
     def done(self, n_steps: int, note: str = "") -> None:
-        """Take no note."""
+        """Ignore it."""
 
 
 class _Bar:
@@ -44,7 +44,7 @@ class _Bar:
     listens = True
 
     def __init__(self, title: str) -> None:
-        # Only who asks for a bar pays for the import.
+        # Imported only if there is a bar to show.
         from rich.console import Console  # noqa: PLC0415
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
@@ -81,7 +81,7 @@ class _Bar:
 
 @contextmanager
 def listening(verbose: int, title: str) -> Iterator[Listener]:
-    """Give the listener that `verbose` asks for: none at 0, else a progress bar that ends with the block."""
+    """Yield the listener that `verbose` asks for: silent at 0, else a progress bar for the block."""
     if not verbose:
         yield Silence()
         return

@@ -1,8 +1,8 @@
 """Bags of any estimator: each member is a copy of one estimator, fitted on rows and columns of its own.
 
-A row that was drawn twice has weight 2 where the estimator takes weights, else it is given twice. Rows that
-have weights already keep them, or are drawn in proportion to them, accordingly. Members are fitted in
-threads; `joblib.parallel_config` chooses processes instead.
+A row that was drawn twice has weight 2 if the estimator takes weights, else it is given twice. Rows that
+already have weights keep them in the first case, and are drawn in proportion to them in the second. Members
+are fitted in threads; `joblib.parallel_config` chooses processes instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def answers_of(
     hard_votes: bool,
     options: Mapping[str, Any] | None = None,
 ) -> FloatArray:
-    """Ask a member, with some options: rows x classes, of all classes, or rows x 1 for numbers."""
+    """Let a member predict, with some options: rows x classes, for all classes, or rows x 1 for numbers."""
     options = options or {}
     X = X if features is None else _safe_indexing(X, features, axis=1)
     if classes is None:
@@ -54,14 +54,16 @@ def answers_of(
     probabilities = member.predict_proba(X, **options)
     if len(member.classes_) == len(classes):
         return np.asarray(probabilities, dtype=np.float64)
-    everything = np.zeros((len(probabilities), len(classes)))  # a class that the sample lacks has no share
+    everything = np.zeros(
+        (len(probabilities), len(classes))
+    )  # a class that the sample lacks has probability 0
     everything[:, np.searchsorted(classes, member.classes_)] = probabilities
     return everything
 
 
 @dataclass(frozen=True, eq=False)
 class AnyBag:
-    """A bag of copies of an estimator; rows of X and y are those the plan numbers.
+    """A bag of copies of an estimator; the plan numbers the rows of X and y.
 
     `classes` are those of a classifier, None for numbers.
     """
@@ -115,9 +117,9 @@ class AnyBag:
         return model
 
     def _fitted_on_all_rows(self, member: int, seed: int) -> Any:
-        """Fit a member on all rows, those that its sample lacks with weight 0; None if that is no way either.
+        """Fit a member on all rows, with weight 0 for those not in its sample; None if that fails, too.
 
-        Linear models have to see two classes, but learn from one alone if the other has no weight.
+        Linear models must see two classes, but accept one whose rows all have weight 0.
         """
         model = with_seed(clone(self.estimator), seed)
         if not has_fit_parameter(model, "sample_weight"):
@@ -127,7 +129,9 @@ class AnyBag:
         times = self.plan.times(member).astype(np.float64)
         try:
             model.fit(X, self.y, sample_weight=times if self.weights is None else times * self.weights)
-        except Exception:  # any learner's: the caller then raises what the member's own sample has led to
+        except (
+            Exception
+        ):  # any learner's error: the caller then raises the one that the member's own sample caused
             return None
         return model
 
@@ -150,7 +154,7 @@ class AnyBag:
         return self.features.of(self.plan, member, self.n_features)
 
     def answer(self, members: range, made: Sequence[Any], out_of_bag: OutOfBag) -> None:
-        """Ask members about the rows their samples lack."""
+        """Let members predict the rows that their samples lack."""
         for member, model in zip(members, made, strict=True):
             rows = self.plan.rows_left_out(member)
             if len(rows) == 0:

@@ -1,8 +1,9 @@
-"""Out-of-bag answers: what the members of a bag say about the rows that their samples lack.
+"""Out-of-bag predictions: those of the members of a bag for the rows that their samples lack.
 
-An `OutOfBag` is told, member by member, which rows the member has not seen and what it says about them. It
-keeps sums and counts per row, never a table of rows x members, and the error of all rows met so far after
-each member: rows that a member has seen keep their error, so a step costs what the member's rows cost.
+An `OutOfBag` is given, member by member, the rows that the member has not seen and its predictions for them.
+It keeps sums and counts per row, never a table of rows x members, and after each member the error over all
+rows predicted so far. Rows that a member has seen keep their error, so a step costs only as much as the
+member's rows.
 """
 
 import numpy as np
@@ -19,9 +20,9 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class OutOfBag:
-    """Sums of what members say about rows they have not seen.
+    """Sums of members' predictions for rows they have not seen.
 
-    `curve[t]` is the error after t + 1 members, over the rows that some member has answered for: the share of
+    `curve[t]` is the error after t + 1 members, over the rows that some member has predicted: the share of
     wrong classes, or the mean squared error, averaged over the outputs.
     """
 
@@ -38,7 +39,7 @@ class OutOfBag:
         self._n_answered = 0
 
     def add(self, rows: npt.NDArray[np.uint32], values: FloatArray) -> None:
-        """Add what the next member says about the rows it has not seen: rows x outputs x values."""
+        """Add the next member's predictions for the rows it has not seen: rows x outputs x values."""
         self._n_answered += int(np.count_nonzero(self.counts[rows] == 0))
         self.sums[rows] += values if self._unit == 1.0 else values / self._unit
         self.counts[rows] += 1
@@ -59,13 +60,13 @@ class OutOfBag:
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
-        """Which rows some member has answered for."""
+        """The rows that some member has predicted."""
         return self.counts > 0
 
     def answers(self, pseudo_votes: PseudoVotes | None = None) -> FloatArray:
-        """Return the mean answer per row, NaN where there is none: rows x outputs x values.
+        """Return the mean prediction per row, NaN where there is none: rows x outputs x values.
 
-        `pseudo_votes` are counted beside those of the members.
+        `pseudo_votes` are added to those of the members.
         """
         counts = self.counts[:, np.newaxis, np.newaxis]
         if pseudo_votes is not None:

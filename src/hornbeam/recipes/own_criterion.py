@@ -1,9 +1,9 @@
 """A criterion of the user's own: an object that scores tests by the cells of their branches.
 
-The core walks through the candidates of a feature as for any criterion and then hands all of them over as one
-array. In comes that array, [test, branch, cell]; out go scores, one per test, larger being better. A cell has
-the weight of each class, or for numbers the weight, the sum of y and the sum of y^2. What the object says is
-judged here, so that a mistake in it ends the fit with a message and not with a strange tree.
+The core walks through the candidates of a feature as for any criterion and then passes all of them on as one
+array. In: that array, [test, branch, cell]. Out: a score per test, larger is better. A cell has the weight of
+each class or, for numbers, the weight, the sum of y and the sum of y^2. What the object returns is checked
+here, so that a mistake in it ends the fit with a message instead of a strange tree.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SHOWN = {True: ("gini", "entropy", "accuracy"), False: ("squared_error",)}
 
 
 class OwnCriterionError(ValueError):
-    """A criterion of the user's own gave something that no tree can be grown by."""
+    """A criterion of the user's own returned something that cannot be used."""
 
 
 @dataclass(frozen=True, eq=False)

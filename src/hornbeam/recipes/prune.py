@@ -1,8 +1,8 @@
 """Pruning a grown tree: by validation error, by cost complexity, or by C4.5's pessimistic estimate.
 
-In comes a tree and, for the first two, rows to judge it by; out goes a `Pruned`: the smaller tree, a log of
-every cut, and for cost complexity the table of the nested sequence from which one tree was chosen. The cuts
-are found in C++ (prune/prune.h says how); this file says on what evidence.
+In: a tree and, for the first two, rows to judge it. Out: a `Pruned`, which is the smaller tree, a log of
+every cut and, for cost complexity, the table of the nested sequence from which one tree was chosen. The cuts
+are found in C++ (see prune/prune.h); this file supplies the errors that they are based on.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 PruneSelect = Literal["cv", "cv_1se", "validation"]
 
-# Numbers that differ by less, relative to their size, are equal on paper; the core has the same slack.
+# Numbers that differ by less, relative to their size, count as equal; the core has the same slack.
 _SLACK = 2.0**-40
 _LARGEST_EXPONENT = 1000  # of a sum of errors: those of nodes are added up and compared
 
@@ -60,7 +60,7 @@ class PruningLog:
 
     @classmethod
     def of(cls, log: dict[str, npt.NDArray[np.generic]], *, unit: float) -> "PruningLog":
-        """Take over a log of the core, with its errors in units of `unit`."""
+        """Convert a log of the core, whose errors are in units of `unit`."""
         return cls(
             node=log["node"].astype(np.int64),
             nodes_removed=log["nodes_removed"].astype(np.int64),
@@ -99,7 +99,7 @@ class Pruned:
 
 @dataclass(frozen=True, eq=False)
 class PruningRecord:
-    """What a fitted tree remembers of its pruning; `tests` are those of the nodes cut, in words."""
+    """What a fitted tree keeps of its pruning; `tests` are those of the nodes that were cut, in words."""
 
     log: PruningLog
     tests: tuple[str, ...]
@@ -119,7 +119,7 @@ def prune_by_validation(tree: _core.Tree, held: HeldOut, judge: "Judge") -> Prun
 def _errors_and_weight(tree: _core.Tree, held: HeldOut, judge: "Judge") -> tuple[FloatArray, float]:
     """Return each node's error as a leaf, summed up over rows, and the weight of all rows.
 
-    Where far targets of great weight have sums beyond all numbers, weights are counted in a power of two.
+    If sums over extreme targets of great weight would overflow, weights are divided by a power of two.
     """
     errors, square = judge.sums(tree, held)["error"], square_of_unit(judge.unit)
     total = _Weight.of(held).total
@@ -130,7 +130,7 @@ def _errors_and_weight(tree: _core.Tree, held: HeldOut, judge: "Judge") -> tuple
 
 @dataclass(frozen=True, eq=False)
 class AsIfLeaves:
-    """Nodes with tests, and what validation rows would say if each were a leaf; costs are sums over rows."""
+    """Nodes with tests, and their validation errors as they are and as leaves; costs are sums over rows."""
 
     node: IntArray
     weight: FloatArray
@@ -168,7 +168,7 @@ def as_if_leaves(tree: _core.Tree, held: HeldOut, judge: "Judge") -> AsIfLeaves:
 
 
 def prune_by_pessimism(tree: _core.Tree, confidence: float) -> Pruned:
-    """Cut where a leaf is expected to make no more errors than its branch, going by training rows alone."""
+    """Cut where a leaf is expected to make no more errors than the subtree, judged by training rows alone."""
     pruned, log = _core.prune_pessimistic(tree, confidence)
     return Pruned(pruned, PruningLog.of(log, unit=float(tree.weighted_n_node_samples[0])))
 
@@ -184,9 +184,9 @@ def cut_at_alpha(tree: _core.Tree, alpha: float, *, by_error: bool) -> Pruned:
 
 
 def cut_to_leaves(tree: _core.Tree, leaves: int, *, by_error: bool) -> Pruned:
-    """Return the largest tree of the sequence with at most so many leaves."""
+    """Return the largest tree of the sequence with at most this many leaves."""
     path = _core.cost_complexity_path(tree, by_error)
-    step = int(np.argmax(path["n_leaves"] <= leaves))  # they become fewer, down to the root alone
+    step = int(np.argmax(path["n_leaves"] <= leaves))  # the number falls, down to the root alone
     return _cut_at_step(tree, path, step, None)
 
 
@@ -224,7 +224,7 @@ def _cut_at_step(tree: _core.Tree, path: dict[str, Any], step: int, table: Pruni
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The error of every tree of a sequence on rows it did not see, and the standard error of that."""
+    """The error of every tree of a sequence on rows it did not see, and its standard error."""
 
     error: FloatArray
     standard_error: FloatArray
@@ -261,9 +261,9 @@ def _judgement(sums: list[dict[str, FloatArray]], weights: list[_Weight]) -> Jud
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Judges trees by rows they did not see; `model` says how these are read and led through a tree.
+    """Judges trees on rows they did not see; `model` says how these are read and sent down a tree.
 
-    `unit` is what numbers to predict are counted in while errors are squared, and squared again.
+    `unit` is the unit of the targets while errors are squared, and squared again.
     """
 
     model: Ensemble
@@ -277,7 +277,7 @@ class Judge:
         return 1.0 if isinstance(target, ClassTarget) else unit_of(target.values, 200)
 
     def by_validation(self, tree: _core.Tree, held: HeldOut) -> Judgement:
-        """Judge every tree of the sequence by validation rows."""
+        """Judge every tree of the sequence on validation rows."""
         n_steps = len(_core.cost_complexity_path(tree, self.by_error)["alpha"])
         sums = self._sums_at(tree, held, lambda _: np.arange(n_steps))
         return _judgement([sums], [_Weight.of(held)]).rescaled(square_of_unit(self.unit))

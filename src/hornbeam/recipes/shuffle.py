@@ -26,10 +26,10 @@ def error_growth(
 ) -> npt.NDArray[np.float64]:
     """Return, for each column of the user's, the growth of the error of a model of one tree on some rows.
 
-    With `groups`, for each of them: its columns are shuffled together, by the same order of rows.
+    With `groups`, for each of them: its columns are shuffled together, in the same order of rows.
 
     The error is the share of wrong classes or the mean squared error, averaged over the outputs. Shuffles
-    follow from the key and the column's number; columns that are made of one are shuffled together.
+    follow from the key and the column's number; columns derived from the same one are shuffled together.
     """
     sources = table.schema.sources
     columns = tuple(_some_rows(column, rows) for column in table.columns)

@@ -21,9 +21,9 @@ __all__ = ["GrowthSettings", "grow_tree", "warn_of_refused_thread", "warn_of_wei
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How a tree grows, as the core takes it: in numbers of rows and features; 0 means no limit.
+    """How a tree grows, in the core's terms: numbers of rows and features; 0 means no limit.
 
-    There are no defaults here: those that users get are stated in `hornbeam.params`.
+    There are no defaults here: those of users are stated in `hornbeam.params`.
     """
 
     criterion: str | OwnCriterion
@@ -50,7 +50,7 @@ class GrowthSettings:
         return self.categorical_split in ("multiway", "merge")
 
     def most_leaves(self, n_rows: int) -> int:
-        """Return the most leaves that the limits allow on that many rows."""
+        """Return the most leaves that the limits allow for this many rows."""
         limits = [2 * n_rows if self.has_many_branches else max(1, n_rows // self.min_samples_leaf)]
         if self.max_leaf_nodes:
             limits.append(self.max_leaf_nodes)
@@ -74,7 +74,7 @@ def grow_tree(
 ) -> _core.Tree:
     """Grow one tree on some rows; weights must be positive there.
 
-    `warn_of_weightless` is for users' weights; a recipe that makes its own may let rows fade away.
+    `warn_of_weightless` is for users' weights; a recipe that computes weights may let rows fade away.
     """
     # Under these two limits only growing can tell how many leaves there will be.
     if settings.min_impurity_decrease == 0 and settings.min_significance == 1:
@@ -90,7 +90,9 @@ def grow_tree(
         rows=rows,
         multiplicity=None,
         key=key,
-        n_threads=1 if isinstance(settings.criterion, OwnCriterion) else n_threads,  # Python takes turns
+        n_threads=1
+        if isinstance(settings.criterion, OwnCriterion)
+        else n_threads,  # Python runs one thread at a time
         **vars(settings),
     )
     if warn_of_weightless:

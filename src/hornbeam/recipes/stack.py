@@ -1,7 +1,7 @@
-"""Stacking: members answer rows they were not fitted on, and what they answer is what the next level learns.
+"""Stacking: members predict rows they were not fitted on, and the next level learns from these predictions.
 
-In come levels of members, a table, a target and a way to keep rows unseen; out go fitted members, their
-answers, and what the final estimator learns from. Three schemes: folds, shared by all members of all levels
+In: levels of members, a table, a target and a way to keep rows unseen. Out: fitted members, their answers,
+and what the final estimator learns from. Three schemes: folds, shared by all members of all levels
 (`cross_fitted`); parts, one for each level (`fitted_on_parts`); members that are fitted already
 (`prefitted`). The members of a level are fitted side by side. A member that fails is named with its fold.
 """
@@ -47,9 +47,9 @@ Splits = Sequence[tuple[RowArray, RowArray]]
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One learner of a level: how it is called, what is fitted, and how it is asked.
+    """One learner of a level: its name, what is fitted, and which of its methods is called.
 
-    `shares_reading` says that it takes rows of a table that is read and encoded once for all members.
+    With `shares_reading` it takes rows of a table that is read and encoded once for all members.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """Levels that are fitted, and what the final estimator learns from: columns, and which rows of them."""
+    """Fitted levels, and what the final estimator learns from: columns, and which rows of them."""
 
     levels: list[Level]
     features: Any
@@ -129,7 +129,7 @@ def fitted_on_parts(
 
 
 def prefitted(levels: Sequence[Sequence[Member]], X: Any, data: StackData, combine: Combine) -> Stacked:
-    """Take members as they are and only ask them."""
+    """Take members as they are and only let them predict."""
     features, made = X, []
     for members in levels:
         answers = []
@@ -148,7 +148,7 @@ def prefitted(levels: Sequence[Sequence[Member]], X: Any, data: StackData, combi
 
 
 def _cross_fit(members: Sequence[Member], X: Any, data: StackData, splits: Splits) -> Level:
-    """Fit every member on all rows, and a copy of it on each fold to answer the rows that the fold lacks."""
+    """Fit every member on all rows, and a copy of it per fold to predict the rows that were left out."""
     everything = np.arange(len(data.y))
     table = DealtRows(X, members)
     tasks: list[tuple[int, int | None]] = [
@@ -173,7 +173,7 @@ def _cross_fit(members: Sequence[Member], X: Any, data: StackData, splits: Split
 def _fit_on_part(
     members: Sequence[Member], X: Any, data: StackData, *, rows: RowArray, unseen: RowArray, part: int
 ) -> Level:
-    """Fit every member on some rows, once; they answer the rows `unseen`, and leave NaN for the others."""
+    """Fit every member on some rows, once; it predicts the rows `unseen`, and NaN stands for the others."""
     table = DealtRows(X, members)
 
     def attempt(m: int, _: int | None) -> Any:
@@ -197,7 +197,7 @@ def fitted_and_asked(
     *,
     fold: int | None,
 ) -> Any:
-    """Return a fitted copy, or in a fold its answers; on a part of the rows both."""
+    """Return a fitted copy, or for a fold its answers; for a part of the rows both."""
     train, test = rows
     model = clone(member.estimator)
     options = data.fit_options(member.name, train)
@@ -216,7 +216,7 @@ def _tried(
     *,
     fold: int | None,
 ) -> Any:
-    """Return what `fitted_and_asked` does, or what went wrong."""
+    """Return the result of `fitted_and_asked`, or the error."""
     try:
         return fitted_and_asked(member, table, data, rows, fold=fold)
     except Exception as error:
@@ -224,7 +224,7 @@ def _tried(
 
 
 class DealtRows:
-    """The rows of a level's table as its members take them: shared by those that can, copies for others."""
+    """The rows of a level's table as its members take them: shared where possible, otherwise copied."""
 
     def __init__(self, X: Any, members: Sequence[Member]) -> None:
         self._X = X
@@ -252,7 +252,7 @@ def _side_by_side(attempt: Callable[..., Any], tasks: Sequence[tuple[Any, ...]],
     if n_workers == 1:
         return [with_its_share(*task) for task in tasks]
     with threadpool_limits(limits=share):  # of numerical libraries, which members of others use
-        # scikit-learn's own: it takes its settings along, which every thread has for itself
+        # scikit-learn's own Parallel passes its settings on, which each thread otherwise has for itself
         parallel = Parallel(n_jobs=n_workers, backend="threading")
         in_thread = delayed(with_warnings_of_caller(with_its_share))
         return list(parallel(in_thread(*task) for task in tasks))
@@ -270,7 +270,7 @@ def _raise_failures(
     n_folds: int,
     where: str = "all rows",
 ) -> None:
-    """Raise for the first failure; what was fitted on all rows is handed over with the error."""
+    """Raise the first failure; members that were fitted on all rows are passed on with the error."""
     failures = [result for result in results if isinstance(result, _Failure)]
     if not failures:
         return
@@ -300,7 +300,7 @@ def _raise_failure(failure: _Failure, place: str, fitted: dict[str, Any] | None 
 
 
 def answers_of(member: Member, model: Any, X: Any, classes: npt.NDArray[Any] | None) -> FloatArray:
-    """Ask a fitted member: rows x classes, or rows x 1 for numbers, predicted labels and two-class scores."""
+    """Let a fitted member predict: rows x classes, or rows x 1 for numbers, labels and two-class scores."""
     n_rows = X.shape[0]
     found = np.asarray(getattr(model, member.method)(X))
     if len(found) != n_rows:
@@ -328,7 +328,7 @@ def _codes_of(member: Member, labels: npt.NDArray[Any], classes: npt.NDArray[Any
 
 
 def _for_all_classes(member: Member, model: Any, found: FloatArray, classes: npt.NDArray[Any]) -> FloatArray:
-    """Put the answers of a member into the columns of all classes; its fold may have lacked some."""
+    """Put the answers of a member into the columns of all classes; its fold may lack some of them."""
     known = getattr(model, "classes_", classes)
     if len(known) == len(classes):
         n_wanted = 1 if member.method == "decision_function" and len(classes) == 2 else len(classes)
@@ -355,7 +355,7 @@ def _refuse_answer(member: Member, what: str) -> NoReturn:
 
 
 def seeded(estimator: Any, seed: int) -> Any:
-    """Copy an estimator, and give a seed to everything random in it that has none; different ones."""
+    """Copy an estimator, and give each random part of it that has no seed a seed of its own."""
     model = clone(estimator)
     parameters = model.get_params(deep=True)
     unset = sorted(
@@ -385,7 +385,7 @@ def holdout_parts(
     part_of_unit = np.empty(n_units, dtype=np.intp)
     for stratum in np.unique(stratum_of_unit):
         members = generator.permutation(np.flatnonzero(stratum_of_unit == stratum))
-        # The middle of the i-th of n units lies at (i + 1/2) / n: whichever part that falls into has it.
+        # The middle of the i-th of n units lies at (i + 1/2) / n; the unit goes to the part that contains it.
         middles = (np.arange(len(members)) + 0.5) / len(members)
         part_of_unit[members] = np.minimum(np.searchsorted(ends, middles), len(ends) - 1)
     part_of_row = part_of_unit[units]

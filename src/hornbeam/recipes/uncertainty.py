@@ -1,7 +1,7 @@
-"""How sure a bag is: intervals, sets, standard errors and quantiles from what its members say.
+"""How certain a bag is: intervals, sets, standard errors and quantiles from its members' predictions.
 
-What a member says about a row comes in as an array of rows x members; who has seen which training row as an
-array of members x training rows.
+In: predictions as an array of rows x members, and which member has seen which training row as an array of
+members x training rows.
 
 * Intervals: jackknife+-after-bootstrap (Kim, Xu, Barber 2020). Row i's own error and the answer to x both
   come from the members that have not seen i.
@@ -68,7 +68,7 @@ def jackknife_intervals(
         **ranks,
         n_threads=n_threads,
     )
-    # A rank beyond the ends stands for an interval without one.
+    # A rank beyond the ends means that the interval is unbounded there.
     if low_rank >= 1:
         intervals[:, 0] = found[:, 0] * unit
     if high_rank <= n:
@@ -81,7 +81,7 @@ def conformal_sets(
 ) -> BoolArray:
     """Tell which classes belong to each row's set: rows x classes; `said` has shares class by class."""
     n = len(errors)
-    if n == 0:  # no row has an answer by trees that have not seen it: nothing speaks against any class
+    if n == 0:  # no row has been predicted by trees that have not seen it, so no class can be excluded
         return np.ones((len(said[0]), len(said)), dtype=np.bool_)
     without = _LeftOut.of(left_out)
     sets = np.empty((len(said[0]), len(said)), dtype=np.bool_)
@@ -98,7 +98,7 @@ def jackknife_std(
 ) -> FloatArray:
     """Return the standard error of the mean answer to each row; `times` is members x units drawn.
 
-    The square of what chance among the members adds is subtracted; what is left is at least 0.
+    The variance due to the finite number of members is subtracted; the rest is at least 0.
     """
     n_members, n_units = times.shape
     unit = unit_of(said)
@@ -108,7 +108,7 @@ def jackknife_std(
     spread = np.square(centred).mean(axis=1)
     if with_replacement:
         by_chance = n_draws * (1 - 1 / n_units) * spread / n_members
-    else:  # draws without replacement leave less to chance, and reach less far
+    else:  # draws without replacement vary less
         share = n_draws / n_units
         by_chance = n_units * share * (1 - share) * spread / n_members
         scale = (n_units - 1) / n_units * (1 / (1 - share)) ** 2
@@ -118,7 +118,7 @@ def jackknife_std(
 
 
 def _squared_lengths(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Return the squared length of each row times the matrix, without that product where it is the larger."""
+    """Return the squared length of each row times the matrix, avoiding that product if it would be large."""
     n_members, n_units = matrix.shape
     if n_members <= n_units:
         lengths: FloatArray = np.einsum("rm,rm->r", rows @ (matrix @ matrix.T), rows)
@@ -133,9 +133,9 @@ def _squared_lengths(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 class LeafRows:
     """The training rows of every leaf of every tree, and their targets.
 
-    Those of tree t lie in `rows` from `tree_begin[t]` on, ordered by leaf; those of its node k begin
-    `node_begin[m + k]` further on, where the trees before it have m nodes, and one more each. `weights` are
-    those of the rows, None if all are alike.
+    Those of tree t lie in `rows` from `tree_begin[t]` on, ordered by leaf. Those of its node k begin
+    `node_begin[m + k]` further on, where m counts the nodes of the trees before it and one more for each.
+    `weights` are those of the rows, None if all are equal.
     """
 
     rows: npt.NDArray[np.uint32]
@@ -191,7 +191,7 @@ def _neighbours(
     node_counts: Sequence[int],
     times: Sequence[npt.NDArray[np.uint32]],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], FloatArray]:
-    """List who shares a leaf with whom: rows asked about, training rows, weights that sum to 1 per tree."""
+    """List pairs that share a leaf: rows to predict, training rows, and weights that sum to 1 per tree."""
     owners, neighbours, weights = [], [], []
     node = 0
     for tree, n_nodes in enumerate(node_counts):
@@ -214,7 +214,7 @@ def _neighbours(
 def _weighted_quantiles(
     owners: npt.NDArray[np.int64], values: FloatArray, weights: FloatArray, quantiles: FloatArray
 ) -> FloatArray:
-    """Return, for each owner, the smallest value up to which a share of the weight lies."""
+    """Return, for each owner, the smallest value up to which the given share of its weight lies."""
     order = np.lexsort((values, owners))
     owners, values = owners[order], values[order]
     cumulated = np.cumsum(weights[order])
@@ -224,7 +224,7 @@ def _weighted_quantiles(
     total = cumulated[last] - before
     found = np.empty((len(last), len(quantiles)))
     for position, quantile in enumerate(quantiles):
-        # A hair less, so that a share that is equal on paper is reached.
+        # Slightly less, so that a share that is equal on paper is reached.
         wanted = before + total * quantile * (1 - _ROUNDING)
         places = np.clip(np.searchsorted(cumulated, wanted), first, last)
         found[:, position] = values[places]

@@ -1,8 +1,8 @@
-"""What neighbours count: distances come in, weights go out.
+"""The weights of neighbours. In: distances. Out: weights.
 
-Only ratios of weights matter, so those that grow without bound near a row are measured against the nearest
-neighbour: nothing overflows, and far from all rows nothing vanishes. A neighbour at distance 0 takes all the
-weight of 1/d and 1/d^2, shared with others there.
+Only ratios of weights matter, so weights that are unbounded near a row are taken relative to the nearest
+neighbour: they never overflow, and do not vanish far from all rows. For 1/d and 1/d^2, neighbours at distance
+0 share all the weight.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def neighbor_weights(weights: Weights, distances: FloatArray, bandwidth: float |
     nearest = distances.min(axis=1, keepdims=True)
     if weights == "gaussian":
         assert bandwidth is not None
-        # exp(-d^2 / 2h^2) over that of the nearest; the square is taken apart so that it cannot overflow.
+        # exp(-d^2 / 2h^2) divided by that of the nearest; the square is factored so that it cannot overflow.
         with np.errstate(over="ignore"):
             excess = (distances - nearest) / bandwidth * ((distances + nearest) / bandwidth)
         result: FloatArray = np.exp(-excess / 2)
@@ -44,7 +44,7 @@ def neighbor_weights(weights: Weights, distances: FloatArray, bandwidth: float |
 def weight_of_nearest(weights: Weights, distances: FloatArray, bandwidth: float | None) -> FloatArray:
     """Return the weight of each query's nearest neighbour, which `neighbor_weights` sets to 1: queries x 1.
 
-    A query at distance 0 of a row has no such weight where it would be infinite; there it is 1.
+    At distance 0, where that weight would be infinite, 1 is returned.
     """
     nearest = distances.min(axis=1, keepdims=True)
     if weights == "gaussian":
@@ -83,14 +83,15 @@ def _called(function: Callable[..., Any], distances: FloatArray) -> FloatArray:
 
 def portions(row_weights: FloatArray, n_neighbors: float) -> FloatArray:
     """Count neighbours, nearest first, until their weights sum to `n_neighbors`; the last one in part."""
-    # Those before are added up and not taken from a sum: beside a weight of 1e20 the others would be lost.
+    # Earlier weights are added up, not subtracted from a sum: next to a weight of 1e20 the others would be
+    # lost.
     before = np.zeros_like(row_weights)
     np.cumsum(row_weights[:, :-1], axis=1, out=before[:, 1:])
     return np.clip(n_neighbors - before, 0.0, row_weights)
 
 
 def suffice(row_weights: FloatArray, n_neighbors: float) -> bool:
-    """Whether no neighbour after these would count, by the sums that `portions` makes."""
+    """Whether no further neighbour would count, by the sums that `portions` makes."""
     return bool((np.cumsum(row_weights, axis=1)[:, -1] >= n_neighbors).all())
 
 
@@ -101,8 +102,8 @@ def median_distance(
 ) -> float:
     """Return the median distance between different rows; 1 if there are no two that differ.
 
-    `distances` measures those between some rows. Of many rows a thousand are asked, drawn by what is in them,
-    so that their order does not matter. A row of weight 2 counts as two rows do.
+    `distances` computes those between some rows. If there are many rows, a thousand are drawn by their
+    contents, so that their order does not matter. A row of weight 2 counts as two rows.
     """
     rows = np.arange(len(points))
     if len(rows) > _MOST_ROWS_FOR_MEDIAN:

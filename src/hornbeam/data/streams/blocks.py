@@ -1,9 +1,9 @@
 """Tables that need not fit into memory: Parquet files, Arrow data sets and streams, as blocks of rows.
 
 `open_blocks` takes what a user gives and returns `Blocks`, which can be read any number of times, some
-columns at a time, always in the same order. What can be read only once (a record batch reader, a query) is
-written to a Parquet file first. Every block knows where it comes from, so that an error can name the file and
-the row group.
+columns at a time, always in the same order. A source that can be read only once (a record batch reader, a
+query) is written to a Parquet file first. Every block knows where it comes from, so that an error can name
+the file and the row group.
 """
 
 import glob
@@ -31,7 +31,7 @@ _ROWS_PER_GROUP = 1 << 17  # of the file that a stream is written to
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows in a row: an Arrow record batch, the number of its first row, and where it comes from."""
+    """Consecutive rows: an Arrow record batch, the number of its first row, and where it comes from."""
 
     batch: Any
     start: int
@@ -45,7 +45,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A row group of a file, or a part of a data set: what is opened at a time."""
+    """A row group of a file, or a part of a data set: the unit that is opened at a time."""
 
     fragment: Any
     where: str
@@ -53,7 +53,7 @@ class _Piece:
 
 
 class Blocks:
-    """The rows of a source, block by block; those that `keep` marks, if it is there."""
+    """The rows of a source, block by block; if `keep` is given, only the rows it marks."""
 
     def __init__(self, schema: Any, pieces: Sequence[_Piece], fingerprint: str | None) -> None:
         self.schema = schema
@@ -65,7 +65,7 @@ class Blocks:
         self.n_rows = sum(piece.n_rows for piece in pieces)
 
     def keeping(self, keep: npt.NDArray[np.bool_] | None) -> "Blocks":
-        """Leave out rows as if they were not there."""
+        """Leave out rows."""
         if keep is None or keep.all():
             return self
         some = Blocks(self.schema, self._pieces, self.fingerprint)
@@ -116,7 +116,7 @@ def _is_lazy_polars(source: Any) -> bool:
 
 
 def fingerprint_of(source: Any) -> str | None:
-    """Sum up the files of a source by name, length and time of writing; None where there are none."""
+    """Summarise the files of a source by name, length and time of writing; None if it has no files."""
     return _fingerprint(_files_at(os.fspath(source))) if isinstance(source, str | os.PathLike) else None
 
 
@@ -181,7 +181,7 @@ def _files_at(path: str) -> list[str]:
 
 
 def parquet_files_in(path: str) -> Iterator[str]:
-    """Go through a folder and those in it; what begins with a dot or an underscore is not for readers."""
+    """Go through a folder and its subfolders; names that begin with a dot or an underscore are skipped."""
     for entry in os.scandir(path):
         if entry.name.startswith((".", "_")):
             continue
@@ -192,7 +192,7 @@ def parquet_files_in(path: str) -> Iterator[str]:
 
 
 def _fingerprint(files: Sequence[str]) -> str:
-    """Sum up which files there are, how long they are and when they were written."""
+    """Summarise which files there are, how long they are and when they were written."""
     digest = hashlib.sha256()
     for name in files:
         status = os.stat(name)
@@ -211,7 +211,7 @@ def _refuse_broken(name: str) -> None:
 
 
 def _blocks_of_dataset(dataset: Any, *, fingerprint: str | None, root: str | None) -> Blocks:
-    """Take a data set apart; `root` is None where its file is one that we have written ourselves."""
+    """Divide a data set into pieces; `root` is None if its file was written by us."""
     pieces: list[_Piece] = []
     first = ""
     for number, fragment in enumerate(dataset.get_fragments()):
@@ -252,7 +252,7 @@ def _pieces_of(fragment: Any, name: str, schema: Any, first: str, *, own: bool) 
 
 
 def _refuse_other_schema(physical: Any, schema: Any, name: str, first: str, fragment: Any) -> None:
-    """Refuse a file whose columns are not those of the first: Arrow would fill in nulls without a word."""
+    """Refuse a file whose columns are not those of the first: Arrow would silently fill in nulls."""
     ds = require("pyarrow.dataset", purpose=_PURPOSE)
     folders = set(ds.get_partition_keys(fragment.partition_expression))
     wanted = [field for field in schema if field.name not in folders]
@@ -279,7 +279,7 @@ def _refuse_other_schema(physical: Any, schema: Any, name: str, first: str, frag
 
 
 def _write_stream(source: Any, path: Path) -> frozenset[str]:
-    """Write a stream to a file; a full disk is said to be one, and so is a stream that cannot be read."""
+    """Write a stream to a file; say clearly if the disk is full or the stream cannot be read."""
     pa = require("pyarrow", purpose=_PURPOSE)
     try:
         return _written(source, path)
@@ -300,7 +300,7 @@ def _write_stream(source: Any, path: Path) -> frozenset[str]:
 
 
 def _refuse_unreadable_columns(source: Any) -> None:
-    """Read a frame in memory as a fit there would, which names the column and the row that cannot be read."""
+    """Read a frame as a fit in memory would, so that an error names the column and the row."""
     frame: Any = nw.from_native(source, pass_through=True, eager_only=True)
     if isinstance(frame, nw.DataFrame):
         for name in frame.columns:
@@ -308,9 +308,9 @@ def _refuse_unreadable_columns(source: Any) -> None:
 
 
 def _written(source: Any, path: Path) -> frozenset[str]:
-    """Write what can be read only once to a file that can be read again; return the columns of categories.
+    """Write a source that can be read only once to a file; return the columns of categories.
 
-    A Parquet file forgets of numbers that they were categories.
+    A Parquet file does not record that numbers were categories.
     """
     if _is_lazy_polars(source):
         source.sink_parquet(path, maintain_order=True, row_group_size=_ROWS_PER_GROUP)

@@ -7,8 +7,8 @@
     arrays    each at a multiple of 64 bytes
 
 Codes are written block by block (`CodeWriter`) and read by mapping the file (`read_arrays`): only the parts
-that are looked at come into memory, and the system may drop them again. A file is written under another name
-and renamed when it is complete. Whatever is wrong with a file is a `CodeFileError`.
+that are used come into memory, and the system may drop them again. A file is written under another name and
+renamed when it is complete. Anything wrong with a file raises `CodeFileError`.
 """
 
 import json
@@ -39,7 +39,7 @@ AnyArray = npt.NDArray[Any]
 
 
 class CodeFileError(ValueError):
-    """A file is no encoded table, or a damaged one."""
+    """A file is not an encoded table, or is damaged."""
 
 
 def _aligned(place: int) -> int:
@@ -47,7 +47,7 @@ def _aligned(place: int) -> int:
 
 
 class CodeWriter:
-    """Writes a file; arrays are announced first and filled piece by piece. Nothing is left if that fails."""
+    """Writes a file; arrays are declared first and filled piece by piece. A failed write leaves no file."""
 
     def __init__(
         self, path: Path, facts: Mapping[str, Any], arrays: Mapping[str, tuple[npt.DTypeLike, int]]
@@ -94,7 +94,7 @@ class CodeWriter:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """Put the complete file in its place, or leave nothing."""
+        """Put the complete file in its place; leave nothing if that fails."""
         if kind is not None:
             self._abandon()
             return

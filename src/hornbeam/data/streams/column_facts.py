@@ -1,9 +1,9 @@
 """The first pass over blocks of rows: what each column holds, and the bins and categories that follow.
 
-In come blocks in any size; out go facts that are the same as if all rows had been read at once. Numbers are
-looked at in the rows that the core samples, and in all rows as long as their distinct values are few. Texts
-and categories are collected, for they are sorted by value. A date has the facts of each column of numbers
-that may be made of it; texts may turn out to be dates, once all of them were seen.
+In: blocks of any size. Out: facts that do not depend on how rows were divided into blocks. Numbers are taken
+from the rows that the core samples, and from all rows as long as their distinct values are few. Texts and
+categories are all collected, since they are sorted by value. A date has facts for each numeric column that
+may be derived from it. Texts may turn out to be dates once all of them have been seen.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _BYTES_PER_TEXT = 80  # of a text in a set, besides its characters
 
 
 def read_column(block: Block, name: str) -> Content:
-    """Read a column of a block as it would be read in memory; errors say where the block is from."""
+    """Read a column of a block as it would be read in memory; errors say where the block comes from."""
     try:
         return read_series(nw.from_native(block.column(name), series_only=True), name)
     except (ValueError, TypeError) as error:
@@ -45,7 +45,7 @@ def read_column(block: Block, name: str) -> Content:
 
 
 class ColumnFacts:
-    """What is known of a column: first while blocks are added, then, once they are settled, for its codes."""
+    """What is known about a column: collected while blocks are added, then fixed and used to make codes."""
 
     kind: Kind
     n_codes: int
@@ -61,15 +61,15 @@ class ColumnFacts:
         self.has_missing = False
 
     def add(self, content: Content, block: Block, sampled: AnyArray) -> None:
-        """Take note of a block; `sampled` are its sampled rows, counted within it."""
+        """Add a block; `sampled` are its sampled rows, counted within it."""
         raise NotImplementedError
 
     def settle(self, found: FoundDates) -> None:
-        """Make bins or categories of what was seen; texts that are dates are `found`."""
+        """Make bins or categories from what was seen; texts that turn out to be dates go to `found`."""
         raise NotImplementedError
 
     def columns(self, taken: set[str]) -> "Sequence[ColumnFacts]":
-        """Return the facts of each column that is made of this one, whose names are unlike those `taken`."""
+        """Return the facts of each column derived from this one, under names that are not `taken`."""
         return [self]
 
     def codes_of_columns(self, content: Content, block: Block) -> Sequence[AnyArray]:
@@ -106,12 +106,12 @@ class NumberFacts(ColumnFacts):
         self._samples: list[AnyArray] = []
 
     def add(self, content: Content, block: Block, sampled: AnyArray) -> None:
-        """Take note of a block."""
+        """Add a block."""
         numbers = self._numbers(content, block)
         self.add_numbers(numbers, numbers[sampled])
 
     def add_numbers(self, numbers: AnyArray, sample: AnyArray) -> None:
-        """Take note of numbers, and of those of sampled rows."""
+        """Add numbers, and those of sampled rows."""
         self._distinct.add(numbers)
         self._samples.append(sample)
 
@@ -143,7 +143,7 @@ class NumberFacts(ColumnFacts):
 
 
 class DateFacts(ColumnFacts):
-    """Facts of a column of dates: of each column that may be made of it."""
+    """Facts of a column of dates: those of each column that may be derived from it."""
 
     kind: Kind = "numeric"
 
@@ -156,19 +156,19 @@ class DateFacts(ColumnFacts):
         self._chosen: list[NumberFacts] = []
 
     def add(self, content: Content, block: Block, sampled: AnyArray) -> None:
-        """Take note of a block."""
+        """Add a block."""
         days = self._days(content, block)
         self.add_days(days, days[sampled])
 
     def add_days(self, days: AnyArray, sample: AnyArray, order: Order = "unknown") -> None:
-        """Take note of days, and of those of sampled rows; `order` is that of texts."""
+        """Add days, and those of sampled rows; `order` is that of texts."""
         self._seen.add(days)
         self._order = order
         for part, facts in self._parts.items():
             facts.add_numbers(part_values(days, part), part_values(sample, part))
 
     def settle(self, found: FoundDates) -> None:
-        """Choose the columns that are worth it, and make their bins."""
+        """Choose the columns that are worth having, and make their bins."""
         for part in self._seen.chosen(self._order):
             facts = self._parts["time" if part.name == "date" else part.name]
             facts.settle(found)
@@ -207,13 +207,13 @@ class CategoryFacts(ColumnFacts):
     def __init__(self, name: str, max_bins: int, *, declared: bool) -> None:
         super().__init__(name, max_bins)
         self._declared = declared
-        self._seen: dict[Any, int] = {}  # numbered as they came
+        self._seen: dict[Any, int] = {}  # numbered in order of appearance
         self._n_bytes = 0
         self._samples: list[AnyArray] = []
         self._dates: DateFacts | None = None
 
     def add(self, content: Content, block: Block, sampled: AnyArray) -> None:
-        """Take note of a block."""
+        """Add a block."""
         found, codes = categories_in(content, self.name)
         new = [value for value in found if value not in self._seen]
         for value in new:
@@ -274,7 +274,7 @@ class CategoryFacts(ColumnFacts):
 
 
 def facts_of(name: str, content: Content, max_bins: int, *, forced: bool) -> ColumnFacts:
-    """Begin the facts of a column by its first block."""
+    """Create the facts of a column from its first block."""
     if isinstance(content, Times) and not forced:
         return DateFacts(name, max_bins)
     if forced or isinstance(content, Labels):
@@ -298,7 +298,7 @@ def sampled_within(rows: npt.NDArray[np.uint32], block: Block) -> AnyArray:
 
 
 def groups_of_columns(names: Sequence[str], n_rows: int, n_bytes: int) -> list[Sequence[str]]:
-    """Share columns out to passes so that the samples of a pass take at most so much memory."""
+    """Distribute columns over passes so that the samples of a pass fit into this much memory."""
     sample = 8 * min(n_rows, 200_000)
     width = max(1, n_bytes // max(1, sample))
     return [names[begin : begin + width] for begin in range(0, len(names), width)]

@@ -1,7 +1,7 @@
-"""An encoded table whose rows are dealt out to folds: fits take their codes, and so do questions to models.
+"""An encoded table whose rows are dealt out to folds: fits use their codes, and so do predictions.
 
-A model that was fitted on some rows can be asked about others of the same table: every code stands for a
-value that each threshold between these bins treats as it treats the true one (`CodedColumn.to_dense`).
+A model that was fitted on some rows can predict others of the same table: every code stands for a value that
+falls on the same side of each threshold between these bins as the true one (`CodedColumn.to_dense`).
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ __all__ = ["CodedRows", "SharedCodes"]
 
 
 class SharedCodes:
-    """The rows of an encoded table, to be dealt out as those of a `SharedTable` are."""
+    """The rows of an encoded table, handed out like those of a `SharedTable`."""
 
     def __init__(self, whole: EncodedTable) -> None:
         self.whole = whole
@@ -28,11 +28,11 @@ class SharedCodes:
 
     @property
     def container(self) -> Any:
-        """Refuse: there is no container of the user's, to be sent to workers for example."""
+        """Refuse: there is no container of the user's that could, for example, be sent to workers."""
         return self.whole.container
 
     def rows(self, numbers: Rows) -> "CodedRows":
-        """Deal out some rows."""
+        """Hand out some rows."""
         return CodedRows(self.whole, np.asarray(numbers, dtype=np.intp))
 
 
@@ -51,13 +51,13 @@ class CodedRows(CodedSource):
         return replace(taken, row_numbers=None, encodings={})
 
     def table_for(self, categorical_features: Any) -> Table:
-        """Return the rows as a table; columns are categorical as they were when they were encoded."""
+        """Return the rows as a table; columns are categorical if they were encoded as such."""
         if categorical_features not in (None, "from_dtype"):
             self.whole.table_for(categorical_features)
         return self._table
 
     def table_as(self, schema: Schema) -> Table:
-        """Return the rows for questions to a model that was fitted on rows of the same table."""
+        """Return the rows for predictions of a model that was fitted on rows of the same table."""
         if schema != self._table.schema:
             raise ValueError(
                 "The model was not fitted on rows of this encoded table, whose values are not kept. Give it "
@@ -81,6 +81,6 @@ class CodedRows(CodedSource):
         return self.whole.labelled
 
     def __getitem__(self, chosen: Any) -> "CodedRows":
-        """Deal some of the rows out again; scikit-learn's indexing of arrays ends here."""
+        """Hand out some of these rows; scikit-learn's indexing of arrays ends up here."""
         rows = chosen[0] if isinstance(chosen, tuple) else chosen
         return CodedRows(self.whole, self.numbers[rows])

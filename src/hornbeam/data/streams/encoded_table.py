@@ -1,4 +1,4 @@
-"""`EncodedTable`: a table in codes, made from files or a stream in two passes, kept in a file, used by fits.
+"""`EncodedTable`: an encoded table, made from files or a stream in two passes and kept in a file for fits.
 
 The first pass finds what each column holds (`column_facts.py`), the second writes the codes (`code_file.py`).
 Target and weights are read with the first and kept beside the codes. Models fitted on it equal those of the
@@ -39,27 +39,27 @@ from hornbeam.memory import parse_bytes
 
 __all__ = ["EncodedTable", "Progress"]
 
-Progress = Callable[[str, int, int], None]  # what is being done, rows so far, rows in all
+Progress = Callable[[str, int, int], None]  # the name of the pass, rows so far, rows in all
 
-_INDEX_OF_PANDAS = "__index_level_0__"  # what pandas calls the numbers of rows where it writes them down
+_INDEX_OF_PANDAS = "__index_level_0__"  # pandas' name for row numbers that it saves as a column
 _BESIDE = ("target", "sample_weight", "offset", "groups")
 _SHARE_OF_SAMPLES = 4  # a pass may use a quarter of the memory for samples, and as much for categories
 _MOST_ROWS_AT_ONCE = 1 << 16
-_BYTES_PER_VALUE = 24  # of a block that is being read: Arrow's, ours, and codes
+_BYTES_PER_VALUE = 24  # of a block while it is read: Arrow's copy, ours, and the codes
 _USUAL_MEMORY = 4 << 30
 
 
 class EncodedTable(CodedSource):
-    """A table in codes, in a file that is mapped. Give it to `fit` as X; y is then its target.
+    """An encoded table in a memory-mapped file. Give it to `fit` as X; y is then its target.
 
     Attributes
     ----------
     y : array or labels
         The target.
     sample_weight, offset, groups : array or None
-        What else was read beside the columns.
+        The other columns that were read for the fit.
     n_rows, n_columns : int
-        The size of the table; of a date, which has several columns of codes, one counts.
+        The size of the table; a date counts as one column, though it has several columns of codes.
     feature_names : list of str
         The names of the columns.
     """
@@ -84,7 +84,7 @@ class EncodedTable(CodedSource):
         self._forced = frozenset(facts["forced"])
         columns = [_column_from(each, j, arrays, self.max_bins) for j, each in enumerate(facts["columns"])]
         in_core = [column.values.for_core() for column in columns if isinstance(column.values, CodedColumn)]
-        _core.dataset_of_codes(self.n_rows, in_core)  # looks at every code: fits may trust them
+        _core.dataset_of_codes(self.n_rows, in_core)  # checks every code, so that fits may trust them
         given = [column.name for column in columns if column.part is None or column.part.is_first]
         self.feature_names, self.n_columns = given, len(given)
         self.shape = (self.n_rows, self.n_columns)
@@ -104,11 +104,11 @@ class EncodedTable(CodedSource):
 
     @property
     def n_code_columns(self) -> int:
-        """How many columns of codes there are: dates have several."""
+        """The number of columns of codes: dates have several."""
         return len(self._table.columns)
 
     def keep_rows_in(self, folder: Path) -> None:
-        """Let fits keep what belongs to rows in a file there, because memory is short."""
+        """Let fits keep per-row data in a file in this folder, because memory is short."""
         self._table = replace(self._table, scratch=folder)
 
     def table_for(self, categorical_features: Any) -> Table:
@@ -123,7 +123,7 @@ class EncodedTable(CodedSource):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, source: Any = None) -> "EncodedTable":
-        """Open a file that `make` has written; with `source`, make sure that it was made from that.
+        """Open a file written by `make`; with `source`, make sure that it was made from that source.
 
         The files of the source are compared by name, length and time of writing.
         """
@@ -157,8 +157,8 @@ class EncodedTable(CodedSource):
 
         `source` is the path of a Parquet file, a folder of such files or a pattern, an Arrow data set, or
         anything that Arrow can stream. `target` is the name of the column to predict; `sample_weight`,
-        `offset` and `groups` name further columns that are no features, `drop` those that are not used at
-        all. Rows without weight are left out.
+        `offset` and `groups` name further columns that are not features, `drop` columns that are not used at
+        all. Rows of weight 0 are left out.
         """
         place = Path(path)
         beside = {"target": target, "sample_weight": sample_weight, "offset": offset, "groups": groups}
@@ -286,7 +286,7 @@ def _read_beside(blocks: Blocks, plan: _Plan, rows_at_once: int) -> tuple[list[B
 def _read_facts(
     blocks: Blocks, features: Sequence[str], forced: frozenset[int], plan: _Plan, rows_at_once: int
 ) -> list[ColumnFacts]:
-    """Make the first pass; several over some columns each, where the samples of all are too many."""
+    """Make the first pass, or several over some columns each if the samples of all need too much memory."""
     sampled = _core.sampled_rows(blocks.n_rows)
     found: dict[str, ColumnFacts] = {}
     dates = FoundDates()

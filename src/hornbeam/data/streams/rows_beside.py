@@ -1,7 +1,7 @@
-"""What goes with the rows of a stream besides their features: the target, weights, offsets, groups.
+"""What a stream's rows have besides their features: the target, weights, offsets, groups.
 
-One column is read block by block into memory: numbers as they are, texts as codes. It is small beside the
-features, and every round of a fit needs all of it.
+Each such column is read block by block into memory: numbers unchanged, texts as codes. It is small compared
+with the features, and every round of a fit needs all of it.
 """
 
 from typing import Any
@@ -63,7 +63,7 @@ class BesideReader:
         return np.asarray(self.values != 0)
 
     def settle(self) -> None:
-        """Refuse what is of no use for the role."""
+        """Refuse values that do not fit the role."""
         if self._places is not None and self.role in ("sample_weight", "offset"):
             raise ValueError(f"{self.role}={self.name!r} is a column of texts; it must hold numbers.")
 

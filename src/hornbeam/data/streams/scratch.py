@@ -1,8 +1,7 @@
-"""A folder for files that are needed for a while; it is gone afterwards, whenever Ctrl-C comes.
+"""A folder for temporary files that is always removed, whenever Ctrl-C comes.
 
-`tempfile.TemporaryDirectory` makes the folder first and only then arranges for its removal, and an interrupt
-that comes during the removal leaves the rest behind. Here the name is known before the folder exists, and the
-removal is tried twice.
+`tempfile.TemporaryDirectory` makes the folder before it arranges for its removal, and an interrupt during the
+removal leaves files behind. Here the name is known before the folder exists, and the removal is tried twice.
 """
 
 import secrets

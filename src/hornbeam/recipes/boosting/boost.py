@@ -39,21 +39,21 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 
-# Derivatives have 31 bits relative to the largest one: a lighter row is rounded away.
+# Derivatives have 31 bits relative to the largest one: a row with less weight is rounded to 0.
 _LEAST_WEIGHT = 2.0**-31
 # Targets and weights go into the core as float32; beyond these exponents they are scaled first.
 _USUAL_TARGETS = 60
 _USUAL_WEIGHTS = 30
-_SMALLEST_UNIT = 2.0**-900  # in units that are smaller, numbers of 53 bits are rounded
+_SMALLEST_UNIT = 2.0**-900  # in smaller units, numbers of 53 bits are rounded
 
 
 @dataclass(frozen=True)
 class BoostSettings:
-    """How the trees of a boosting fit grow, as the core takes it; 0 means no limit."""
+    """How the trees of a boosting fit grow, in the core's terms; 0 means no limit."""
 
     learning_rate: float
     growth: Literal["best_first", "level"]
-    symmetric: bool  # one test for all nodes of a level, whatever `growth` is
+    symmetric: bool  # one test for all nodes of a level, whatever `growth` says
     max_depth: int
     max_leaf_nodes: int
     min_samples_leaf: int
@@ -139,7 +139,7 @@ class BoostTarget:
         return cls(loss, given, weights, baseline, offset, unit)
 
     def refuse_rounding(self) -> None:
-        """Raise where values of trees lose digits in the units of y, so that scores are no sums of them."""
+        """Raise if the values of trees lose digits in the units of y, so that scores are not sums of them."""
         if self.unit < _SMALLEST_UNIT:
             raise ValueError(
                 f"y is too small for a checkpoint: its largest number is {np.abs(self.y).max():.3g}, so the "
@@ -247,7 +247,7 @@ class Boosting:
     def refit_round(
         self, trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], share: float
     ) -> list[_core.Tree]:
-        """Give the trees of a round, in whose `leaves` rows are, new values from all rows, times `share`."""
+        """Recompute the values of a round's trees from all rows, which are in `leaves`, times `share`."""
         self._find_derivatives()
         before = self._scores_to_come_back_to()
         refitted = [
@@ -284,7 +284,7 @@ class Boosting:
         return self._checked(trees)
 
     def _scores_to_come_back_to(self) -> FloatArray | None:
-        """Copy the scores before a round of a user-defined loss, whose steps may turn out too long."""
+        """Copy the scores before a round of a user-defined loss, since its steps may turn out too long."""
         return self._booster.scores().T.copy() if isinstance(self.target.loss, OwnLoss) else None
 
     def _shortened(
@@ -294,7 +294,7 @@ class Boosting:
         before: FloatArray,
         rows: npt.NDArray[np.uint32] | None,
     ) -> list[_core.Tree]:
-        """Shorten steps that go more than twice as far as their minimum, in trees and scores."""
+        """Shorten steps that go more than twice as far as the minimum, in trees and scores."""
         loss, scores = self.target.loss, self._booster.scores()
         assert isinstance(loss, OwnLoss)
         trees, after = shortened(

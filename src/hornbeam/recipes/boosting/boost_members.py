@@ -1,10 +1,11 @@
 """Boosting that finds its own length: members side by side, each judged by rows it has not seen.
 
 Every round adds a tree to each member. Member k grows on all rows but those of part k, so each row has a
-member that knows nothing of it, and the score of a round is that of all rows, each answered by that member:
+member that has not seen it. The score of a round is that of all rows, each predicted by that member:
 cross-validation while the trees grow. When it no longer rises, the rounds end. The trees up to the best round
 then get new values from all rows (their tests stay), and the model is the mean of the members: the sum of all
-their trees, with values divided by the number of members. That is a power of two, so nothing is rounded.
+their trees, with values divided by the number of members, which is a power of two, so that nothing is
+rounded.
 
 With one member, part 0 is set aside, and everything else is the same.
 """
@@ -27,8 +28,8 @@ __all__ = ["Member", "MemberBoosting"]
 FloatArray = npt.NDArray[np.float64]
 RowArray = npt.NDArray[np.uint32]
 
-# Leaves are found for several trees at once, since rows are then read once for all of them; not for more
-# than these, or more rows times trees, which take memory.
+# Leaves are found for several trees at once, so that rows are read once for all of them. These limits on
+# trees, and on rows times trees, bound the memory.
 _TREES_AT_ONCE = 32
 _LEAVES_AT_ONCE = 1 << 22
 
@@ -44,7 +45,7 @@ class Member:
 
 
 class MemberBoosting:
-    """The members of a boosting fit at work; `trees` are theirs, round by round, member after member."""
+    """The members of a running boosting fit; `trees` has their trees, round by round, member after member."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class MemberBoosting:
         self.members = [self._begun(member) for member in members]
 
     def _begun(self, member: Member) -> Boosting:
-        """Get the rounds of a member ready."""
+        """Prepare the rounds of a member."""
         return Boosting(
             self._encoded,
             self.target,
@@ -76,7 +77,7 @@ class MemberBoosting:
 
     @property
     def trees_per_round(self) -> int:
-        """How many trees a round adds."""
+        """The number of trees that a round adds."""
         return len(self.members) * self.target.loss.n_scores
 
     @cached_property
@@ -92,7 +93,7 @@ class MemberBoosting:
         return scores[self.judged_rows]
 
     def go_on_after(self, trees: Sequence[_core.Tree]) -> None:
-        """Take up the trees of rounds that another process has run: rows get the scores they had then."""
+        """Continue after rounds that another process has run: rows get the scores that they had then."""
         self.trees = list(trees)
         n_rounds = len(trees) // self.trees_per_round
         for number, member in enumerate(self.members):
@@ -100,7 +101,7 @@ class MemberBoosting:
             member.trees = []  # which are kept here
 
     def run(self, rounds: range, watch: Watch) -> None:
-        """Add trees to all members, round by round, until there are enough or somebody says so."""
+        """Add trees to all members, round by round, until there are enough or a callback ends the fit."""
         for number in rounds:
             if watch.before_round(number):
                 break
@@ -118,7 +119,7 @@ class MemberBoosting:
         return scores[:, 0, :]
 
     def _scores_by(self, number: int, trees: Sequence[_core.Tree], start: FloatArray) -> FloatArray:
-        """Add what trees of a member say to the scores of the rows it is judged by: rows x 1 x scores."""
+        """Add the values of a member's trees to the scores of the rows it is judged by: rows x 1 x scores."""
         model = Ensemble(
             tuple(trees), self._encoded.schema, adds_to=turns(len(trees), self.target.loss.n_scores)
         )

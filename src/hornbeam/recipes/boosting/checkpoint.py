@@ -1,10 +1,9 @@
-"""What a fit of boosting leaves on the disk between rounds, so that it can go on after the process has died.
+"""What a boosting fit saves on disk between rounds, so that it can continue after the process has died.
 
-In come the trees so far and the scores of the rounds; out comes the same in a later process. A file is
-replaced as a whole, so what is there is always the state after some round. It knows what fit it belongs to: a
-digest of the targets, weights, bins and settings. Draws depend on the key of the fit and the number of the
-round, and scores are sums of trees, so rounds that follow are those of a fit that was never interrupted, bit
-for bit.
+In: the trees so far and the scores of the rounds. Out: the same, in a later process. The file is replaced as
+a whole, so it always holds the state after some round. A digest of the targets, weights, bins and settings
+says which fit it belongs to. Draws depend on the key of the fit and the number of the round, and scores are
+sums of trees, so the rounds that follow are those of an uninterrupted fit, bit for bit.
 """
 
 import hashlib
@@ -30,12 +29,12 @@ from hornbeam.recipes.boosting.rounds import Watch
 __all__ = ["Checkpoint", "Resumed", "digest_of"]
 
 _NAME = "boosting.checkpoint"
-_SHARE_OF_TIME = 20  # a file is written when so many times as long has passed as the last one took
+_SHARE_OF_TIME = 20  # a file is written when this many times as long has passed as writing the last one took
 
 
 @dataclass(frozen=True, eq=False)
 class Resumed:
-    """What earlier rounds have left: their trees and their scores."""
+    """What earlier rounds have saved: their trees and their scores."""
 
     trees: tuple[_core.Tree, ...]
     train_scores: list[float]
@@ -43,8 +42,8 @@ class Resumed:
 
 
 def digest_of(encoded: Encoded, target: BoostTarget, settings: BoostSettings, plan: Any) -> str:
-    """Sum up what a fit depends on, besides its key."""
-    assert not isinstance(target.loss, OwnLoss)  # which a fit with a checkpoint refuses at once
+    """Digest what a fit depends on, besides its key."""
+    assert not isinstance(target.loss, OwnLoss)  # a fit with a checkpoint refuses these at once
     digest = hashlib.sha256()
     for part in (_core.version, encoded.schema, settings, plan, target.loss, target.unit, encoded.n_rows):
         digest.update(repr(part).encode() + b"\0")
@@ -56,7 +55,7 @@ def digest_of(encoded: Encoded, target: BoostTarget, settings: BoostSettings, pl
 
 
 class Checkpoint:
-    """The file of a fit in a folder of the user's."""
+    """The file of a fit, in a folder that the user names."""
 
     def __init__(self, folder: Any) -> None:
         self._path = Path(folder) / _NAME
@@ -65,7 +64,9 @@ class Checkpoint:
         self._took = 0.0
         self._facts: dict[str, Any] | None = None
         self._arrays: dict[str, npt.NDArray[Any]] = {}
-        for dead in self._path.parent.glob(f".{_NAME}-*.tmp"):  # of a process that was killed while it wrote
+        for dead in self._path.parent.glob(
+            f".{_NAME}-*.tmp"
+        ):  # left by a process that was killed while it wrote
             dead.unlink(missing_ok=True)
         if self._path.exists():
             self._facts, self._arrays = _checked(self._path)
@@ -76,7 +77,7 @@ class Checkpoint:
         return None if self._facts is None else int(self._facts["key"])
 
     def resumed(self, digest: str, schema: Schema) -> Resumed | None:
-        """Return what the fit has left; refuse if that was another fit."""
+        """Return what the fit has saved; refuse the file of another fit."""
         if self._facts is None:
             return None
         if self._facts["digest"] != digest:
@@ -88,7 +89,7 @@ class Checkpoint:
         return Resumed(trees, list(self._facts["train_scores"]), list(self._facts["validation_scores"]))
 
     def write(self, watch: Watch, trees: Sequence[_core.Tree], key: int, digest: str) -> None:
-        """Keep the state after a round, unless the last one was kept a moment ago."""
+        """Save the state after a round, unless one was saved a moment ago."""
         begun = time.monotonic()
         if begun - self._written < _SHARE_OF_TIME * self._took:
             return
@@ -109,7 +110,7 @@ class Checkpoint:
         self._took = self._written - begun
 
     def remove(self) -> None:
-        """Forget the fit: it is complete."""
+        """Remove the file: the fit is complete."""
         self._arrays = {}
         self._path.unlink(missing_ok=True)
 
@@ -127,7 +128,7 @@ def _checked(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 
 
 def _arrays_of(trees: Sequence[_core.Tree]) -> dict[str, npt.NDArray[Any]]:
-    """Put the arrays of all trees end to end; trees of boosting have no surrogates."""
+    """Concatenate the arrays of all trees; trees of boosting have no surrogates."""
     taken = [tree_to_arrays(tree) for tree in trees]
     arrays = {name: np.concatenate([each[name].ravel() for each in taken]) for name in TREE_ARRAYS}
     arrays["n_words"] = np.array([len(each["category_words"]) for each in taken], dtype=np.int64)

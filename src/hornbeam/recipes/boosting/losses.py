@@ -1,10 +1,10 @@
 """The losses of gradient boosting as Python sees them: targets, where scores start, what a score means.
 
-The core has the derivatives of the losses of this library (cpp/boost/losses.h, with the
-formulas). Here is the rest of each: `check` refuses targets it cannot take, `baseline` is the best constant
-score, `row_losses` is the loss itself, `answers` turns scores into predictions. Arrays of scores are rows x
-scores; y has a number per row, or the code of its class. A loss of the user's own is an object with a method
-`gradient_hessian`; `OwnLoss` asks it and judges what it says.
+The core has the derivatives of the losses of this library (cpp/boost/losses.h, with the formulas). Here is
+the rest of each: `check` refuses targets it cannot take, `baseline` is the best constant score, `row_losses`
+is the loss itself, `answers` turns scores into predictions. Arrays of scores are rows x scores; y has a
+number per row, or the code of its class. A loss of the user's own is an object with a method
+`gradient_hessian`; `OwnLoss` calls it and checks what it returns.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ __all__ = ["LOSSES", "Loss", "OwnLoss", "OwnLossError", "named_loss"]
 FloatArray = npt.NDArray[np.float64]
 Link = Literal["identity", "exp", "logistic", "softmax"]
 
-# A class without any weight has a prior of 0, whose logarithm no score can be; it gets this one instead.
+# A class without weight has a prior of 0, and log 0 cannot be a score; it gets this prior instead.
 _LEAST_PRIOR = 1e-12
-_LARGEST_TARGET = 2.0**90  # of losses whose targets go into the core as they are, in float32
+_LARGEST_TARGET = 2.0**90  # of losses whose targets go into the core unscaled, in float32
 
 
 class OwnLossError(ValueError):
-    """A loss of the user's own gave something that boosting cannot use."""
+    """A loss of the user's own returned something that boosting cannot use."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +38,21 @@ class Loss:
     n_scores: int = 1
 
     name: ClassVar[str] = ""
-    # What a prediction is of a score, and what the score is multiplied by before.
+    # How a prediction follows from a score, and the factor on the score before that.
     link: ClassVar[Link] = "identity"
     factor: ClassVar[float] = 1.0
-    # What a score counts, in words.
+    # The unit of scores, in words.
     unit_of_scores: ClassVar[str] = ""
-    # It depends on y - score alone, so that a shift of the scores is a shift of the targets.
+    # Whether it depends only on y - score, so that scores can be shifted by shifting the targets.
     is_of_differences: ClassVar[bool] = False
-    # Its derivatives grow exponentially with the score, beyond all numbers in the end.
+    # Whether its derivatives grow exponentially with the score and may overflow.
     is_steep: ClassVar[bool] = False
 
     def check(self, y: FloatArray) -> None:
         """Raise ValueError for a target that the loss cannot take."""
 
     def check_offset(self, offset: FloatArray | None, name: str = "offset") -> None:
-        """Raise ValueError for scores to start from that the loss has no number for."""
+        """Raise ValueError for starting scores at which the loss overflows."""
         most = np.log(_LARGEST_TARGET) if self.is_steep else _LARGEST_TARGET
         beyond = False if offset is None else (np.abs(offset) > most).any(axis=1)
         if offset is not None and np.any(beyond):
@@ -117,7 +117,7 @@ class AbsoluteError(_DifferenceLoss):
 
 
 class Huber(_DifferenceLoss):
-    """Squared up to delta, linear beyond; delta is the alpha-quantile of the differences, new every round."""
+    """Squared up to delta, linear beyond; delta is the alpha-quantile of the differences in each round."""
 
     name: ClassVar[str] = "huber"
 
@@ -234,7 +234,7 @@ class LogLoss(Loss):
             return np.array([logit(share)])
         from scipy.optimize import brentq  # noqa: PLC0415 - slow to import, and seldom needed
 
-        # The constant with which the mean probability is right lies between those for the extreme offsets.
+        # The constant that makes the mean probability right lies between those for the extreme offsets.
         given = offset[:, 0]
 
         def surplus(constant: float) -> float:
@@ -289,7 +289,7 @@ class Softmax(Loss):
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
         totals = np.bincount(y.astype(np.int64), weights=weights, minlength=self.n_scores)
         priors = np.log(_within_priors(totals / totals.sum()))
-        # With an offset there is no closed form; to begin in the middle of it is near enough.
+        # With an offset there is no closed form; starting from its mean is close enough.
         centre: Any = 0.0 if offset is None else np.average(offset, axis=0, weights=weights)
         constants: FloatArray = priors - centre
         return constants
@@ -305,7 +305,7 @@ class Softmax(Loss):
 
 
 class OnlyClass(Loss):
-    """There is one class: nothing to learn, and its share is 1."""
+    """There is only one class: nothing to learn, and its probability is 1."""
 
     name: ClassVar[str] = "only_class"
 
@@ -346,7 +346,7 @@ class OwnLoss(Loss):
         except (ValueError, IndexError, TypeError) as error:
             if self.n_scores == 1 or type(error) not in (ValueError, IndexError, TypeError):
                 raise
-            raise OwnLossError(  # as a loss does that was written for numbers or two classes
+            raise OwnLossError(  # typical of a loss written for numbers or two classes
                 f"loss: gradient_hessian raised {type(error).__name__} ({str(error).strip()}). y has "
                 f"{self.n_scores} classes, so its score has a column for each, {scores.shape}, and y is the "
                 f"number of each row's class, {y.shape}. Both derivatives must have the shape of the score."
@@ -388,12 +388,12 @@ class OwnLoss(Loss):
         return numbers
 
     def slopes(self, y: FloatArray, scores: FloatArray) -> FloatArray:
-        """Ask for the first derivatives alone, rows x scores, whatever they are: scores may be far away."""
+        """Ask for the first derivatives only, rows x scores, unchecked: scores may be far away."""
         gradient = self.given.gradient_hessian(y, self._shaped(scores))[0]
         return np.asarray(gradient, dtype=np.float64).reshape(scores.shape)
 
     def baseline(self, y: FloatArray, weights: FloatArray | None, offset: FloatArray | None) -> FloatArray:
-        """Ask for the constant; 0 beside an offset, which is a start already."""
+        """Ask for the constant; 0 if there is an offset, which is a starting score already."""
         if offset is not None or not hasattr(self.given, "baseline"):
             return np.zeros(self.n_scores)
         constants = np.atleast_1d(np.asarray(self.given.baseline(y, weights), dtype=np.float64))
@@ -421,7 +421,7 @@ class OwnLoss(Loss):
         return float(value.item())
 
     def answers(self, scores: FloatArray) -> FloatArray:
-        """Ask what scores stand for."""
+        """Ask for the predictions that scores stand for."""
         if hasattr(self.given, "answers"):
             found = np.asarray(self.given.answers(self._shaped(scores)), dtype=np.float64)
             expected = (len(scores), self.n_classes) if self.n_classes else (len(scores),)

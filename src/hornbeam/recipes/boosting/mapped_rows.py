@@ -1,8 +1,8 @@
-"""What a boosting fit keeps of its rows, in memory or, where that is short, in a file that is mapped.
+"""The per-row data of a boosting fit, in memory or, if memory is short, in a memory-mapped file.
 
-Scores, derivatives and targets are gone through from the first row to the last, several times per round. A
-file serves for that: the system writes pages out and reads them again. It has no name, so it is gone with the
-process, however that ends, and its room on the disk is taken before the first row is written.
+Scores, derivatives and targets are read from the first row to the last, several times per round. A file is
+good enough for that: the system writes pages out and reads them again. It has no name, so it disappears with
+the process, however that ends, and its disk space is reserved before the first row is written.
 """
 
 import tempfile

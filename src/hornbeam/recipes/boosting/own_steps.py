@@ -1,10 +1,10 @@
-"""Steps of a loss of the user's own, kept from going far beyond the minimum.
+"""Limits the steps of a user-defined loss, which may go far beyond the minimum.
 
-A leaf takes Newton's step, which ends where a parabola has its minimum. Where the loss bends less and less,
-that is far too long: the next round has to come back from farther away, and the scores run away. The losses
-of this library know where their minimum is (cpp/boost/losses.cpp); of a loss of the user's own only its slope
-can be asked for. A step is at most about twice the way to the minimum if half of it does not pass it, so a
-step is halved until the slope at its half has the sign it has at its start.
+A leaf takes Newton's step, which ends at the minimum of a parabola. Where the curvature of the loss
+decreases, that is far too long: the next round must come back from even farther away, and the scores diverge.
+For the losses of this library the minimum is known (cpp/boost/losses.cpp); a user-defined loss can only be
+asked for its slope. A step is at most about twice the way to the minimum if its first half does not pass it,
+so a step is halved until the slope halfway has the same sign as at the start.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
 LeafArray = npt.NDArray[np.int32]
 
-# A step of 2^100 is beyond what float32 can tell from the next one; nothing is left of it after so many.
+# After this many halvings nothing is left of the longest step.
 _MOST_HALVINGS = 100
 
 
@@ -122,7 +122,7 @@ def ways_to_go(
     leaves: LeafArray,
     weights: FloatArray,
 ) -> list[FloatArray]:
-    """Say which part of its step each node of each tree should go: an array per tree.
+    """Say what part of its step each node of each tree should take: an array per tree.
 
     `scores` and `steps` are rows x trees: where rows are, and the whole of Newton's steps; `slopes` are the
     derivatives there, times the weights. `weights` are 0 for rows that the trees have not seen.
@@ -132,7 +132,7 @@ def ways_to_go(
     before = [_sums(leaves[:, k], slopes[:, k] * (weights > 0)) for k in range(n_trees)]
     for _ in range(_MOST_HALVINGS):
         taken = np.stack([parts[k][leaves[:, k]] for k in range(n_trees)], axis=1)
-        with np.errstate(all="ignore"):  # far away a loss may be larger than any number
+        with np.errstate(all="ignore"):  # far away a loss may overflow
             there = loss.slopes(y, scores + 0.5 * taken * steps) * weights[:, np.newaxis]
         passed = False
         for k in range(n_trees):
@@ -151,7 +151,7 @@ def _sums(leaves: LeafArray, values: FloatArray) -> FloatArray:
 
 
 def with_leaves_times(tree: _core.Tree, parts: FloatArray, schema: Schema) -> _core.Tree:
-    """Return a tree whose leaves say a part of what they said; inner nodes say the mean of their rows."""
+    """Return a tree with the values of its leaves scaled; inner nodes get the mean of their rows."""
     arrays = tree_to_arrays(tree)
     value = arrays["value"].copy()
     value[: len(parts)] *= parts[:, np.newaxis, np.newaxis]

@@ -1,7 +1,7 @@
 """What happens between the rounds of boosting: recording scores, early stopping, callbacks, the progress bar.
 
 A callback is a function called after every round, or an object with `before_round` or `after_round` or both.
-It is given a `Round`; if it returns True, the fit ends with the trees there are.
+It is given a `Round`; if it returns True, the fit ends with the trees so far.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ __all__ = ["EarlyStopping", "Round", "UserCodeError", "Watch", "checked_callback
 class UserCodeError(Exception):
     """The user's code (a callback, a loss, a scorer) has raised an exception, which is the cause of this one.
 
-    It lets a fit keep the rounds that are done and never leaves it: the user sees the original exception.
+    It lets a fit keep the finished rounds and never leaves it: the user sees the original exception.
     """
 
 
@@ -50,7 +50,7 @@ def checked_callbacks(given: Any) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What a callback gets to know.
+    """What a callback is told about a round.
 
     `number` counts rounds from 1; `n_rounds` is how many there will be at most. `train_score` and
     `validation_score` are those after the round (in `before_round`, after the previous one), or None if they
@@ -76,7 +76,7 @@ class EarlyStopping:
     relative: float = 0.0
 
     def counts_as_progress(self, score: float, best: float) -> bool:
-        """Whether a score is enough better than the best one before."""
+        """Whether a score is sufficiently better than the best one before."""
         return score > best + max(self.tol, self.relative * abs(best) if isfinite(best) else 0.0)
 
 
@@ -139,7 +139,7 @@ class Watch:
 
     @property
     def judged_by_no_number(self) -> bool:
-        """Whether rounds that are to be stopped early were judged, and none of them by a number."""
+        """Whether early stopping has judged rounds, but no score was a number."""
         return self.stopping is not None and bool(self.validation_scores) and self.best_round == 0
 
     def before_round(self, number: int) -> bool:
@@ -170,7 +170,7 @@ class Watch:
         last = self.validation_scores[-1]
         if last > self._best_score:
             self.best_round, self._best_score = self.n_done, last
-        # A round whose progress is too small to go on for can still be the best one.
+        # A round whose progress does not count can still be the best one.
         if self.stopping is not None and self.stopping.counts_as_progress(last, self._score_to_beat):
             self._round_of_progress, self._score_to_beat = self.n_done, last
 
