@@ -1,7 +1,7 @@
 """Targets on their way in and answers on their way out: classes or numbers, one output or several.
 
-`ClassVotes` is what classifiers share, whatever they are made of: labels follow from `predict_proba`. The
-functions read the targets of trees and forests, and cut what trees say about rows into what users get.
+`ClassVotes` is what all classifiers share: labels follow from `predict_proba`. The functions read the targets
+of trees and forests, and turn the trees' values into what users get.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class ClassVotes(ClassifierMixin, MultiOutputMixin, Declared):
-    """What all classifiers share: from the shares of the classes to labels."""
+    """What all classifiers share: from class probabilities to labels."""
 
     n_outputs_: int = fitted()
     classes_: Any = fitted()
@@ -39,7 +39,7 @@ class ClassVotes(ClassifierMixin, MultiOutputMixin, Declared):
         return (self.classes_,) if self.n_outputs_ == 1 else tuple(self.classes_)
 
     def _labels_of(self, shares: Any) -> npt.NDArray[Any]:
-        """Return the class with the largest share; the first of equals."""
+        """Return the most probable class; the first of equals."""
         if self.n_outputs_ == 1:
             labels: npt.NDArray[Any] = self.classes_[np.argmax(shares, axis=1)]
             return labels
@@ -49,7 +49,7 @@ class ClassVotes(ClassifierMixin, MultiOutputMixin, Declared):
         return np.stack(by_output, axis=1)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
+        """Return the probability of each class: rows x classes; a list of such arrays for several outputs."""
         raise NotImplementedError
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -59,11 +59,11 @@ class ClassVotes(ClassifierMixin, MultiOutputMixin, Declared):
             return np.log(shares) if self.n_outputs_ == 1 else [np.log(share) for share in shares]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class with the largest share; the first of equals."""
+        """Return the most probable class; the first of equals."""
         return self._labels_of(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that several outputs are welcome."""
+        """Tell scikit-learn that several outputs are supported."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
@@ -79,7 +79,7 @@ def classes_to_fit(
 
 
 def numbers_to_fit(training: Training, y: Any, *, criterion: object, estimator_name: str) -> RegressionTarget:
-    """Read the targets of the rows that count; the criterion may ask more of them."""
+    """Read the targets of the rows that count; the criterion may restrict them."""
     target = read_numbers(y, training.n_rows_given, rows=training.rows, estimator_name=estimator_name)
     if criterion == "poisson":
         check_counts(target.values)
@@ -87,14 +87,14 @@ def numbers_to_fit(training: Training, y: Any, *, criterion: object, estimator_n
 
 
 def shares_of(values: FloatArray, n_classes: Any) -> Any:
-    """Cut what trees say, rows x outputs x classes, into what `predict_proba` returns."""
+    """Turn the trees' values, rows x outputs x classes, into what `predict_proba` returns."""
     if isinstance(n_classes, list):
         return [values[:, k, :n] for k, n in enumerate(n_classes)]
     return values[:, 0, :n_classes]
 
 
 def numbers_of(values: FloatArray) -> FloatArray:
-    """Cut what trees say, rows x outputs x 1, into what `predict` returns."""
+    """Turn the trees' values, rows x outputs x 1, into what `predict` returns."""
     return values[:, 0, 0] if values.shape[1] == 1 else values[:, :, 0]
 
 

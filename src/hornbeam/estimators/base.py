@@ -1,4 +1,4 @@
-"""What all estimators made of our trees share: reading X and weights in fit, X in predict, a look inside."""
+"""What all estimators made of our trees share: reading X and weights in fit, X in predict, and inspection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class TreeModel(Inspectable, ColumnOptions, RunOptions):
     _model: Ensemble = fitted()
 
     def _begin_fit(self, X: Any, sample_weight: Any) -> Training:
-        """Check the parameters and X, and leave out rows without weight, which must not matter in any way.
+        """Check the parameters and X, and leave out rows of weight 0, which must not affect anything.
 
         Nothing is stored on the estimator yet: a fit that fails or is interrupted leaves it as it was.
         """
@@ -70,8 +70,8 @@ class TreeModel(Inspectable, ColumnOptions, RunOptions):
         self._missing_seen = missing_seen
 
     def _reading(self, tree: _core.Tree) -> TreeReading:
-        """Give a tree the names that make it readable."""
-        # Otherwise the tree's branch for missing values is not where they go, or not immediately.
+        """Combine a tree with the names that make it readable."""
+        # Under other policies, missing values do not go to the tree's branch for them, or not at once.
         is_one_branch = tree.gaps == "branch" and len(tree.surrogate_begin) == 0
         return TreeReading(
             tree=tree,
@@ -85,7 +85,7 @@ class TreeModel(Inspectable, ColumnOptions, RunOptions):
         return [self._reading(tree) for tree in self._model.trees]
 
     def _score_sum(self) -> ScoreSum:
-        """Return the sum that is the prediction: the mean of the trees, unless a subclass overrides it."""
+        """Return the sum behind the prediction: the mean of the trees, unless a subclass overrides it."""
         return mean_of_trees(self._model, self._class_labels())
 
     def _pseudo_votes(self) -> PseudoVotes | None:
@@ -98,7 +98,7 @@ class TreeModel(Inspectable, ColumnOptions, RunOptions):
 
     def _rows(self, X: Any) -> tuple[RowsToPredict, int]:
         """Read rows to predict; return them with the number of threads for them."""
-        if "_model" not in vars(self):  # asking scikit-learn takes as long as predicting a row
+        if "_model" not in vars(self):  # scikit-learn's own check takes as long as predicting a row
             check_is_fitted(self)
         rows = self._model.rows_of(X, estimator_name=type(self).__name__)
         return rows, self._model.threads_for(rows, self.n_jobs)
@@ -143,11 +143,11 @@ class TreeModel(Inspectable, ColumnOptions, RunOptions):
         return found, start
 
     def _checked_monotonic(self, schema: Schema, target: ClassTarget | RegressionTarget) -> tuple[int, ...]:
-        """Return one direction per feature, empty if nothing is constrained; refuse what has no order."""
+        """Return one direction per feature, empty if nothing is constrained; refuse columns without order."""
         by_column = self._monotonic_directions(schema.given_names)
         if not by_column:
             return ()
-        # Parts of a date that repeat, such as the weekday, have no direction in time.
+        # Parts of a date that repeat, such as the weekday, cannot be constrained.
         directions = tuple(
             0 if part is not None and not part.is_first else by_column[source]
             for source, part in zip(schema.sources, map(schema.part, range(len(schema.names))), strict=True)
@@ -165,7 +165,7 @@ class TreeModel(Inspectable, ColumnOptions, RunOptions):
         return directions
 
     def _monotonic_directions(self, feature_names: tuple[str, ...]) -> tuple[int, ...]:
-        """Spell `monotonic_cst` out as one direction per feature; empty if nothing is constrained."""
+        """Turn `monotonic_cst` into one direction per feature; empty if nothing is constrained."""
         given = self.monotonic_cst
         if given is None:
             return ()
@@ -209,7 +209,7 @@ def read_training(columns: ColumnOptions, X: Any, sample_weight: Any, *, estimat
         refuse_missing(table, estimator_name)
     if table.n_rows == 1:
         warn("X has a single row: the model can only repeat its target.", DataWarning)
-    if table.origin is None:  # folds that are dealt out have been looked at as a whole
+    if table.origin is None:  # the table that folds are dealt from has been checked as a whole
         warn_of_all_missing(table.columns, table.n_rows)
     return Training(table, weights, source.n_rows, rows)
 
@@ -225,7 +225,7 @@ def _table_of(source: Source, categorical_features: Any, rows: Rows | None) -> T
 def paths_through(
     trees: Sequence[_core.Tree], leaves: npt.NDArray[np.int32], n_jobs: int | None
 ) -> tuple[sparse.csr_matrix, Any]:
-    """Mark the nodes that each row passes in all trees, side by side; and tell where each tree begins."""
+    """Mark the nodes that each row passes in all trees, side by side; also return where each tree begins."""
     whole = tuple(getattr(tree, "_tree", tree) for tree in trees)  # models saved to predict wrap theirs
     begins = np.cumsum([0, *(tree.node_count for tree in trees)])
     nodes, ends = _core.paths_to_leaves(whole, np.ascontiguousarray(leaves), resolve_n_jobs(n_jobs))

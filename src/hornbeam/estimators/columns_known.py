@@ -8,9 +8,9 @@ __all__ = ["schema_known"]
 
 
 def schema_known(model: Any) -> Schema | None:
-    """Return what a model knows about its columns: of a pipeline its first step, of a stack a member.
+    """Return what a model knows about its columns; for a pipeline its first step does, for a stack a member.
 
-    Trees that were fitted one by one know it together. None where nobody does.
+    Trees that were fitted one by one are combined. None if nothing is known.
     """
     if hasattr(model, "steps"):
         return getattr(model.steps[0][1], "schema_", None)
@@ -20,6 +20,6 @@ def schema_known(model: Any) -> Schema | None:
     try:
         together = model._on_one_table() if hasattr(model, "_on_one_table") else model
         own: Schema | None = getattr(together._model, "schema", None)
-    except (AttributeError, ValueError):  # members that are no trees, or take a column for different things
+    except (AttributeError, ValueError):  # members that are not trees, or that read a column differently
         return None
     return own

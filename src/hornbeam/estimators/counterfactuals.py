@@ -1,4 +1,4 @@
-"""The nearest change that changes the answer of a model whose trees grew on one table."""
+"""The smallest change of a row that changes the prediction of a model whose trees grew on one table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,10 +37,10 @@ FloatArray = npt.NDArray[np.float64]
 
 # Sums of leaves are exact up to this share of the size of their parts.
 _ROUNDING = 1e-9
-# Two classes that are level by all leaves are a tie, which the model's own order decides.
+# If two classes tie in all leaves, the model's own tie rule decides.
 _LEAST_ROOM = 1e-12
 
-# So many rows of X that have the wanted answer are drawn closer to the row, to begin with.
+# The search begins with this many rows of X that have the wanted answer, moved closer to the row.
 _N_BEGINNINGS = 20
 
 
@@ -92,11 +92,11 @@ def _free_columns(
     directions: Mapping[Any, Direction] | None,
     schema: Schema,
 ) -> tuple[set[int], dict[int, Direction]]:
-    """Return the numbers of the columns of X that may change, and the ways that some of them may go."""
+    """Return the numbers of the columns of X that may change, and the directions allowed for some of them."""
     names = model._column_names()
     dates = {
         source for j, source in enumerate(schema.sources) if schema.part(j) is not None
-    }  # the parts of a date cannot change one by one, and nobody can choose it
+    }  # the parts of a date cannot change independently
     given = [j for j in range(model.n_features_in_) if j not in dates] if columns is None else columns
     free = {place_of_column(model, column) for column in given}
     for date in sorted(dates & free):
@@ -123,7 +123,7 @@ def _refuse_stand_ins(model: Ensemble, row: Table) -> None:
 
 
 class _Search:
-    """The search for one row: what is wanted as margins, a point to begin with, the best of all classes."""
+    """The search for one row: from the wanted answer to margins, a first point, and the nearest point."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class _Search:
 
     def _margins_of_class(self, classes: list[Any], label: Any) -> Margins:
         place = classes.index(label)
-        if not self.whole.shape:  # one score, which speaks for the second class
+        if not self.whole.shape:  # one score, in favour of the second class
             return Margins(np.array([[1.0 if place else -1.0]]), np.zeros(1))
         others = [k for k in range(len(classes)) if k != place]
         of_scores = np.zeros((len(classes), len(others)))
@@ -176,7 +176,7 @@ class _Search:
         return Margins(of_scores, np.zeros(len(others)))
 
     def _margins_of_range(self, low: float, high: float) -> Margins:
-        """Turn a range of answers into one of scores, of which they are a growing function."""
+        """Turn a range of answers into one of scores; answers grow with scores."""
         parts = [(1.0, self._score_for(low))] if low > -inf else []
         parts += [(-1.0, -self._score_for(high))] if high < inf else []
         return Margins(np.array([[sign for sign, _ in parts]]), np.array([least for _, least in parts]))
@@ -226,7 +226,7 @@ class _Search:
     def _votes_of_leaves(self, boxes: LeafBoxes, margins: Margins) -> FloatArray:
         """Return what leaves add to the margins of a median: leaves x margins.
 
-        It is far enough if half of the weight is with trees that are, so each leaf has a vote.
+        A median is reached if trees with half of the weight reach it, so each leaf has a vote.
         """
         weights = self.whole.sums[0].weights
         return np.concatenate(
@@ -281,7 +281,7 @@ class _Search:
     def _begin(
         self, points: npt.NDArray[np.int64], margins: Margins, is_wanted: Callable[[Any], bool]
     ) -> Found:
-        """Draw points of X that say enough as close to the row as they go, column by column."""
+        """Move points of X that reach the margins as close to the row as possible, column by column."""
         points = points[self._say_enough(points, margins)]
         order = np.argsort(self._costs(points), kind="stable")[:_N_BEGINNINGS]
         best = Found(None, inf, inf)
@@ -314,7 +314,7 @@ class _Search:
     def _costs(self, points: npt.NDArray[np.int64]) -> FloatArray:
         parts = self.terrain.parts
         total = np.zeros(len(points))
-        with np.errstate(over="ignore"):  # what is infinitely far is nowhere
+        with np.errstate(over="ignore"):  # infinitely far cells cannot be reached
             for place, part in enumerate(parts):
                 total += part.cost[points[:, place]]
         return total

@@ -1,7 +1,7 @@
-"""Explanations of any model made of our trees: what columns add to a score, why a row gets its answer.
+"""Explanations of any model made of our trees: what columns add to a score, why a row gets its prediction.
 
-A fitted model comes in. It says what it adds up (`Explainable`) and how a score becomes an answer
-(`Answering`); the rest is the same for all.
+A fitted model says what it adds up (`Explainable`) and how a score becomes an answer (`Answering`); the rest
+is the same for all.
 """
 
 from collections.abc import Sequence
@@ -181,12 +181,12 @@ def explanation(model: Answering, row: Any) -> EnsembleExplanation:
     score = model._exact_score(table)
     prediction, shares = model._answer_of(score)
     usual, parts = np.asarray(moved.base_values), moved.values[0]
-    if np.ndim(of_score.base_values) > len(whole.shape):  # one base per row
+    if np.ndim(of_score.base_values) > len(whole.shape):  # there is a base for each row
         usual = usual[0]
     if labels and parts.ndim == 2:
         place = labels[0].tolist().index(prediction)
         usual, parts = usual[place], parts[:, place]
-    elif labels and prediction == labels[0][0]:  # the score speaks for the second class
+    elif labels and prediction == labels[0][0]:  # the score is in favour of the second class
         usual, parts = 1 - usual, -parts
     single = not whole.shape
     added_up = (
@@ -217,9 +217,9 @@ def mean_of_trees(
     votes: bool = False,
     pseudo_votes: PseudoVotes | None = None,
 ) -> ScoreSum:
-    """Describe the mean of what trees say: numbers or class shares, or with `votes` the shares of votes.
+    """Describe the mean of the trees: numbers or class shares, or with `votes` the shares of votes.
 
-    `pseudo_votes` are counted beside those of the trees.
+    `pseudo_votes` are added to those of the trees.
     """
     if votes and model.trees[0].gaps == "fractional":
         raise ValueError(

@@ -1,4 +1,4 @@
-"""A model after its first rounds or trees: how many there can be, and the copy that has so many."""
+"""A model after its first rounds or trees: checks the number, and makes the copy."""
 
 import copy
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ Model = TypeVar("Model")
 
 
 def members_to_keep(m: Any, there_are: int, *, what: str) -> int:
-    """Check how many members a user wants of those there are."""
+    """Check the number of members that the user wants."""
     if isinstance(m, bool) or not isinstance(m, int | np.integer):
         raise TypeError(f"first takes a whole number of {what}; got {m!r}.")
     if not 1 <= m <= there_are:
@@ -22,7 +22,7 @@ def members_to_keep(m: Any, there_are: int, *, what: str) -> int:
 
 
 def copy_of(model: Model, m: int, **changes: Any) -> Model:
-    """Return a copy of a fitted model, with `n_estimators` as it would be asked for, and other attributes."""
+    """Return a copy of a fitted model with another `n_estimators` and other attributes."""
     result = copy.copy(model)
     result.__dict__ = {**vars(model), "n_estimators": m, **changes}
     return result

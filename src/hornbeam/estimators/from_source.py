@@ -1,7 +1,7 @@
-"""`fit(source, target=...)`: files or a stream come in, an encoded table is made, and a fit on that follows.
+"""`fit(source, target=...)`: makes an encoded table from files or a stream, and fits on that.
 
-The codes are kept in a temporary file for as long as the fit takes, which is removed however the fit ends; in
-the folder of `checkpoint`, until it is complete.
+The codes are kept in a temporary file, which is removed however the fit ends; with `checkpoint` they are in
+that folder until the fit is complete.
 """
 
 import shutil
@@ -29,7 +29,7 @@ _NAMED = ("sample_weight", "offset", "groups")
 
 
 def with_own_target(X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:
-    """Return y and what else goes with the rows; an encoded table has its own, where y is not given."""
+    """Return y and what else belongs to the rows; an encoded table brings its own if y is not given."""
     if not isinstance(X, EncodedTable) or y is not None:
         return (y, *beside.values())
     unused = [name for name in _NAMED if name not in beside and getattr(X, name) is not None]
@@ -69,7 +69,7 @@ def fit_from_source(
     if max_memory is not None:
         parse_bytes(max_memory)
     with scratch_folder("hornbeam-") as temporary:
-        # A fit that is to go on after an accident keeps its codes, too: reading takes its time.
+        # A fit with a checkpoint keeps its codes, too, since reading takes long.
         place = Path(temporary if checkpoint is None else checkpoint) / "table.codes"
         _remove_litter(place)
         encoded = _kept(place, source, {"target": target, **named}, max_bins)
@@ -105,7 +105,7 @@ def fit_from_source(
 
 
 def _remove_litter(place: Path) -> None:
-    """Remove what a process that was killed while it read has left beside its codes."""
+    """Remove what a process that was killed while reading has left beside its codes."""
     for dead in place.parent.glob(f".{place.name}-*.tmp"):
         dead.unlink(missing_ok=True)
     for folder in place.parent.glob(".hornbeam-*"):
@@ -126,7 +126,7 @@ def _kept(place: Path, source: Any, roles: dict[str, str | None], max_bins: int)
 
 
 def progress_to(listener: Listener) -> Progress:
-    """Return a function that tells a listener how many rows have been read, in two passes, and how fast."""
+    """Return a function that reports how many rows have been read, in two passes, and how fast."""
     begun = time.monotonic()
     passes: list[str] = []
 

@@ -64,7 +64,7 @@ class GrownModel(GrowthOptions, TreeModel):
         rows: npt.NDArray[np.uint32] | None = None,
         means: CategoryMeans | None = None,
     ) -> GrowthSettings:
-        """Turn parameters into numbers, now that the data are known; fractions refer to `rows`, or to all."""
+        """Turn parameters into numbers, now that the data are known; fractions refer to `rows`."""
         if not isinstance(criterion, str):
             criterion = own_criterion(criterion, of_classes=isinstance(target, ClassTarget))
         criterion = criterion_by_name(criterion)
@@ -111,7 +111,7 @@ class GrownModel(GrowthOptions, TreeModel):
         return leaf_value
 
     def _check_criterion(self, given: str | OwnCriterion, n_outputs: int) -> None:
-        """Refuse what does not go together with the criterion."""
+        """Refuse options that the criterion does not support."""
         is_own = isinstance(given, OwnCriterion)
         criterion = type(given.given).__name__ if isinstance(given, OwnCriterion) else given
         if self.min_significance is not None and criterion not in _WITH_P_VALUES:
@@ -128,26 +128,27 @@ class GrownModel(GrowthOptions, TreeModel):
     def _category_means(
         self, training: Training, target: ClassTarget | RegressionTarget, weights: Any, *, key: int
     ) -> CategoryMeans | None:
-        """Turn columns of many categories into means of the target, if that is left to the fit.
+        """Turn columns of many categories into means of the target, if categorical_split is "auto".
 
-        Rows that lack such a column have a mean of their own, so other ways to treat gaps do not go with it;
-        nor do several outputs, which have no one mean, and trees on top of others, which were grown on sets.
+        Rows that lack such a column have a mean of their own, so only one policy for missing values is
+        supported. Several outputs have no single mean, and trees added by a warm start use sets like the
+        first ones.
         """
         many = self._columns_of_many(training.table, target)
         return CategoryMeans.of(training.table, target, weights, many, key=key) if many else None
 
     def _columns_of_many(self, table: Table, target: ClassTarget | RegressionTarget) -> list[int]:
-        """Find the columns that are grown on as means."""
+        """Find the columns that are replaced by means."""
         goes_on = bool(getattr(self, "warm_start", False))
         by_name = self.categorical_split != "auto" or self.missing not in ("learn", "error")
         return [] if by_name or goes_on or target.n_outputs > 1 else columns_of_many(table)
 
     def _columns_with_gaps(self, table: Table) -> tuple[bool, ...]:
-        """Tell of each column whether some row has no value in it."""
+        """Tell for each column whether some row has no value in it."""
         return tuple(column.first_missing_row() is not None for column in table.columns)
 
     def _split_of_categories(self, target: ClassTarget | RegressionTarget) -> str:
-        """Name the way to split categories; sets have no order that is best for several outputs."""
+        """Settle categorical_split; for sets, no order is best for several outputs."""
         if self.categorical_split != "auto":
             return self.categorical_split
         return "subset" if target.n_outputs == 1 else "one_vs_rest"
@@ -168,7 +169,7 @@ class GrownModel(GrowthOptions, TreeModel):
         return means.of_features(self._checked_monotonic(means.given, target))
 
     def _check_available(self) -> None:
-        """Refuse what needs every row in a leaf where rows may leave a tree on their way down."""
+        """Refuse options that need every row to reach a leaf, if rows may leave a tree earlier."""
         if self.missing != "available":
             return
         for name, nothing in (("keep", None), ("prune", None), ("ccp_alpha", 0)):
@@ -179,7 +180,7 @@ class GrownModel(GrowthOptions, TreeModel):
                 )
 
     def _check_medians(self, encoded: Encoded) -> None:
-        """Refuse what does not go with medians, which nothing adds up to."""
+        """Refuse options that do not work with medians, which are not sums."""
         self._refuse_gaps(encoded, "criterion='absolute_error'")
         if self.monotonic_cst is not None:
             raise ValueError(
@@ -194,7 +195,7 @@ class GrownModel(GrowthOptions, TreeModel):
             )
 
     def _refuse_gaps(self, encoded: Encoded, who: str) -> None:
-        """Refuse a criterion where rows that lack a split's feature are not scored."""
+        """Refuse a criterion that cannot compare splits which are scored on different rows."""
         gaps = encoded.columns_with_gaps()
         if self.missing not in ("learn", "error") and any(gaps):
             name = encoded.schema.names[gaps.index(True)]
@@ -206,7 +207,7 @@ class GrownModel(GrowthOptions, TreeModel):
             )
 
     def _random_key(self, settings: GrowthSettings, n_features: int, *, draws_rows: bool = False) -> int:
-        """Draw the key of the fit, if anything is random in it: else numpy's generator is left alone.
+        """Draw the key of the fit if anything in it is random; otherwise numpy's generator is left alone.
 
         Its global generator has a lock, which a process forked at the wrong moment would never get.
         """
@@ -222,10 +223,10 @@ class GrownModel(GrowthOptions, TreeModel):
         trees: tuple[_core.Tree, ...],
         means: CategoryMeans | None = None,
     ) -> None:
-        """Store what a fit has made; called when nothing can fail any more."""
+        """Store the result of a fit; called when nothing can fail any more."""
         self._remember_columns(training.table, self._columns_with_gaps(training.table))
         self.n_outputs_ = target.n_outputs
-        # Columns that were made of those of X do not count as features of the user's.
+        # Columns derived from those of X do not count as features.
         self.max_features_ = min(settings.max_features, self.n_features_in_)
         self._model = Ensemble(
             trees=trees if means is None else tuple(means.restored(tree) for tree in trees),
@@ -236,7 +237,7 @@ class GrownModel(GrowthOptions, TreeModel):
 
 
 def rows_with_weight(n_rows: int, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.uint32]:
-    """Leave out the rows of classes whose `class_weight` is 0; rows of weight 0 are gone already."""
+    """Leave out the rows of classes whose `class_weight` is 0; rows of weight 0 are already gone."""
     if weights is None or weights.all():
         return np.arange(n_rows, dtype=np.uint32)
     if not weights.any():
@@ -245,13 +246,13 @@ def rows_with_weight(n_rows: int, weights: npt.NDArray[np.float64] | None) -> np
 
 
 def warn_of_a_lone_leaf(tree: _core.Tree, encoded: Encoded) -> None:
-    """Warn if the first tree could not ask anything, since no column of X tells two rows apart."""
+    """Warn if the first tree has no test because no column of X distinguishes two rows."""
     if tree.node_count == 1 and tree.impurity[0] > 0 and encoded.n_rows > 1:
         warn_of_constant_columns(encoded)
 
 
 def warn_of_constant_columns(encoded: Encoded) -> None:
-    """Warn if no column of X tells two rows apart."""
+    """Warn if no column of X distinguishes two rows."""
     if all(encoded.codes.is_constant(j) for j in range(encoded.n_features)):
         warn(
             "Every column of X is constant: the model is a single leaf that predicts the same for all rows.",

@@ -1,4 +1,4 @@
-"""How much each column matters: a fitted model comes in, a number per column or `Importances` go out."""
+"""How much each column matters. In: a fitted model. Out: a number per column, or `Importances`."""
 
 import warnings
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ WhichGroups = Literal["alike"] | float | Sequence[Sequence[Any]] | None
 
 
 class Weighable(Explainable, Protocol):
-    """A fitted model whose columns can be weighed."""
+    """A fitted model whose columns have importances."""
 
     def _share_of_tests(self) -> FloatArray: ...
 
@@ -59,7 +59,7 @@ def importance(
     scoring: Any = None,
     random_state: int | None = 0,
 ) -> Any:
-    """Return how much each column matters, as `Inspectable.importance` describes."""
+    """Return how much each column matters; see `Inspectable.importance`."""
     check_is_fitted(model)
     if kind not in get_args(Importance):
         kinds = ", ".join(map(repr, get_args(Importance)))
@@ -96,14 +96,14 @@ def _per_column(model: Weighable, kind: Importance, X: Any) -> FloatArray:
 
 
 def _mean_size(model: Weighable, X: Any, groups: Sequence[Sequence[int]]) -> FloatArray:
-    """Return the mean size of what groups contribute, added up over classes or outputs."""
+    """Return the mean size of the contributions of groups, added up over classes or outputs."""
     values = contributions(model, X).values
     sizes = [np.abs(values[:, list(group)].sum(axis=1)).mean(axis=0).sum() for group in groups]
     return np.array(sizes, dtype=np.float64)
 
 
 def groups_of_columns(model: Weighable, groups: WhichGroups, X: Any) -> list[list[int]]:
-    """Return the columns of each entry: groups first given or found, then the columns in none."""
+    """Return the columns of each entry: first the groups, given or found, then the columns in no group."""
     if groups is None:
         return [[j] for j in range(model.n_features_in_)]
     found: list[list[int]] = []
@@ -131,7 +131,7 @@ def named(model: Weighable, groups: Sequence[Sequence[int]]) -> tuple[tuple[str,
 
 def _alike(X: Any, limit: float = LIKE) -> tuple[tuple[int, ...], ...]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say of a table was said by its fit
+        warnings.simplefilter("ignore")  # the fit has already warned about this table
         return alike(read_table(X), limit)
 
 
@@ -155,7 +155,7 @@ def _judge_columns(
 def _weighed(
     model: Weighable, kind: Importance, X: Any, y: Any, groups: WhichGroups, *, noise: bool, seed: int | None
 ) -> Importances:
-    """Add up what the columns of groups have gained, or how often they are asked for."""
+    """Add up the gains of the columns of groups, or how often they are tested."""
     entries = groups_of_columns(model, groups, X)
     if kind == "contributions":
         found = _mean_size(model, X, entries)
@@ -171,7 +171,7 @@ def _weighed(
 def noise_in_a_new_fit(
     model: Weighable, kind: Importance, X: Any, y: Any, seed: int | None, **options: Any
 ) -> FloatArray:
-    """Fit a copy of the model to rows with noise; return what it makes of the noise."""
+    """Fit a copy of the model to rows with noise columns; return their importance."""
     rows, copies = with_noise(Rows(X), seed)
     fitted: Any = clone(model).fit(rows.native, y)
     found = fitted.importance(kind, X=rows.native, y=y, **options)

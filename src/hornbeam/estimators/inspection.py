@@ -1,8 +1,8 @@
 """One way to look inside every model made of our trees: rules, frames, importances, explanations.
 
-An estimator says which trees it has and with which names (`_readings`), and what it adds up (`_score_sum`);
-the answers come from `explained.py`, `importances.py` and `counterfactuals.py`, which are the same for all.
-Single trees have more to say and do so themselves.
+An estimator provides its trees with their names (`_readings`) and the sum that it predicts by (`_score_sum`);
+`explained.py`, `importances.py` and `counterfactuals.py` do the rest for all of them. Single trees override
+what they can say in more detail.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Inspectable(Declared):
-    """Base of the estimators made of our trees: what can be asked about them besides predictions."""
+    """Base of the estimators made of our trees: everything they offer besides predictions."""
 
     n_features_in_: int = fitted()
     feature_names_in_: npt.NDArray[np.object_] = fitted()
@@ -42,7 +42,7 @@ class Inspectable(Declared):
     # --- Trees -------------------------------------------------------------------------------------------
 
     def _readings(self) -> list[TreeReading]:
-        """Return the trees with their names; nothing if members are something else."""
+        """Return the trees with their names; nothing if members are not trees."""
         raise NotImplementedError
 
     def _class_labels(self) -> tuple[npt.NDArray[Any], ...]:
@@ -50,7 +50,7 @@ class Inspectable(Declared):
         return ()
 
     def _answer_labels(self) -> tuple[npt.NDArray[Any], ...]:
-        """Return the classes that answers are given in, which may be others than those of the trees."""
+        """Return the classes of the predictions, which may differ from those of the trees."""
         return self._class_labels()
 
     def _reading_of(self, member: int) -> TreeReading:
@@ -84,7 +84,7 @@ class Inspectable(Declared):
     # --- Columns -----------------------------------------------------------------------------------------
 
     def _score_sum(self) -> ScoreSum:
-        """Return what the model adds up."""
+        """Return the sum that the model predicts by."""
         raise NotImplementedError
 
     def _column_names(self) -> tuple[str, ...]:
@@ -103,14 +103,14 @@ class Inspectable(Declared):
     ) -> Contributions:
         """Say what each column adds to the score of each row: its Shapley value, exactly.
 
-        The score is what the model adds up: the predicted number or the share of each class of trees and
-        forests, the score before the link of boosting. Base and contributions sum to it. `of="answer"`
-        explains what the score stands for instead, such as the probability of boosting.
+        The score is what the model adds up: for trees and forests the predicted number or class
+        probabilities, for boosting the score before the link. Base and contributions sum to it. `of="answer"`
+        explains what the score stands for instead, such as the probability in boosting.
 
-        Without a `background`, a column that is not known is split like the rows of the fit were at each
-        test. With one, a table of any number of rows, it is drawn from these rows: what the model says of the
-        mean row of the background is where the explanation starts. `interactions=True` tells pairs of columns
-        apart: rows x columns x columns.
+        Without a `background`, a row with an unknown column is divided at each test as the rows of the fit
+        were. With one, a table of any number of rows, the unknown column is drawn from these rows, and the
+        explanation starts from the mean prediction for the background. `interactions=True` separates pairs of
+        columns: rows x columns x columns.
         """
         return contributions(self, X, background=background, interactions=interactions, of=of)
 
@@ -126,17 +126,17 @@ class Inspectable(Declared):
     ) -> Effect | AccumulatedEffect | JointEffect:
         """Say how the score depends on a column, or on two, in the rows of X.
 
-        `column` is a name or a number, or a pair of them; of a date, the parts that the fit has made of it
-        have names, too, such as "when.weekday". With kind "partial" the other columns stay what
-        they are: the result has the mean over the rows (the partial dependence), the line of each row, and
-        the score without a value. With kind "ale" only rows near a threshold are asked what crossing it
-        changes, and the changes are added up (accumulated local effects): no row is given a value that is far
-        from its own. Of a pair, "partial" is the mean score of every pair of values, "ale" what the two do
-        only together. `of="answer"` tells what the score stands for, such as the probability of boosting.
+        `column` is a name or a number, or a pair of them; the parts that a fit has derived from a date have
+        names, too, such as "when.weekday". With kind "partial" the other columns stay unchanged: the result
+        has the mean over the rows (the partial dependence), the line of each row, and the score without a
+        value. With kind "ale" only rows near a threshold are moved across it, and the changes are added up
+        (accumulated local effects), so no row gets a value far from its own. For a pair, "partial" is the
+        mean score of every pair of values, and "ale" is the joint effect only. `of="answer"` shows what the
+        score stands for, such as the probability in boosting.
 
-        Of a number the result is given for every step between thresholds, so nothing is missed between
-        points of a grid. More rows of X than `n_rows` (500; 200 of a pair) are thinned out; a column with
-        more than `n_steps` steps (300; 50 of a pair) is asked about at some of them.
+        For a number the result has every step between thresholds, so nothing is missed between the points of
+        a grid. If X has more rows than `n_rows` (500; 200 for a pair), some of them are used; if a column has
+        more than `n_steps` steps (300; 50 for a pair), some of these are.
         """
         return effect(self, X, column, kind=kind, of=of, n_rows=n_rows, n_steps=n_steps)
 
@@ -156,18 +156,18 @@ class Inspectable(Declared):
     ) -> Any:
         """Say how much each column matters.
 
-        "gain" is `feature_importances_`: quick, but it flatters columns with many values; "count" the share
-        of all tests that ask for the column; "contributions" the mean size of the column's contributions to
-        the rows X. "permutation" is how much the score falls if the column is shuffled in X, at best rows
-        that the fit has not seen, `n_repeats` times; "drop" how much it falls if copies of the model are
-        fitted to X and y without the column, in `cv` folds. These two give `Importances`, with error bars and
-        the names of columns that are much alike; the others give one number per column.
+        "gain" is `feature_importances_`: quick, but biased towards columns with many values. "count" is the
+        share of all tests that use the column. "contributions" is the mean size of the column's contributions
+        for the rows X. "permutation" is how much the score falls if the column is shuffled in X, `n_repeats`
+        times; X should be rows that the fit has not seen. "drop" is how much it falls if copies of the model
+        are fitted to X and y without the column, in `cv` folds. These two give `Importances`, with error bars
+        and the names of similar columns; the others give one number per column.
 
-        Columns that are alike hide each other: `groups="alike"` shuffles, drops or adds up those together
-        whose likeness (`hornbeam.data.likeness`) is at least 0.9, a number sets another limit, and lists of
-        columns are groups of your own. `noise=True` shows what shuffled copies of columns, which say nothing,
-        reach in copies of the model that are fitted to X and y: less than that means nothing. With either,
-        every kind gives `Importances`.
+        Similar columns hide each other's importance. `groups="alike"` shuffles, drops or adds up columns
+        together whose similarity (`hornbeam.data.likeness`) is at least 0.9; a number sets another limit, and
+        lists of columns are groups of your own. `noise=True` shows the importance of shuffled copies of
+        columns, which carry no information, in copies of the model fitted to X and y: an importance below
+        that means nothing. With either, every kind gives `Importances`.
         """
         return importance(
             self,
@@ -186,7 +186,7 @@ class Inspectable(Declared):
     # --- One row -----------------------------------------------------------------------------------------
 
     def explain(self, row: Any) -> Any:
-        """Say why one row gets its answer: what each column contributes, and what the members say.
+        """Explain the prediction for one row: what each column contributes, and what the members predict.
 
         `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
         columns. `explain(row).text` says it in two sentences.
@@ -204,18 +204,18 @@ class Inspectable(Declared):
         directions: Mapping[Any, Direction] | None = None,
         max_boxes: int = 5_000,
     ) -> Counterfactual:
-        """Find the smallest change of a row that changes the answer.
+        """Find the smallest change of a row that changes the prediction.
 
         `row` is a table of one row, a dict or Series by column name, or a sequence. `wanted` is the class to
-        come to, any other by default, or for numbers a range: (low, high), with None for no bound.
+        reach, any other class by default, or for numbers a range: (low, high), with None for no bound.
         `columns` may change (all but dates by default), those in `fixed` may not; `directions={"income":
-        "up"}` lets a number go one way only. Numbers that are whole in X stay whole.
+        "up"}` lets a number change in one direction only. Numbers that are whole in X stay whole.
 
-        The distance is the sum of the changes: of a number in units of the column's spread, the mean distance
-        of the rows X from their median; of a category, or of a missing value that gets one, 1. The search is
-        exact: it opens boxes of leaves, the nearest first, and ends when none nearer can give the answer.
-        After `max_boxes`, of all classes together, it ends with the nearest change it knows, and `bound`
-        says how much nearer another might be.
+        The distance is the sum of the changes: for a number in units of the column's spread, the mean
+        distance of the rows X from their median; for a category, or a missing value that gets one, 1. The
+        search is exact: it examines boxes of leaves, the nearest first, and ends when no nearer one can give
+        the answer. After `max_boxes`, for all classes together, it ends with the nearest change so far, and
+        `bound` says how much nearer another might be.
         """
         return counterfactual(
             self._on_one_table(),
@@ -229,17 +229,17 @@ class Inspectable(Declared):
         )
 
     def _on_one_table(self) -> Self:
-        """Return the model with all trees over one schema, for what needs that."""
+        """Return the model with all trees over one schema, for methods that need that."""
         return self
 
     def _trees_to_explain(self) -> Ensemble:
-        """Return the trees that a row is read for."""
+        """Return the trees whose columns a row is read for."""
         model: Any = self
         ensemble: Ensemble = model._model
         return ensemble
 
     def _exact_score(self, table: Table) -> FloatArray:
-        """Return the score of a row, as predicting has it: one number per class or output."""
+        """Return the score of a row as in prediction: one number per class or output."""
         return np.asarray(self._trees_to_explain().mean(table, n_threads=1)[0, 0])
 
     def _answer_of(self, score: FloatArray) -> tuple[Any, dict[Any, float] | None]:
@@ -259,11 +259,11 @@ class Inspectable(Declared):
         return given.table, given.shown_values
 
     def _unit_of_scores(self) -> str:
-        """Say in words what a score counts, where that is something else than the answer."""
+        """Name the unit of scores, if that differs from the unit of the prediction."""
         return ""
 
     def _members_say(self, table: Table) -> tuple[Any, ...]:
-        """Return the answers of the members, where they vote or are averaged."""
+        """Return the predictions of the members, if they vote or are averaged."""
         trees = self._trees_to_explain().trees
         leaves = self._trees_to_explain().leaves(table, n_threads=1)[0]
         said = np.stack([tree.value[leaf, 0] for tree, leaf in zip(trees, leaves, strict=True)])

@@ -1,4 +1,4 @@
-"""The linear model beside the trees: any table in, numbers that a linear model can weigh out.
+"""The linear model to compare trees with. In: any table. Out: a matrix for a linear model.
 
 `Design` fills gaps with the median and marks them in a column of their own, gives numbers mean 0 and standard
 deviation 1, and makes a column of each of the more frequent categories. The models behind it are
@@ -22,7 +22,7 @@ __all__ = ["Design", "Scale", "linear_model"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# Categories beyond the most frequent ones share the place of what is not marked.
+# Categories beyond the most frequent ones have no column of their own.
 _MOST_CATEGORIES = 100
 
 
@@ -52,7 +52,7 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def set_learned(
         self, schema: Schema, numbers: "list[Scale]", categories: list[npt.NDArray[np.int64]]
     ) -> None:
-        """Set what a fit has found, or a model file holds: scales of numbers, codes of marked categories."""
+        """Set the result of a fit, or of a model file: scales of numbers, codes of frequent categories."""
         self.schema_ = schema
         self.numbers_ = numbers
         self.categories_ = categories
@@ -97,7 +97,7 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that any table will do."""
+        """Tell scikit-learn that any table is accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -107,7 +107,7 @@ class Design(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Scale:
-    """What a column of numbers is filled and scaled with."""
+    """How a numeric column is filled and scaled."""
 
     def __init__(self, middle: float, mean: float, deviation: float, *, has_gaps: bool) -> None:
         self.middle, self.mean, self.deviation, self.has_gaps = middle, mean, deviation, has_gaps
@@ -124,7 +124,7 @@ class Scale:
         return cls(float(np.median(known)), float(filled.mean()), deviation or 1.0, has_gaps=bool(gaps.any()))
 
     def apply(self, values: FloatArray) -> FloatArray:
-        """Fill and scale; a second column marks the gaps, if the fit met any."""
+        """Fill and scale; a second column marks missing values, if the fit met any."""
         gaps = np.isnan(values)
         scaled = (np.where(gaps, self.middle, values) - self.mean) / self.deviation
         return np.column_stack([scaled, gaps]) if self.has_gaps else scaled[:, np.newaxis]

@@ -1,7 +1,7 @@
-"""How much memory a fit on an encoded table takes while trees grow, and what is done where that is too much.
+"""How much memory a fit on an encoded table takes while trees grow, and what is done if that is too much.
 
-The figures are of arrays that belong to rows, by what the core keeps of each, and were compared with measured
-peaks (docs/howto/stream.md).
+The figures count the per-row arrays of the core, and were compared with measured peaks
+(docs/howto/stream.md).
 """
 
 from pathlib import Path
@@ -35,7 +35,7 @@ _MOST_MEMBERS = 1000  # that n_estimators="auto" comes to
 
 
 def make_do(estimator: Any, encoded: EncodedTable, max_memory: Any, folder: Path) -> None:
-    """See that a fit keeps to `max_memory`: let it use a file in `folder`, or refuse before it begins."""
+    """Keep a fit within `max_memory`: let it use a file in `folder`, or refuse before it begins."""
     if max_memory is None:
         return
     allowed = parse_bytes(max_memory)
@@ -57,7 +57,7 @@ def make_do(estimator: Any, encoded: EncodedTable, max_memory: Any, folder: Path
 def _refuse_trees_beyond(
     allowed: int, options: dict[str, Any], encoded: EncodedTable, *, of_classes: bool
 ) -> None:
-    """Refuse trees and forests that may take more: as many leaves as the options and the rows allow."""
+    """Refuse trees and forests that may need more, with as many leaves as the options and the rows allow."""
     members = options.get("n_estimators", 1)
     members = _MOST_MEMBERS if members == "auto" else int(members)
     n_threads = min(resolve_n_jobs(options["n_jobs"]) if "n_jobs" in options else 1, members)
@@ -91,7 +91,7 @@ def _n_classes(encoded: EncodedTable) -> int:
 
 
 def _bytes_of_boosting(encoded: EncodedTable) -> tuple[int, int]:
-    """Return what gradient boosting takes in memory, and what it takes at least, with the help of a file."""
+    """Return the memory that gradient boosting needs, and the least that it needs with the help of a file."""
     labels = len(encoded.y.distinct) if isinstance(encoded.y, CodedLabels) else 2
     n_scores = labels if labels > 2 else 1
     given = 1 if isinstance(encoded.y, CodedLabels) or encoded.y.dtype.kind in ("b", "u", "i") else 8

@@ -66,7 +66,7 @@ class _KNeighbors(NeighborOptions):
         return neighborhood, source.n_rows, bandwidth
 
     def _refuse_idle_options(self) -> None:
-        """Refuse options that would change nothing: whoever gives them expects something."""
+        """Refuse options that would have no effect, since the user expects one."""
         idle = None
         if self.metric != "minkowski" and self.p != 2:
             idle = f"p={self.p!r} is the power of metric='minkowski', but metric={self.metric!r}"
@@ -80,7 +80,7 @@ class _KNeighbors(NeighborOptions):
             raise ValueError(f"{type(self).__name__}: {idle}.")
 
     def _refuse_too_few(self, n_rows: int, weights: FloatArray | None) -> None:
-        """Refuse to look for more neighbours than there are."""
+        """Refuse to search more neighbours than there are."""
         wanted = self.n_neighbors
         if wanted is None:
             return
@@ -133,7 +133,7 @@ class _KNeighbors(NeighborOptions):
         n_neighbors: int | None = None,
         mode: Literal["connectivity", "distance"] = "connectivity",
     ) -> sparse.csr_matrix:
-        """Return who is whose neighbour: queries x rows, with ones or distances, as a sparse matrix."""
+        """Return the neighbour graph: queries x rows, with ones or distances, as a sparse matrix."""
         if mode not in ("connectivity", "distance"):
             raise ValueError(f"mode must be 'connectivity' or 'distance'; got {shown(mode)}.")
         distances, rows = self.kneighbors(X, n_neighbors)
@@ -144,7 +144,7 @@ class _KNeighbors(NeighborOptions):
         return sparse.csr_matrix((values, rows.ravel(), ends), shape=(len(rows), n_columns))
 
     def _checked_count(self, n_neighbors: int | None, *, among_themselves: bool) -> int:
-        """Say how many neighbours are wanted of how many there can be."""
+        """Return how many neighbours are wanted, and how many there can be."""
         there_are = self._model.n_rows - among_themselves
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         if wanted is None:
@@ -166,10 +166,10 @@ class _KNeighbors(NeighborOptions):
     def _neighbors_of(
         self, X: Any, *, whole: bool = False
     ) -> Iterator[tuple[slice, Rows | None, FloatArray]]:
-        """Weigh the neighbours of some queries after the other: which queries, neighbours, weights.
+        """Yield the weighted neighbours of batches of queries: which queries, neighbours, weights.
 
         The neighbours are positions among the rows of the model; None stands for all of them, in order.
-        Weights are those beside the nearest neighbour's, or the `whole` of them.
+        Weights are relative to the nearest neighbour's, or absolute if `whole`.
         """
         check_is_fitted(self)
         n_threads = resolve_n_jobs(self.n_jobs)
@@ -234,10 +234,10 @@ def _without_themselves(positions: Rows, distances: FloatArray) -> tuple[Rows, F
 
 
 class KNeighborsClassifier(ClassVotes, _KNeighbors):
-    """Predicts the class that most of the nearest rows have.
+    """Predicts the most frequent class among the nearest rows.
 
-    With `weights="gaussian"` and `n_neighbors=None` it is the kernel classifier: all rows vote, the near ones
-    with more weight. Distances compare all columns alike, so a column with large numbers drowns the others;
+    With `weights="gaussian"` and `n_neighbors=None` this is the kernel classifier: all rows vote, near ones
+    with more weight. Distances treat all columns alike, so a column with large numbers dominates the others;
     `scale="standard"` helps. With `sample_weight`, neighbours are taken until their weights sum to
     `n_neighbors`, the last counted in part.
 
@@ -248,7 +248,7 @@ class KNeighborsClassifier(ClassVotes, _KNeighbors):
     classes_ : array, or list of arrays
         The classes, sorted; one array per output if there are several.
     n_classes_ : int, or list of int
-        How many there are.
+        The number of classes.
     bandwidth_ : float or None
         The width of the gaussian weights, if the weights are gaussian.
     n_samples_fit_ : int
@@ -281,9 +281,9 @@ class KNeighborsClassifier(ClassVotes, _KNeighbors):
         """Return the sum of the neighbours' weights for each class: rows x classes.
 
         For two classes one number, the sum of y s(x, x') with y = 1 for the second class and y = -1 for the
-        first: the `decision_function` that a support vector machine has with factors of its own. It is no
-        decision_function in scikit-learn's sense, as it ranks rows differently than `predict_proba` does: far
-        from all rows it is near 0. A row that lies on neighbours of infinite weight counts these, as 1 each.
+        first: the `decision_function` of a support vector machine, but without its coefficients. It is not a
+        decision_function in scikit-learn's sense, since it ranks rows differently from `predict_proba`: far
+        from all rows it is near 0. If neighbours have infinite weight, only these count, as 1 each.
         """
         check_is_fitted(self)
         if self.n_outputs_ > 1:
@@ -321,8 +321,8 @@ def _votes(
 class KNeighborsRegressor(RegressorMixin, MultiOutputMixin, _KNeighbors):
     """Predicts the mean target of the nearest rows.
 
-    With `weights="gaussian"` and `n_neighbors=None` it is kernel regression: the mean of all targets, the
-    near ones with more weight. Distances compare all columns alike, so a column with large numbers drowns the
+    With `weights="gaussian"` and `n_neighbors=None` this is kernel regression: the mean of all targets, near
+    ones with more weight. Distances treat all columns alike, so a column with large numbers dominates the
     others; `scale="standard"` helps. With `sample_weight`, neighbours are taken until their weights sum to
     `n_neighbors`, the last counted in part.
 
@@ -347,9 +347,9 @@ class KNeighborsRegressor(RegressorMixin, MultiOutputMixin, _KNeighbors):
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the mean target of each row's neighbours, weighted by what they count."""
+        """Return the weighted mean target of each row's neighbours."""
         check_is_fitted(self)
-        # How many neighbours are looked at until their weights suffice depends on the other rows asked about.
+        # How many neighbours are searched until their weights suffice depends on the other rows of the query.
         padded = self._model.weights is not None and self.n_neighbors is not None
         means = np.concatenate(
             [

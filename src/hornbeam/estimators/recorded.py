@@ -1,4 +1,4 @@
-"""Answers that are there already, dressed as estimators: lets any scorer of scikit-learn judge them."""
+"""Existing predictions in the form of estimators, so that any scorer of scikit-learn can judge them."""
 
 import inspect
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from hornbeam.sklearn_bases import BaseEstimator, ClassifierMixin, RegressorMixi
 
 __all__ = ["RecordedClasses", "RecordedNumbers", "scorer_by_name"]
 
-# Metrics that can be told of classes that no row to be judged is of, and whether more is better.
+# Metrics that can be given classes absent from the rows to judge, and whether higher is better.
 _OF_SHARES = {
     "neg_log_loss": ("log_loss", False),
     "neg_brier_score": ("brier_score_loss", False),
@@ -34,7 +34,7 @@ class _Recorded(BaseEstimator):
 
 
 class RecordedClasses(ClassifierMixin, _Recorded):
-    """Predictions and class shares of a classifier."""
+    """Predictions and class probabilities of a classifier."""
 
     def __init__(self, predictions: Any, shares: Any, classes: Any) -> None:
         super().__init__(predictions)
@@ -42,7 +42,7 @@ class RecordedClasses(ClassifierMixin, _Recorded):
         self.classes_ = classes
 
     def predict_proba(self, X: Any) -> Any:
-        """Repeat the shares."""
+        """Repeat the probabilities."""
         return self.shares
 
 

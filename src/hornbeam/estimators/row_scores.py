@@ -1,10 +1,9 @@
-"""The scores of linear models, row by row: a row alone gets the bits that it gets among others.
+"""The scores of linear models, row by row: a row gets the same bits alone as among others.
 
 They are final estimators and members of other models, alone or at the end of a pipeline.
 
-scikit-learn multiplies matrices, and the library behind that adds up in an order that depends on how many
-rows there are. Here the columns are added one after the other, whatever the number of rows; everything else
-stays scikit-learn's.
+scikit-learn multiplies matrices, in an order of additions that depends on the number of rows. Here the
+columns are always added one after the other; everything else is scikit-learn's.
 """
 
 import copy
@@ -18,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 __all__ = ["scoring_row_by_row"]
 
-_HALF = 540  # products of numbers that are smaller by 2^540 can be added up, whatever the numbers are
+_HALF = 540  # after division by 2^540, products of any numbers can be added up
 
 
 def scoring_row_by_row(final: Any) -> Any:
@@ -46,7 +45,7 @@ def scoring_row_by_row(final: Any) -> Any:
 
 
 class _ClassScores:
-    """What predictions and probabilities of a linear classifier are made of."""
+    """The decision function of a linear classifier, row by row."""
 
     replaces = "decision_function"
 
@@ -55,7 +54,7 @@ class _ClassScores:
 
 
 class _NumberScores:
-    """What a linear regressor predicts."""
+    """The predictions of a linear regressor, row by row."""
 
     replaces = "_decision_function"
 
@@ -80,7 +79,7 @@ def _scores(model: Any, X: Any, by_product: Any) -> Any:
 
 
 def _within_numbers(X: Any, weights: npt.NDArray[Any], intercept: Any) -> npt.NDArray[Any]:
-    """Add up rows whose products or sums are beyond all numbers; an answer that is stays the largest one."""
+    """Add up rows whose products or sums overflow; a result that overflows becomes the largest number."""
     total = np.zeros((len(X), len(weights)))
     for column, of_column in zip(X.T, weights.T, strict=True):
         total += np.ldexp(column.astype(np.float64), -_HALF)[:, np.newaxis] * np.ldexp(of_column, -_HALF)

@@ -20,7 +20,7 @@ class Sequenced:
     def __getitem__(self, index: Any) -> Any:
         return self._list_of_members()[index]
 
-    def __bool__(self) -> bool:  # not the length, which an ensemble that is not fitted does not have
+    def __bool__(self) -> bool:  # not by length, which an unfitted ensemble does not have
         return True
 
     def _list_of_members(self) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""Which estimators take rows of a shared table (`hornbeam.data.shared`) as X: those that read it as we do."""
+"""Which estimators accept rows of a shared table (`hornbeam.data.shared`): those that read as we do."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ __all__ = ["shares_reading"]
 
 
 def shares_reading(estimator: Any) -> bool:
-    """Whether an estimator reads tables as hornbeam does, and so takes rows that are read already.
+    """Whether an estimator reads tables as hornbeam does, and so accepts rows that have been read.
 
-    Classes that are no models of ours say so by an attribute `reads_tables`.
+    Classes that are not models of ours declare it by an attribute `reads_tables`.
     """
     if isinstance(estimator, BaggingClassifier | BaggingRegressor):
         return estimator.estimator is None
@@ -23,7 +23,7 @@ def shares_reading(estimator: Any) -> bool:
             type(estimator.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor)
             and estimator.estimator.prune is None
         )
-    if hasattr(estimator, "steps"):  # a pipeline is what its first step is
+    if hasattr(estimator, "steps"):  # for a pipeline its first step decides
         return bool(estimator.steps) and shares_reading(estimator.steps[0][1])
     ours = isinstance(estimator, TreeModel | KNeighborsClassifier | KNeighborsRegressor)
     return ours or bool(getattr(type(estimator), "reads_tables", False))

@@ -1,9 +1,9 @@
-"""Trees that were fitted one by one, put over the columns of the whole model: one `Ensemble` of them all.
+"""Trees that were fitted one by one, combined in one `Ensemble` over the columns of the whole model.
 
-Members of a bag or of AdaBoost may have columns, categories and classes of their own. Here they come with
-those; out go the same trees over all columns, with all categories and all classes: what is asked of trees on
-one table can be asked of them, and they answer the same. A category that a member does not know goes where it
-sends what is new to it.
+Members of a bag or of AdaBoost may have columns, categories and classes of their own. In: such members. Out:
+the same trees over all columns, with all categories and all classes, which predict the same and can be used
+like trees that grew on one table. A category that a member does not know goes where the member sends unseen
+categories.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class GrownApart:
 
 
 def put_together(members: Sequence[GrownApart], names: Sequence[str], *, names_given: bool) -> Ensemble:
-    """Return all trees over one schema; ValueError names a column that members take for different things."""
+    """Return all trees over one schema; ValueError names a column that members read differently."""
     first = members[0].model
     all_columns = np.arange(len(names))
     if all(one.model.schema == first.schema and np.array_equal(one.columns, all_columns) for one in members):
@@ -109,7 +109,7 @@ def _moved(one: GrownApart, columns: AnyArray, schema: Schema) -> _core.Tree:
 
 
 def _tables(one: GrownApart, columns: AnyArray, schema: Schema, arrays: dict[str, AnyArray]) -> None:
-    """Write the tests on categories anew, for the categories of all."""
+    """Rewrite the tests on categories for the categories of all members."""
     tree, words = one.tree, _Words()
     for node in np.flatnonzero(arrays["category_begin"] >= 0).tolist():
         feature, n_branches = int(tree.feature[node]), int(tree.n_branches[node])

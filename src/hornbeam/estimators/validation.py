@@ -1,4 +1,4 @@
-"""Validation data of a fit, as the user gives them: `X_val`, `y_val`, `sample_weight_val`."""
+"""Validation data that the user gives to a fit: `X_val`, `y_val`, `sample_weight_val`."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ _WAY_OUT = "Give rows of several classes, or leave X_val out and set validation_
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What a user gave to validate on, unread."""
+    """Validation data as the user gave them, not read yet."""
 
     X: Any = None
     y: Any = None
@@ -28,7 +28,7 @@ class Validation:
 
     @property
     def is_given(self) -> bool:
-        """Whether there is anything."""
+        """Whether there are any."""
         return self.X is not None or self.y is not None or self.sample_weight is not None
 
 
@@ -51,7 +51,7 @@ def read_validation(
 ) -> HeldOut:
     """Read validation rows as `model` reads rows to predict, with targets as `target` has them.
 
-    `class_weight` counts here as it does in the fit.
+    `class_weight` applies here as in the fit.
     """
     if given.X is None or given.y is None:
         absent = "X_val" if given.X is None else "y_val"
@@ -106,7 +106,7 @@ def _read_target(
     estimator_name: str,
     y: str,
 ) -> ClassTarget | RegressionTarget:
-    """Read targets like those of the fit; rows without weight may hold anything, and stand for nothing."""
+    """Read targets like those of the fit; rows of weight 0 may hold anything, and are ignored."""
     if isinstance(target, ClassTarget):
         labels = read_classes(given, n_rows, rows=rows, estimator_name=estimator_name, name=y)
         known = in_classes_of(labels, target, name=y)
@@ -118,7 +118,7 @@ def _read_target(
 
 
 def _in_place(values: npt.NDArray[Any], rows: npt.NDArray[np.int64] | None, n_rows: int) -> Any:
-    """Put the targets of some rows where these rows are; the others get 0."""
+    """Put the targets of some rows in their places among all rows; the others get 0."""
     if rows is None:
         return values
     spread = np.zeros((n_rows, values.shape[1]), dtype=values.dtype)

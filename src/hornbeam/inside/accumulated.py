@@ -34,7 +34,7 @@ N_BINS_OF_TWO = 8
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AccumulatedEffect:
-    """What a column does to the score, from rows that are near each of its steps: values (x outputs).
+    """The effect of a column on the score, from rows that are near each of its steps: values (x outputs).
 
     `values` are as in `Effect`, categories in the order they were put in; the mean over the rows is 0.
     `missing` is what losing the value changes in the mean over the rows that have one, None if the model
@@ -59,7 +59,7 @@ class AccumulatedEffect:
 
 
 def accumulated_effect_of(asking: Asking, grid: Grid) -> AccumulatedEffect:
-    """Add up what each step of a column changes for the rows near it."""
+    """Add up the changes that each step of a column makes for the rows near it."""
     grid = _in_a_line(asking, grid)
     known = _known_rows(grid)
     near = _rows_near_steps(grid, N_BINS)
@@ -88,7 +88,7 @@ def accumulated_effect_of(asking: Asking, grid: Grid) -> AccumulatedEffect:
 
 
 def joint_accumulated_effect_of(asking: Asking, first: Grid, second: Grid) -> JointEffect:
-    """Add up what crossing two steps at once changes beyond crossing each, without what each does alone."""
+    """Add up what crossing two steps at once changes beyond crossing each, without the single effects."""
     first, second = _in_a_line(asking, first), _in_a_line(asking, second)
     both = np.intersect1d(_known_rows(first, second), _known_rows(second, first))
     near = [

@@ -21,7 +21,7 @@ __all__ = ["Question", "next_question"]
 
 @dataclass(frozen=True)
 class Question:
-    """What a tree wants to know: a number, one of some categories, or a date, read in `order`."""
+    """A question of a tree: for a number, one of some categories, or a date, read in `order`."""
 
     feature: str
     kind: Kind
@@ -60,7 +60,7 @@ class Question:
 
 
 def next_question(reading: TreeReading, known: Mapping[str, Any]) -> Question | Explanation:
-    """Return what has to be asked next or, when nothing has, the way to the answer."""
+    """Return the next question or, if there is none, the path to the answer."""
     schema = reading.schema
     row = [known.get(name) for name in schema.given_names]
     given = read_row(row, schema, unseen=reading.unseen, estimator_name="the tree")

@@ -29,7 +29,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-# The arrays of a tree that say which leaf a row comes to.
+# The arrays of a tree that determine the leaf of a row.
 _TESTS = (
     "first_child",
     "feature",
@@ -62,7 +62,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class LeafBoxes:
-    """The leaves that the row can come to, tree by tree."""
+    """The leaves that the row can reach, tree by tree."""
 
     tree: IntArray  # ascending
     low: npt.NDArray[np.int32]  # leaves x steps
@@ -73,11 +73,11 @@ class LeafBoxes:
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """An answer to come to: what each leaf adds to the margins, and how large their sums must be."""
+    """An answer to reach: what each leaf adds to the margins, and how large their sums must be."""
 
     worth: FloatArray  # leaves x margins
     needed: FloatArray
-    is_enough: Callable[[tuple[int, ...]], bool]  # whether a point has the answer, beyond all rounding
+    is_enough: Callable[[tuple[int, ...]], bool]  # whether a point has the answer despite rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Found:
 def leaf_boxes(
     model: Ensemble, steps: Sequence[Steps], choices: Sequence[Choices], numbers: Sequence[int]
 ) -> LeafBoxes:
-    """Find the box of every leaf of the trees of some numbers."""
+    """Find the box of every leaf of the trees with these numbers."""
     parts = []
     for place, number in enumerate(numbers):
         tree = model.trees[number]
@@ -123,7 +123,7 @@ def leaf_boxes(
 
 
 def with_equal_tests(model: Ensemble) -> list[list[int]]:
-    """Put trees together, by their numbers, that follow each other and have the same tests.
+    """Group trees, by their numbers, that follow each other and have the same tests.
 
     Such are the trees of a round of boosting, one per class, that share their tests.
     """
@@ -143,7 +143,7 @@ def with_equal_tests(model: Ensemble) -> list[list[int]]:
 def _boxes_of_nodes(
     model: Ensemble, tree: _core.Tree, steps: Sequence[Steps], choices: Sequence[Choices]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], list[BoolArray]]:
-    """Find the box of every node, level by level: that of its parent, and what the test leaves of it."""
+    """Find the box of every node, level by level: the part of its parent's box that the test allows."""
     n = tree.node_count
     low = np.zeros((n, len(steps)), dtype=np.int32)
     high = np.zeros((n, len(steps)), dtype=np.int32)
@@ -192,7 +192,7 @@ class _Box:
     elsewhere: npt.NDArray[np.int32]
 
     def cost(self) -> float:
-        """Add up what the cheapest point costs; infinity if the row may go nowhere in the box."""
+        """Add up the cost of the cheapest point; infinity if the row cannot reach the box."""
         total = 0.0
         for one in self.costs:
             total += one
@@ -218,7 +218,7 @@ class _Search:
         return _Box(low, high, sets, point, costs, leaves, elsewhere)
 
     def _is_elsewhere(self, leaves: IntArray, place: int, cell: int) -> BoolArray:
-        """Mark leaves that a cell of one column is not in."""
+        """Mark leaves that do not contain a cell of one column."""
         boxes, choice = self.boxes, place - len(self.steps)
         is_there: BoolArray
         if choice >= 0:
@@ -233,7 +233,7 @@ class _Search:
         return np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
 
     def cut(self, box: _Box, leaf: int) -> list[_Box]:
-        """Cut a box where a leaf begins that its cheapest point is not in."""
+        """Cut a box at the border of a leaf that does not contain its cheapest point."""
         n = len(self.steps)
         for place in range(n):
             cell, low, high = box.point[place], self.boxes.low[leaf, place], self.boxes.high[leaf, place]
@@ -298,9 +298,9 @@ def nearest(
     known: Found,
     most_boxes: int,
 ) -> Found:
-    """Find the cheapest point that comes to one of the aims; of equal ones, that of the first aim.
+    """Find the cheapest point that reaches one of the aims; of equal ones, that of the first aim.
 
-    `known` is a point to begin with. After `most_boxes` the search ends with what it has.
+    `known` is a point to begin with. After `most_boxes` the search ends with the best point so far.
     """
     search = _Search(boxes, steps, choices)
     best, n_boxes = known, 0
@@ -325,7 +325,7 @@ def nearest(
         gaps = (margins - at_point)[:, lacking if lacking.any() else slice(None)].sum(axis=1)
         tree = int(np.argmax(gaps))
         if gaps[tree] <= 0:
-            continue  # all leaves here say the same
+            continue  # all leaves here have the same values
         own = box.leaves[begins[tree] : begins[tree + 1] if tree + 1 < len(begins) else None]
         column = int(np.argmax(margins[tree] - at_point[tree]))
         if lacking.any():

@@ -1,4 +1,4 @@
-"""The tests on the categories of one node, listed one by one, for every `categorical_split` but subsets.
+"""The tests on the categories of one node, listed one by one, for every `categorical_split` except subsets.
 
 From the sums of each category over the node and over all rows, this makes for each test the branch of every
 category of the node. The engine finds the best test without such a list.
@@ -21,7 +21,7 @@ Test = dict[int, int]
 
 @dataclass(frozen=True, eq=False)
 class CategoryCells:
-    """What the rows of each category add up to: class weights; or weight, sum and sum of squares.
+    """The sums over the rows of each category: class weights; or weight, sum and sum of squares.
 
     `by_code` has a row per category; `present` lists those that have rows.
     """
@@ -33,7 +33,7 @@ class CategoryCells:
     def means(self, target_class: int = 1) -> FloatArray:
         """Return the mean target of every category, or the share of a class; 0 where there are no rows."""
         weights = self.by_code.sum(axis=1) if self.of_classes else self.by_code[:, 0]
-        last = self.by_code.shape[1] - 1  # of a single class all shares are 1
+        last = self.by_code.shape[1] - 1  # with a single class all shares are 1
         sums = self.by_code[:, min(target_class, last) if self.of_classes else 1]
         means: FloatArray = np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0)
         return means

@@ -1,4 +1,4 @@
-"""The number that a criterion compares tests by, where that is not the impurity decrease.
+"""The number that a criterion compares tests by, if that is not the impurity decrease.
 
 From the cells of a candidate's branches, its gain and the number of tests of its feature, this makes further
 columns of the table of candidates, and the order in which the criterion prefers them. The formulas are those
@@ -19,17 +19,17 @@ __all__ = ["Measured", "Test", "best_of_features", "measure"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# A share of the variance that is left unexplained below this is noise.
+# An unexplained share of the variance below this is noise.
 LEAST_UNEXPLAINED = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """One candidate: the cells of its branches, and what surrounds it.
+    """One candidate: the cells of its branches, and its context.
 
-    `left_out` is the weight of rows that lack the feature and take no part, `gain` the impurity decrease of
-    those that do, per weight of the node. `n_tests` counts the tests that the best one was the best of, which
-    only some criteria ask.
+    `left_out` is the weight of rows that lack the feature and do not count, `gain` the impurity decrease of
+    those that count, per weight of the node. `n_tests` counts the tests that the best one was chosen from,
+    which only some criteria need.
     """
 
     cells: FloatArray
@@ -47,7 +47,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a table shows of a test besides its gain, and by what tests are compared: larger is better.
+    """What a table shows of a test besides its gain, and the numbers that tests are compared by.
 
     `within` compares the tests of one feature, `between` the best tests of all features.
     """
@@ -100,7 +100,7 @@ def _by_gain(test: Test) -> Measured:
 
 
 def _gain_ratio(test: Test) -> Measured:
-    """Gain per bit of split information; rows that take no part count as one more branch (Quinlan 1993)."""
+    """Gain per bit of split information; rows that do not count form one more branch (Quinlan 1993)."""
     sizes = np.append(test.weights, test.left_out)
     shares = sizes[sizes > 0] / sizes.sum()
     information = float(-(shares * np.log2(shares)).sum())

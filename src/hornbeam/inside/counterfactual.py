@@ -34,7 +34,7 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 Direction = Literal["up", "down"]
 
-# A new number may be beyond a threshold by this share of the spread, if that makes it shorter to write.
+# A new number may lie beyond a threshold by this share of the spread, if that makes it shorter to write.
 _ROUNDING = 1e-3
 
 
@@ -59,7 +59,7 @@ class Counterfactual:
 
     @property
     def is_exact(self) -> bool:
-        """Whether no smaller change does it."""
+        """Whether no smaller change has the same effect."""
         return self.bound >= self.distance
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Margins:
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
-    """The cells of all columns that trees test, with what each costs and the value that stands for it."""
+    """The cells of all columns that trees test, with the cost and a representative value of each."""
 
     steps: tuple[Steps, ...]
     choices: tuple[Choices, ...]
@@ -145,7 +145,7 @@ def _fixed(cells: Steps) -> Steps:
 
 
 def _choices_of(given: Column, own: float, others: npt.NDArray[Any], ends: FloatArray) -> FloatArray:
-    """List what a category, or a value that is missing, may become; the row's own first."""
+    """List what a category or a missing value may become; the row's own comes first."""
     if given.kind == "numeric":
         seen = others.astype(np.float64)
         seen = seen[~np.isnan(seen)]
@@ -187,7 +187,7 @@ def _steps(
             values[cell] = _last_up_to(low, high, _ROUNDING * spread, is_whole=is_whole)
     with np.errstate(over="ignore", invalid="ignore"):
         cost = np.abs(values - own) / spread
-    cost[np.isnan(cost)] = inf  # no value is there, or the row's own is infinite
+    cost[np.isnan(cost)] = inf  # there is no such value, or the row's own is infinite
     cost[place] = 0.0
     return Steps(feature, ends, place, cost), values
 
@@ -198,7 +198,7 @@ def _spread(values: FloatArray) -> float:
     largest = float(np.abs(known).max(initial=0.0))
     if largest == 0:
         return 1.0
-    shares = known / largest  # sums of the largest numbers there are would be infinite
+    shares = known / largest  # sums of the largest numbers would overflow
     return float(np.mean(np.abs(shares - np.median(shares)))) * largest or 1.0
 
 
@@ -289,7 +289,7 @@ def _value(value: Any) -> str:
 
 
 def wanted_words(wanted: Any) -> str:
-    """Say what is wanted: a class, or a range of numbers."""
+    """Describe what is wanted: a class, or a range of numbers."""
     if isinstance(wanted, tuple) and len(wanted) == 2:
         low, high = wanted
         if low is None or low == -inf:
@@ -301,7 +301,7 @@ def wanted_words(wanted: Any) -> str:
 
 
 def read_range(wanted: Any) -> tuple[float, float]:
-    """Read what is wanted of a number: (low, high), with None for no bound."""
+    """Read the wanted range of a number: (low, high), with None for no bound."""
     ends = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else None
     numbers = [None if end is None else float(end) for end in ends] if ends is not None else [None, None]
     low, high = (

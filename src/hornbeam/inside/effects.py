@@ -1,8 +1,8 @@
-"""What the model says as one or two columns change and all others stay: partial dependence, lines of rows.
+"""Predictions as one or two columns change and all others stay: partial dependence, lines of rows.
 
-A sum of trees is a step function of each number, with steps at the thresholds of its tests. So it is asked
-once per step, at the thresholds themselves, and between them nothing is missed; of categories once per
-category. `Asking` puts the questions, `Grid` is what one column is asked at; `accumulated.py` uses both.
+A sum of trees is a step function of each number, with steps at the thresholds of its tests. So it is
+evaluated once per step, at the thresholds themselves, and nothing between them is missed; for categories once
+per category. `Asking` evaluates the model, `Grid` holds the values of one column; `accumulated.py` uses both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ IntArray = npt.NDArray[np.int64]
 EffectKind = Literal["partial", "ale"]
 Explained = Literal["score", "answer"]
 
-# So many rows are asked about at a time: tables of changed rows may be large.
+# This many rows are predicted at a time: tables of changed rows may be large.
 _ROWS_AT_ONCE = 1 << 17
 
 
@@ -43,13 +43,13 @@ _ROWS_AT_ONCE = 1 << 17
 class Effect:
     """How the score, or the answer it stands for, depends on one column, the others as they are.
 
-    Of a number, `values` are the upper ends of the steps, the last one infinite: the score is the same for
-    all values above one end and up to the next. Of categories they are the categories. `lines` are the scores
-    of each row with each of these values: rows x values (x classes or outputs); `mean` is their mean, the
-    partial dependence. `missing` is the mean score without a value, None if the model refuses that.
-    `is_exact` is False where there are more steps than were asked for: then `values` are some of them. `part`
-    says of a column that is made of a date what its numbers are: those of the date itself are days since
-    1970-01-01, and `of` whether these are scores or the answers they stand for.
+    For a number, `values` are the upper ends of the steps, the last one infinite: the score is the same for
+    all values above one end and up to the next. For categories they are the categories. `lines` are the
+    scores of each row with each of these values: rows x values (x classes or outputs); `mean` is their mean,
+    the partial dependence. `missing` is the mean score without a value, None if the model refuses that.
+    `is_exact` is False if there are more steps than `n_steps`: then `values` are some of them. For a column
+    derived from a date, `part` says what its numbers are; those of the date itself are days since 1970-01-01.
+    `of` says whether these are scores or the answers they stand for.
     """
 
     column: str
@@ -77,13 +77,13 @@ class Effect:
 class JointEffect:
     """How the score depends on two columns together.
 
-    `values` are those of each column, as in `Effect`; `mean` is values x values (x classes or outputs).
-    With kind "partial" it is the mean score of the rows with these two values, and `missing` has the same
-    without a value: of the first column (per value of the second), of the second (per value of the first) and
-    of both; None if the model refuses that. With kind "ale" it is what the two do only together, apart from
-    what each does by itself; its mean over the rows is 0, and `missing` is None. `n_rows` counts the rows of
-    X at each pair of values: where there are none, the model was asked about rows that nobody has seen.
-    `parts` are what `Effect` calls `part`, of each column.
+    `values` are those of each column, as in `Effect`; `mean` is values x values (x classes or outputs). With
+    kind "partial" it is the mean score of the rows with these two values, and `missing` has the same without
+    a value: of the first column (per value of the second), of the second (per value of the first) and of
+    both; None if the model refuses that. With kind "ale" it is the joint effect, without the effects of each
+    column alone; its mean over the rows is 0, and `missing` is None. `n_rows` counts the rows of X at each
+    pair of values: where there are none, the model extrapolates. `parts` has `part`, as in `Effect`, for each
+    column.
     """
 
     kind: EffectKind
@@ -109,9 +109,9 @@ class JointEffect:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The values that a column is asked at: `codes` as the trees read them, `values` as people do.
+    """Values of a column at which a model is evaluated: `codes` as trees read them, `values` as people do.
 
-    `place` says, for every row, at which of them it is itself, -1 for a row without a value. `numbers` are
+    `place` gives the place of every row's own value, -1 for a row without a value. `numbers` are
     the rows' own numbers, None if the column has categories. `is_ordered` says that neighbours in `codes`
     are neighbours.
     """
@@ -138,7 +138,7 @@ class Grid:
 
 
 class Asking:
-    """Questions to a model about some rows, with other values in some columns."""
+    """Evaluates a model on some rows, with other values in some columns."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class Asking:
         self._categories: dict[int, tuple[Category, ...]] = {}  # by column: what codes stand for
 
     def grid(self, column: int, name: str, most_steps: int) -> Grid:
-        """Find all values that the model tells apart in a column, or some of them if there are too many."""
+        """Find all values of a column that the model distinguishes, or some of them if there are too many."""
         seen = [(one, table, place) for one, table, place in self._places(column) if place is not None]
         if not seen:
             raise ValueError(f"No tree of the model has seen the column {shown(name)}.")
@@ -180,7 +180,7 @@ class Asking:
             )
         values = given.dense()
         steps = np.unique(np.concatenate([_thresholds(one, place) for one, _, place in seen]))
-        steps = steps[np.isfinite(steps)]  # an infinite one asks whether there is a value at all
+        steps = steps[np.isfinite(steps)]  # an infinite threshold tests whether there is a value at all
         is_exact = len(steps) < most_steps
         if not is_exact:
             steps = steps[np.linspace(0, len(steps) - 1, most_steps - 1).astype(np.int64)]
@@ -201,7 +201,7 @@ class Asking:
     def scores(self, rows: IntArray, changes: Mapping[int, Any]) -> FloatArray:
         """Return the scores of rows, with other values in some of the user's columns: rows x scores.
 
-        A change is one value per row, or one for all. Of answers, they are what the scores stand for.
+        A change is one value per row, or one for all. If answers are wanted, scores are turned into these.
         """
         n = len(rows)
         if not n:
@@ -250,7 +250,7 @@ class Asking:
         return replace(given, values=own)
 
     def _places(self, column: int) -> list[tuple[TreeSum, Table, int | None]]:
-        """Find the column of the user's among those of each sum; None where it has not got it."""
+        """Find the user's column among those of each sum; None where it is not there."""
         found: list[tuple[TreeSum, Table, int | None]] = []
         for one, table in zip(self.whole.sums, self.tables, strict=True):
             found += [(one, table, place) for place in _places_of(one, column)] or [(one, table, None)]
@@ -258,7 +258,7 @@ class Asking:
 
 
 def _taken(column: Column, rows: IntArray, *, is_read: bool) -> Column:
-    """Take rows of a column, in any order; of one that no tree reads, nothing but zeros."""
+    """Take rows of a column, in any order; zeros for a column that no tree reads."""
     if not is_read:
         return replace(column, values=np.broadcast_to(np.float64(0), len(rows)))
     values = column.dense()
@@ -266,7 +266,7 @@ def _taken(column: Column, rows: IntArray, *, is_read: bool) -> Column:
 
 
 def effect_names(whole: ScoreSum, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Name the columns that can be asked about: those of the user, and what is made of dates."""
+    """Name the columns that effects can be computed for: the user's, and those derived from dates."""
     if all(one.columns is None for one in whole.sums) and len({one.model.schema for one in whole.sums}) == 1:
         return whole.sums[0].model.schema.names
     made = [part for one in whole.sums for part in one.model.schema.parts]
@@ -279,7 +279,7 @@ def effect_names(whole: ScoreSum, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _all_categories(columns: Sequence[Column]) -> tuple[Category, ...]:
-    """Return the categories that any of the members has seen: each numbers those of its own rows."""
+    """Return the categories that any member has seen: each member numbers those of its own rows."""
     first = columns[0].categories or ()
     if all(column.categories == first for column in columns):
         return first
@@ -287,7 +287,7 @@ def _all_categories(columns: Sequence[Column]) -> tuple[Category, ...]:
 
 
 def _places_in(names: tuple[Category, ...], columns: Sequence[Column]) -> IntArray:
-    """Return which category each row has, -1 for none: some member may know what others do not."""
+    """Return which category each row has, -1 for none: some members may know more than others."""
     number = {name: code for code, name in enumerate(names)}
     codes = [column.dense() for column in columns]
     found = np.full(len(codes[0]), -1, dtype=np.int64)
@@ -318,7 +318,7 @@ def _thresholds(one: TreeSum, place: int | None) -> FloatArray:
 
 
 def effect_of(asking: Asking, grid: Grid) -> Effect:
-    """Ask the model about its rows with every value of a column."""
+    """Evaluate the model on its rows with every value of a column."""
     rows, whole = np.arange(asking.n_rows), asking.whole
     lines = np.stack([asking.scores(rows, {grid.column: code}) for code in grid.codes], axis=1)
     missing = None
@@ -338,13 +338,13 @@ def effect_of(asking: Asking, grid: Grid) -> Effect:
 
 
 def joint_effect_of(asking: Asking, first: Grid, second: Grid) -> JointEffect:
-    """Ask the model about its rows with every pair of values of two columns."""
+    """Evaluate the model on its rows with every pair of values of two columns."""
     codes = [first.codes, second.codes]
     if not asking.refuses_missing:
         codes = [np.r_[first.codes, first.gap], np.r_[second.codes, second.gap]]
     n_rows = asking.n_rows
     means = []
-    for code in codes[0]:  # one question per value of the first: all rows with all values of the second
+    for code in codes[0]:  # one evaluation per value of the first: all rows with all values of the second
         said = asking.scores(
             np.tile(np.arange(n_rows), len(codes[1])),
             {first.column: code, second.column: np.repeat(codes[1], n_rows)},

@@ -62,11 +62,11 @@ def path_contributions(
 class EnsembleExplanation:
     """The joint answer of many trees about one row.
 
-    `score` is what the trees add up, `start` the score of a row of which nothing is known, `contributions`
+    `score` is what the trees add up, `start` the score of a row about which nothing is known, `contributions`
     what each column adds to it, by name: numbers, or one number per class. `shares` are the probabilities of
-    the classes, `members` the answers of the members where they vote, `unit` says in words what a score
-    counts where that is something else than the answer. `text` says it in two sentences; `str`
-    lists everything, the columns that matter most first.
+    the classes, `members` the predictions of the members if they vote, `unit` the unit of scores if it
+    differs from that of the prediction. `text` explains the prediction in two sentences; `str` lists
+    everything, the columns that matter most first.
     """
 
     prediction: Any
@@ -94,8 +94,8 @@ class EnsembleExplanation:
 class AnswerParts:
     """What is known about one row and its answer.
 
-    `parts` and `start` are of the score, columns (x classes); `moved` and `usual` the same of the answer:
-    of the probability of the class that was predicted, or of the number. `values` are the row's own.
+    `parts` and `start` refer to the score, columns (x classes); `moved` and `usual` are the same for the
+    answer: for the probability of the predicted class, or for the number. `values` are the row's own.
     """
 
     names: Sequence[str]
@@ -182,7 +182,7 @@ def _value_words(answer: AnswerParts, column: int) -> str:
 
 
 def _sentences(answer: AnswerParts) -> str:
-    """Write two sentences: the answer beside the usual one, and which columns speak for it and against it."""
+    """Write two sentences: the answer and the usual one, and the columns that speak for and against it."""
     if answer.shares is None:
         first = (
             f"The model predicts {words.brief_number(float(answer.prediction))}; for a row it knows nothing "

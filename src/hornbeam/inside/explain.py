@@ -31,7 +31,7 @@ __all__ = ["Explanation", "GivenRow", "Step", "explain_row", "read_row", "row_as
 
 @dataclass(frozen=True)
 class Step:
-    """One test on the way of a row.
+    """One test on the path of a row.
 
     `node` tests `feature`; the row's `value` there (None if missing) sent it down `branch` to `child`, or if
     it was missing the value of `surrogate`, the name of another column, if that is not None. `child` is a
@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The way of one row through a tree: where it starts, its steps, the answer of the leaf it ends in."""
+    """The path of one row through a tree: where it starts, its steps, and the answer of its leaf."""
 
     start: str
     steps: tuple[Step, ...]
@@ -83,7 +83,7 @@ class Explanation:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """Show the way in a notebook."""
+        """Show the path in a notebook."""
         return preformatted(str(self))
 
 
@@ -98,7 +98,7 @@ class GivenRow:
     values: tuple[Any, ...]
 
     def shown_value(self, feature: int) -> Any:
-        """Return the value of a column of the table: what was given, or what was made of a date."""
+        """Return the value of a column of the table: as it was given, or derived from a date."""
         column = self.table.columns[feature]
         if column.part is None or column.part.is_first or _code(column) is None:
             return self.values[self.table.schema.sources[feature]]
@@ -131,7 +131,7 @@ def read_row(row: Any, schema: Schema, *, unseen: Unseen, estimator_name: str) -
 
 
 def row_as_table(row: Any, names: Sequence[str], *, names_given: bool) -> tuple[Any, tuple[Any, ...]]:
-    """Return one row, given in any of these forms, as a table that is not read yet, and its values."""
+    """Return one row, given in any of these forms, as a table to be read, and its values."""
     if _is_table(row):
         n_rows = len(row) if hasattr(row, "__len__") else row.shape[0]
         if n_rows != 1:

@@ -1,4 +1,4 @@
-"""How much columns matter, with what is needed to judge it: error bars, similar columns, a level of noise.
+"""How much columns matter, and how reliable that is: error bars, similar columns, a level of noise.
 
 The model is a black box here. A column may be shuffled (`shuffled`), or left out of a new fit (`left_out`).
 Columns with much the same information hide each other in both methods, so they are named (`data/likeness.py`)
@@ -34,7 +34,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Groups = Sequence[Sequence[int]]
 
-# So many columns are copied and shuffled to measure the importance of noise.
+# This many columns are copied and shuffled to measure the importance of noise.
 N_COPIES = 5
 
 
@@ -43,10 +43,10 @@ class Importances:
     """How much columns, or groups of them, matter.
 
     `columns` names the columns of each entry; `importances` are entries x repeats (or folds, or trees),
-    `mean` and `error` their mean and its standard error. `noise` is what shuffled copies of columns reached,
-    one number each, None if that was not asked for; `noise_level` is the largest. `alike` names columns of X
-    that say much the same: shuffled or left out one by one, each of them seems to matter less than it does.
-    scikit-learn's names, `importances_mean` and `importances_std`, are understood, too.
+    `mean` and `error` their mean and its standard error. `noise` holds the importances of shuffled copies of
+    columns, None if they were not wanted; `noise_level` is the largest. `alike` names columns of X with
+    nearly the same information: shuffled or left out one by one, each of them seems to matter less than it
+    does. scikit-learn's names, `importances_mean` and `importances_std`, work, too.
     """
 
     kind: str
@@ -121,7 +121,7 @@ class Importances:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A model, rows to judge it by and how: `score(model, X, y, sample_weight)`, the larger the better."""
+    """A model, rows to judge it on, and how: `score(model, X, y, sample_weight)`, larger is better."""
 
     model: Any
     rows: Rows
@@ -149,7 +149,7 @@ class Judged:
         return self.y[chosen], None if self.weight is None else self.weight[chosen]
 
     def folds(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield rows to fit and rows to judge, as often as there are folds."""
+        """Yield rows to fit and rows to judge, fold by fold."""
         cv = self.cv
         if isinstance(cv, int):
             deal = StratifiedKFold if is_classifier(self.model) and self.y.ndim == 1 else KFold

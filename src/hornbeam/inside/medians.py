@@ -1,4 +1,4 @@
-"""What each column contributes to a weighted median of trees, exactly, over all sets of columns.
+"""What each column contributes to a weighted median of trees, computed exactly over all sets of columns.
 
 A median is not a sum, so contributions to single trees do not add up to contributions to the model, and the
 algorithms of `cpp/explain` do not apply. What is left is the definition: the median is computed for every set

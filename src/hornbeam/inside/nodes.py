@@ -49,9 +49,9 @@ class TreeReading:
     """A tree, its columns and its classes.
 
     `classes` holds the labels of each output, and nothing for a tree that predicts numbers. `missing_seen`
-    says for each feature whether the fit met a missing value in it: only there the tree has learned a
-    direction that is worth telling; elsewhere a missing value takes the larger branch. Where a tree has
-    surrogates, they are asked before either.
+    says for each feature whether the fit met a missing value in it: only then has the tree learned a
+    direction; otherwise a missing value takes the larger branch. If a tree has surrogates, they come before
+    either.
     """
 
     tree: _core.Tree
@@ -337,7 +337,7 @@ _LIBRARIES = {"sklearn": "scikit-learn", "lightgbm": "LightGBM", "xgboost": "XGB
 
 
 def way_to_members(model: Any) -> str:
-    """Say what to ask instead: the members of a stack or a blend, or the model made of another library's."""
+    """Say what to use instead: the members of a stack or a blend, or an import of another library's model."""
     library = _LIBRARIES.get(type(model).__module__.partition(".")[0])
     if library is not None:
         return f" It is a model of {library}: hb.from_model converts it, if it is made of trees."

@@ -1,4 +1,4 @@
-"""Which branch values take at a test of a tree.
+"""Which branch each value takes at a test of a tree.
 
 Values are as trees read them: numbers, NaN where there is none, or codes of categories.
 """
@@ -26,7 +26,7 @@ def is_missing(model: Ensemble, feature: int, values: npt.NDArray[Any]) -> npt.N
 def branches_at(
     model: Ensemble, tree: _core.Tree, node: int, values: npt.NDArray[Any]
 ) -> npt.NDArray[np.int64]:
-    """Return the branch that each value of a column takes at a node that asks for it.
+    """Return the branch that each value of a column takes at a node that tests it.
 
     A value that is missing takes the branch of the fit, whatever stands in for it or divides the row.
     """

@@ -31,9 +31,9 @@ class TreeSum:
     """Trees over one schema, each with its weight; with `votes` a tree says 1 for its largest class.
 
     `columns` maps the columns that these trees were given to those that the user knows, where they are
-    others: a member may have been fitted on some of them. Several columns may be made of one that was given,
-    such as a date; their parts are added up. `picked` are the user's columns that the trees read, None for
-    all. `onto` turns the scores of these trees into those of the whole model: a matrix, own scores x scores.
+    others: a member may have been fitted on some of them. Several columns may be derived from one, such as a
+    date; their parts are added up. `picked` are the user's columns that the trees read, None for all. `onto`
+    is the matrix that turns the scores of these trees into those of the whole model, own scores x scores.
     """
 
     model: Ensemble
@@ -45,7 +45,7 @@ class TreeSum:
 
     @property
     def columns_of_user(self) -> npt.NDArray[np.int32] | None:
-        """Which of the user's columns each column of the trees is made of; None if they are the same."""
+        """Which of the user's columns each column of the trees is derived from; None if they are the same."""
         schema = self.model.schema
         if not schema.parts:
             return self.columns
@@ -106,7 +106,7 @@ class TreeSum:
 def _by_user_column(
     parts: FloatArray, columns: npt.NDArray[np.int32], n_columns: int, *, pairs: bool
 ) -> FloatArray:
-    """Add up the parts of columns that are made of one of the user's."""
+    """Add up the parts of columns derived from the same one of the user's."""
     summed: FloatArray = np.zeros((len(parts), n_columns, *parts.shape[2:]))
     for place, column in enumerate(columns):
         summed[:, column] += parts[:, place]

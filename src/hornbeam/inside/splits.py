@@ -1,8 +1,8 @@
-"""Every test that a node of a tree could have asked, with what it would have scored.
+"""Every test that a node of a tree could have used, with its score.
 
 From the rows of a node as codes, their targets and weights, this makes a pandas DataFrame with a row per
-candidate. The engine searches the best test as fast as it can and forgets the others; here all tests are
-counted again, from the same rows, by the formulas of textbooks.
+candidate. The engine finds the best test as fast as it can and forgets the others; here all tests are
+computed again, from the same rows, by textbook formulas.
 """
 
 from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ class NodeRows:
 
 @dataclass(frozen=True)
 class Growing:
-    """The options of the fit that say which tests a node could have asked, and how they compare.
+    """The options of the fit that say which tests a node could have used, and how they compare.
 
     `known_only` is for every policy of missing values but "learn": tests are scored on the rows that have
     their feature. `min_rows` and `min_weight` are what two branches at least must have.
@@ -229,7 +229,7 @@ _IMPURITY_OF = {criterion: impurity for criterion, impurity, *_ in _core.criteri
 
 
 class _FeatureCells:
-    """One column in one node: what each of its codes adds up to, and the tests that can be made of them.
+    """One column in one node: the sums for each of its codes, and the tests on them.
 
     A test is an array with the branch of every code, the last entry for missing values, -1 for codes that no
     row of the node has.
@@ -255,7 +255,7 @@ class _FeatureCells:
     def candidates(self) -> list[IntArray]:
         """List the tests: from the lowest threshold up, missing values first to the left.
 
-        Two that part the rows in the same way are one.
+        Two tests that divide the rows in the same way count as one.
         """
         partitions: dict[bytes, IntArray] = {}
         for branch_of in [*self._directed_tests(), *self._known_or_not()]:
@@ -266,7 +266,9 @@ class _FeatureCells:
         """Count the tests that the best one was the best of, as p-values are adjusted for them."""
         present = len(self.present)
         if self.split == "subset":
-            ways = 2.0 ** min(present - 1, 1000) - 1  # to divide them in two, however the best was found
+            ways = (
+                2.0 ** min(present - 1, 1000) - 1
+            )  # all ways to divide them in two, however the best was found
             return 2 * ways + 1 if self.sends_missing else ways
         directed = [branch_of for branch_of in self._directed_tests() if self._is_allowed(branch_of)]
         known_or_not = [branch_of for branch_of in self._known_or_not() if self._is_allowed(branch_of)]
@@ -283,7 +285,7 @@ class _FeatureCells:
         return bool(large.sum() >= 2)
 
     def _directed_tests(self) -> list[IntArray]:
-        """List the tests as the engine looks at them, missing values in every branch in turn."""
+        """List the tests in the engine's order, with missing values in every branch in turn."""
         directed = []
         for branches in self._tests():
             n_branches = int(branches.max(initial=0)) + 1
@@ -293,7 +295,7 @@ class _FeatureCells:
         return directed
 
     def _known_or_not(self) -> list[IntArray]:
-        """Return the test that parts known values from missing ones, where it is asked."""
+        """Return the test that separates known values from missing ones, where that is tested."""
         is_asked = self.sends_missing and len(self.present)
         if not is_asked or (self.split in ("multiway", "merge") and self._directed_tests()):
             return []
@@ -333,7 +335,7 @@ class _FeatureCells:
         # With two classes or squared error, some prefix of the order by mean is best (Breiman et al. 1984).
         cells = self.by_code[present]
         weights = cells.sum(axis=1) if self.reading.classes else cells[:, 0]
-        second = cells[:, 1] if cells.shape[1] > 1 else weights  # of a single class all means are the same
+        second = cells[:, 1] if cells.shape[1] > 1 else weights  # with a single class all means are the same
         order = present[np.lexsort((present, second / weights))]
         return [order[: k + 1] for k in range(len(order) - 1)]
 
@@ -358,7 +360,7 @@ class _FeatureCells:
         branch_of = np.full(len(self.counts), -1)
         branch_of[self.codes] = self.given.branches
         if not self.sends_missing:
-            branch_of[-1] = -1  # where such rows were sent is not part of the test
+            branch_of[-1] = -1  # the branch of such rows is not part of the test
         return branch_of
 
     def add_up(self, branch_of: IntArray) -> tuple[FloatArray, IntArray]:

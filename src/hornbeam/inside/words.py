@@ -60,12 +60,12 @@ def number(value: float, *, all_digits: bool = False) -> str:
 
 
 def brief_number(value: float) -> str:
-    """Write a number that is only looked at."""
+    """Write a number that is only for reading."""
     return f"{value:.6g}"
 
 
 def percent(share: float) -> str:
-    """Write a share; only exactly nothing and exactly all are 0 % and 100 %."""
+    """Write a share; only exactly 0 and exactly 1 are written 0 % and 100 %."""
     if share in (0, 1):
         return f"{share:.0%}".replace("%", " %")
     if share < 0.001:
@@ -94,7 +94,7 @@ def share_words(labels: Sequence[str], shares: Sequence[float]) -> str:
 
 
 def listed(categories: Sequence[object]) -> str:
-    """Write a set of categories; a long one is cut and its size told."""
+    """Write a set of categories; a long one is cut and its size given."""
     return "{" + ", ".join(_cut(categories)) + "}"
 
 

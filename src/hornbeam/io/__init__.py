@@ -1,6 +1,6 @@
 """Models into files and back.
 
-`native.py` is the door: `save` and `load`. The way of a model into its file:
+`native.py` is the entry point: `save` and `load`. A model passes through:
 
     codec.py       which estimators a file may hold, and what of each is kept
     tree_writing.py, tree_reading.py    trees as arrays, and back
@@ -9,7 +9,7 @@
     container.py   the bytes: safetensors, with a size and a checksum
     files.py       the file: replaced whole or not at all
 
-What a file looks like is written down in docs/model-format.md. Models for other programs: `hornbeam.exports`.
+docs/model-format.md describes the files. Models for other programs: `hornbeam.exports`.
 """
 
 from hornbeam.io.native import load, save

@@ -1,6 +1,6 @@
-"""What AdaBoost remembers of its rounds: errors and weights of members, weights of rows, why it stopped.
+"""What AdaBoost keeps of its rounds: errors and weights of members, weights of rows, why it stopped.
 
-Predictions need the weights of the members only, so a model saved with `predict_only=True` comes back without
+Predictions need only the weights of the members, so a model saved with `predict_only=True` is loaded without
 the weights of the rows.
 """
 
@@ -18,7 +18,7 @@ _ROUNDING = 2.0**-40  # of a row that has all the weight, in files of hornbeam 0
 
 
 def write_rounds(model: Any, writer: RecordWriter) -> None:
-    """Put in what a fit of AdaBoost tells of its rounds."""
+    """Put in what a fit of AdaBoost records of its rounds."""
     writer.facts["stop_reason"] = model.stop_reason_
     writer.put("rounds.errors", model.estimator_errors_)
     writer.put("rounds.weights", model.estimator_weights_)

@@ -1,4 +1,4 @@
-"""Blends into a record and back: members are children, beside them their weights and how each did."""
+"""Blends into a record and back: members are children; their weights and scores are kept beside them."""
 
 import math
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _NUMBERS = ("weight", "adds", "seconds")
 
 
 def write_blend(blend: Blend, writer: RecordWriter, write_child: Write) -> None:
-    """Put in the members, their weights, how they did on rows they had not seen, and the simple tree."""
+    """Put in the members, their weights and scores on rows they had not seen, and the simple tree."""
     if isinstance(blend, BlendClassifier):
         write_classes([blend.classes_], writer)
     writer.facts["n_features"] = int(blend.n_features_in_)
@@ -45,7 +45,7 @@ def write_blend(blend: Blend, writer: RecordWriter, write_child: Write) -> None:
 
 
 def read_blend(blend: Blend, reader: RecordReader, read_child: Read) -> None:
-    """Take out a blend, checked so far that its members answer the same question."""
+    """Take out a blend; check that its members predict the same target."""
     if blend.members is not None:
         blend.members = [(name, member) for name, member in blend.members]
     classes = None
@@ -79,7 +79,7 @@ def read_blend(blend: Blend, reader: RecordReader, read_child: Read) -> None:
 
 
 def _check_member(blend: Blend, member: Any, names: list[str], classes: Any) -> None:
-    # A pipeline is what its last step is.
+    # A pipeline is of the kind of its last step.
     learner = member.steps[-1][1] if hasattr(member, "steps") else member
     right_kind = is_regressor(learner) if classes is None else is_classifier(learner)
     _require(right_kind, f"a {type(member).__name__} is not what the blend is made of")

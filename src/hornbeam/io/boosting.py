@@ -1,4 +1,4 @@
-"""Gradient boosting, into a record and back: what its scores start from, what they stand for, its history."""
+"""Gradient boosting into a record and back: the start and the meaning of its scores, and its history."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _HISTORIES = ("train_score", "validation_score")
 
 
 def write_boosting(model: Any, writer: RecordWriter) -> None:
-    """Put in what `fit` has set; the scores of the rounds only if they are wanted."""
+    """Put in what `fit` has set; the scores of the rounds only on request."""
     if isinstance(model, GradientBoostingClassifier):
         write_classes([model.classes_], writer)
     loss: Loss = model._loss
@@ -84,7 +84,7 @@ def _read_loss(reader: RecordReader, ensemble: Ensemble, n_classes: int) -> Loss
 
 
 def _read_settings(model: Any, reader: RecordReader) -> dict[str, Any]:
-    """Take out the settings of the fit; files of 0.1 have none, but all of them among the parameters."""
+    """Take out the settings of the fit; files of 0.1 have all of them among the parameters instead."""
     if not reader.has_fact("settings"):
         plan = plan_boosting(
             model, n_rows=0, n_columns=1, n_scores=1, given_validation=False, can_judge=False

@@ -1,9 +1,9 @@
 """Which estimators a model file may hold, and what of each is kept besides its parameters.
 
-The table at the end is closed: a name in a file is looked up in it and nowhere else, so that a file can
-neither import nor run anything. A new estimator gets a line there and two functions: one puts what `fit` has
-set into a record, the other takes it out and sets it on an estimator that already has its parameters. Members
-that are trees over one schema go into one ensemble; members that are estimators are children (`write_child`,
+The table at the end is closed: a name in a file is looked up there and nowhere else, so a file can neither
+import nor run anything. A new estimator gets a line there and two functions: one puts what `fit` has set into
+a record, the other takes it out and sets it on an estimator that already has its parameters. Members that are
+trees over one schema go into one ensemble; members that are estimators are children (`write_child`,
 `read_child`), whose tensors carry the child's name.
 """
 
@@ -73,7 +73,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Codec:
-    """How what `fit` sets on an estimator gets into a record and back."""
+    """How the fitted state of an estimator gets into a record and back."""
 
     estimator: type[Declared]
     write: Callable[[Any, RecordWriter], None]
@@ -81,11 +81,13 @@ class Codec:
 
 
 def write_estimator(estimator: Any, writer: RecordWriter, what: str = "the model") -> dict[str, Any]:
-    """Put a fitted estimator, ours or one of the few that are not, into a record; return its description."""
+    """Put a fitted estimator, ours or one of a few others, into a record; return its description."""
     foreign = foreign_name(estimator)
     if foreign is None:
         codec = codec_of(estimator)
-        parameters = parameters_of(estimator, _estimators())  # first: they name members that cannot be saved
+        parameters = parameters_of(
+            estimator, _estimators()
+        )  # parameters first: their errors name members that cannot be saved
         codec.write(estimator, writer)
         return writer.description(codec.estimator.__name__, parameters)
     parameters = parameters_as_json(foreign_parameters(estimator, what), _estimators(), what)
@@ -94,7 +96,7 @@ def write_estimator(estimator: Any, writer: RecordWriter, what: str = "the model
 
 
 def read_estimator(reader: RecordReader, *, is_part: bool = False) -> Any:
-    """Take a fitted estimator out of a record; some are known only as parts of others."""
+    """Take a fitted estimator out of a record; some are allowed only as parts of others."""
     estimator = estimator_of(reader.estimator, reader.parameters, _estimators())
     if reader.estimator in _CODECS:
         _CODECS[reader.estimator].read(estimator, reader)
@@ -179,7 +181,7 @@ def _set_classes(model: ClassVotes, classes: list[Any], ensemble: Ensemble) -> N
     counts = [len(labels) for labels in classes]
     if (ensemble.trees[0].n_outputs, ensemble.trees[0].n_values) != (len(counts), max(counts)):
         raise ModelFormatError("the values of the trees do not have one entry per output and class")
-    if min(counts) < max(counts):  # outputs of fewer classes have room for the others, which must be empty
+    if min(counts) < max(counts):  # outputs with fewer classes are padded, and the padding must be empty
         for number, tree in enumerate(ensemble.trees):
             if any(tree.value[:, k, n:].any() for k, n in enumerate(counts)):
                 raise ModelFormatError(

@@ -1,9 +1,9 @@
 """The bytes of a model file: safetensors, behind a head of fixed form with format key, size and SHA-256.
 
 `pack` turns a document (plain values) and tensors (arrays by name) into bytes, `read` turns a file into both
-again. It trusts nothing: the head is judged before the rest is read, the checksum before anything is parsed,
-the place of every tensor before one is used. What is stored there means nothing here; `record.py` and the
-codecs know.
+again. It trusts nothing: the head is checked before the rest is read, the checksum before anything is parsed,
+the place of every tensor before one is used. The meaning of the contents is known to `record.py` and the
+codecs.
 
     8 bytes   length of the header, little-endian
     header    ASCII JSON, padded with spaces: __metadata__ (starts with the head below), then the tensors
@@ -39,10 +39,10 @@ MAX_HEADER_BYTES = 2**20
 MAX_JSON_DEPTH = 64
 MAX_INTEGER_CHARACTERS = 20  # every 64-bit integer fits
 MAX_DIMENSIONS = 4
-READ_BYTES = 2**22  # Ctrl-C is noticed between two pieces, and a piece stays in a cache until it is added up
-_LARGE_BYTES = 2**25  # reading and adding up then take long enough to do both at once
+READ_BYTES = 2**22  # Ctrl-C is noticed between two pieces, and a piece stays in the cache until it is hashed
+_LARGE_BYTES = 2**25  # from this size on, reading and hashing at the same time pays off
 
-# The head: every model file starts with it, whatever its version, to be judged before anything is parsed.
+# The head: every model file starts with it, whatever its version; it is checked before anything is parsed.
 _KEY = b'{"__metadata__":{"format":"hornbeam","size":"'
 _SIZE_DIGITS = 16
 _BETWEEN = b'","sha256":"'
@@ -51,7 +51,7 @@ _LENGTH_BYTES = 8
 _SIZE_AT = _LENGTH_BYTES + len(_KEY)
 _DIGEST_AT = _SIZE_AT + _SIZE_DIGITS + len(_BETWEEN)
 _HEAD_BYTES = _DIGEST_AT + _DIGEST_DIGITS
-_NO_DIGEST = b"0" * _DIGEST_DIGITS  # what the digest itself counts as in the digest
+_NO_DIGEST = b"0" * _DIGEST_DIGITS  # stands for the digest while the digest is computed
 
 _METADATA_KEYS = {"format", "size", "sha256", "format_version", "library_version", "model"}
 _TENSOR_KEYS = {"dtype", "shape", "data_offsets"}
@@ -80,8 +80,8 @@ STORED_DTYPES: Mapping[np.dtype[Any], str] = {dtype: name for name, dtype in _DT
 class Contents:
     """What a file holds: a document of plain values, tensors by name, and which hornbeam wrote it.
 
-    `notes` are for whoever wrote the file: no model depends on them. The command line notes how its tables
-    are written.
+    `notes` are for the program that wrote the file; no model depends on them. The command line notes the
+    format of its tables.
     """
 
     document: dict[str, Any]
@@ -95,8 +95,8 @@ class Contents:
 
 
 def pack(contents: Contents) -> list[bytes | memoryview]:
-    """Lay a model out as pieces that make the file, end to end. The same contents give the same bytes."""
-    # Large items first keeps every tensor aligned to its own item size, as other readers like it.
+    """Return the pieces of a model file, end to end. The same contents give the same bytes."""
+    # Large items first: that keeps every tensor aligned to its item size, as other readers expect.
     names = sorted(contents.tensors, key=lambda name: (-contents.tensors[name].dtype.itemsize, name))
     data = [_little_endian(contents.tensors[name]) for name in names]
     header = _header(contents, names, data)
@@ -180,7 +180,7 @@ def _cut_short(n_read: int, size: int) -> ModelFormatError:
 
 
 def _check_head(head: bytes, size: int) -> None:
-    """Judge a file by its first bytes alone, so that a wrong one is refused at once however large it is."""
+    """Check a file by its first bytes alone, so that a wrong one is refused at once however large it is."""
     key = head[_LENGTH_BYTES:_SIZE_AT]
     if key != _KEY[: len(key)]:
         raise ModelFormatError(
@@ -211,12 +211,12 @@ def _check_head(head: bytes, size: int) -> None:
 def _read_and_check(file: BufferedIOBase, head: bytes, size: int) -> memoryview:
     """Read the rest and compare the checksum, in pieces.
 
-    Of a large file, one piece is added up while the next is read.
+    For a large file, one piece is hashed while the next is read.
     """
     buffer = np.empty(size, dtype=np.uint8).data
     buffer[:_HEAD_BYTES] = head
     digest = hashlib.sha256(head[:_DIGEST_AT] + _NO_DIGEST)
-    with ThreadPoolExecutor(1) as aside:  # has no thread before something is submitted
+    with ThreadPoolExecutor(1) as aside:  # starts no thread before something is submitted
         sums_aside = size > _LARGE_BYTES
         for begin in range(_HEAD_BYTES, size, READ_BYTES):
             piece = buffer[begin : begin + READ_BYTES]
@@ -227,7 +227,7 @@ def _read_and_check(file: BufferedIOBase, head: bytes, size: int) -> memoryview:
                 try:
                     aside.submit(digest.update, piece)
                     continue
-                except RuntimeError:  # the system gives no further thread
+                except RuntimeError:  # the system allows no further thread
                     sums_aside = False
             digest.update(piece)
     if head[_DIGEST_AT:] != digest.hexdigest().encode("ascii"):
@@ -254,7 +254,7 @@ def _read_metadata(metadata: Any) -> tuple[dict[str, Any], str, dict[str, Any]]:
 
 
 def refuse_other_keys(given: Mapping[str, Any], known: set[str], what: str) -> None:
-    """Refuse a key that is missing and one that is not known: whatever it says, it would be ignored."""
+    """Refuse missing and unknown keys: an unknown one would otherwise be ignored."""
     missing, unknown = sorted(known - given.keys()), sorted(given.keys() - known)
     if missing:
         raise ModelFormatError(f"{what}: the key {missing[0]!r} is missing")
@@ -269,7 +269,7 @@ def refuse_other_keys(given: Mapping[str, Any], known: set[str], what: str) -> N
 
 
 def _read_tensors(table: Mapping[str, Any], data: memoryview) -> dict[str, AnyArray]:
-    """Make views of the data, after it is clear that the tensors cover all of it and each byte once."""
+    """Make views of the data, after checking that the tensors cover every byte exactly once."""
     tensors: dict[str, AnyArray] = {}
     covered = 0
     places = {name: _place_of(name, entry, len(data)) for name, entry in table.items()}
@@ -324,7 +324,7 @@ def _short(name: str) -> str:
 # A string, closed or not: an open one runs to the end, so that the search stays linear.
 _JSON_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
-# By character: how much deeper it leads.
+# By character: the change of depth.
 _DEPTH_STEPS = np.zeros(128, dtype=np.int8)
 _DEPTH_STEPS[list(b"[{")] = 1
 _DEPTH_STEPS[list(b"]}")] = -1

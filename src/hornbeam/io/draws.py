@@ -1,6 +1,6 @@
-"""What a bag remembers besides its members: how rows were drawn, out-of-bag answers, what it keeps.
+"""What a bag keeps besides its members: how rows were drawn, out-of-bag predictions, what `keep` asked for.
 
-None of it is needed to predict, so a model saved with `predict_only=True` comes back without.
+None of it is needed to predict, so a model saved with `predict_only=True` is loaded without it.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ AnyArray = npt.NDArray[Any]
 
 
 def write_draws(bag: BagModel, writer: RecordWriter, *, needed: bool = False) -> None:
-    """Put in how a bag has drawn its samples, and out-of-bag answers; the fact `draws` lists the parts.
+    """Put in how a bag has drawn its samples, and out-of-bag predictions; the fact `draws` lists the parts.
 
-    Of a bag that is to predict only, nothing is kept, unless its members cannot predict without.
+    With predict_only nothing is kept, unless the members need it to predict.
     """
     parts: dict[str, AnyArray] = {}
     if hasattr(bag, "_plan") and (needed or not writer.predict_only):
@@ -77,7 +77,7 @@ def _leaf_rows(kept: LeafRows | None) -> dict[str, AnyArray | None]:
 
 
 class _Parts:
-    """The parts that a file says are there; what is taken and not there is None."""
+    """The parts that a file claims to have; other parts are None."""
 
     def __init__(self, reader: RecordReader) -> None:
         self._reader = reader
@@ -131,7 +131,7 @@ def _read_plan(
     if any(array is not None and array.size and array.min() < 0 for array in (units, strata, draws)):
         raise ModelFormatError("the units that samples were drawn from are not in order")
     most = max(n_rows, int(strata.max(initial=0))) + len(draws)
-    if isinstance(max_samples, int):  # which may be more than the rows, if they are drawn with replacement
+    if isinstance(max_samples, int):  # may exceed the number of rows if they are drawn with replacement
         most = max(most, min(max_samples, n_rows * MOST_DRAWS_PER_UNIT))
     if sum(draws.tolist()) > most:
         raise ModelFormatError(f"samples are drawn by more draws than the {n_rows} rows there are")

@@ -1,8 +1,7 @@
 """The `Ensemble` of an estimator, into a record and back; also without its statistics.
 
-A model saved with `predict_only=True` comes back as a `PredictOnlyEnsemble`. It predicts as before; whoever
-asks one of its trees for a number of rows, an impurity or a gain gets an AttributeError that says why there
-is none.
+A model saved with `predict_only=True` is loaded as a `PredictOnlyEnsemble`. It predicts as before; asking its
+trees for a number of rows, an impurity or a gain raises an AttributeError that says why there is none.
 """
 
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ __all__ = ["PredictOnlyEnsemble", "StrippedTree", "read_ensemble", "write_ensemb
 
 
 def write_ensemble(ensemble: Ensemble, writer: RecordWriter) -> None:
-    """Put in an ensemble; the statistics of its trees only if they are wanted and known."""
+    """Put in an ensemble; the statistics of its trees only on request, and if they are known."""
     known = ensemble.known if isinstance(ensemble, PredictOnlyEnsemble) else STATISTICS
     keep_all = not writer.predict_only and known == STATISTICS
     weights_needed = ensemble.unseen == "majority" or ensemble.trees[0].gaps == "fractional"
@@ -93,7 +92,7 @@ def _read_adds_to(reader: RecordReader, trees: tuple[_core.Tree, ...]) -> npt.ND
 
 
 class StrippedTree:
-    """A tree of which some statistics are not known; everything else is the tree's own."""
+    """A tree without some of its statistics; everything else is the tree's own."""
 
     def __init__(self, tree: _core.Tree, known: frozenset[str]) -> None:
         self._tree = tree
@@ -116,7 +115,7 @@ def _stripped(trees: tuple[_core.Tree, ...], known: frozenset[str]) -> tuple[Any
 
 @dataclass(frozen=True, eq=False)
 class PredictOnlyEnsemble(Ensemble):
-    """An ensemble whose trees lack statistics, all but those that are `known`."""
+    """An ensemble whose trees lack all statistics except those that are `known`."""
 
     known: frozenset[str] = frozenset()
 

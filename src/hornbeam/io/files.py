@@ -1,9 +1,9 @@
-"""Files as a model wants them: read only if they are regular files, written whole or not at all.
+"""Files for models: read only if they are regular files, written whole or not at all.
 
-`open_regular` gives a file and its size; it never waits, as opening a pipe would. `write_whole` replaces a
+`open_regular` returns a file and its size; it never blocks, as opening a pipe would. `write_whole` replaces a
 file in one step: a temporary file beside it is written, synced and renamed over it, then the folder is
-synced. Whatever fails, and whenever the process or the machine dies, the path holds the old file or the new
-one, complete.
+synced. Whatever fails, and whenever the process or the machine dies, the path holds the complete old file or
+the complete new one.
 
 Temporary files are named after the process that writes them and locked while it lives; those of writers that
 are dead are removed by the next save into the same folder.
@@ -21,7 +21,7 @@ from io import BufferedIOBase
 
 try:
     import fcntl
-except ImportError:  # Windows, where temporaries of dead writers stay
+except ImportError:  # on Windows, temporary files of dead writers stay
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["open_regular", "text_of_path", "write_whole"]
@@ -101,7 +101,7 @@ def write_whole(path: str, pieces: Iterable[Piece]) -> None:
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Let errors speak of the path that the user gave, not of a temporary file or a mere descriptor."""
+    """Make errors name the path that the user gave, not a temporary file or a descriptor."""
     try:
         yield
     except OSError as error:
@@ -109,7 +109,7 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def _status_of(path: str) -> os.stat_result | None:
-    """Look at what will be replaced: nothing, or a regular file. A device must not be replaced by a file."""
+    """Check what will be replaced: nothing, or a regular file. A device must not be replaced by a file."""
     if not os.path.basename(path):
         code = errno.EISDIR if path else errno.ENOENT
         raise OSError(code, os.strerror(code), path)
@@ -147,7 +147,7 @@ def _take_permissions(descriptor: int, old: os.stat_result) -> None:
         return
     new = os.fstat(descriptor)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        with contextlib.suppress(OSError):  # giving files away is a privilege
+        with contextlib.suppress(OSError):  # changing the owner needs privileges
             os.fchown(descriptor, old.st_uid, old.st_gid)
     if stat.S_IMODE(new.st_mode) != stat.S_IMODE(old.st_mode):
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
@@ -156,7 +156,7 @@ def _take_permissions(descriptor: int, old: os.stat_result) -> None:
 @contextmanager
 def _opened_folder(folder: str) -> Iterator[int | None]:
     """Open a folder to sync it later; one that cannot be opened is noticed before anything is replaced."""
-    if os.name != "posix":  # elsewhere a rename needs no sync of its own, or there is none
+    if os.name != "posix":  # on other systems a rename needs no sync, or there is none
         yield None
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -172,7 +172,7 @@ def _sync_folder(descriptor: int | None) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems know no such thing
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems do not support this
             raise
 
 
@@ -181,14 +181,14 @@ def _sync_folder(descriptor: int | None) -> None:
 
 
 def _mark_as_ours(descriptor: int) -> None:
-    """Lock a temporary while it is open: where containers share a folder, process numbers are not unique."""
+    """Lock a temporary file while it is open: process numbers are not unique if containers share a folder."""
     if fcntl is not None:
-        with contextlib.suppress(OSError):  # without locks it will not be removed, see _remove_if_abandoned
+        with contextlib.suppress(OSError):  # without a lock it will not be removed, see _remove_if_abandoned
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _remove_abandoned(folder: str) -> None:
-    """Tidy up; a courtesy, so that it never fails a save."""
+    """Tidy up; errors are ignored, so that they never fail a save."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             match = _TEMPORARY.fullmatch(name)
@@ -198,13 +198,13 @@ def _remove_abandoned(folder: str) -> None:
 
 
 def _is_running(process: int) -> bool:
-    if os.name != "posix":  # elsewhere "signal 0" is a real one
+    if os.name != "posix":  # on other systems signal 0 is a real signal
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # a process of another user
         return True
     return True
 
@@ -212,7 +212,7 @@ def _is_running(process: int) -> bool:
 def _remove_if_abandoned(temporary: str) -> None:
     descriptor = os.open(temporary, _READ_FLAGS | os.O_NOFOLLOW)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if the writer lives elsewhere
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if the writer runs on another machine
         os.unlink(temporary)
     finally:
         os.close(descriptor)

@@ -33,7 +33,7 @@ __all__ = [
 
 AnyArray = npt.NDArray[Any]
 
-_LARGEST = 1e100  # numbers beyond it are no model: their products overflow
+_LARGEST = 1e100  # numbers beyond it are refused: their products overflow
 _NEVER_STORED = frozenset({"n_jobs", "verbose", "copy", "copy_X"})  # they do not change a model
 
 
@@ -117,7 +117,7 @@ _SCALER, _DESIGN = "sklearn.StandardScaler", "hornbeam.Design"
 
 
 def foreign_name(estimator: object) -> str | None:
-    """Return the name a file has for an estimator of this list; None if it has none."""
+    """Return the name in files of an estimator of this list; None if it is not in the list."""
     kind = type(estimator)
     foreign = _FOREIGN.get(kind.__name__)
     if foreign is None or not kind.__module__.startswith(foreign.module):
@@ -217,7 +217,7 @@ def write_foreign(estimator: Any, writer: RecordWriter, write_child: Write) -> N
                 f"{_LARGEST:.0e}, which is all that a model file keeps of it."
             )
         if array.ndim > 1 and not array.flags.c_contiguous:
-            by_columns.append(name)  # sums of products may differ in the last bit by how numbers lie
+            by_columns.append(name)  # sums of products may differ in the last bit with the memory layout
         writer.put_as_is(name, np.ascontiguousarray(array) if array.ndim else array.reshape(1))
     writer.facts["by_columns"] = by_columns
     writer.facts["scalars"] = [n for n in (*foreign.arrays, *present) if np.ndim(getattr(estimator, n)) == 0]
@@ -227,7 +227,7 @@ def write_foreign(estimator: Any, writer: RecordWriter, write_child: Write) -> N
 
 
 def read_foreign(estimator: Any, reader: RecordReader, read_child: Read) -> None:
-    """Take out what `fit` had set, checked so far that it predicts."""
+    """Take out what `fit` had set; check that it can predict."""
     if foreign_name(estimator) == _DESIGN:
         read_design(estimator, reader)
         return
@@ -276,7 +276,7 @@ def _read_steps(pipeline: Any, reader: RecordReader, read_child: Read, n_feature
         step = read_child(f"steps.{number}", reader)
         if type(step) is not type(template) or getattr(step, "n_features_in_", 0) != n_features:
             raise ModelFormatError("a step of a pipeline is not what its parameters say")
-        n_features = getattr(step, "n_features_out_", n_features)  # a scaler leaves the columns as many
+        n_features = getattr(step, "n_features_out_", n_features)  # a scaler keeps the number of columns
         steps.append((name, step))
     pipeline.steps = steps
 

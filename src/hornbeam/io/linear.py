@@ -1,7 +1,7 @@
-"""The preparation before a linear model into a record and back: what each column is filled and scaled with.
+"""The preparation for a linear model into a record and back: how each column is filled and scaled.
 
-A `Design` has no parameters; what its fit has learned are numbers of columns and codes of categories, so that
-a file holds arrays only. Reading checks that every code has a category and that nothing is divided by zero.
+A `Design` has no parameters; its fit learns column statistics and codes of categories, so a file holds only
+arrays. Reading checks that every code has a category and that nothing is divided by zero.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _LARGEST = 1e100  # as for the coefficients: products of larger numbers overflow
 
 
 def write_design(design: Any, writer: RecordWriter) -> None:
-    """Put in the columns, the scales of those with numbers, and the categories that have a mark."""
+    """Put in the columns, the scales of numeric ones, and the categories with a column of their own."""
     write_schema(design.schema_, writer)
     for name in _NUMBERS:
         values = np.array([getattr(scale, name) for scale in design.numbers_], dtype=np.float64)
@@ -37,7 +37,7 @@ def write_design(design: Any, writer: RecordWriter) -> None:
 
 
 def read_design(design: Any, reader: RecordReader) -> None:
-    """Take out a preparation, checked so far that it can prepare any table of its columns."""
+    """Take out a preparation; check that it can prepare any table with its columns."""
     from hornbeam.estimators.linear import Scale  # noqa: PLC0415 - not with `import hornbeam`
 
     schema = read_schema(reader)
@@ -57,7 +57,7 @@ def read_design(design: Any, reader: RecordReader) -> None:
 
 
 def _read_marks(n_categories: list[int], reader: RecordReader) -> list[npt.NDArray[np.int64]]:
-    """Take out which categories of each column have a mark: codes in ascending order."""
+    """Take out which categories of each column have a column of their own: codes in ascending order."""
     counts = reader.take("marks.counts", np.int64, (len(n_categories),))
     codes = reader.take("marks.codes", np.int64, (None,))
     if (counts < 0).any() or int(counts.sum()) != len(codes):

@@ -1,8 +1,8 @@
-"""`save` and `load`: one file per model, safe to take from a stranger.
+"""`save` and `load`: one file per model, safe to load from an untrusted source.
 
-A model file is data. Loading it opens that one file, imports and runs nothing, and refuses with
-`ModelFormatError` what is damaged, made by hand to do harm, or not a model file at all, before any of it is
-used. Saving replaces a file whole or not at all. docs/model-format.md describes the bytes.
+A model file is data. Loading it opens that one file and imports and runs nothing. A file that is damaged,
+crafted to do harm, or not a model file at all is refused with `ModelFormatError` before any of it is used.
+Saving replaces a file whole or not at all. docs/model-format.md describes the bytes.
 """
 
 import os
@@ -32,8 +32,9 @@ def save(model: Any, path: Path, *, predict_only: bool = False, slim: bool = Fal
     gives the same bytes: neither the time nor the number of threads is in the file.
 
     `predict_only=True` leaves out what the fit saw in each node (numbers of rows, impurities, gains), for a
-    smaller file that tells less about the training data. A model loaded from it predicts the same and refuses
-    to answer questions about these, such as `feature_importances_`. `slim=True` is a shorter name for it.
+    smaller file that reveals less about the training data. A model loaded from it predicts the same, and
+    raises an error for anything that needs these, such as `feature_importances_`. `slim=True` is a shorter
+    name for it.
     """
     write_whole(text_of_path(path), packed(model, predict_only=predict_only or slim))
 
@@ -41,9 +42,9 @@ def save(model: Any, path: Path, *, predict_only: bool = False, slim: bool = Fal
 def packed(
     model: Any, *, predict_only: bool = False, notes: dict[str, Any] | None = None
 ) -> list[bytes | memoryview]:
-    """Lay a fitted estimator out as the pieces of its file; `notes` are plain values that go with it."""
+    """Return a fitted estimator as the pieces of its file; `notes` are plain values stored with it."""
     require_model(model)
-    model = view_of(model)  # another thread may be about to fit it anew
+    model = view_of(model)  # another thread may fit it again meanwhile
     check_is_fitted(model)
     writer = RecordWriter(predict_only=predict_only)
     document = write_estimator(model, writer)
@@ -51,16 +52,16 @@ def packed(
 
 
 def load(path: Path) -> Any:
-    """Load an estimator that `save` has written; it predicts bit by bit what the saved one did.
+    """Load an estimator written by `save`; its predictions equal those of the saved one, bit for bit.
 
-    `ModelFormatError` says what is wrong with a file that cannot be trusted, OSError why one cannot be read.
-    Parameters that have no bearing on the model, such as `n_jobs`, have their default values.
+    `ModelFormatError` says what is wrong with an invalid file, OSError why a file cannot be read. Parameters
+    that do not affect the model, such as `n_jobs`, have their default values.
     """
     return load_with_notes(path)[0]
 
 
 def load_with_notes(path: Path) -> tuple[Any, dict[str, Any]]:
-    """Load an estimator and what was noted when it was saved; whoever uses notes has to check them."""
+    """Load an estimator and the notes stored with it; the caller must check the notes."""
     place = text_of_path(path)
     with open_regular(place) as (file, size):
         try:

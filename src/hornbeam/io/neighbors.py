@@ -1,4 +1,4 @@
-"""Nearest neighbours into a record and back: the rows they remember; the index over them is built anew."""
+"""Nearest neighbours into a record and back: the rows of the fit; the index over them is built again."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Floating-point numbers of large ensembles in fewer than eight bytes each, without loss.
 
-Two ways, each used only where it is shorter than the numbers themselves:
+There are two ways, each used only if it is shorter than the numbers themselves:
 
     a list   of the different numbers, and for each its place there, in as few bytes as it takes. Leaves of
              one row have the targets of the fit, whatever the number of trees; thresholds of columns with few
@@ -23,7 +23,7 @@ AnyArray = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_SAMPLE = 2**16  # numbers that tell whether there may be few different ones
+_SAMPLE = 2**16  # a sample that shows whether there may be few distinct numbers
 _SIGN = np.uint64(2**63)
 _STEP_TYPES = tuple(map(np.dtype, ("i1", "i2", "i4")))
 
@@ -33,7 +33,7 @@ _STEP_TYPES = tuple(map(np.dtype, ("i1", "i2", "i4")))
 
 
 def put_numbers(writer: RecordWriter, name: str, numbers: FloatArray) -> int:
-    """Keep numbers, as places in a list if that is shorter; return how many bytes they take."""
+    """Store numbers, as places in a list if that is shorter; return how many bytes they take."""
     plain = narrowed(numbers)
     if _may_repeat(numbers):
         bits, places = np.unique(numbers.view(np.uint64), return_inverse=True)
@@ -49,12 +49,12 @@ def put_numbers(writer: RecordWriter, name: str, numbers: FloatArray) -> int:
 
 
 def _bytes_for(count: int) -> int:
-    """How many bytes the places in a list of so many take: none in a list of one."""
+    """Return how many bytes a place in a list of this length takes: none in a list of one."""
     return -(-max(count - 1, 0).bit_length() // 8)
 
 
 def _may_repeat(numbers: FloatArray) -> bool:
-    """Guess from some of them whether a number comes twice on average, before all are sorted.
+    """Estimate from a sample whether a number occurs at least twice on average, before all are sorted.
 
     Of m numbers drawn from n different ones, about m * m / 2n pairs are the same.
     """
@@ -98,7 +98,7 @@ class Listed:
         return found
 
     def finish(self) -> None:
-        """Refuse places that nobody has read."""
+        """Refuse places that have not been read."""
         if self._position < len(self):
             raise ModelFormatError(f"the tensor '{self._name}.at' has {len(self)} entries, too many")
 
@@ -121,7 +121,7 @@ def _place(numbers: FloatArray) -> npt.NDArray[np.uint64]:
 
 
 def steps(follows: FloatArray, numbers: FloatArray) -> IntArray:
-    """Count the steps from what follows to the numbers; they may wrap around."""
+    """Count the steps from predicted numbers to the actual ones; they may wrap around."""
     return (_place(numbers) - _place(follows)).view(np.int64)
 
 
@@ -132,7 +132,7 @@ def walked(follows: FloatArray, ways: IntArray) -> FloatArray:
 
 
 def _step_type(ways: IntArray) -> tuple[np.dtype[Any], int]:
-    """Choose the type that takes fewest bytes, with those that are too far for it, and say how many."""
+    """Choose the type that takes fewest bytes; also return the steps too large for it, and the size."""
     sizes = []
     for dtype in _STEP_TYPES:
         n_far = int(np.count_nonzero(_is_far(ways, dtype)))
@@ -148,12 +148,12 @@ def _is_far(ways: IntArray, dtype: np.dtype[Any]) -> AnyArray:
 
 
 def size_of_steps(ways: IntArray) -> int:
-    """Say how many bytes they will take."""
+    """Return how many bytes they will take."""
     return _step_type(ways)[1]
 
 
 def put_steps(writer: RecordWriter, name: str, ways: IntArray) -> None:
-    """Keep steps; those too far for their type are in a list, and its least number stands in their place."""
+    """Store steps; those too large for the type go to a list, and its least number marks their places."""
     dtype, _ = _step_type(ways)
     far = _is_far(ways, dtype)
     writer.put_as_is(name, np.where(far, np.iinfo(dtype).min, ways).astype(dtype))
@@ -184,6 +184,6 @@ class Steps:
         return ways
 
     def finish(self) -> None:
-        """Refuse steps that nobody has read."""
+        """Refuse steps that have not been read."""
         self._near.finish()
         self._far.finish()

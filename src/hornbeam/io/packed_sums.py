@@ -1,11 +1,11 @@
-"""Trees of numbers in the packed form: what inner nodes say is nearly the mean of what their children say.
+"""Regression trees in the packed form: the value of an inner node is nearly the mean of its children's.
 
     the mean        the weighted mean of the children's
     the impurity    by squared error: what is left in the children, and how far their means are from its own
     the gain        weight times impurity, minus the same over the children
 
-Kept are the numbers of leaves and, for inner nodes, the steps from what follows to what it is. Each is used
-only where it is shorter; all give every bit back.
+Stored are the numbers of leaves and, for inner nodes, the steps from these predictions to the actual numbers.
+Each is used only if it is shorter; all give back every bit.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _WEIGHTS = "weighted_n_node_samples"
 
 
 def put_means(writer: RecordWriter, arrays: Arrays, is_inner: AnyArray, node_counts: AnyArray) -> bool:
-    """Keep means of leaves, and the steps to those of inner nodes; False, and nothing, if no shorter."""
+    """Store means of leaves, and steps to those of inner nodes; False, storing nothing, if not shorter."""
     if arrays["value"].shape[1:] != (1, 1):
         return False
     means = arrays["value"].reshape(-1)
@@ -66,7 +66,7 @@ def _put(
 def put_gains(
     writer: RecordWriter, gain: AnyArray, arrays: Arrays, inner: AnyArray, node_counts: AnyArray
 ) -> bool:
-    """Keep the steps to the gains of inner nodes; False, and nothing, if that is no shorter."""
+    """Store the steps to the gains of inner nodes; False, storing nothing, if that is not shorter."""
     ways = steps(_gains(arrays, inner, node_counts), gain)
     if size_of_steps(ways) >= narrowed(gain).nbytes:
         return False
@@ -75,7 +75,7 @@ def put_gains(
 
 
 def _gains(arrays: Mapping[str, AnyArray], inner: AnyArray, node_counts: AnyArray) -> AnyArray:
-    """Work out what tests gain from the weights and impurities of all nodes."""
+    """Compute the gains of tests from the weights and impurities of all nodes."""
     with np.errstate(all="ignore"):  # whatever a file holds
         spread = arrays[_WEIGHTS] * arrays["impurity"]
         children = np.delete(spread, np.cumsum(node_counts) - node_counts)  # of inner nodes, in their order
@@ -90,7 +90,7 @@ def _gains(arrays: Mapping[str, AnyArray], inner: AnyArray, node_counts: AnyArra
 def read_numbers(
     streams: Mapping[str, Any], arrays: Mapping[str, AnyArray], inner: AnyArray, node_counts: AnyArray
 ) -> Arrays:
-    """Read means and impurities that are kept as steps; weights, and other means, are among the arrays."""
+    """Read means and impurities stored as steps; weights, and other means, are among the arrays."""
     found: Arrays = {}
     n_nodes, n_inner = int(node_counts.sum()), len(inner)
     is_inner = np.zeros(n_nodes, dtype=np.bool_)
@@ -118,7 +118,7 @@ def read_numbers(
 def read_gains(
     ways: Steps, arrays: Mapping[str, AnyArray], inner: AnyArray, node_counts: AnyArray
 ) -> AnyArray:
-    """Read gains that are kept as steps."""
+    """Read gains stored as steps."""
     if "impurity" not in arrays:
         raise ModelFormatError("the gains follow from impurities, which are not there")
     _weights(arrays)

@@ -1,4 +1,4 @@
-"""Large ensembles in fewer bytes, without loss: what follows from the rest is not stored.
+"""Large ensembles in fewer bytes, without loss: what can be computed from the rest is not stored.
 
 Per node, of a forest of two classes, on average over inner nodes and leaves:
 
@@ -7,8 +7,8 @@ Per node, of a forest of two classes, on average over inner nodes and leaves:
     class counts, numbers of rows, of leaves only     1 byte each where below 255; inner nodes are the sums
     impurity and gain                                 follow from the counts, where the criterion is gini
 
-which is about 6 bytes, and was 26. Numbers that follow in nearly all nodes are stored for the others alone. A
-writer works them out as a reader will and compares every bit; what does not follow is stored as it is.
+which is about 6 bytes instead of 26. Numbers that can be computed in nearly all nodes are stored only for the
+others. The writer computes them as a reader will and compares every bit; what differs is stored.
 """
 
 from typing import Any
@@ -38,13 +38,13 @@ __all__ = [
 AnyArray = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 
-# Models with fewer nodes, or trees of fewer on average, are small in any form, and keep the plain one.
+# Models with fewer nodes, or with fewer per tree on average, are small in any form, and keep the plain one.
 PACKED_FROM = 4096
 PACKED_NODES_PER_TREE = 16
 
 _ESCAPE = 255
 _LARGEST_COUNT = 2**32 - 1
-_MOST_EXCEPTIONS = 8  # what follows in all but one of so many numbers is worth working out
+_MOST_EXCEPTIONS = 8  # computing numbers pays off if at most one in this many is wrong
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ _MOST_EXCEPTIONS = 8  # what follows in all but one of so many numbers is worth 
 
 
 def put_bits(writer: RecordWriter, name: str, bits: AnyArray) -> None:
-    """Keep truth values, eight in a byte, the first in its lowest bit."""
+    """Store truth values, eight in a byte, the first in its lowest bit."""
     writer.put(name, np.packbits(bits, bitorder="little"))
 
 
@@ -84,7 +84,7 @@ class Bits:
         return bits[begin - 8 * first : end - 8 * first]
 
     def finish(self) -> None:
-        """Refuse bits that nobody has read."""
+        """Refuse bits that have not been read."""
         if self._position < self._count:
             raise ModelFormatError(f"the tensor {self._name!r} has too many bits for the trees")
 
@@ -94,7 +94,7 @@ class Bits:
 
 
 def put_escaped(writer: RecordWriter, name: str, counts: AnyArray) -> None:
-    """Keep counts in a byte each; those of 255 and more are in a list of their own."""
+    """Store counts in a byte each; those of 255 and more go to a list of their own."""
     is_large = counts >= _ESCAPE
     writer.put(name, np.where(is_large, _ESCAPE, counts).astype(np.uint8))
     writer.put(f"{name}.large", counts[is_large].astype(np.int64))
@@ -127,7 +127,7 @@ class Escaped:
         return counts
 
     def finish(self) -> None:
-        """Refuse counts that nobody has read."""
+        """Refuse counts that have not been read."""
         self._small.finish()
         self._large.finish()
 
@@ -150,7 +150,7 @@ def sums_of_leaves(at_leaves: FloatArray, inner: AnyArray, node_counts: AnyArray
 
 
 def gini_impurity(shares: FloatArray) -> FloatArray:
-    """Work out the gini impurity of class shares, nodes x outputs x classes, as the grower does."""
+    """Compute the gini impurity of class shares, nodes x outputs x classes, as the grower does."""
     impurity = np.zeros(len(shares))
     for output in range(shares.shape[1]):
         one = np.zeros(len(shares))
@@ -163,7 +163,7 @@ def gini_impurity(shares: FloatArray) -> FloatArray:
 
 
 def gini_gain(counts: FloatArray, weights: FloatArray, inner: AnyArray, node_counts: AnyArray) -> FloatArray:
-    """Work out what tests of two branches gain: squares of class counts, classes x nodes, over their sum."""
+    """Compute the gains of tests of two branches: squares of class counts, classes x nodes, over the sum."""
     scores = np.zeros(len(weights))
     for one in counts:
         scores += one * one
@@ -176,7 +176,7 @@ def gini_gain(counts: FloatArray, weights: FloatArray, inner: AnyArray, node_cou
 
 
 def put_derived(writer: RecordWriter, name: str, wanted: AnyArray, derived: AnyArray) -> bool:
-    """Keep the numbers that do not follow, with their places; False, and nothing, if these are too many."""
+    """Store the numbers that cannot be computed, with their places; False, storing nothing, if too many."""
     places = np.flatnonzero(wanted.view(np.uint64) != derived.view(np.uint64))
     if len(places) * _MOST_EXCEPTIONS > len(wanted):
         return False
@@ -186,7 +186,7 @@ def put_derived(writer: RecordWriter, name: str, wanted: AnyArray, derived: AnyA
 
 
 class Patches:
-    """Numbers that do not follow, put in their places from front to back."""
+    """Numbers that cannot be computed, put in their places from front to back."""
 
     def __init__(self, reader: TensorReader, name: str) -> None:
         self._places = reader.take(f"{name}.at", np.int64, (None,))
@@ -215,7 +215,7 @@ class Patches:
 
 
 def follows_from_leaves(counts: AnyArray, inner: AnyArray, node_counts: AnyArray) -> bool:
-    """Tell whether counts, nodes x kinds, of inner nodes are the sums of their children."""
+    """Tell whether the counts of inner nodes, nodes x kinds, are the sums of their children's."""
     by_kind = counts.reshape(len(counts), -1).T.astype(np.float64)
     is_leaf = np.ones(len(counts), dtype=np.bool_)
     is_leaf[inner] = False

@@ -1,6 +1,6 @@
 """Parameters as JSON and back.
 
-Texts, numbers, truth values and None are themselves, lists and arrays are lists. What JSON has no form for
+Texts, numbers, truth values and None are themselves, lists and arrays are lists. What JSON cannot hold
 becomes an object with one key that says what it is: {"pairs": [[key, value], ...]} is a dict, {"estimator":
 name, "parameters": {...}} an estimator that is not fitted, {"callable": name} a function of the user, or an
 object that is a criterion or a loss, of which only the name is kept.
@@ -19,29 +19,30 @@ from hornbeam.params import Declared, options_of, validate
 
 __all__ = ["NamedCallable", "estimator_of", "parameters_as_json", "parameters_of"]
 
-# They change how a model is computed, never what it is, so they stay out: the same model, the same bytes.
+# They change how a model is computed, never the model, so they are left out: the same model gives the same
+# bytes.
 _NOT_STORED = frozenset({"n_jobs", "verbose"})
 
-# What a file means that is older than an option and so does not mention it: what models did then.
+# The value of an option in files older than the option: what models did then.
 _BEFORE_IT_WAS_THERE = {"smoothing": 0.0}
 
 Estimators = Mapping[str, type[Declared]]
 
 
 class NamedCallable:
-    """Stands for a function that was a parameter: a file keeps its name and, on purpose, no code."""
+    """Stands for a function that was a parameter: a file keeps its name but, on purpose, no code."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: the function itself was never in the file."""
+        """Refuse: the function itself is not in the file."""
         raise TypeError(
             f"The model was saved with the function {self.name}, of which the file keeps only the name. "
             "Set the parameter to the function itself, or save with a choice of this library."
         )
 
-    # An object that was a criterion or a loss is known by these.
+    # An object that was a criterion or a loss is recognised by these.
     score = __call__
     gradient_hessian = __call__
 
@@ -71,7 +72,7 @@ def _to_json(value: Any, known: Estimators, what: str) -> Any:
     if hasattr(value, "get_params"):
         return _estimator_to_json(value, known, what)
     if hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, str):
-        entries = sorted(value) if isinstance(value, Set) else value  # a set has no order of its own
+        entries = sorted(value) if isinstance(value, Set) else value  # a set has no order
         return [_to_json(entry, known, what) for entry in entries]
     if callable(value) or hasattr(value, "score"):
         return {"callable": _name_of(value)}
@@ -80,7 +81,7 @@ def _to_json(value: Any, known: Estimators, what: str) -> Any:
 
 def _scalar_to_json(value: Any, what: str) -> str | bool | int | float | None:
     if value is None or isinstance(value, np.random.RandomState):
-        return None  # a generator has moved on since the fit; a seed is kept
+        return None  # a generator has advanced since the fit; only a seed is kept
     forms: tuple[tuple[Any, Callable[[Any], str | bool | int | float]], ...] = (
         (str, str.__str__),
         (bool | np.bool_, bool),

@@ -1,4 +1,4 @@
-"""What a tree remembers of its pruning, into a record and back; a tree that was not pruned writes nothing."""
+"""What a tree keeps of its pruning, into a record and back; a tree that was not pruned writes nothing."""
 
 from typing import Any
 

@@ -2,8 +2,8 @@
 
 A record has a description (an estimator's class, parameters, facts, children) and tensors. Children are the
 records of estimators inside an estimator; all share one set of tensors, told apart by a prefix. Numbers are
-stored in the smallest type that gives them back bit by bit. Reading is strict: what is asked for must be
-there in the right type and shape, and what nobody has asked for is refused at the end.
+stored in the smallest type that gives them back bit by bit. Reading is strict: what is requested must be
+there in the right type and shape, and anything not requested is refused at the end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _KEYS = {"estimator", "parameters", "facts", "children"}
 _SMALL_INTEGERS = tuple(map(np.dtype, ("u1", "i1", "u2", "i2")))
 _MIDDLE_INTEGERS = tuple(map(np.dtype, ("u4", "i4")))
 
-# Types whose every number the type on the left can hold, smallest first: the order in which they are tried.
+# For each type, smaller types whose numbers it can hold, smallest first: the order in which they are tried.
 _NARROWER: Mapping[np.dtype[Any], tuple[np.dtype[Any], ...]] = {
     np.dtype(np.bool_): (),
     np.dtype(np.uint8): (),
@@ -57,22 +57,22 @@ def narrowed(array: AnyArray) -> AnyArray:
 
 
 def _holds(dtype: np.dtype[Any], array: AnyArray) -> bool:
-    # Whatever a cast makes of a number that does not fit, it is not that number.
+    # A number that does not fit is changed by the cast, which shows in the comparison.
     with np.errstate(all="ignore"):
         return same_bits(array.astype(dtype).astype(array.dtype), array)
 
 
 def _widened(array: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
-    """Return the numbers in a type that holds them: the array itself if it is fit to be used as it is."""
+    """Return the numbers in a type that holds them: the array itself if it can be used as it is."""
     if array.dtype == dtype and array.flags.aligned:
         return array
-    # A signalling NaN is no number, as its reader will say; the processor need not say it, too.
+    # The reader refuses a signalling NaN; no warning of the processor is needed.
     with np.errstate(invalid="ignore"):
         return array.astype(dtype)
 
 
 class RecordWriter:
-    """What is known about one estimator, to be put in by its codec.
+    """The record of one estimator while it is written by its codec.
 
     With `predict_only`, codecs leave out what predictions do not need.
     """
@@ -87,11 +87,11 @@ class RecordWriter:
         self._children: dict[str, dict[str, Any]] = {}
 
     def put(self, name: str, array: AnyArray) -> None:
-        """Keep numbers, in the smallest type that holds them; the reader says which type they had."""
+        """Store numbers in the smallest type that holds them; the reader knows which type they had."""
         self.put_as_is(name, narrowed(array))
 
     def put_as_is(self, name: str, array: AnyArray) -> None:
-        """Keep an array whose type is a part of its meaning."""
+        """Store an array whose type is part of its meaning."""
         if array.dtype.newbyteorder("<") not in STORED_DTYPES:
             raise ValueError(
                 f"A model file cannot hold {name} of dtype {array.dtype}; convert to a common dtype."
@@ -101,7 +101,7 @@ class RecordWriter:
         self.tensors[self._prefix + name] = array
 
     def put_texts(self, name: str, texts: Sequence[str]) -> None:
-        """Keep texts of any length and content, as UTF-8 end to end and the place where each ends."""
+        """Store texts of any length and content, as UTF-8 end to end and the place where each ends."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         self.put(f"{name}.utf8", np.frombuffer(b"".join(encoded), dtype=np.uint8))
         self.put(f"{name}.ends", np.cumsum([len(text) for text in encoded], dtype=np.int64))
@@ -111,13 +111,13 @@ class RecordWriter:
         return self.tensors[self._prefix + name]
 
     def child(self, name: str) -> "RecordWriter":
-        """Open a record inside this one; `keep_child` puts its description where the reader finds it."""
+        """Open a record inside this one; `keep_child` stores its description where the reader finds it."""
         return RecordWriter(
             predict_only=self.predict_only, tensors=self.tensors, prefix=f"{self._prefix}{name}."
         )
 
     def keep_child(self, name: str, description: dict[str, Any]) -> None:
-        """Keep the description of a child."""
+        """Store the description of a child."""
         self._children[name] = description
 
     def reader(self) -> "TensorReader":
@@ -135,19 +135,19 @@ class RecordWriter:
 
 
 class TensorReader:
-    """Tensors that can be taken once each, in the type and shape that is asked for."""
+    """Tensors that can be taken once each, in the requested type and shape."""
 
     def __init__(self, tensors: dict[str, AnyArray], prefix: str = "") -> None:
         self._tensors = tensors
         self._prefix = prefix
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a tensor that need not be there."""
+        """Tell whether an optional tensor is there."""
         return self._prefix + name in self._tensors
 
     def take(self, name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) -> AnyArray:
         """Take numbers that were stored in `dtype` or a smaller type; None in `shape` means any length."""
-        with np.errstate(invalid="ignore"):  # a signalling NaN is refused by whoever takes it
+        with np.errstate(invalid="ignore"):  # the caller refuses a signalling NaN
             return self._take_stored(name, np.dtype(dtype), shape).astype(dtype)
 
     def stream(self, name: str, dtype: npt.DTypeLike, *, n_dimensions: int = 1) -> "TensorStream":
@@ -222,7 +222,7 @@ class TensorStream:
         return _widened(self._stored[begin : self._position], self._dtype)
 
     def finish(self) -> None:
-        """Refuse entries that nobody has read."""
+        """Refuse entries that have not been read."""
         if self._position < len(self):
             raise ModelFormatError(
                 f"the tensor {self._name!r} has {len(self)} entries, too many for the trees"
@@ -230,7 +230,7 @@ class TensorStream:
 
 
 class RecordReader(TensorReader):
-    """What a file says about one estimator, to be taken out by its codec."""
+    """The record of one estimator while it is read by its codec."""
 
     def __init__(self, description: Any, tensors: dict[str, AnyArray], prefix: str = "") -> None:
         super().__init__(tensors, prefix)
@@ -275,7 +275,7 @@ class RecordReader(TensorReader):
         return RecordReader(self._children.pop(name), self._tensors, f"{self._prefix}{name}.")
 
     def finish(self) -> None:
-        """Refuse facts and children that nobody took."""
+        """Refuse facts and children that have not been taken."""
         left = [*self._facts, *self._children]
         if left:
             raise ModelFormatError(f"the fact or child {(self._prefix + left[0])[:80]!r} is not known")

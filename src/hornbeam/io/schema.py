@@ -2,7 +2,7 @@
 
 All of them are stored as tensors, not in the header, so that a million categories or a name of a megabyte are
 nothing special. A category is a text beside its type, so that 1, 1.0, True and "1" come back as what they
-were. Of columns that are made of a date it is stored what they hold; their names follow from the user's.
+were. For columns derived from a date the file says what they hold; their names follow from the user's.
 """
 
 import math
@@ -77,7 +77,7 @@ def read_schema(reader: RecordReader) -> Schema:
 
 
 def _read_parts(kinds: Sequence[Kind], reader: RecordReader) -> tuple[DatePart | None, ...]:
-    """Take out which columns are made of dates: numbers, each date beginning with itself."""
+    """Take out which columns are derived from dates: each date begins with the date itself."""
     names = reader.take("schema.date_parts", np.uint8, (len(kinds),)).tolist()
     orders = reader.take("schema.date_orders", np.uint8, (len(kinds),)).tolist()
     if max(names) > len(PART_NAMES) or max(orders) >= len(ORDERS) or not max(names):
@@ -109,7 +109,7 @@ def _names_of_parts(given: Sequence[str], parts: Sequence[DatePart | None]) -> l
 
 
 def read_feature_names(reader: RecordReader, n_features: int) -> list[str]:
-    """Take out the names of the columns of a model that has no schema; none if X had none."""
+    """Take out the column names of a model without a schema; none if X had none."""
     names = reader.take_texts("feature_names")
     if names and len(names) != n_features:
         raise ModelFormatError(f"there are {len(names)} names for {n_features} features")
@@ -133,7 +133,7 @@ def _read_categories(kinds: Sequence[Kind], reader: RecordReader) -> tuple[tuple
 
 
 def _schema_fault(schema: Schema) -> str | None:
-    """Say what is wrong with a schema, if anything: the same check for what is saved and what is loaded."""
+    """Say what is wrong with a schema, if anything: the same check when saving and when loading."""
     if len(set(schema.names)) < len(schema.names):
         return "two columns have the same name"
     for name, kind, categories in zip(schema.names, schema.kinds, schema.categories, strict=True):
@@ -177,7 +177,7 @@ def _category_of(position: int, text: str) -> Category:
         category = _PARSERS[kind](text)
     except (ValueError, KeyError):
         category = None
-    # Only what Python itself writes: neither spaces nor underscores, other digits or leading zeros.
+    # Only as Python itself writes them: without spaces, underscores, other digits or leading zeros.
     if category is None or repr(category) != text or text == "nan":
         raise ModelFormatError(f"the category {shown(text)} is not what a {kind.__name__} looks like")
     return category
@@ -186,13 +186,13 @@ def _category_of(position: int, text: str) -> Category:
 # ------------------------------------------------------------------------------------------------------------
 # Class labels
 
-# Labels of fixed width take the width of the longest each. What a file may ask for is tied to what it holds.
+# Every label of fixed width takes the width of the longest one, so the width is limited by the file's size.
 _FREE_LABEL_CHARACTERS = 2**20
 _LABEL_CHARACTERS_PER_BYTE = 16
 
 
 def write_classes(classes: Sequence[AnyArray], writer: RecordWriter) -> None:
-    """Put in the class labels of each output; their dtype is a part of them."""
+    """Put in the class labels of each output, including their dtype."""
     writer.facts["classes"] = [
         _put_labels(f"classes.{k}", labels, writer) for k, labels in enumerate(classes)
     ]
@@ -221,7 +221,7 @@ def _put_labels(name: str, labels: AnyArray, writer: RecordWriter) -> str:
 
 
 def read_classes(reader: RecordReader) -> list[AnyArray]:
-    """Take out the class labels of each output: one output and one class at least, labels ascending."""
+    """Take out the class labels of each output: at least one output and one class, labels ascending."""
     forms = reader.fact("classes", list)
     if not forms:
         raise ModelFormatError("there is no output")

@@ -1,4 +1,4 @@
-"""Stacks into a record and back: members and the final estimator are children, numbered as they are asked."""
+"""Stacks into a record and back: members and the final estimator are children, numbered in order."""
 
 from collections.abc import Callable
 from typing import Any, get_args
@@ -21,7 +21,7 @@ Read = Callable[[str, RecordReader], Any]
 
 
 def write_stack(stack: Stack, writer: RecordWriter, write_child: Write) -> None:
-    """Put in the members, the final estimator, and what members said about rows they had not seen."""
+    """Put in the members, the final estimator, and the members' predictions for rows they had not seen."""
     if isinstance(stack, StackingClassifier):
         write_classes([stack.classes_], writer)
     writer.facts["n_features"] = int(stack.n_features_in_)
@@ -40,7 +40,7 @@ def write_stack(stack: Stack, writer: RecordWriter, write_child: Write) -> None:
 
 
 def read_stack(stack: Stack, reader: RecordReader, read_child: Read) -> None:
-    """Take out a stack, checked so far that each level fits the one before."""
+    """Take out a stack; check that each level fits the one before."""
     classes = None
     if isinstance(stack, StackingClassifier):
         (classes,) = read_classes(reader)
@@ -74,7 +74,7 @@ def read_stack(stack: Stack, reader: RecordReader, read_child: Read) -> None:
 def _check_members(stack: Stack, classes: Any) -> None:
     is_right_kind = is_regressor if classes is None else is_classifier
     methods = iter(stack.stack_method_.values())
-    # First of all: the header may say any number, and each of the columns is about to have a name.
+    # Checked first: the header may claim any number, and each column is about to get a name.
     for member in stack.estimators_[0]:
         _require(
             member.n_features_in_ == stack.n_features_in_,
@@ -83,7 +83,7 @@ def _check_members(stack: Stack, classes: Any) -> None:
     columns = columns_of_levels(stack, classes)
     for level, names in zip([*stack.estimators_, [stack.final_estimator_]], columns, strict=True):
         for member in level:
-            # A pipeline is what its last step is.
+            # A pipeline is of the kind of its last step.
             learner = member.steps[-1][1] if hasattr(member, "steps") else member
             _require(is_right_kind(learner), f"a {type(member).__name__} is not what the stack is made of")
             _require(member.n_features_in_ == len(names), f"a member does not take {len(names)} columns")

@@ -27,7 +27,7 @@ __all__ = [
 AnyArray = npt.NDArray[Any]
 Arrays = dict[str, AnyArray]
 
-# What the fit saw in each node. Predictions need none of it, but for the weights if unseen="majority".
+# What the fit saw in each node. Predictions need none of it, except for the weights if unseen="majority".
 WEIGHTS = "weighted_n_node_samples"
 STATISTICS = frozenset({"n_node_samples", "impurity", "gain", WEIGHTS})
 
@@ -38,7 +38,7 @@ NO_TABLE = -1
 
 
 class Nodes:
-    """Which of the nodes that lie end to end belongs to which tree."""
+    """Which nodes, end to end, belong to which tree."""
 
     def __init__(self, counts: AnyArray, first_tree: int = 0) -> None:
         self.counts = counts

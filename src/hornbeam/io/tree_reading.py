@@ -1,6 +1,6 @@
-"""From tensors to trees: tensors that `tree_writing.py` has laid out come in, checked trees go out.
+"""From tensors to trees. In: tensors written by `tree_writing.py`. Out: checked trees.
 
-Trees that are read go through the core's own check, as all trees of unknown origin do.
+Trees that are read pass the core's own check, like all trees of unknown origin.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -51,7 +51,7 @@ _MOST_SMALL_TREES, _FEWEST_BYTES = 100_000, 16
 def read_trees(
     reader: TensorReader, schema: Schema, *, gaps: str = "branch"
 ) -> tuple[tuple[_core.Tree, ...], frozenset[str]]:
-    """Take out trees, checked, and say which statistics are known; the others are 0 and must not be shown."""
+    """Take out trees, checked, and say which statistics are known; others are 0 and must not be shown."""
     trees: list[_core.Tree] = []
     known = frozenset[str]()
     batches = read_batches(reader, schema)
@@ -72,7 +72,7 @@ def read_trees(
 
 
 def _started(aside: Executor, task: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """Start a task in another thread; do it here if the system gives none."""
+    """Start a task in another thread; run it here if the system allows none."""
     try:
         return aside.submit(task, *arguments)
     except RuntimeError:
@@ -115,7 +115,7 @@ def make_trees(
 
 
 def read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[Nodes, Arrays, list[Arrays]]]:
-    """Spell the tensors out as the arrays of trees, some trees at a time; without statistics not there.
+    """Turn the tensors into the arrays of trees, some trees at a time, without statistics that are missing.
 
     The last of the three are the arrays of surrogate tests of each tree, nothing if there are none.
     """
@@ -142,7 +142,7 @@ def read_batches(reader: TensorReader, schema: Schema) -> Iterator[tuple[Nodes, 
 
 
 def _refuse_crowds(n_trees: int, n_bytes: int) -> None:
-    """Refuse a small file that would fill the memory: there a tree takes a kilobyte, however small it is."""
+    """Refuse a small file that would fill the memory, where every tree takes at least a kilobyte."""
     if n_trees > _MOST_SMALL_TREES and n_bytes < n_trees * _FEWEST_BYTES:
         raise ModelFormatError(
             f"it has {n_trees} trees in {n_bytes} bytes; more than {_MOST_SMALL_TREES} trees must have "
@@ -151,7 +151,7 @@ def _refuse_crowds(n_trees: int, n_bytes: int) -> None:
 
 
 def _streams(reader: TensorReader, node_counts: AnyArray) -> dict[str, Any]:
-    """Open the tensors that are there. What comes in one of several forms would be left over in another."""
+    """Open the tensors that are there; one that does not belong to the form in use is later refused."""
     types: dict[str, npt.DTypeLike] = {"feature": np.int32}
     is_packed = reader.has("trees.inner")
     if not is_packed:
@@ -189,7 +189,7 @@ def _streams(reader: TensorReader, node_counts: AnyArray) -> dict[str, Any]:
 
 def _packed_streams(reader: TensorReader, node_counts: AnyArray, n_inner: int) -> dict[str, Any]:
     """Open the tensors of the packed form that are there."""
-    # A sum that is not the number of nodes is refused by its caller; here it must only be no harm.
+    # The caller refuses a sum that is not the number of nodes; here it must only be harmless.
     n_nodes = min(max(int(node_counts.sum()), 0), 2**40) if node_counts.size else 0
     streams: dict[str, Any] = {
         "inner": Bits(reader, "trees.inner", n_nodes),
@@ -228,7 +228,7 @@ def _read_batch(streams: Mapping[str, Any], nodes: Nodes, n_categories: AnyArray
 
 
 def _first_children(n_branches: AnyArray, inner: AnyArray, nodes: Nodes) -> AnyArray:
-    """Say where the children of each node are: behind those of all nodes before it in its tree."""
+    """Return where the children of each node are: behind those of all nodes before it in its tree."""
     first = nodes.running_totals(n_branches) + 1
     if np.any(nodes.totals(n_branches) >= nodes.counts):
         outside = first + n_branches > np.repeat(nodes.counts, nodes.counts)
@@ -243,7 +243,7 @@ def _read_tests(
     nodes: Nodes,
     n_categories: AnyArray,
 ) -> Arrays:
-    """Read what each inner node asks. A test of a categorical column is a table, any other a threshold."""
+    """Read the test of each inner node: a table for a categorical column, a threshold for any other."""
     n_nodes = len(n_branches)
     feature = _spread(streams["feature"].next(len(inner)), inner, n_nodes, NO_FEATURE)
     in_range = (feature >= 0) & (feature < len(n_categories))
@@ -336,7 +336,7 @@ def _refuse_wide_tables(words: AnyArray, n_branches: AnyArray, sizes: AnyArray, 
 
 
 def _read_facts(streams: Mapping[str, Any], inner: AnyArray, nodes: Nodes) -> Arrays:
-    """Read what each node says, and what the fit saw there if that was kept."""
+    """Read the value of each node, and what the fit saw there if that was stored."""
     n_nodes = int(nodes.ends[-1])
     if "leaf_class_counts" in streams:
         arrays, by_class = _read_leaf_counts(streams["leaf_class_counts"], inner, nodes)
@@ -381,7 +381,7 @@ def _read_leaf_counts(stream: Escaped, inner: AnyArray, nodes: Nodes) -> tuple[A
 def _read_what_follows(
     streams: Mapping[str, Any], arrays: Arrays, by_class: AnyArray | None, inner: AnyArray, nodes: Nodes
 ) -> Arrays:
-    """Work out what the packed form does not store."""
+    """Compute what the packed form does not store."""
     n_nodes = int(nodes.ends[-1])
     found: Arrays = {}
     for name, packed in (("n_node_samples", "leaf_samples"), (WEIGHTS, "leaf_weights")):
@@ -410,7 +410,7 @@ def _rows_of_weights(weights: AnyArray, nodes: Nodes) -> AnyArray:
 
 
 def _spread(values: AnyArray, places: AnyArray, n_nodes: int, otherwise: float) -> AnyArray:
-    """Put values where they belong and another everywhere else."""
+    """Put values in their places and another value everywhere else."""
     result = np.full(n_nodes, otherwise, dtype=values.dtype)
     result[places] = values
     return result

@@ -55,7 +55,7 @@ def write_trees(
 ) -> None:
     """Put in trees over one schema; of the statistics that are `known`, those that are `needed`.
 
-    Others come along where they cost nothing: counts of classes add up to weights.
+    Others are included where they cost nothing: counts of classes add up to weights.
     """
     names = [name for name in TREE_ARRAYS if name in known or name not in STATISTICS]
     arrays = _end_to_end(trees, schema, names)
@@ -106,7 +106,7 @@ def _write_packed(
     known: frozenset[str],
     needed: frozenset[str],
 ) -> None:
-    """Put in the same without what follows from the rest; every test has two branches."""
+    """Put in the same without what can be computed from the rest; every test has two branches."""
     node_counts = writer.tensors_so_far("trees.node_counts").astype(np.int64)
     is_inner = arrays["n_branches"] > 0
     inner = np.flatnonzero(is_inner)
@@ -175,7 +175,7 @@ def _write_surrogates(trees: Sequence[Any], writer: RecordWriter) -> None:
 
 
 def _end_to_end(trees: Sequence[Any], schema: Schema, names: Sequence[str]) -> Arrays:
-    """Lay the arrays of all trees end to end; tables of categories in the order of nodes, without gaps."""
+    """Concatenate the arrays of all trees, with tables of categories in the order of nodes, without gaps."""
     arrays = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
     nodes = Nodes(np.array([tree.node_count for tree in trees], dtype=np.int64))
     sizes = table_sizes(arrays["feature"], arrays["n_branches"], numbers_of_categories(schema))
@@ -209,7 +209,7 @@ def _class_counts(values: AnyArray, weights: AnyArray) -> AnyArray | None:
 def _verify(
     arrays: Mapping[str, AnyArray], trees: Sequence[Any], schema: Schema, writer: RecordWriter
 ) -> None:
-    """Take out what was put in: what cannot be read, or would give other trees back, must not be written."""
+    """Take out what was put in: what cannot be read, or would give different trees, must not be written."""
     begin = word_begin = 0
     waiting = iter(trees)
     for nodes, decoded, surrogates in _batches_to_write(writer, schema):

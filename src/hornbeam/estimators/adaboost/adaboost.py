@@ -73,7 +73,7 @@ class _AdaBoost(Sequenced, Inspectable, AdaBoostOptions):
         raise NotImplementedError
 
     def _check_kind(self, estimator: Any) -> None:
-        """Raise if an estimator predicts something else than this one."""
+        """Raise if an estimator does not predict the same kind of target as this one."""
         raise NotImplementedError
 
     def _read_target(self, y: Any, n_rows: int, rows: Rows | None) -> Target:
@@ -102,13 +102,13 @@ class _AdaBoost(Sequenced, Inspectable, AdaBoostOptions):
         raise NotImplementedError
 
     def _remember(self, given: Given, boosted: Boosted) -> None:
-        """Store what a fit has made; called when nothing can fail any more."""
+        """Store the result of a fit; called when nothing can fail any more."""
         self._members = given.learner.gather(boosted.members)
         self.estimator_errors_ = np.array(boosted.errors)
         self.estimator_weights_ = np.array(boosted.weights)
         self.stop_reason_ = boosted.stop_reason
         self.n_features_in_ = given.n_features
-        for name in ("feature_names_in_", "sample_weights_"):  # of a fit before
+        for name in ("feature_names_in_", "sample_weights_"):  # of an earlier fit
             vars(self).pop(name, None)
         if given.feature_names is not None:
             self.feature_names_in_ = np.array(given.feature_names, dtype=object)
@@ -127,7 +127,7 @@ class _AdaBoost(Sequenced, Inspectable, AdaBoostOptions):
 
     @property
     def estimator_(self) -> Any:
-        """What was boosted: `estimator`, or the default."""
+        """The estimator that was boosted: `estimator`, or the default."""
         check_is_fitted(self)
         return self._default_estimator() if self.estimator is None else self.estimator
 
@@ -166,7 +166,7 @@ class _AdaBoost(Sequenced, Inspectable, AdaBoostOptions):
         return members.as_trees(labels[0] if labels else None)
 
     def _reading(self, tree: _core.Tree) -> TreeReading:
-        """Give a tree the names that make it readable."""
+        """Combine a tree with the names that make it readable."""
         return self._trees.reading(tree)
 
     def _readings(self) -> list[TreeReading]:
@@ -212,7 +212,7 @@ class _AdaBoost(Sequenced, Inspectable, AdaBoostOptions):
 
 
 class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
-    """AdaBoost for classes: each member is fitted to what those before it get wrong, and they vote.
+    """AdaBoost for classes: each member is fitted to what earlier ones get wrong, and they vote.
 
     The default member is the stump of least weighted error. For more than two classes this is SAMME.
 
@@ -223,20 +223,21 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
     classes_ : array
         The classes, sorted.
     n_classes_ : int
-        How many there are.
+        The number of classes.
     estimators_ : list
         The members.
     estimator_errors_ : array
         The weighted error of each member in its round.
     estimator_weights_ : array
-        The weight of each member in the vote (beta); infinite for one without error, which decides alone.
+        The weight of each member in the vote (beta); infinite for a member without error, which decides
+        alone.
     sample_weights_ : array
         The weights of all rows in every round, with sum 1: members x rows; with keep_weights=True.
     stop_reason_ : str
-        Why there are no more members: "n_estimators", "time_budget", "no_error" (of the last member) or
+        Why boosting stopped: "n_estimators", "time_budget", "no_error" (of the last member) or
         "no_better_than_chance" (as the next one would be).
     feature_importances_ : array
-        The importances that members give to the features, averaged by their weights.
+        The feature importances of the members, averaged by their weights.
     """
 
     classes_: AnyArray = fitted()
@@ -254,7 +255,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return DecisionTreeClassifier(criterion="accuracy", max_depth=1)
 
     def _check_kind(self, estimator: Any) -> None:
-        if get_tags(estimator).estimator_type not in ("classifier", None):  # not all say what they are
+        if get_tags(estimator).estimator_type not in ("classifier", None):  # not all declare their kind
             raise ValueError(
                 f"{type(self).__name__}: estimator must be a classifier; {type(estimator).__name__} is not."
             )
@@ -299,7 +300,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return votes[:, 1] - votes[:, 0] if self.n_classes_ == 2 else votes
 
     def _shares_of(self, votes: FloatArray, *, is_certain: bool) -> FloatArray:
-        """Turn votes into class shares: the softmax of twice the votes, as exponential loss has it."""
+        """Turn votes into probabilities: the softmax of twice the votes, as exponential loss implies."""
         if is_certain:
             return votes
         shares = np.exp(2 * (votes - votes.max(axis=1, keepdims=True)))
@@ -311,7 +312,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return labels
 
     def _score_sum(self) -> ScoreSum:
-        """Return the votes of the members: for each class or, of two, for the second less the first."""
+        """Return the votes: one sum per class or, for two, those for the second minus those for the first."""
         trees = TreeSum(self._trees.model, votes_of(self.estimator_weights_), votes=True)
         n = self.n_classes_
 
@@ -349,14 +350,14 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return self._scores_of(self._votes(X))
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the class with most weight behind it; the first of equals."""
+        """Return the class with the largest sum of weights; the first of equals."""
         return self._labels_of(self._votes(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return class shares, rows x classes: proportional to e to the power of twice a class's votes.
+        """Return class probabilities, rows x classes: proportional to e^(2 votes for the class).
 
-        With two classes and F the decision function that is 1 / (1 + e^-2F), the share at which F has the
-        least exponential loss. Many rounds make it too sure of itself; see `CalibratedClassifierCV`.
+        With two classes and decision function F that is 1 / (1 + e^-2F), the probability at which F has the
+        least exponential loss. Many rounds make it overconfident; see `CalibratedClassifierCV`.
         """
         return self._shares_of(self._votes(X), is_certain=self._is_certain)
 
@@ -370,9 +371,9 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
         return bool(np.isinf(self.estimator_weights_[-1]))
 
     def round_by_round(self, X: Any, y: Any, *, normalised: bool = True) -> RoundByRound:
-        """Go through the rounds again on the X and y of the fit: weights before and after each, margins.
+        """Replay the rounds on the X and y of the fit: weights before and after each round, margins.
 
-        `normalised=False` tells it in the other form of the textbooks: weights begin at 1 and only those of
+        `normalised=False` uses the other form found in textbooks: weights begin at 1 and only those of
         mistakes change, by e^alpha with alpha = ln((1 - error) / error), twice the weight in the vote here.
         """
         votes = np.stack([np.asarray(member.predict(X)) for member in self.estimators_])
@@ -400,7 +401,7 @@ class AdaBoostClassifier(ClassifierMixin, _AdaBoost, AdaBoostClassifierOptions):
 
 
 class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
-    """AdaBoost for numbers (R2): each member is fitted to where the last was far off; their median counts.
+    """AdaBoost for numbers (R2): each member is fitted to where the last was far off; predicts their median.
 
     The default member is a tree of depth 3.
 
@@ -413,14 +414,14 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
     estimator_errors_ : array
         The weighted mean loss of each member in its round.
     estimator_weights_ : array
-        The weight of each member in the median; infinite for one without error, which decides alone.
+        The weight of each member in the median; infinite for a member without error, which decides alone.
     sample_weights_ : array
         The weights of all rows in every round, with sum 1: members x rows; with keep_weights=True.
     stop_reason_ : str
-        Why there are no more members: "n_estimators", "time_budget", "no_error" (of the last member) or
+        Why boosting stopped: "n_estimators", "time_budget", "no_error" (of the last member) or
         "no_better_than_chance" (as the next one would be: its mean loss is 1/2 or more).
     feature_importances_ : array
-        The importances that members give to the features, averaged by their weights.
+        The feature importances of the members, averaged by their weights.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -451,7 +452,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
         return self._members.predictions(rows, n_threads=resolve_n_jobs(self.n_jobs))
 
     def _score_sum(self) -> ScoreSum:
-        """Return the trees whose median is the answer."""
+        """Return the trees whose median is the prediction."""
         trees = TreeSum(self._trees.model, votes_of(self.estimator_weights_))
         return ScoreSum((trees,), np.zeros(1), is_median=True)
 
@@ -460,7 +461,7 @@ class AdaBoostRegressor(RegressorMixin, _AdaBoost, AdaBoostRegressorOptions):
         return weighted_median(said, votes_of(self.estimator_weights_))
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the weighted median of what the members predict."""
+        """Return the weighted median of the members' predictions."""
         return weighted_median(self._predictions(X), votes_of(self.estimator_weights_))
 
     def staged_predict(self, X: Any) -> Iterator[FloatArray]:

@@ -1,4 +1,4 @@
-"""The rounds of AdaBoost told again, in numbers: weights of rows, errors, say in the vote, loss and margins.
+"""The rounds of AdaBoost replayed in numbers: weights of rows, errors, weights in the vote, loss and margins.
 
 A fit keeps little of its rounds. All of it follows from the members, the rows and their labels.
 """
@@ -16,13 +16,13 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RoundByRound:
-    """What happened in each round, of the rows of the fit.
+    """What happened in each round, for the rows of the fit.
 
-    `weights` has a row more than there are rounds: those before each, and those after the last. `wrong` tells
-    who was wrong about whom, rounds x rows, `errors` the weighted error, `alpha` the say of each member.
-    `training_error` is that of the vote so far, `loss` its mean exponential loss, `bound` the product of
-    2 sqrt(error (1 - error)), which neither can be above. `margins`, rounds x rows, are the share of the say
-    that is for the right class minus the largest share for a wrong one.
+    `weights` has one row more than there are rounds: the weights before each, and those after the last.
+    `wrong` marks mistakes, rounds x rows, `errors` is the weighted error and `alpha` the weight of each
+    member in the vote. `training_error` is that of the vote so far, `loss` its mean exponential loss, `bound`
+    the product of 2 sqrt(error (1 - error)), an upper bound of both. `margins`, rounds x rows, are the share
+    of the vote for the right class minus the largest share for a wrong one.
     """
 
     weights: FloatArray = field(repr=False)
@@ -61,14 +61,14 @@ def round_by_round(
     )
     right = np.take_along_axis(for_class, np.searchsorted(classes, y)[None, :, None], axis=2)[:, :, 0]
     others = np.where(classes[None, None, :] == y[None, :, None], -np.inf, for_class).max(axis=2)
-    others = np.where(np.isinf(others), 0.0, others)  # of a single class
+    others = np.where(np.isinf(others), 0.0, others)  # for a single class
     said = np.maximum(np.cumsum(counted), np.finfo(float).tiny)[:, None]
     answers = classes[np.argmax(for_class, axis=2)]
     is_last_certain = bool(np.isinf(beta[-1]))
     if is_last_certain:
         answers[-1] = votes[-1]
     training_error = (answers != y).mean(axis=1)
-    with np.errstate(over="ignore"):  # infinite, by learning rates beyond reason
+    with np.errstate(over="ignore"):  # infinite, for absurdly large learning rates
         loss = np.exp(others - right).mean(axis=1)
     bound = np.cumprod(2 * np.sqrt(np.clip(errors * (1 - errors), 0.0, None)))
     margins = (right - others) / said
@@ -90,9 +90,9 @@ def round_by_round(
 def _weights(model: Any, wrong: npt.NDArray[np.bool_], beta: FloatArray, *, normalised: bool) -> FloatArray:
     """Return the weights before each round and after the last: rounds + 1 x rows."""
     start = np.ones(wrong.shape[1])
-    if hasattr(model, "sample_weights_"):  # those that the fit began with, where it has kept them
+    if hasattr(model, "sample_weights_"):  # those that the fit began with, if it has kept them
         start = model.sample_weights_[0] * wrong.shape[1]
-    # Times e^beta for mistakes and e^-beta for hits is times e^(2 beta) for mistakes, up to a factor.
+    # Up to a factor, e^beta for mistakes and e^-beta for hits is the same as e^(2 beta) for mistakes.
     logarithms = np.concatenate([np.zeros((1, len(start))), np.cumsum(2 * beta[:, None] * wrong, axis=0)])
     if not normalised:
         with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
-"""What a fit of AdaBoost is given, read: rows that count, their targets and weights, and a learner on them.
+"""Reads the input of an AdaBoost fit: rows that count, their targets and weights, and a learner for them.
 
-Members that are our trees are grown on one encoded table; others are fitted as they are, on the user's own.
+Members that are our trees are grown on one encoded table; others are fitted on the user's own table.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ Target = ClassTarget | RegressionTarget
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a fit was given, read: the rows that count, their targets and weights, and a learner on them."""
+    """The input of a fit, read: the rows that count, their targets and weights, and a learner for them."""
 
     learner: Learner
     target: Target
@@ -61,7 +61,7 @@ class Given:
 
 
 class Boosting(Protocol):
-    """AdaBoost before a fit: its options, and what it takes."""
+    """AdaBoost before a fit: its options, and the input that it accepts."""
 
     estimator: Any
     resample: bool
@@ -74,13 +74,13 @@ class Boosting(Protocol):
 
 
 def read_for_fit(model: Boosting, X: Any, y: Any, sample_weight: Any) -> Given:
-    """Check everything a fit is given, and choose how members are fitted."""
+    """Check the input of a fit, and choose how members are fitted."""
     if model.estimator is None:
         return _read_for_trees(model, model._default_estimator(), X, y, sample_weight)
     model._check_kind(model.estimator)
     if type(model.estimator) in (DecisionTreeClassifier, DecisionTreeRegressor):
         validate(model.estimator)
-        # Rows in parts, and trees without an answer, are left to the tree's own predict.
+        # Rows in portions, and trees that may lack a prediction, are left to the tree's own predict.
         if model.estimator.prune is None and model.estimator.missing not in ("fractional", "available"):
             return _read_for_trees(model, clone(model.estimator), X, y, sample_weight)
     return _read_for_others(model, X, y, sample_weight)
@@ -96,7 +96,7 @@ def _read_for_trees(model: Boosting, tree: Any, X: Any, y: Any, sample_weight: A
     encoded = encode(table, max_bins=tree.max_bins, n_threads=n_threads)
     missing_seen = tuple(column.first_missing_row() is not None for column in training.table.columns)
     ground = TreeGround(tree, encoded, target, missing_seen, means)
-    # What is not random leaves numpy's generator alone: its lock may not survive a fork.
+    # A fit without randomness leaves numpy's generator alone: its lock may not survive a fork.
     is_random = model.resample or tree.splitter == "random" or tree.max_features is not None
     key = resolve_random_key(model.random_state) if is_random else 0
     learner: Learner = TreeLearner(ground, key, n_threads)
@@ -120,7 +120,7 @@ def _read_for_trees(model: Boosting, tree: Any, X: Any, y: Any, sample_weight: A
 
 def _read_for_others(model: Boosting, X: Any, y: Any, sample_weight: Any) -> Given:
     name = type(model).__name__
-    # Regressors without weights are boosted on rows drawn by them, as scikit-learn's always are.
+    # Regressors that take no weights are fitted to rows drawn by weight, as scikit-learn always does.
     resample = model.resample or (
         not is_classifier(model) and not has_fit_parameter(model.estimator, "sample_weight")
     )

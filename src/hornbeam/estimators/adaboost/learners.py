@@ -1,8 +1,8 @@
-"""What AdaBoost fits its members with: our stumps and trees on one shared encoding, or any estimator.
+"""How AdaBoost fits its members: our stumps and trees on one shared encoding, or any estimator.
 
-A learner fits one member after the other to changing weights (see `hornbeam.recipes.adaboost`) and makes them
-into `Members` at the end. Whichever learner there is for an estimator, the members are the same: they only
-differ in how much is done once for all rounds.
+A learner fits one member after the other to changing weights (see `hornbeam.recipes.adaboost`) and collects
+them in `Members` at the end. If several learners could fit an estimator, they give the same members; they
+only differ in how much is done once for all rounds.
 """
 
 from dataclasses import dataclass
@@ -42,13 +42,13 @@ AnyArray = npt.NDArray[Any]
 
 
 class Learner(Protocol):
-    """Fits members, and puts them together."""
+    """Fits members, and collects them."""
 
     def fit(self, weights: FloatArray, member: int) -> tuple[Any, AnyArray]:
-        """Fit a member; for each row tell whether it is wrong or, of numbers, what it predicts."""
+        """Fit a member; return for each row whether it is wrong or, for numbers, what it predicts."""
 
     def gather(self, members: list[Any]) -> Members:
-        """Put members together that this learner has fitted."""
+        """Collect members that this learner has fitted."""
 
 
 # ------------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class TreeGround:
         return Ensemble((tree,), self.encoded.schema).leaves(rows, n_threads=n_threads)[:, 0]
 
     def members(self, trees: list[_core.Tree], key: int) -> TreeMembers:
-        """Put trees together that were grown here, in the user's columns; draws came from `key`."""
+        """Collect trees that were grown here, in the user's columns; draws came from `key`."""
         means = self.means
         model = Ensemble(
             trees=tuple(trees) if means is None else tuple(means.restored(tree) for tree in trees),
@@ -84,16 +84,16 @@ class TreeGround:
         return TreeMembers(model, self.tree, classes, self.missing_seen, seeds)
 
 
-# What the stump of least weighted error is asked for by. The search takes these options with any of the
-# values named; every other option, also one that is yet to come, must be at its default, or a tree is grown.
+# The options that select the stump of least weighted error. The search handles these options with the values
+# named here; every other option, including future ones, must be at its default, otherwise a tree is grown.
 _OF_A_STUMP: dict[str, tuple[Any, ...]] = {
     "criterion": ("accuracy", "misclassification"),
     "max_depth": (1,),
     "missing": ("learn", "error"),
     "categorical_split": ("auto", "subset"),
 }
-# The rest of the tree's options that the search may ignore: AdaBoost or the reading of the table sees to
-# them, or they say how to do what the tree does not do.
+# Further options of the tree that the search may ignore: AdaBoost or the reader of the table handles them, or
+# they refine something that the tree does not do.
 _DEALT_WITH = frozenset(
     (
         *("unseen", "max_bins", "categorical_features", "random_state", "n_jobs"),
@@ -104,7 +104,7 @@ _DEALT_WITH = frozenset(
 
 
 def is_plain_stump(tree: Any) -> bool:
-    """Whether a tree is the stump of least weighted error, for which there is a search of its own."""
+    """Whether a tree is the stump of least weighted error, which has its own search."""
     if not isinstance(tree, DecisionTreeClassifier):
         return False
     usual = DecisionTreeClassifier().get_params(deep=False)
@@ -127,28 +127,28 @@ class StumpLearner:
     n_threads: int
 
     def fit(self, weights: FloatArray, member: int) -> tuple[_core.Tree, AnyArray]:
-        """Find the best stump; for each row tell whether it is wrong."""
+        """Find the best stump; return for each row whether it is wrong."""
         tree, wrong, n_weightless = self.search.best(weights, self.n_threads)
         if member == 0:
             warn_of_weightless_rows(n_weightless)
         return tree, wrong.view(np.bool_)
 
     def gather(self, members: list[_core.Tree]) -> Members:
-        """Put stumps together; nothing is drawn for them."""
+        """Collect stumps; nothing is drawn for them."""
         warn_of_a_lone_leaf(members[0], self.ground.encoded)
         return self.ground.members(members, key=0)
 
 
 @dataclass(frozen=True, eq=False)
 class TreeLearner:
-    """A decision tree of ours, as its parameters say."""
+    """A decision tree of ours with any parameters."""
 
     ground: TreeGround
     key: int
     n_threads: int
 
     def fit(self, weights: FloatArray, member: int) -> tuple[_core.Tree, AnyArray]:
-        """Grow a tree; for each row tell whether it is wrong or, of numbers, what it predicts."""
+        """Grow a tree; return for each row whether it is wrong or, for numbers, what it predicts."""
         tree = self._grow(weights, member)
         target = self.ground.target
         leaves = self.ground.leaves(tree, self.n_threads)
@@ -187,7 +187,7 @@ class TreeLearner:
         return _core.prune_cost_complexity(tree, options.ccp_alpha) if options.ccp_alpha > 0 else tree
 
     def gather(self, members: list[_core.Tree]) -> Members:
-        """Put trees together."""
+        """Collect trees."""
         warn_of_a_lone_leaf(members[0], self.ground.encoded)
         return self.ground.members(members, self.key)
 
@@ -198,7 +198,7 @@ class TreeLearner:
 
 @dataclass(frozen=True, eq=False)
 class OtherLearner:
-    """An estimator of any kind; with `resample` weights are how often each row is given to it."""
+    """An estimator of any kind; with `resample` the weights say how often each row is given to it."""
 
     estimator: Any
     X: Any
@@ -210,7 +210,7 @@ class OtherLearner:
     key: int
 
     def fit(self, weights: FloatArray, member: int) -> tuple[Any, AnyArray]:
-        """Fit a clone; for each row tell whether it is wrong or, of numbers, what it predicts."""
+        """Fit a clone; return for each row whether it is wrong or, for numbers, what it predicts."""
         fitted = with_seed(clone(self.estimator), _seed_of(self.key, member))
         if self.resample:
             rows = np.repeat(np.arange(len(weights)), weights.astype(np.int64))
@@ -221,7 +221,7 @@ class OtherLearner:
         return fitted, answers if self.predicts_numbers else answers != self.y
 
     def gather(self, members: list[Any]) -> Members:
-        """Put fitted estimators together."""
+        """Collect fitted estimators."""
         return OtherMembers(tuple(members), self.feature_names, self.names_given)
 
 

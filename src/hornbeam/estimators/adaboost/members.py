@@ -1,7 +1,7 @@
 """The members of an ensemble that AdaBoost has fitted: trees of ours, or estimators of any kind.
 
-Both kinds say the same: votes for classes, or a prediction per member. Trees live in one `Ensemble`, so that
-they are predicted together and saved as one.
+Both kinds give the same: votes for classes, or a prediction per member. Trees live in one `Ensemble`, so that
+they predict together and are saved as one.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -30,15 +30,15 @@ AnyArray = npt.NDArray[Any]
 
 
 class Members(Protocol):
-    """Members that have been fitted, in the order of the rounds."""
+    """Fitted members, in the order of the rounds."""
 
     def read(self, X: Any, *, estimator_name: str) -> Any:
-        """Check a table to predict; what comes back is what the other methods take for rows."""
+        """Check a table to predict, and return it in the form that the other methods take."""
 
     def votes(
         self, rows: Any, weights: FloatArray, classes: AnyArray, *, members: range, n_threads: int
     ) -> FloatArray:
-        """Add up the weights of some members, for each row under the class they predict: rows x classes."""
+        """For each row, add up the weights of members by the class they predict: rows x classes."""
 
     def predictions(self, rows: Any, *, n_threads: int) -> FloatArray:
         """Return the number that each member predicts: rows x members."""
@@ -47,7 +47,7 @@ class Members(Protocol):
         """Return the members as fitted estimators."""
 
     def importances(self) -> list[FloatArray]:
-        """Return the importances of the user's columns, as each member sees them."""
+        """Return the importances of the user's columns in each member."""
 
     def first(self, m: int) -> "Members":
         """Return the first members."""
@@ -55,9 +55,9 @@ class Members(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TreeMembers:
-    """Trees of ours. `tree` has the parameters they were grown with, `classes` are empty for numbers.
+    """Trees of ours. `tree` has the parameters they were grown with; `classes` is empty for numbers.
 
-    `seeds` are what the draws of each follow from; none where they are not known any more, after loading.
+    `seeds` are those of each tree's draws; there are none after loading, when they are no longer known.
     """
 
     model: Ensemble
@@ -73,7 +73,7 @@ class TreeMembers:
     def votes(
         self, rows: Table, weights: FloatArray, classes: AnyArray, *, members: range, n_threads: int
     ) -> FloatArray:
-        """Add up the weights of some members, for each row under the class they predict: rows x classes."""
+        """For each row, add up the weights of members by the class they predict: rows x classes."""
         total = self.model.total(
             rows,
             n_threads=n_threads,
@@ -98,7 +98,7 @@ class TreeMembers:
         return members
 
     def reading(self, tree: _core.Tree) -> TreeReading:
-        """Give a tree the names that make it readable."""
+        """Combine a tree with the names that make it readable."""
         return TreeReading(
             tree=tree,
             schema=self.model.schema,
@@ -140,7 +140,7 @@ class OtherMembers:
     names_given: bool
 
     def read(self, X: Any, *, estimator_name: str) -> Any:
-        """Check the names and the number of columns; the members look at what is in them."""
+        """Check the names and the number of columns; the members check the contents."""
         container = open_source(X, estimator_name, any_dimensions=True).container
         check_names_and_width(
             container, self.names, names_given=self.names_given, estimator_name=estimator_name
@@ -150,7 +150,7 @@ class OtherMembers:
     def votes(
         self, rows: Any, weights: FloatArray, classes: AnyArray, *, members: range, n_threads: int
     ) -> FloatArray:
-        """Add up the weights of some members, for each row under the class they predict: rows x classes."""
+        """For each row, add up the weights of members by the class they predict: rows x classes."""
         n_rows = _num_samples(rows)
         total = np.zeros((n_rows, len(classes)))
         for number in members:
@@ -175,7 +175,7 @@ class OtherMembers:
         return all(type(one) in (DecisionTreeClassifier, DecisionTreeRegressor) for one in self.fitted)
 
     def as_trees(self, classes: AnyArray | None) -> TreeMembers:
-        """Put members that are trees together, once; ValueError where what they say is no sum over leaves."""
+        """Put members that are trees together, once; ValueError if their votes are not sums over leaves."""
         found: TreeMembers | None = vars(self).get("_together")
         if found is None:
             found = vars(self)["_together"] = self._put_together(classes)
@@ -207,7 +207,7 @@ class OtherMembers:
         return replace(self, fitted=self.fitted[:m])
 
     def importances(self) -> list[FloatArray]:
-        """Return what each member says of the importance of the columns."""
+        """Return the importances of the columns in each member."""
         for number, member in enumerate(self.fitted):
             if not hasattr(type(member), "feature_importances_"):
                 raise AttributeError(
@@ -217,7 +217,7 @@ class OtherMembers:
 
 
 def one_answer_per_row(member: Any, X: Any, n_rows: int) -> AnyArray:
-    """Ask a fitted estimator of any kind for one answer per row."""
+    """Let a fitted estimator of any kind predict; check that there is one answer per row."""
     answers = np.asarray(member.predict(X))
     if answers.shape != (n_rows,):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Blends: the mean of members with weights."""
+"""Blends: weighted means of members."""
 
 from hornbeam.estimators.blend.blend import BlendClassifier, BlendRegressor
 

@@ -1,8 +1,8 @@
-"""The mean of several models, with weights: `BlendClassifier` and `BlendRegressor`, which `hb.best` returns.
+"""The weighted mean of several models: `BlendClassifier` and `BlendRegressor`, which `hb.best` returns.
 
 Members are fitted one after the other, as long as there is time (`racing.py`). Weights come from their
-answers to rows they have not seen (`recipes/blend.py`); members of weight 0 are left out. A pruned tree runs
-along, not as a member: where it is as good as the blend, within a standard error, users should know.
+predictions for rows they have not seen (`recipes/blend.py`); members of weight 0 are left out. A pruned tree
+is fitted, too, but not as a member: users should know if it is as good as the blend, within a standard error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ _TREE = "pruned-tree"
 
 
 class Blend(InspectableMembers, BlendOptions):
-    """What blends of classifiers and of regressors share; `metric_` is what members are judged by."""
+    """What blends of classifiers and of regressors share; `metric_` judges the members."""
 
     metric_: ClassVar[str]
     n_features_in_: int = fitted()
@@ -109,7 +109,7 @@ class Blend(InspectableMembers, BlendOptions):
         return resolve_random_key(self.random_state) % 2**32
 
     def _to_fit(self, X: Any, key: int, *, weighted: bool) -> list[Member]:
-        """List the members, with seeds, and the tree that runs along."""
+        """List the members, with seeds, and the tree to compare with."""
         given = self.members
         if given is None:
             given = usual_members(
@@ -165,7 +165,7 @@ class Blend(InspectableMembers, BlendOptions):
     # --- Answers -----------------------------------------------------------------------------------------
 
     def _blended(self, X: Any) -> FloatArray:
-        """Add up what the members say, times their weights."""
+        """Add up the members' predictions, times their weights."""
         check_is_fitted(self)
         X = table_to_pass_on(self, X, reset=False)
         total: Any = 0.0
@@ -200,19 +200,19 @@ class Blend(InspectableMembers, BlendOptions):
         return None
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what X may hold: what all members take, and anything if they are not given."""
+        """Tell scikit-learn what X may hold: what all members accept, and anything if they are not given."""
         tags = super().__sklearn_tags__()
         try:
             inner = [get_tags(member).input_tags for _, member in self.members or ()]
         except (AttributeError, TypeError, ValueError):
-            return tags  # members are not what they should be; fit says so
+            return tags  # members are invalid, which fit will report
         for what in ("allow_nan", "sparse", "categorical", "string"):
             setattr(tags.input_tags, what, all(getattr(one, what) for one in inner))
         return tags
 
 
 class BlendClassifier(ClassifierMixin, Blend):
-    """The mean of several classifiers, with weights found by rows that they have not seen.
+    """The weighted mean of several classifiers; the weights are found on rows that they have not seen.
 
     {parameters}
 
@@ -225,13 +225,13 @@ class BlendClassifier(ClassifierMixin, Blend):
     weights_ : dict
         The weights of the members, which sum to 1.
     members_ : list of dicts
-        How each member did on rows it had not seen, its weight, and what it has added.
+        The score of each member on rows it had not seen, its weight, and what it adds to the blend.
     verdict_ : str
-        What that says, in words.
+        The result in words.
     simple_tree_ : DecisionTreeClassifier or None
-        A pruned tree, where one is within a standard error of the blend.
+        A pruned tree, if one is within a standard error of the blend.
     failures_ : dict
-        Why members have no part in it, by name.
+        Why members are missing, by name.
     settings_ : dict
         Parameters with which a fit without a time limit gives the same model.
     """
@@ -246,7 +246,7 @@ class BlendClassifier(ClassifierMixin, Blend):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the mean of the class shares that the members give."""
+        """Return the weighted mean of the members' class probabilities."""
         return self._blended(X)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -282,7 +282,7 @@ class BlendClassifier(ClassifierMixin, Blend):
 
 
 class BlendRegressor(RegressorMixin, Blend):
-    """The mean of several regressors, with weights found by rows that they have not seen.
+    """The weighted mean of several regressors; the weights are found on rows that they have not seen.
 
     {parameters}
 
@@ -293,13 +293,13 @@ class BlendRegressor(RegressorMixin, Blend):
     weights_ : dict
         The weights of the members, which sum to 1.
     members_ : list of dicts
-        How each member did on rows it had not seen, its weight, and what it has added.
+        The score of each member on rows it had not seen, its weight, and what it adds to the blend.
     verdict_ : str
-        What that says, in words.
+        The result in words.
     simple_tree_ : DecisionTreeRegressor or None
-        A pruned tree, where one is within a standard error of the blend.
+        A pruned tree, if one is within a standard error of the blend.
     failures_ : dict
-        Why members have no part in it, by name.
+        Why members are missing, by name.
     settings_ : dict
         Parameters with which a fit without a time limit gives the same model.
     """
@@ -312,7 +312,7 @@ class BlendRegressor(RegressorMixin, Blend):
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the mean of what the members predict."""
+        """Return the weighted mean of the members' predictions."""
         return self._blended(X)[:, 0]
 
     def _task(self) -> Task:
@@ -331,7 +331,7 @@ class BlendRegressor(RegressorMixin, Blend):
 
 
 class _Judged:
-    """Members and the rows that all of them have answered without having seen them."""
+    """Members and the rows that all of them have predicted without having seen them."""
 
     def __init__(self, members: Sequence[Finisher], target: Target, row_weights: FloatArray | None) -> None:
         self._members = members
@@ -383,7 +383,7 @@ class _Judged:
         return sorted(records, key=lambda record: record[self._metric])
 
     def _without(self, number: int) -> float:
-        """Return the score of the blend that would be without a member."""
+        """Return the score of the blend without a member."""
         others = [answers for other, answers in enumerate(self._answers) if other != number]
         if not others:
             return float("nan")
@@ -404,7 +404,7 @@ class _Judged:
         )
 
     def is_close(self, tree: Finisher, weights: FloatArray) -> bool:
-        """Whether a tree errs no more than the blend does, within a standard error of the difference."""
+        """Whether a tree is as good as the blend, within a standard error of the difference."""
         answers, mean = tree.answers[self._rows], self._mean(weights)
         if np.isnan(answers).any():
             return False

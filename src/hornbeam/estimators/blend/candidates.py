@@ -1,7 +1,7 @@
-"""The members of a blend whose members were not given: a few of each kind, chosen to err differently.
+"""The default members of a blend: a few of each kind, chosen so that their errors differ.
 
 The choice comes from a comparison on many tables (docs/decisions/39-best-model.md). Boosting comes first: it
-is the best of them as a rule, and it can end in time whatever the size of the table.
+is usually the best of them, and it can end in time whatever the size of the table.
 """
 
 from typing import Any

@@ -1,7 +1,8 @@
 """The members of a blend, one after the other, while there is time.
 
-Each is fitted on all rows and answers rows that it has not seen (`recipes/left_out.py`). The clock is asked
-before each; what is not finished by then has no part in the blend. Boosting is told how long it may take.
+Each is fitted on all rows and predicts rows that it has not seen (`recipes/left_out.py`). The clock is
+checked before each; members that are not finished in time are left out of the blend. Boosting is given a time
+limit.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,7 +23,7 @@ __all__ = ["Finisher", "as_it_went", "race"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# How much of the time that is left a member may take that can end in time, while others are to come.
+# How much of the remaining time a member that can end in time may take, if others follow.
 _SHARE_OF_ONE = 0.75
 
 
@@ -46,9 +47,9 @@ def race(
     listener: Listener,
     may_fail: Collection[str],
 ) -> tuple[list[Finisher], dict[str, str]]:
-    """Fit members while there is time; return them, and why others are not among them.
+    """Fit members while there is time; return them, and why others are missing.
 
-    A member that fails is one of these where it `may_fail`; one that the user gave must not.
+    A member that fails is left out if it `may_fail`; for members given by the user the error is raised.
     """
     finished: list[Finisher] = []
     failures: dict[str, str] = {}
@@ -78,9 +79,10 @@ def race(
 
 
 def _limited(member: Member, clock: Clock, *, is_last: bool) -> Member:
-    """Give a member that can end in time its share of what is left.
+    """Give a member that can end in time its share of the remaining time.
 
-    Not one that is fitted in folds: to end each of them in time would make a model that no settings give.
+    Not to a member that is fitted in folds: ending each of them early would give a model that no settings
+    reproduce.
     """
     can_end = "time_budget" in member.estimator.get_params(deep=False) and leaves_rows_out(member.estimator)
     if not np.isfinite(clock.left) or not can_end:

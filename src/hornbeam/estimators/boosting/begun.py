@@ -1,4 +1,4 @@
-"""A fit of gradient boosting: the data that it is given, and the fit under way."""
+"""A fit of gradient boosting: its input, and the running fit."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ RowArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class BoostingData:
-    """What a fit is given, read and checked: rows, the loss, and rows to judge by if the user has some."""
+    """The input of a fit, read and checked: rows, the loss, and validation rows if the user gave some."""
 
     rows: BoostingRows
     loss: Loss
@@ -44,9 +44,9 @@ class BoostingData:
 
 @dataclass(frozen=True, eq=False)
 class BoostingFit:
-    """A fit that has begun: what is remembered of it besides its trees, and how its rounds are run.
+    """A fit that has begun: what is kept of it besides its trees, and how its rounds are run.
 
-    `rows_given` are the rows of X that trees grow on or are judged by, those that count; None for all.
+    `rows_given` are the rows of X that count, to grow trees on or to judge them; None for all.
     """
 
     table: Table
@@ -68,7 +68,7 @@ class BoostingFit:
 
     @property
     def trees_per_round(self) -> int:
-        """How many trees a round adds."""
+        """The number of trees that a round adds."""
         return self.plan.n_members * self.target.loss.n_scores
 
     def restored(self, trees: Sequence[_core.Tree]) -> list[_core.Tree]:
@@ -76,7 +76,7 @@ class BoostingFit:
         return list(trees) if self.means is None else [self.means.restored(tree) for tree in trees]
 
     def averaged(self, trees: Sequence[_core.Tree]) -> list[_core.Tree]:
-        """Divide what the trees of the members say by their number, and write them in the user's columns."""
+        """Divide the trees' values by the number of members, and write the trees in the user's columns."""
         share = 1.0 / self.plan.n_members
         if share < 1:
             trees = [with_values_times(tree, share, self.encoded.schema) for tree in trees]
@@ -87,11 +87,11 @@ class BoostingFit:
         n_rounds = self._rounds_kept(watch)
         if isinstance(self.boosting, MemberBoosting) and not self.monotonic:
             return self.restored(self.boosting.refitted(n_rounds))
-        # Values of all rows need not keep the order that constraints ask for.
+        # Values found from all rows may violate the constraints.
         return self.averaged(self.boosting.trees[: n_rounds * self.trees_per_round])
 
     def left_out_answers(self, watch: Watch) -> FloatArray | None:
-        """Answer the rows of X by members that have not seen them, NaN for others; None without members."""
+        """Predict rows of X by members that have not seen them, NaN for others; None without members."""
         if not isinstance(self.boosting, MemberBoosting):
             return None
         scores = self.boosting.unseen_scores_after(self._rounds_kept(watch))

@@ -1,7 +1,7 @@
 """Gradient boosting: `GradientBoostingClassifier` and `GradientBoostingRegressor`.
 
-What is particular to classes and to numbers is here: the target, the loss, the form of the answers. Rounds
-are run in `boosting_rounds.py`, rows are answered in `boosting_scores.py`.
+This file has what differs between classes and numbers: the target, the loss, the form of the predictions.
+Rounds are run in `rounds.py`, and scores are predicted in `scores.py`.
 """
 
 import os
@@ -33,7 +33,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoostingOptions):
-    """Gradient boosting that predicts classes: each tree lowers the loss that the trees before have left.
+    """Gradient boosting that predicts classes: each tree lowers the loss that the trees before it have left.
 
     {parameters}
 
@@ -42,21 +42,22 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
     classes_ : array
         The classes, sorted.
     n_classes_ : int
-        How many there are.
+        The number of classes.
     estimators_ : array of DecisionTreeRegressor
         The trees, rounds x (members x scores): steps of the score.
     settings_ : dict
-        The settings that the fit has used, with what "auto" stood for.
+        The settings of the fit, with the values that "auto" stood for.
     n_iter_ : int
-        Rounds that were run.
+        The number of rounds.
     best_iteration_ : int
         The round with the best validation score; early stopping keeps the rounds up to it.
     train_score_, validation_score_ : array
-        Scores after each round, the higher the better; empty if there are no validation rows.
+        Scores after each round, higher is better; empty if there are no validation rows.
     oof_decision_function_ : array
-        Class shares of the rows of X by members that have not seen them, NaN for others; of automatic fits.
+        Class probabilities of the rows of X by members that have not seen them, NaN for others (automatic
+        fits).
     feature_importances_ : array
-        The share of each feature in what the splits have gained.
+        The share of each feature in the gains of all splits.
     """
 
     oof_decision_function_: FloatArray = fitted()
@@ -84,17 +85,17 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
     ) -> Self:
         """Boost on rows X with labels y.
 
-        `offset` is what is known of each row's score beforehand: the rounds start from it, and predictions
-        take it again. Rows to judge rounds by are X_val and y_val or, with `early_stopping`, rows of X; those
-        of equal `groups` are then never divided. `callbacks` are called between rounds
-        (`hornbeam.recipes.boosting.rounds`); so are those of `set_callbacks`, scikit-learn's own kind.
+        `offset` is the part of each row's score that is known beforehand: the rounds start from it, and
+        predictions take it again. Rounds are judged on X_val and y_val or, with `early_stopping`, on rows of
+        X; rows of equal `groups` then stay together. `callbacks` are called between rounds
+        (`hornbeam.recipes.boosting.rounds`), and so are scikit-learn's own, of `set_callbacks`.
 
-        With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
-        or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
-        ("4GB") is what the fit may take. The model is the same.
+        With `target`, X is not a table but the source of one: the path of Parquet files, an Arrow data set or
+        stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
+        ("4GB") limits the memory of the fit. The model is the same.
 
-        `checkpoint` is a folder where rounds are kept while the fit runs. If the process dies, the same fit
-        with the same folder goes on from there, to the same model.
+        `checkpoint` is a folder where rounds are saved while the fit runs. If the process dies, the same fit
+        with the same folder continues from there and gives the same model.
         """
         self._refuse_checkpoint(checkpoint)
         if target is not None:
@@ -167,7 +168,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
         return RecordedClasses(target.classes[0][shares.argmax(axis=1)], shares, target.classes[0])
 
     def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
-        """Return the scores: one per row for two classes, above 0 for the second; else rows x classes."""
+        """Return the scores: for two classes one per row, above 0 for the second; else rows x classes."""
         return self._decision(self._scores(X, offset))
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
@@ -210,7 +211,7 @@ class GradientBoostingClassifier(ClassifierMixin, BoostingRounds, ClassifierBoos
 
 
 class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostingOptions):
-    """Gradient boosting that predicts numbers: each tree lowers the loss that the trees before have left.
+    """Gradient boosting that predicts numbers: each tree lowers the loss that the trees before it have left.
 
     {parameters}
 
@@ -219,17 +220,17 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
     estimators_ : array of DecisionTreeRegressor
         The trees, rounds x members: steps of the score.
     settings_ : dict
-        The settings that the fit has used, with what "auto" stood for.
+        The settings of the fit, with the values that "auto" stood for.
     n_iter_ : int
-        Rounds that were run.
+        The number of rounds.
     best_iteration_ : int
         The round with the best validation score; early stopping keeps the rounds up to it.
     train_score_, validation_score_ : array
-        Scores after each round, the higher the better; empty if there are no validation rows.
+        Scores after each round, higher is better; empty if there are no validation rows.
     oof_prediction_ : array
-        Answers to the rows of X by members that have not seen them, NaN for others; of automatic fits.
+        Predictions for the rows of X by members that have not seen them, NaN for others (automatic fits).
     feature_importances_ : array
-        The share of each feature in what the splits have gained.
+        The share of each feature in the gains of all splits.
     """
 
     oof_prediction_: FloatArray = fitted()
@@ -255,18 +256,18 @@ class GradientBoostingRegressor(RegressorMixin, BoostingRounds, RegressorBoostin
     ) -> Self:
         """Boost on rows X with targets y.
 
-        `offset` is what is known of each row's score beforehand, for example the logarithm of an exposure:
-        the rounds start from it, and predictions take it again. Rows to judge rounds by are X_val and y_val
-        or, with `early_stopping`, rows of X; those of equal `groups` are then never divided. `callbacks` are
-        called between rounds (`hornbeam.recipes.boosting.rounds`); so are those of `set_callbacks`,
-        scikit-learn's own kind.
+        `offset` is the part of each row's score that is known beforehand, for example the logarithm of an
+        exposure: the rounds start from it, and predictions take it again. Rounds are judged on X_val and
+        y_val or, with `early_stopping`, on rows of X; rows of equal `groups` then stay together. `callbacks`
+        are called between rounds (`hornbeam.recipes.boosting.rounds`), and so are scikit-learn's own, of
+        `set_callbacks`.
 
-        With `target`, X is not a table but where one comes from: the path of Parquet files, an Arrow data set
-        or stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
-        ("4GB") is what the fit may take. The model is the same.
+        With `target`, X is not a table but the source of one: the path of Parquet files, an Arrow data set or
+        stream; `target`, `sample_weight`, `offset` and `groups` are names of its columns, and `max_memory`
+        ("4GB") limits the memory of the fit. The model is the same.
 
-        `checkpoint` is a folder where rounds are kept while the fit runs. If the process dies, the same fit
-        with the same folder goes on from there, to the same model.
+        `checkpoint` is a folder where rounds are saved while the fit runs. If the process dies, the same fit
+        with the same folder continues from there and gives the same model.
         """
         self._refuse_checkpoint(checkpoint)
         if target is not None:

@@ -1,4 +1,4 @@
-"""Which columns may meet on a path: `interaction_cst` comes in as it was given, groups of columns go out."""
+"""Which columns may occur together on a path: turns `interaction_cst` into groups of columns."""
 
 from itertools import combinations
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["interaction_groups"]
 
 
 def interaction_groups(given: Any, names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """Spell `interaction_cst` out as groups of column numbers; empty if every column may meet every other."""
+    """Turn `interaction_cst` into groups of column numbers; empty if nothing is constrained."""
     columns = range(len(names))
     if given is None:
         return ()

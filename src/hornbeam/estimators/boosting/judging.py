@@ -1,7 +1,7 @@
-"""How the rounds of gradient boosting are judged: scores of rows, the higher the better.
+"""How the rounds of gradient boosting are judged: scores of rows, higher is better.
 
-Rows are those that trees grow on, those that members leave out, or those that the user gives; what they are
-judged by is `scoring`.
+Rows are those that trees grow on, those that members leave out, or those that the user gives; `scoring`
+judges them.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ __all__ = ["BoostingJudge"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_MOST_JUDGED_ROWS = 100_000  # of the training rows; to judge them all would take longer than to learn
+_MOST_JUDGED_ROWS = 100_000  # of the training rows; judging all of them would take longer than learning
 
 
 class BoostingJudge(BoostingScores):
@@ -34,7 +34,7 @@ class BoostingJudge(BoostingScores):
     def _judge_training(
         self, boosting: Boosting, rows: BoostingRows, grown_on: npt.NDArray[np.uint32] | None = None
     ) -> Callable[[], float]:
-        """Return a function that judges the rows that trees grow on, or some of them if they are many."""
+        """Return a function that judges the rows that trees grow on, or some of them if there are many."""
         n_rows = rows.table.n_rows if grown_on is None else len(grown_on)
         step = -(-n_rows // _MOST_JUDGED_ROWS)
         some = np.arange(0, n_rows, step, dtype=np.uint32)
@@ -73,7 +73,7 @@ class BoostingJudge(BoostingScores):
         return judge_with
 
     def _judge(self, fit: BoostTarget, rows: BoostingRows) -> Callable[[FloatArray], float]:
-        """Return a function from scores to how good they are, the higher the better."""
+        """Return a function from scores to how good they are, higher is better."""
         y, weights, scoring, loss = rows.y, rows.weights, self.scoring, fit.loss
         if scoring == "loss":
             unit = _unit_of_differences(fit, rows) if loss.is_of_differences else 1.0
@@ -85,7 +85,7 @@ class BoostingJudge(BoostingScores):
         classes = rows.target.classes[0] if isinstance(rows.target, ClassTarget) else None
         scorer = scorer_by_name("scoring", scoring, truth, classes)
         options = {} if weights is None else {"sample_weight": weights}
-        stand_in = np.zeros((len(y), 1))  # a scorer by name looks at answers only
+        stand_in = np.zeros((len(y), 1))  # a scorer by name only uses predictions
         return lambda scores: scorer(self._recorded(loss, scores, rows.target), stand_in, truth, **options)
 
     def _recorded(self, loss: Loss, scores: FloatArray, target: Any) -> Any:

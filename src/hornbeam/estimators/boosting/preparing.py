@@ -1,7 +1,8 @@
-"""What the first round of gradient boosting needs: rows dealt out, columns encoded, options settled.
+"""Prepares the first round of gradient boosting: divides rows, encodes columns, settles options.
 
-Columns of many categories become means of the target (`recipes/category_means.py`), numbers become bins. Rows
-to judge by are the parts that members leave out, a share that is set aside, or those that the user gives.
+Columns of many categories become means of the target (`recipes/category_means.py`), numbers become bins.
+Rounds are judged on the parts that members leave out, on a share that is set aside, or on rows that the user
+gives.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ from hornbeam.threads import resolve_n_jobs
 
 __all__ = ["BoostingPreparation"]
 
-_MOST_CATEGORIES_IN_A_BYTE = 255  # one code is left for missing values
+_MOST_CATEGORIES_IN_A_BYTE = 255  # one code is reserved for missing values
 _LEAVES_OF_SYMMETRIC = 4  # as many as a tree has that grows best first
 _FIRST_MEMBER_KEY = 2**40  # of the keys that follow from a fit's; rounds use those from 0 on
 
@@ -110,7 +111,7 @@ class BoostingPreparation(BoostingJudge):
         former: Sequence[_core.Tree],
         shares_tests: bool,
     ) -> Boosting:
-        """Get rounds ready that grow all trees on the same rows."""
+        """Prepare rounds that grow all trees on the same rows."""
         return Boosting(
             encoded,
             target,
@@ -130,7 +131,7 @@ class BoostingPreparation(BoostingJudge):
         n_threads: int,
         shares_tests: bool,
     ) -> MemberBoosting:
-        """Get rounds ready whose trees grow for several members, each without some rows."""
+        """Prepare rounds that grow trees for several members, each without some rows."""
         return MemberBoosting(encoded, target, members, n_threads=n_threads, shares_tests=shares_tests)
 
     def _with_judges(
@@ -141,7 +142,7 @@ class BoostingPreparation(BoostingJudge):
         members: Sequence[Member],
         n_threads: int,
     ) -> BoostingFit:
-        """Add the functions that judge a round, if anybody wants to know."""
+        """Add the functions that judge a round, if somebody needs the scores."""
         if isinstance(fit.boosting, MemberBoosting):
             return replace(
                 fit,
@@ -160,7 +161,7 @@ class BoostingPreparation(BoostingJudge):
     def _rows_to_grow_on(
         self, data: BoostingData, plan: BoostingPlan, key: int
     ) -> tuple[BoostingRows, BoostingRows | None]:
-        """Return the rows to grow on, and those to judge by; members set their own aside."""
+        """Return the rows to grow on, and those to judge by; members set aside rows of their own."""
         given = data.rows
         rows = rows_with_weight(given.table.n_rows, given.weights)
         judged = None
@@ -202,11 +203,11 @@ class BoostingPreparation(BoostingJudge):
         return CategoryMeans.of(rows.table, rows.target, rows.weights, columns, key=key) if columns else None
 
     def _columns_of_many(self, table: Table) -> list[int]:
-        """Find the columns that are grown on as means; rounds on top of others take them as sets."""
+        """Find the columns that are replaced by means; a warm start keeps sets of categories."""
         return columns_of_many(table) if self.categorical_split == "auto" and not self.warm_start else []
 
     def _can_be_symmetric(self) -> bool:
-        """Whether nothing was asked for that tests of a whole level cannot give."""
+        """Whether no option rules out one test for a whole level."""
         is_free = self.monotonic_cst is None and self.interaction_cst is None
         return is_free and self.categorical_split == "auto"
 
@@ -220,7 +221,7 @@ class BoostingPreparation(BoostingJudge):
         if plan.growth in ("symmetric", "mixed"):
             self._refuse_what_symmetric_trees_cannot(encoded, plan.growth)
         interactions = _of_all_parts(interaction_groups(self.interaction_cst, schema.given_names), schema)
-        # Limits far beyond the rows say no more than these; the core counts with fewer bits than Python.
+        # Limits far above the number of rows are cut: the core has fewer bits than Python.
         return BoostSettings(
             learning_rate=float(plan.learning_rate),
             growth="level" if plan.growth == "level" else "best_first",
@@ -262,7 +263,7 @@ class BoostingPreparation(BoostingJudge):
 
 
 def _of_all_parts(groups: tuple[tuple[int, ...], ...], schema: Schema) -> tuple[tuple[int, ...], ...]:
-    """Spell groups of the user's columns out for all that are made of them."""
+    """Extend groups of the user's columns to all columns derived from them."""
     sources = schema.sources
     return tuple(tuple(j for j, source in enumerate(sources) if source in group) for group in groups)
 
@@ -276,7 +277,7 @@ def _members(
     *,
     key: int,
 ) -> list[Member]:
-    """Deal the rows out to parts, of which each member leaves one out."""
+    """Divide the rows into parts, of which each member leaves one out."""
     n_parts = plan.n_members if plan.n_members > 1 else max(2, round(1 / plan.validation_fraction))
     if rows.groups is not None:
         n_parts = min(n_parts, len(np.unique(rows.groups)))
@@ -297,7 +298,7 @@ def _members(
 
 
 def _symmetric(settings: BoostSettings) -> BoostSettings:
-    """Return the settings of symmetric trees beside others: more leaves, as a test is not of one node."""
+    """Return the settings of symmetric trees among others: with more leaves, since nodes share a test."""
     return replace(settings, symmetric=True, max_leaf_nodes=_LEAVES_OF_SYMMETRIC * settings.max_leaf_nodes)
 
 
@@ -308,7 +309,7 @@ def _draws(
     rows: npt.NDArray[np.uint32],
     key: int,
 ) -> RoundDraws:
-    """Plan what each round draws from some rows."""
+    """Plan the draws of each round."""
     share = float(plan.subsample)
     drawn = plan_draws(rows, encoded.n_rows, key=key, with_replacement=False, max_samples=share)
     return RoundDraws(drawn, features, encoded.n_features)

@@ -1,8 +1,8 @@
-"""The fit of gradient boosting: rows come in, rounds are run, what they made is remembered.
+"""The fit of gradient boosting: reads rows, runs the rounds, and stores the result.
 
-`settings.py` says how the fit goes, and `preparing.py` gets everything ready for the first round. In
-`recipes/boosting/`, `boost.py` and `boost_members.py` add trees round by round, while `rounds.py` watches.
-Answers are in `scores.py`.
+`settings.py` settles the options, and `preparing.py` prepares the first round. In `recipes/boosting/`,
+`boost.py` and `boost_members.py` add trees round by round, and `rounds.py` follows their progress.
+Predictions are in `scores.py`.
 """
 
 import copy
@@ -37,7 +37,7 @@ __all__ = ["BoostingRounds"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# New values for the leaves of members, after the rounds, take about the rest of a time budget.
+# The share of a time budget for rounds; new leaf values after them take about the rest.
 _SHARE_OF_ROUNDS = 0.75
 
 
@@ -113,7 +113,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         _warn_of_a_loss_that_rises(loss_before, _training_loss(begun))
 
     def _refuse_checkpoint(self, folder: Any) -> None:
-        """Refuse to keep rounds that cannot be gone on with; to be asked before any work."""
+        """Refuse a checkpoint from which a fit could not continue; called before any work."""
         if folder is None:
             return
         if self.warm_start:
@@ -125,7 +125,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
             )
 
     def _digest(self, begun: BoostingFit) -> str:
-        """Sum up everything that the rounds depend on, besides the key where that is drawn."""
+        """Digest everything that the rounds depend on, except a key that is drawn."""
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         judged_by = self.scoring if isinstance(self.scoring, str) else type(self.scoring).__name__
         return digest_of(
@@ -136,7 +136,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         )
 
     def _plan(self, data: BoostingData) -> BoostingPlan:
-        """Settle what is "auto"; a fit that is to be judged needs something to judge by."""
+        """Settle what is "auto"; early stopping needs a score to go by."""
         loss = data.loss
         has_no_value = self.scoring == "loss" and isinstance(loss, OwnLoss) and not loss.has_value
         if has_no_value and (self.early_stopping is True or data.validation.is_given):
@@ -161,7 +161,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         return Clock(self.time_budget * (_SHARE_OF_ROUNDS if plan.has_members else 1.0))
 
     def _key_of_fit(self, data: BoostingData, plan: BoostingPlan) -> int:
-        """Draw the key of all random numbers; 0 for a fit that draws none, so that it moves no generator."""
+        """Draw the key of all random numbers; 0 for a fit without any, so that no generator is advanced."""
         if self._continues():
             return self._key
         draws_something = (
@@ -178,7 +178,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         return bool(self.warm_start) and hasattr(self, "_model")
 
     def _former_trees(self, data: BoostingData, plan: BoostingPlan) -> tuple[_core.Tree, ...]:
-        """Return the trees that a warm start goes on with; raise if the new rounds cannot go with them."""
+        """Return the trees that a warm start continues; raise if the new rounds do not fit them."""
         if not self._continues():
             return ()
         same_columns = data.rows.table.schema == self._model.schema
@@ -201,7 +201,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
         return loss == self._loss
 
     def _remember_rounds(self, fit: BoostingFit, trees: Sequence[_core.Tree], watch: Watch | None) -> Self:
-        """Store what a fit has made; called when nothing can fail any more."""
+        """Store the result of a fit; called when nothing can fail any more."""
         loss = fit.target.loss
         n_kept = len(trees) // fit.trees_per_round
         self._remember_columns(fit.table, fit.missing_seen)
@@ -237,7 +237,7 @@ class BoostingRounds(CallbackSupportMixin, BoostingPreparation):
 
 
 def _training_loss(fit: BoostingFit) -> float | None:
-    """Return the loss of the training rows, of a loss of the user's own that can say it."""
+    """Return the loss of the training rows, for a user-defined loss that can compute it."""
     loss, target = fit.target.loss, fit.target
     if not isinstance(loss, OwnLoss) or not loss.has_value:
         return None

@@ -1,4 +1,4 @@
-"""Rows of a boosting fit: table, target, weights and offset that go together, to grow on or to judge by."""
+"""Rows of a boosting fit: table, target, weights and offset, to grow on or to judge by."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ class BoostingRows:
     target: Target
     weights: FloatArray | None
     offset: FloatArray | None
-    given_rows: Any  # as the user gave it: all rows, of which the table may have some
+    given_rows: Any  # as the user gave it: all rows, while the table may have some of them
     groups: npt.NDArray[np.int32] | None = None  # rows of one group are never divided
 
     @property
@@ -45,7 +45,7 @@ class BoostingRows:
         )
 
     def in_own_container(self) -> Any:
-        """Return these rows in the user's own container, for scorers of the user's own."""
+        """Return these rows in the user's container, for user-defined scorers."""
         from sklearn.utils import _safe_indexing  # noqa: PLC0415 - here and in tests of scikit-learn only
 
         numbers = self.table.row_numbers

@@ -1,7 +1,7 @@
-"""What a boosted model answers: scores of rows, and what its trees have to say about themselves.
+"""Predictions of a boosted model: scores of rows, and inspection of its trees.
 
-The trees are added up on top of the constant that the rounds started from; `recipes/boosting/losses.py` says
-what such a score stands for. Fitting is in `boosting_rounds.py`.
+The trees are added to the constant that the rounds started from; `recipes/boosting/losses.py` says what such
+a score stands for. Fitting is in `rounds.py`.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class BoostingScores(TreeModel, BoostingOptions):
-    """The answers that both kinds of gradient boosting share."""
+    """What predictions of both kinds of gradient boosting share."""
 
     _loss: Loss = fitted()
     _baseline: FloatArray = fitted()
@@ -45,7 +45,7 @@ class BoostingScores(TreeModel, BoostingOptions):
     # --- Predicting --------------------------------------------------------------------------------------
 
     def _start(self, rows: RowsToPredict, offset: Any) -> FloatArray:
-        """Return the scores of rows that the first tree is added to."""
+        """Return the scores of rows before the first tree."""
         scores = np.empty((rows.n_rows, 1, self._loss.n_scores))
         scores[:] = self._baseline
         given = read_offset(offset, rows.n_rows, self._loss.n_scores)
@@ -67,7 +67,7 @@ class BoostingScores(TreeModel, BoostingOptions):
             yield scores[:, 0, :]
 
     def _score_sum(self) -> ScoreSum:
-        """Return the trees on top of the constant that the rounds started from; offsets are no part of it."""
+        """Return the sum of the trees and the constant that the rounds started from, without offsets."""
         n_scores = self._loss.n_scores
         trees = TreeSum(self._model, np.ones(len(self._model.trees)))
         if n_scores == 1:
@@ -76,7 +76,7 @@ class BoostingScores(TreeModel, BoostingOptions):
         return ScoreSum((trees,), self._baseline, (n_scores,), classes, self._answer_per_score)
 
     def _answer_per_score(self, scores: FloatArray) -> FloatArray:
-        """Return what scores stand for: of two classes, the share of the second."""
+        """Return what scores stand for: for two classes, the probability of the second."""
         if scores.shape[1] > 1 and isinstance(self._loss, OwnLoss) and hasattr(self._loss.given, "answers"):
             raise ValueError(
                 "of='answer' needs the slopes of the predictions, which your loss does not give; use "
@@ -133,7 +133,7 @@ class BoostingScores(TreeModel, BoostingOptions):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """The share of each feature in what the splits of all trees have gained."""
+        """The share of each feature in the gains of all splits."""
         check_is_fitted(self)
         return shares_of_gain(self._model.trees, self._model.schema)
 
@@ -158,7 +158,7 @@ class BoostingScores(TreeModel, BoostingOptions):
         return prediction, dict(zip(self.classes_.tolist(), self._answers(scores)[0].tolist(), strict=True))
 
     def _members_say(self, table: Table) -> tuple[Any, ...]:
-        return ()  # they add steps to a score; none of them has an answer
+        return ()  # they add steps to a score; no single member predicts
 
     def _answer_labels(self) -> tuple[npt.NDArray[Any], ...]:
         return (self.classes_,) if hasattr(self, "classes_") else ()
@@ -167,8 +167,8 @@ class BoostingScores(TreeModel, BoostingOptions):
         """Say how each score changes at the tests on each column, and where it starts.
 
         The first array is rows x columns, the second has a number per row; with three classes or more both
-        have a further dimension. Every node knows the mean step of its rows; on its way down a row moves from
-        mean to mean, and each move is put down to the column of the test. Both sum to the score.
+        have a further dimension. Every node knows the mean step of its rows. On its way down a row moves from
+        mean to mean, and each move is attributed to the column of the test. Both sum to the score.
         """
         scores, leaves, n_scores = self._scores(X, None), self._leaves(X), self._loss.n_scores
         parts = np.zeros((len(scores), self.n_features_in_, n_scores))
@@ -180,13 +180,13 @@ class BoostingScores(TreeModel, BoostingOptions):
         return (parts[:, :, 0], start[:, 0]) if n_scores == 1 else (parts, start)
 
     def _unit_of_scores(self) -> str:
-        """Say in words what a score counts; of a loss of the user's own nobody knows."""
+        """Name the unit of scores; unknown for a user-defined loss."""
         classes = getattr(self, "classes_", None)
         likelier = "" if classes is None else named(classes[-1])
         return self._loss.unit_of_scores.format(likelier=likelier)
 
     def _facts_beside_trees(self) -> dict[str, Any]:
-        """Return what a program needs besides the trees to predict as this model does, as plain values."""
+        """Return, as plain values, what a program needs besides the trees to predict like this model."""
         n_scores = self._loss.n_scores
         return {
             "loss": self._loss.name,

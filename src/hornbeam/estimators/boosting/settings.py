@@ -1,11 +1,11 @@
 """What "auto" stands for in gradient boosting, once the table is known.
 
-A fit is automatic where `n_estimators` is "auto": rows that are held out say how many rounds there are, and
-what else is "auto" goes by the size of the table. The values come from comparisons on many tables
-(docs/decisions/37-automatic-boosting.md). A number of rounds is the most that an automatic fit may have where
-`n_members` is given with early stopping: the settings of a fit that ran out of time then fit the same again.
-Any other fit with a number of rounds is classical: what is "auto" has the value of LightGBM and of hornbeam
-0.1, which benchmarks and textbooks name.
+A fit is automatic if `n_estimators` is "auto": held-out rows decide how many rounds there are, and other
+"auto" settings depend on the size of the table. The values come from comparisons on many tables
+(docs/decisions/37-automatic-boosting.md). If `n_members` is given with early stopping, a fit is automatic
+too, with a number of rounds as its limit, so that the settings of a fit that ran out of time reproduce it.
+Any other fit with a number of rounds is classical: "auto" then stands for the values of LightGBM and of
+hornbeam 0.1, which benchmarks and textbooks use.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class BoostingPlan:
     n_iter_no_change: int
     least_progress: float
     has_members: bool
-    class_trees: Literal["separate", "shared"] | None = "separate"  # None of a regressor
+    class_trees: Literal["separate", "shared"] | None = "separate"  # None for a regressor
 
     def stopping(self, tol: float) -> EarlyStopping | None:
         """When to end the rounds early, if at all."""
@@ -78,12 +78,12 @@ CLASSICAL = BoostingPlan(
     has_members=False,
 )
 
-_MANY_ROWS = 2_500  # that larger trees are worth it
-_FEWEST_ROWS = 16  # with fewer there is nothing to be learned from rows that are held out
-# Up to so many rows x columns x scores there are so many members: several cost little on small tables, and
-# help most there.
+_MANY_ROWS = 2_500  # rows from which larger trees pay off
+_FEWEST_ROWS = 16  # with fewer rows, nothing can be learned from held-out ones
+# The number of members up to a given number of rows x columns x scores: several members cost little on small
+# tables, and help most there.
 _MEMBERS = ((600_000, 8), (3_000_000, 4))
-_FEW_COLUMNS = 10  # to go through the rows takes as long as through so many columns
+_FEW_COLUMNS = 10  # going through the rows takes as long as this many columns
 
 
 def plan_boosting(
@@ -97,10 +97,10 @@ def plan_boosting(
     can_be_symmetric: bool = True,
     n_groups: int | None = None,
 ) -> BoostingPlan:
-    """Settle the options of a fit on a table; `can_judge` is False where nothing says how good a round is.
+    """Settle the options of a fit on a table; `can_judge` is False if rounds cannot be scored.
 
-    Where trees `can_be_symmetric`, every other member's are, if there are several and one score.
-    Of `n_groups` groups of rows, which are never divided, each member leaves one out at least.
+    If trees `can_be_symmetric`, those of every other member are, provided that there are several members and
+    one score. Each member leaves out at least one of the `n_groups` groups of rows, which are never divided.
     """
     automatic = _is_automatic(options) and can_judge and n_rows >= _FEWEST_ROWS
     n_members = 1 if given_validation else _n_members(n_rows * max(n_columns, _FEW_COLUMNS) * n_scores)
@@ -178,7 +178,7 @@ def _automatic(n_rows: int, n_members: int, *, has_members: bool) -> BoostingPla
 
 
 def _symmetric(plan: BoostingPlan) -> BoostingPlan:
-    """Six levels; a test that is good for all nodes of a level is no chance find of a few rows."""
+    """Six levels; a test that is good for all nodes of a level is unlikely to fit noise in a few rows."""
     plan = replace(plan, growth="symmetric", max_leaf_nodes=64)
     return replace(plan, min_samples_leaf=1, max_features=0.8) if plan.has_members else plan
 

@@ -1,4 +1,4 @@
-"""Forests, and bagging of any estimator: members on rows drawn anew, and what the rows left out say."""
+"""Forests, and bagging of any estimator: members on samples of the rows, and out-of-bag estimates."""
 
 from hornbeam.estimators.forest.forest import (
     ExtraTreesClassifier,

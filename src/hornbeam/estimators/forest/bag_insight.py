@@ -1,4 +1,4 @@
-"""What the members of a bag say of the columns: importances, tests, and what each adds to an explanation."""
+"""What the members of a bag say about the columns: importances, tests, and contributions."""
 
 import copy
 from dataclasses import replace
@@ -18,13 +18,13 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def mean_importances(bag: Any) -> FloatArray:
-    """Return the importances that the members give to the columns, averaged."""
+    """Return the mean of the members' feature importances."""
     total = np.zeros(bag.n_features_in_)
     for number, member in enumerate(bag.estimators_):
         if not hasattr(type(member), "feature_importances_"):
             raise AttributeError(f"member {number}, a {type(member).__name__}, has no feature_importances_")
-        own = member.feature_importances_  # which says why it has none, where it has lost them
-        # Members on one table know all columns; a column that was drawn twice has two shares.
+        own = member.feature_importances_  # which says why, if it has none any more
+        # Members on one table know all columns; a column that was drawn twice has two entries.
         features = bag._features_of(number) if bag._grown is None else range(bag.n_features_in_)
         np.add.at(total, np.asarray(features), own)
     return total / total.sum() if total.sum() > 0 else total
@@ -54,7 +54,7 @@ def sum_of_member(bag: Any, number: int, *, votes: bool) -> TreeSum:
     onto = None
     if isinstance(member, DecisionTreeClassifier) and len(member.classes_) < len(
         labels[0]
-    ):  # a class that the sample lacks has no share
+    ):  # a class that the sample lacks has probability 0
         onto = (member.classes_[:, np.newaxis] == labels[0]).astype(np.float64)
     return replace(own, weights=own.weights / bag._n_members, columns=features, picked=features, onto=onto)
 
@@ -85,7 +85,7 @@ def _missing_seen(bag: Any, n_columns: int) -> tuple[bool, ...]:
     seen = np.zeros(n_columns, dtype=np.bool_)
     for number, member in enumerate(bag._fitted_members):
         own = np.array(member._missing_seen, dtype=np.bool_)
-        if len(own) == n_columns:  # of dates there are more columns than features
+        if len(own) == n_columns:  # a date has more columns than one
             seen |= own
         else:
             np.logical_or.at(seen, bag._features_of(number), own)

@@ -1,7 +1,7 @@
-"""The members of a bag: how they are fitted on samples of the rows, and what they say together.
+"""The members of a bag: how they are fitted on samples of the rows, and their joint predictions.
 
-Where the estimator is one of our trees, the members grow in one call on one encoded table, and give the
-answers that copies of the tree, fitted one by one on their samples, would give.
+If the estimator is one of our trees, the members grow in one call on one encoded table, and predict exactly
+what copies of the tree would predict if they were fitted one by one on their samples.
 """
 
 import copy
@@ -69,7 +69,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _where_members_are_trees(method: F) -> F:
     """Offer a method only where the members are trees, as far as is known before a fit."""
-    method.__qualname__ = f"Bagging.{method.__name__}"  # errors of Python name no private class
+    method.__qualname__ = f"Bagging.{method.__name__}"  # so that the error does not name a private class
     offered: Callable[[F], F] = available_if(lambda bag: bag._has_trees())
     return offered(method)
 
@@ -78,7 +78,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
     """What bagging of classifiers and of regressors share.
 
     `_grown` is the tree that members are copies of, with the columns of the fit and all trees in its model,
-    where they grew on one encoding; else it is None and `_fitted_members` holds the members.
+    if they grew on one encoding; otherwise it is None and `_fitted_members` holds the members.
     """
 
     n_features_in_: int = fitted()
@@ -115,10 +115,10 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
     def _shares_encoding(self, tree: Any) -> bool:
         """Whether trees that share one encoding of all rows equal trees that encode their own sample.
 
-        Fractions count the rows of the sample, bins follow from its values, pruning holds out some of its
-        rows, and its categories are what is seen: those that a sample lacks are missing values to its tree,
-        and known ones to a tree on the shared encoding. Classes of weight 0 are drawn, too. With features of
-        its own, a member numbers them anew, and random draws go by number.
+        Not always: fractions refer to the rows of the sample, bins to its values, and pruning holds out some
+        of its rows. Categories that a sample lacks are unseen by its own tree, but known to a tree on the
+        shared encoding. Classes of weight 0 are drawn, too. A member with a subset of the features numbers
+        them anew, and random draws depend on these numbers.
         """
         by_share = [tree.min_samples_leaf, tree.min_samples_split]
         if tree.max_bins is not None or tree.prune is not None or tree.unseen == "majority":
@@ -137,7 +137,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         return bool(plain and tree.splitter == "best" and tree.max_features is None)
 
     def _refuse_other_members(self, *, grown: bool) -> None:
-        """Refuse to go on with members of another kind than those of the last fit."""
+        """Refuse a warm start with members of another kind than those of the last fit."""
         if self._continues() and grown != (self._grown is not None):
             raise ValueError("warm_start continues the last fit, with its estimator; set warm_start=False.")
 
@@ -150,7 +150,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
     def _fit_trees(self, tree: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Target:
         """Grow all members on one encoding."""
         training = tree._begin_fit(X, sample_weight)
-        # Members draw columns of the user's own; means have others, and so have dates.
+        # Members draw from the user's columns, which category means and dates replace by others.
         features = self._member_features(len(training.table.schema.given_names))
         if features.n_wanted and training.table.schema.parts:
             container = X.container if isinstance(X, OpenSource) else X
@@ -183,7 +183,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         )
 
         def keys_of(some: range) -> npt.NDArray[np.uint64]:
-            # What a copy of the tree would draw from its seed.
+            # The draws that a copy of the tree would make from its seed.
             return np.array([resolve_random_key(int(s)) for s in seeds_of(plan.key, some)], dtype=np.uint64)
 
         bag = TreeBag(
@@ -289,7 +289,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         raise NotImplementedError
 
     def _check_target(self, tree: Any, target: Any) -> None:
-        """Refuse targets that the tree's criterion does not take."""
+        """Refuse targets that the tree's criterion does not accept."""
 
     def _strata(self, target: Any) -> npt.NDArray[np.int32] | None:
         return None
@@ -300,7 +300,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         return weights, False
 
     def _votes_are_hard(self, member: Any = None) -> bool:
-        """Whether predicted classes are counted: as asked for, or because a member says nothing else."""
+        """Whether predicted classes are counted: by choice, or because a member has no probabilities."""
         return False
 
     def _out_of_bag_facts(
@@ -318,7 +318,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         raise NotImplementedError
 
     def get_metadata_routing(self) -> Any:
-        """Tell scikit-learn which method of the members gets what is passed to which method of the bag."""
+        """Tell scikit-learn which members' method gets the metadata passed to each method of the bag."""
         template = self._tree() if self.estimator is None else self.estimator
         return router_of(self, template, self._calls(template))
 
@@ -356,7 +356,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
 
     @property
     def estimators_features_(self) -> list[npt.NDArray[np.int32]]:
-        """The features that each member may use; drawn anew each time."""
+        """The features that each member may use; drawn again at each access."""
         check_is_fitted(self)
         return [self._features_of(member) for member in range(self._n_members)]
 
@@ -387,7 +387,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """The importances that the members give to the columns, averaged."""
+        """The mean of the members' feature importances."""
         check_is_fitted(self)
         return mean_importances(self)
 
@@ -457,7 +457,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         return ScoreSum(tuple(sums), np.zeros(n_scores), shape, outputs)
 
     def _mean_answer(self, X: Any, classes: Any, **options: Any) -> FloatArray:
-        """Average what the members say when given `options`: rows x classes, or rows x 1 for numbers."""
+        """Average the members' predictions, made with `options`: rows x classes, or rows x 1 for numbers."""
         check_is_fitted(self)
         if self._grown is not None:
             return self._mean_of_trees(X)
@@ -481,7 +481,7 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         return model.mean(table, n_threads=n_threads, hard_votes=self._votes_are_hard())[:, 0, :]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what X may hold: what the members take."""
+        """Tell scikit-learn what X may hold: what the members accept."""
         tags = super().__sklearn_tags__()
         template = self._tree() if self.estimator is None else self.estimator
         inner = get_tags(template).input_tags

@@ -56,11 +56,11 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
     estimators_samples_, estimators_features_ : list of arrays
         The rows and the columns of X that each member was fitted on.
     oob_score_ : float
-        Accuracy, or the metric asked for, of each row's answer by the members that have not seen it.
+        Accuracy, or the chosen metric, of predictions by members that have not seen the row.
     oob_decision_function_ : array
-        The class shares of these answers; NaN for rows that every member has seen.
+        The class probabilities of these predictions; NaN for rows that every member has seen.
     oob_curve_ : array
-        The share of wrong answers after each member.
+        The share of wrong predictions after each member.
     """
 
     _tree: ClassVar[type[Tree]] = DecisionTreeClassifier
@@ -72,8 +72,8 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
     ) -> Self:
         """Fit the members on rows X with labels y; rows of equal `groups` are drawn together.
 
-        `samples` are the samples themselves where they are to be given, not drawn: for each member a list of
-        the rows of X, numbered from 0, as often as they are in it. There are then as many members as samples.
+        `samples` replaces drawing: for each member a list of row numbers of X, from 0, repeated as often as
+        the row is in the sample. There are then as many members as samples.
         """
         target: Any = self._fit(X, y, sample_weight, groups, samples)
         self.classes_ = target.classes[0]
@@ -83,7 +83,7 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
         return self
 
     def predict_proba(self, X: Any, **metadata: Any) -> FloatArray:
-        """Return the mean class shares of the members, or under hard voting the shares of their votes."""
+        """Return the members' mean class probabilities or, under hard voting, the shares of their votes."""
         return self._shares(X, "predict_proba", metadata)
 
     def predict_log_proba(self, X: Any, **metadata: Any) -> FloatArray:
@@ -93,7 +93,7 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
 
     @_where_members_have_it
     def decision_function(self, X: Any, **metadata: Any) -> FloatArray:
-        """Return the mean of the members' decision functions, where they have one."""
+        """Return the mean of the members' decision functions, if they have one."""
         check_is_fitted(self)
         options = self._options_of_members("decision_function", metadata)
         X = table_to_pass_on(self, X, reset=False)
@@ -123,9 +123,9 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
         return hasattr(self._tree() if self.estimator is None else self.estimator, method)
 
     def predict(self, X: Any, **metadata: Any) -> npt.NDArray[Any]:
-        """Return the class with the largest share; the first of equals.
+        """Return the most probable class; the first of equals.
 
-        Under scikit-learn's metadata routing, `metadata` go to the members' methods that ask for them.
+        Under scikit-learn's metadata routing, `metadata` is passed to the members' methods that request it.
         """
         shares = self._shares(X, "predict", metadata)
         labels: npt.NDArray[Any] = self.classes_[np.argmax(shares, axis=1)]
@@ -169,7 +169,7 @@ class BaggingClassifier(ClassifierMixin, Bagging, VoteOptions):
 
 
 class BaggingRegressor(RegressorMixin, Bagging):
-    """Copies of a regressor, each fitted on a sample of the rows; their answers are averaged.
+    """Copies of a regressor, each fitted on a sample of the rows; their predictions are averaged.
 
     {parameters}
 
@@ -182,11 +182,11 @@ class BaggingRegressor(RegressorMixin, Bagging):
     estimators_samples_, estimators_features_ : list of arrays
         The rows and the columns of X that each member was fitted on.
     oob_score_ : float
-        R^2, or the metric asked for, of each row's answer by the members that have not seen it.
+        R^2, or the chosen metric, of predictions by members that have not seen the row.
     oob_prediction_ : array
-        These answers; NaN for rows that every member has seen.
+        These predictions; NaN for rows that every member has seen.
     oob_curve_ : array
-        The mean squared error of these answers after each member.
+        The mean squared error of these predictions after each member.
     """
 
     _tree: ClassVar[type[Tree]] = DecisionTreeRegressor
@@ -196,16 +196,17 @@ class BaggingRegressor(RegressorMixin, Bagging):
     ) -> Self:
         """Fit the members on rows X with targets y; rows of equal `groups` are drawn together.
 
-        `samples` are the samples themselves where they are to be given, not drawn: for each member a list of
-        the rows of X, numbered from 0, as often as they are in it. There are then as many members as samples.
+        `samples` replaces drawing: for each member a list of row numbers of X, from 0, repeated as often as
+        the row is in the sample. There are then as many members as samples.
         """
         self._fit(X, y, sample_weight, groups, samples)
         return self
 
     def predict(self, X: Any, **metadata: Any) -> FloatArray:
-        """Return the mean of what the members predict.
+        """Return the mean of the members' predictions.
 
-        Under scikit-learn's metadata routing, `metadata` go to the members' `predict` if it asks for them.
+        Under scikit-learn's metadata routing, `metadata` is passed to the members' `predict` if it requests
+        it.
         """
         check_is_fitted(self)
         return self._mean_answer(X, None, **self._options_of_members("predict", metadata))[:, 0]

@@ -76,14 +76,14 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         return encode(table, max_bins=self.max_bins, n_threads=n_threads)
 
     def _at_work(self, bag: TreeBag) -> Bag[_core.Tree]:
-        """Return what grows the members: the bag itself, if the rows are here."""
+        """Return the object that grows the members: the bag itself, if the rows are in this process."""
         return bag
 
     def _wants_out_of_bag(self) -> bool:
         return super()._wants_out_of_bag() or is_kept("oob", self.keep)
 
     def _out_of_bag_facts(self, training: Training, target: Any, out_of_bag: OutOfBag) -> dict[str, Any]:
-        """Turn out-of-bag sums into the attributes that show them."""
+        """Turn out-of-bag sums into attributes."""
         out_of_bag.warn_of_unanswered_rows()
         return {"oob_curve_": np.array(out_of_bag.curve)}
 
@@ -95,12 +95,12 @@ class _Forest(BagModel, GrownModel, ForestOptions):
 
     @property
     def estimator(self) -> Any:
-        """What the members are copies of: a decision tree with the options of the forest, unfitted."""
+        """The template of the members: an unfitted decision tree with the options of the forest."""
         return with_options_of(self, self._tree())
 
     @property
     def estimator_(self) -> Any:
-        """The same, of a fitted forest, as scikit-learn has it."""
+        """The same for a fitted forest, by scikit-learn's name."""
         check_is_fitted(self)
         return self.estimator
 
@@ -108,7 +108,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
     def estimators_(self) -> list[Any]:
         """The members, each a fitted decision tree; made anew each time.
 
-        Fitted again on its sample, a member is the same tree: its `random_state` repeats what it has drawn.
+        Fitted again on its sample, a member is the same tree: its `random_state` repeats its draws.
         """
         check_is_fitted(self)
         members = [self._member(tree) for tree in self._model.trees]
@@ -133,7 +133,7 @@ class _Forest(BagModel, GrownModel, ForestOptions):
         return False
 
     def _values(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the mean of what the trees say about each row: rows x outputs x classes."""
+        """Return the mean of the trees' predictions for each row: rows x outputs x classes."""
         rows, n_threads = self._rows(X)
         return self._mean(rows, n_threads)
 
@@ -185,16 +185,16 @@ class _Forest(BagModel, GrownModel, ForestOptions):
     ) -> Any:
         """Say how much each column matters.
 
-        "gain" is `feature_importances_`: quick, but it flatters columns with many values; "count" the share
-        of all tests that ask for the column; "contributions" the mean size of the column's contributions to
-        the rows X; "permutation" how much the error of the trees grows on rows they have not seen if the
-        column is shuffled there. That needs the X and y of the fit, and `importances` are columns x trees,
-        `importances_std` the standard error of their mean. Of other rows, which no tree has seen, say so:
-        `unseen=True` (and, if you like, `scoring`, `sample_weight`, `random_state`) shuffles columns of X.
-        "drop" is how much the score falls if forests are fitted without the column, in `cv` folds.
+        "gain" is `feature_importances_`: quick, but biased towards columns with many values. "count" is the
+        share of all tests that use the column. "contributions" is the mean size of the column's contributions
+        for the rows X. "permutation" is how much the error of the trees grows on rows they have not seen if
+        the column is shuffled there. It needs the X and y of the fit; `importances` are columns x trees,
+        `importances_std` the standard error of their mean. For rows that no tree has seen, `unseen=True`
+        (with `scoring`, `sample_weight`, `random_state` if you like) shuffles columns of X instead. "drop" is
+        how much the score falls if forests are fitted without the column, in `cv` folds.
 
-        `groups` and `noise` are those of every model: columns that are much alike as one, and what shuffled
-        copies of columns reach.
+        `groups` and `noise` are as for every model: similar columns taken together, and the level that
+        shuffled copies of columns reach.
         """
         unseen = more.pop("unseen", False)
         if kind != "permutation" or unseen:
@@ -229,8 +229,8 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
         """Grow the trees on rows X with labels y; rows of equal `groups` are drawn together.
 
         With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
-        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
-        `max_bins`.
+        and `groups` are names of its columns, and `max_memory` ("4GB") limits the memory of the fit. This
+        needs `max_bins`.
         """
         if target is not None:
             return fit_from_source(
@@ -267,20 +267,20 @@ class _ForestClassifier(ClassVotes, _Forest, ClassifierForestOptions):
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
+        """Return the probability of each class: rows x classes; a list of such arrays for several outputs."""
         return shares_of(self._values(X), self.n_classes_)
 
     def predict_set(self, X: Any, alpha: float = 0.1) -> Any:
-        """Tell which classes belong to a set that holds each row's class: truth values, rows x classes.
+        """Return a prediction set for each row, which should contain its class: truth values, rows x classes.
 
-        As `predict_interval` of regressors: 1 - 2 alpha in theory, about 1 - alpha in practice. A set may be
-        empty where no class looks like the training rows. A list of such arrays for several outputs. Needs
-        keep="oob".
+        As with `predict_interval` of regressors, the coverage is at least 1 - 2 alpha in theory and about 1 -
+        alpha in practice. A set may be empty if no class looks like the training rows. A list of such arrays
+        for several outputs. Needs keep="oob".
         """
         return class_sets(self, X, alpha)
 
     def predict_std(self, X: Any) -> Any:
-        """Return the standard error of each class share, by the infinitesimal jackknife: rows x classes."""
+        """Return the standard error of each probability, by the infinitesimal jackknife: rows x classes."""
         return errors_of_shares(self, X)
 
     def _votes_are_hard(self) -> bool:
@@ -336,8 +336,8 @@ class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorFores
         """Grow the trees on rows X with targets y; rows of equal `groups` are drawn together.
 
         With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
-        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
-        `max_bins`.
+        and `groups` are names of its columns, and `max_memory` ("4GB") limits the memory of the fit. This
+        needs `max_bins`.
         """
         if target is not None:
             return fit_from_source(
@@ -362,23 +362,23 @@ class _ForestRegressor(RegressorMixin, MultiOutputMixin, _Forest, RegressorFores
     def predict_interval(self, X: Any, alpha: float = 0.1) -> npt.NDArray[np.float64]:
         """Return an interval for the target of each row: rows x 2, or rows x outputs x 2.
 
-        Jackknife+-after-bootstrap. If rows are exchangeable, the intervals hold the target with probability
-        1 - 2 alpha at least; in practice the share is about 1 - alpha. Needs keep="oob".
+        Jackknife+-after-bootstrap. If rows are exchangeable, an interval contains the target with probability
+        at least 1 - 2 alpha; in practice about 1 - alpha. Needs keep="oob".
         """
         return intervals(self, X, alpha)
 
     def predict_std(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the standard error of each prediction, by the infinitesimal jackknife: rows, or x outputs.
 
-        It says how much the prediction would vary with other training rows, not how far targets scatter.
+        It says how much the prediction would vary with other training rows, not how much targets scatter.
         """
         return errors_of_numbers(self, X)
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> npt.NDArray[np.float64]:
         """Return quantiles of the target given each row: rows x quantiles, or rows x outputs x quantiles.
 
-        From the training targets that share a leaf with the row, weighted by how often. Needs
-        keep="leaf_rows".
+        Computed from the training targets that share a leaf with the row, weighted by how often they do.
+        Needs keep="leaf_rows".
         """
         return quantiles_of(self, X, quantiles)
 
@@ -416,7 +416,7 @@ class RandomForestClassifier(_ForestClassifier):
     classes_ : array, or list of arrays
         The classes, sorted; one array per output if there are several.
     n_classes_ : int, or list of int
-        How many there are.
+        The number of classes.
     estimators_ : list of DecisionTreeClassifier
         The members.
     estimators_samples_ : list of arrays
@@ -424,11 +424,11 @@ class RandomForestClassifier(_ForestClassifier):
     feature_importances_ : array
         The share of each feature in the impurity decrease of the trees.
     oob_score_ : float
-        Accuracy, or the metric asked for, of each row's answer by the trees that have not seen it.
+        Accuracy, or the chosen metric, of predictions by trees that have not seen the row.
     oob_decision_function_ : array
-        The class shares of these answers; NaN for rows that every tree has seen.
+        The class probabilities of these predictions; NaN for rows that every tree has seen.
     oob_curve_ : array
-        The share of wrong answers after each tree.
+        The share of wrong predictions after each tree.
     """
 
 
@@ -446,11 +446,11 @@ class RandomForestRegressor(_ForestRegressor):
     feature_importances_ : array
         The share of each feature in the impurity decrease of the trees.
     oob_score_ : float
-        R^2, or the metric asked for, of each row's answer by the trees that have not seen it.
+        R^2, or the chosen metric, of predictions by trees that have not seen the row.
     oob_prediction_ : array
-        These answers; NaN for rows that every tree has seen.
+        These predictions; NaN for rows that every tree has seen.
     oob_curve_ : array
-        The mean squared error of these answers after each tree.
+        The mean squared error of these predictions after each tree.
     """
 
 
@@ -464,7 +464,7 @@ class ExtraTreesClassifier(_ForestClassifier):
     classes_ : array, or list of arrays
         The classes, sorted; one array per output if there are several.
     n_classes_ : int, or list of int
-        How many there are.
+        The number of classes.
     estimators_ : list of DecisionTreeClassifier
         The members.
     feature_importances_ : array

@@ -1,4 +1,4 @@
-"""How a forest is grown: what its members share, what a warm start goes on with, and a member as a tree."""
+"""How a forest is grown: what its members share, what a warm start continues, and a member as a tree."""
 
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -34,7 +34,7 @@ def grow_forest(
     strata: npt.NDArray[np.int32] | None = None,
     balance_classes: bool = False,
 ) -> None:
-    """Grow the members of a forest and store them, with what is known of rows out of bag."""
+    """Grow the members of a forest and store them, with the out-of-bag results."""
     forest._check_available()
     n_threads = resolve_n_jobs(forest.n_jobs)
     members = forest._members_to_add(training.table.n_rows)
@@ -81,7 +81,7 @@ def grow_forest(
 def _former_trees(
     forest: Any, schema: Schema, target: ClassTarget | RegressionTarget
 ) -> tuple[_core.Tree, ...]:
-    """Return the trees that a warm start goes on with."""
+    """Return the trees that a warm start continues."""
     if not forest._continues():
         return ()
     labels = tuple(target.classes) if isinstance(target, ClassTarget) else ()
@@ -101,7 +101,7 @@ def with_options_of(forest: Any, member: DecisionTree) -> DecisionTree:
     """Give a decision tree the options that a forest grows its members with."""
     shared = options_of(type(forest)).keys() & options_of(type(member)).keys() - {"random_state"}
     member.set_params(**{name: getattr(forest, name) for name in shared})
-    if getattr(member, "class_weight", None) == "balanced_subsample":  # its sample is all it sees
+    if getattr(member, "class_weight", None) == "balanced_subsample":  # a member sees nothing but its sample
         member.set_params(class_weight="balanced")
     member.set_params(splitter="random" if forest._random_splits else "best")
     return member

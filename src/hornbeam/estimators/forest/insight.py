@@ -1,4 +1,4 @@
-"""How much columns matter to a forest: by what splits gain, and by what shuffling does to rows left out."""
+"""How much columns matter to a forest: by the gains of splits, and by shuffling rows out of bag."""
 
 from dataclasses import replace
 from typing import Any, Protocol
@@ -29,7 +29,7 @@ __all__ = ["mean_share_of_gain", "out_of_bag_importance"]
 
 
 class Shuffled(Weighable, Sampled, Protocol):
-    """A fitted forest that reads targets as its fit has read them."""
+    """A fitted forest that reads targets as its fit did."""
 
     _n_rows_given: int
     _rows_given: Rows | None

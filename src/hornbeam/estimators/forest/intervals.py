@@ -1,6 +1,6 @@
-"""Error bars of forests: a fitted forest and rows come in; intervals, sets, quantiles and deviations go out.
+"""Error bars of forests. In: a fitted forest and rows. Out: intervals, sets, quantiles, standard errors.
 
-`kept` gathers at fit what they need; the methods of forests, such as `predict_interval`, call the rest.
+`kept` collects during fit what they need; methods of forests, such as `predict_interval`, call the rest.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def kept(
     n_given: int,
     rows: Any,
 ) -> dict[str, Any]:
-    """Gather what `keep` asks for, as attributes of the forest."""
+    """Collect what `keep` asks for, as attributes of the forest."""
     gathered: dict[str, Any] = {}
     if is_kept("oob", keep) and out_of_bag is not None:
         gathered["_oob_errors"] = _errors(bag.target, out_of_bag)
@@ -89,7 +89,7 @@ def is_kept(what: str, keep: str | Sequence[str] | None) -> bool:
 
 
 def intervals(forest: Sampled, X: Any, alpha: float) -> FloatArray:
-    """Return what `predict_interval` of a forest of numbers describes."""
+    """Implement `predict_interval` of forests that predict numbers."""
     _require(forest, "_oob_errors", "oob", "predict_interval")
     _check_share("alpha", alpha)
     known = ~np.isnan(forest._oob_errors[:, 0])
@@ -102,7 +102,7 @@ def intervals(forest: Sampled, X: Any, alpha: float) -> FloatArray:
 
 
 def class_sets(forest: SampledClasses, X: Any, alpha: float) -> Any:
-    """Return what `predict_set` of a forest of classes describes."""
+    """Implement `predict_set` of forests that predict classes."""
     _require(forest, "_oob_errors", "oob", "predict_set")
     _check_share("alpha", alpha)
     known = ~np.isnan(forest._oob_errors[:, 0])
@@ -122,14 +122,14 @@ def class_sets(forest: SampledClasses, X: Any, alpha: float) -> Any:
 
 
 def errors_of_numbers(forest: Sampled, X: Any) -> FloatArray:
-    """Return what `predict_std` of a forest of numbers describes."""
+    """Implement `predict_std` of forests that predict numbers."""
     require_draws(forest, "predict_std")
     deviations = [_std(forest, X, k, 0) for k in range(forest.n_outputs_)]
     return deviations[0] if forest.n_outputs_ == 1 else np.stack(deviations, axis=1)
 
 
 def errors_of_shares(forest: SampledClasses, X: Any) -> Any:
-    """Return what `predict_std` of a forest of classes describes."""
+    """Implement `predict_std` of forests that predict classes."""
     require_draws(forest, "predict_std")
     counts = [forest.n_classes_] if forest.n_outputs_ == 1 else forest.n_classes_
     deviations = [
@@ -139,7 +139,7 @@ def errors_of_shares(forest: SampledClasses, X: Any) -> Any:
 
 
 def quantiles_of(forest: Sampled, X: Any, quantiles: Any) -> FloatArray:
-    """Return what `predict_quantiles` of a forest of numbers describes."""
+    """Implement `predict_quantiles` of forests that predict numbers."""
     _require(forest, "_leaf_rows", "leaf_rows", "predict_quantiles")
     wanted = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
     if wanted.ndim != 1 or not np.all((wanted >= 0) & (wanted <= 1)):
@@ -179,7 +179,7 @@ def _left_out(forest: Sampled, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bo
 
 
 def _said(forest: Sampled, X: Any, output: int, value: int) -> FloatArray:
-    """Return what each member says about each row: rows x members, of one output and class."""
+    """Return each member's prediction for each row: rows x members, for one output and class."""
     leaves = forest._leaves(X)
     said = np.empty(leaves.shape)
     for member, tree in enumerate(forest._model.trees):
@@ -206,7 +206,7 @@ def _check_share(name: str, value: Any) -> None:
 
 
 def _errors(target: ClassTarget | RegressionTarget, out_of_bag: OutOfBag) -> FloatArray:
-    """Return how wrong the out-of-bag answer to each row is: rows x outputs; NaN where there is none."""
+    """Return the error of each row's out-of-bag prediction: rows x outputs; NaN where there is none."""
     answers = out_of_bag.answers()
     if isinstance(target, RegressionTarget):
         return np.abs(target.values - answers[:, :, 0])

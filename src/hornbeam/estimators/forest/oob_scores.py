@@ -1,4 +1,4 @@
-"""How good out-of-bag answers are: targets and answers in, a score by any metric of scikit-learn out."""
+"""The score of out-of-bag predictions, by any metric of scikit-learn."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ Metric = bool | str | Callable[..., float]
 
 
 def score_of_classes(metric: Metric, target: ClassTarget, shares: FloatArray) -> float:
-    """Score out-of-bag answers, NaN for rows that have none: accuracy, unless a metric is given."""
+    """Score out-of-bag predictions, NaN for rows that have none: accuracy, unless a metric is given."""
     rows = ~np.isnan(shares[:, 0, 0])
     if not rows.any():
         return float("nan")
@@ -25,7 +25,7 @@ def score_of_classes(metric: Metric, target: ClassTarget, shares: FloatArray) ->
     labels = [target.labels(k)[rows] for k in range(target.n_outputs)]
     found = [target.classes[k][sums[:, k].argmax(axis=1)] for k in range(target.n_outputs)]
     if isinstance(metric, bool):
-        # Of several outputs all must be right, which is scikit-learn's accuracy of them.
+        # With several outputs all must be right, as in scikit-learn's accuracy.
         right = [truth == answer for truth, answer in zip(labels, found, strict=True)]
         return float(np.mean(np.all(right, axis=0)))
     if target.n_outputs > 1:
@@ -42,7 +42,7 @@ def score_of_classes(metric: Metric, target: ClassTarget, shares: FloatArray) ->
 
 
 def score_of_numbers(metric: Metric, target: RegressionTarget, out_of_bag: OutOfBag) -> float:
-    """Score the out-of-bag answers of the rows that have one: R^2, unless a metric is given."""
+    """Score the out-of-bag predictions of the rows that have one: R^2, unless a metric is given."""
     from sklearn import metrics  # noqa: PLC0415 - slow to import, and seldom needed
 
     rows = out_of_bag.answered

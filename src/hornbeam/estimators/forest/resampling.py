@@ -24,7 +24,7 @@ __all__ = ["BagModel"]
 FloatArray = npt.NDArray[np.float64]
 Member = TypeVar("Member")
 
-# What fit sets only if it is asked to; a later fit that is not asked takes it away again.
+# What fit sets only on request; a later fit without the request removes it again.
 _OPTIONAL = (
     "oob_score_",
     "oob_curve_",
@@ -46,7 +46,7 @@ class BagModel(Sequenced, BagOptions):
     _rows_given: Rows | None = fitted()
 
     def _with_members(self, m: int, **members: Any) -> Self:
-        """Return a copy with the first members; what was found out with all of them is left out."""
+        """Return a copy with the first members, without the results of all of them."""
         gone = {"oob_score": False, **({"keep": None} if hasattr(self, "keep") else {})}
         result = copy_of(self, m, **gone, **members)
         for name in _OPTIONAL:
@@ -54,7 +54,7 @@ class BagModel(Sequenced, BagOptions):
         return result
 
     def _forget_out_of_bag(self) -> Self:
-        """Take away out-of-bag answers and scores, which hold something of every row; return the model."""
+        """Remove out-of-bag predictions and scores, which reveal something of every row; return the model."""
         self.oob_score = False
         for name in ("oob_score_", "oob_curve_", "oob_prediction_", "oob_decision_function_", "_oob_errors"):
             vars(self).pop(name, None)
@@ -99,7 +99,7 @@ class BagModel(Sequenced, BagOptions):
 
     @property
     def estimators_samples_(self) -> list[npt.NDArray[np.int32]]:
-        """The rows of X in the sample of each member, as often as they were drawn; drawn anew each time."""
+        """The rows of X in each member's sample, as often as they were drawn; drawn again at each access."""
         check_is_fitted(self)
         return [self._sample_of(member) for member in range(self._n_members)]
 
@@ -114,14 +114,14 @@ class BagModel(Sequenced, BagOptions):
     # --- Members on top of members -----------------------------------------------------------------------
 
     def _key_of_fit(self) -> int:
-        """Draw a key; a warm start goes on with the old one, so that 50 + 50 members equal 100."""
+        """Draw a key; a warm start keeps the old one, so that 50 + 50 members equal 100."""
         return self._plan.key if self._continues() else resolve_random_key(self.random_state)
 
     def _continues(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_plan")
 
     def _members_to_add(self, n_rows: int) -> range:
-        """Number the members that this fit makes; raise if they cannot go with those there are."""
+        """Number the members that this fit makes; raise if they do not fit the existing ones."""
         n_former = self._n_members if self._continues() else 0
         if self.n_estimators == "auto":
             if n_former:
@@ -151,7 +151,7 @@ class BagModel(Sequenced, BagOptions):
     def _fill(
         self, bag: Bag[Member], members: range, former: Sequence[Member], out_of_bag: OutOfBag | None
     ) -> list[Member]:
-        """Make the members of this fit, on top of former ones."""
+        """Make the members of this fit, in addition to earlier ones."""
         clock = Clock(self.time_budget)
         with listening(self.verbose, type(self).__name__) as listener:
             if self.n_estimators == "auto" and out_of_bag is not None:
@@ -161,7 +161,7 @@ class BagModel(Sequenced, BagOptions):
     def _remember_draws(
         self, plan: BagPlan, n_rows_given: int, rows_given: Rows | None, optional: Mapping[str, Any]
     ) -> None:
-        """Store how this fit has drawn, and what it was asked to keep; nothing of an older fit stays."""
+        """Store the draws of this fit, and what it should keep; nothing of an earlier fit stays."""
         self._plan = plan
         self._n_rows_given = n_rows_given
         self._rows_given = rows_given
@@ -170,7 +170,7 @@ class BagModel(Sequenced, BagOptions):
         vars(self).update(optional)
 
     def _among_rows_given(self, answers: FloatArray, n_rows_given: int, rows: Rows | None) -> FloatArray:
-        """Put answers beside the rows of X; rows without weight have none."""
+        """Align predictions with the rows of X; rows of weight 0 have none."""
         if rows is None:
             return answers
         everything = np.full((n_rows_given, *answers.shape[1:]), np.nan)

@@ -1,7 +1,7 @@
 """Metadata for the members of a bag when they predict, as scikit-learn routes it.
 
-In come the keyword arguments that a method of the bag was given beside X; out go those that the members have
-asked for, by `set_predict_request` and its like. Trees that grew on one table take none.
+In: the keyword arguments that a method of the bag was given besides X. Out: those that the members have
+requested, by `set_predict_request` and the like. Trees that grew on one table take none.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Calls = Mapping[str, str]
 
 
 def calls_of_classifiers(*, hard_votes: bool) -> Calls:
-    """Return the calls of a bag of classifiers, which asks for shares of classes or for votes."""
+    """Return the calls of a bag of classifiers, which asks for probabilities or for votes."""
     asked = "predict" if hard_votes else "predict_proba"
     return {
         "predict": asked,
@@ -33,7 +33,7 @@ def calls_of_regressors() -> Calls:
 
 
 def router_of(bag: Any, template: Any, calls: Calls) -> MetadataRouter:
-    """Tell scikit-learn what the bag asks for itself, and which method of the members gets the rest."""
+    """Tell scikit-learn what the bag itself requests, and which method of the members gets the rest."""
     mapping = MethodMapping()
     for caller, callee in calls.items():
         mapping.add(caller=caller, callee=callee)
@@ -42,7 +42,7 @@ def router_of(bag: Any, template: Any, calls: Calls) -> MetadataRouter:
 
 
 def options_of_members(bag: Any, caller: str, metadata: Mapping[str, Any], calls: Calls) -> dict[str, Any]:
-    """Return what of a bag's metadata its members' method gets; refuse what nobody asks for."""
+    """Return the part of a bag's metadata that its members' method gets; refuse what nobody has requested."""
     if not metadata:
         return {}
     if not get_config()["enable_metadata_routing"]:

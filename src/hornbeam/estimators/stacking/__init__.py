@@ -1,4 +1,4 @@
-"""Stacking: models on the answers of models."""
+"""Stacking: models that learn from the predictions of models."""
 
 from hornbeam.estimators.stacking.stacking import StackingClassifier, StackingRegressor
 

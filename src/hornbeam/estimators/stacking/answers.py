@@ -37,7 +37,7 @@ def side_by_side(
 ) -> Any:
     """Put answers side by side, and X with `passthrough`: what the next level sees.
 
-    Of two classes' shares, which say the same, the second is enough.
+    For two classes the second probability is enough.
     """
     columns = [_informative(member.method, found) for member, found in zip(members, answers, strict=True)]
     stacked = np.hstack(columns)
@@ -64,7 +64,7 @@ def _before_columns(names: Sequence[str], stacked: FloatArray, X: Any) -> Any:
             f"passthrough=True puts the answers of {taken[0]!r} beside a column of X of that name. Rename "
             "the member or the column."
         )
-    if hasattr(X, "iloc"):  # which goes by its index
+    if hasattr(X, "iloc"):  # since pandas aligns by the index
         pandas = require("pandas", purpose="Passing a data frame through")
         return pandas.concat([pandas.DataFrame(stacked, columns=list(names), index=X.index), X], axis=1)
     answers = [
@@ -79,7 +79,7 @@ def _informative(method: Method, answers: FloatArray) -> FloatArray:
 
 
 def in_units(features: Any, unit: float) -> Any:
-    """Divide what `side_by_side` has made by a unit; None where columns of X would be too far from 1 then."""
+    """Divide the result of `side_by_side` by a unit; None if columns of X would then be too far from 1."""
     with np.errstate(over="ignore", under="ignore"):
         if isinstance(features, np.ndarray) or sparse.issparse(features):
             counted = features / unit
@@ -95,7 +95,7 @@ def in_units(features: Any, unit: float) -> Any:
 
 
 def columns_of_levels(stack: Any, classes: npt.NDArray[Any] | None) -> list[list[str]]:
-    """Name the columns that each level sees, and the final estimator at last."""
+    """Name the columns that each level sees, and finally the final estimator."""
     of_table = list(getattr(stack, "feature_names_in_", [f"x{j}" for j in range(stack.n_features_in_)]))
     columns, methods = [of_table], iter(stack.stack_method_.items())
     for level in stack.estimators_:

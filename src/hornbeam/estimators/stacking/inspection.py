@@ -1,4 +1,4 @@
-"""Looking inside a stack, member by member: what those of its first level say that are made of our trees."""
+"""Looking inside a stack, member by member: those of its first level that are made of our trees."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["InspectableMembers"]
 
 
 class InspectableMembers:
-    """What stacks and blends pass on to their members."""
+    """The methods that stacks and blends pass on to their members."""
 
     def first_level(self) -> dict[str, Any]:
         """Return the members of the first level by name; they see the user's own columns."""
@@ -41,8 +41,8 @@ class InspectableMembers:
     def contributions(self, X: Any, **options: Any) -> dict[str, Contributions]:
         """Return what each column adds to the scores of the members that are made of trees, by name.
 
-        Options are those of any model: `background`, `interactions`, `of`. What the final estimator makes of
-        the members' answers is no sum over columns.
+        Options are those of any model: `background`, `interactions`, `of`. The final estimator's prediction
+        is not a sum over columns.
         """
         return {name: member.contributions(X, **options) for name, member in self._members_of_trees().items()}
 
@@ -51,7 +51,7 @@ class InspectableMembers:
         return {name: one.to_frame(member) for name, one in self._members_of_trees().items()}
 
     def apply(self, X: Any) -> dict[str, Any]:
-        """Return the leaves that rows come to in the trees of each member that is made of trees, by name."""
+        """Return the leaves that rows reach in the trees of each member that is made of trees, by name."""
         return {name: member.apply(X) for name, member in self._members_of_trees().items()}
 
     def explain(self, row: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class InspectableMembers:
         return {name: member.effect(X, column, **options) for name, member in members.items()}
 
     def counterfactual(self, row: Any, X: Any, **options: Any) -> Any:
-        """Say that the search needs an answer that trees add up, and whom to ask."""
+        """Refuse: the search needs a sum of trees; say which member to ask instead."""
         raise TypeError(
             "counterfactual searches the leaves of trees that are added up; the answer of "
             f"{type(self).__name__} is made of its members' answers.{way_to_members(self)}"

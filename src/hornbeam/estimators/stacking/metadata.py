@@ -1,7 +1,7 @@
 """What reaches the members of a stack besides X and y, and which rows: weights, groups, metadata, splits.
 
-In come the weights, groups and splits of a fit as the user numbers the rows; out go the keyword arguments of
-each member's `fit`, and splits of the rows that have weight.
+In: the weights, groups and splits of a fit, by the user's row numbers. Out: the keyword arguments of each
+member's `fit`, and splits of the rows that have weight.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ RowArray = npt.NDArray[np.intp]
 
 
 class Metadata:
-    """What the members' `fit` gets besides X and y: the weights of its rows, and nothing else."""
+    """Passes the weights of the rows to the members' `fit`, and nothing else."""
 
     def __init__(self, groups: npt.NDArray[np.int32] | None, weights: FloatArray | None) -> None:
         self.groups = groups
@@ -31,7 +31,7 @@ class Metadata:
 
 
 class RoutedMetadata(Metadata):
-    """What scikit-learn's metadata routing says that each gets."""
+    """Passes what scikit-learn's metadata routing assigns to each."""
 
     def __init__(self, X: Any, groups: npt.NDArray[np.int32] | None, routed: Any) -> None:
         super().__init__(groups, None)
@@ -48,7 +48,7 @@ class RoutedMetadata(Metadata):
 
 
 class Numbering:
-    """Rows without weight are left out; the others are numbered anew."""
+    """Splits without rows of weight 0; the other rows are renumbered."""
 
     def __init__(self, rows: RowArray | None, n_given: int) -> None:
         self._n_rows = n_given if rows is None else len(rows)

@@ -1,4 +1,4 @@
-"""What stacks of classifiers and of regressors share: members as parameters, fitting, asking, looking inside.
+"""What stacks of classifiers and of regressors share: members as parameters, fitting, predicting, inspection.
 
 scikit-learn's splitters are imported when they are needed: `import hornbeam` stays quick.
 """
@@ -62,7 +62,7 @@ def final_has(method: str) -> Callable[[F], F]:
 
     def check(stack: Any) -> bool:
         final = getattr(stack, "final_estimator_", None)
-        # Its own AttributeError says best what is wrong.
+        # Its own AttributeError explains best what is wrong.
         getattr(stack._final_template() if final is None else final, method)
         return True
 
@@ -109,7 +109,7 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
         return super().set_params(**params)
 
     def _named(self) -> Iterator[tuple[str, Any]]:
-        """Yield names and members; nothing where `levels` is not what it should be, which fit will say."""
+        """Yield names and members; nothing if `levels` is invalid, which fit will report."""
         try:
             pairs = [(name, member) for level in self.levels for name, member in level]
         except (TypeError, ValueError):
@@ -255,7 +255,7 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
     # --- Metadata ----------------------------------------------------------------------------------------
 
     def get_metadata_routing(self) -> Any:
-        """Tell scikit-learn who gets what is passed to fit: members, the final estimator, the splitter."""
+        """Tell scikit-learn who gets metadata passed to fit: members, the final estimator, the splitter."""
         router = MetadataRouter(owner=type(self).__name__)
         fits = MethodMapping().add(caller="fit", callee="fit")
         for name, member in self._named():
@@ -326,7 +326,7 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
         return [name for name, member in self._named() if not _is_dropped(name, member)]
 
     def _stacked_features(self, X: Any) -> Any:
-        """Ask level after level; return what the final estimator sees."""
+        """Let level after level predict; return what the final estimator sees."""
         check_is_fitted(self)
         X = table_to_pass_on(self, X, reset=False)
         features = X
@@ -372,10 +372,10 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
 
     @property
     def oof_predictions_(self) -> Any:
-        """What the members said about rows they had not seen: a data frame, a column per member and class.
+        """The members' predictions for rows they had not seen: a data frame, a column per member and class.
 
-        It has the rows of X. Missing are rows that a member had seen (under cv='holdout'), and rows without
-        weight.
+        It has the rows of X. Values are missing for rows that a member had seen (under cv='holdout'), and for
+        rows of weight 0.
         """
         pandas = require("pandas", purpose="A table of predictions")
         columns = {}
@@ -386,9 +386,9 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
 
     @property
     def member_correlation_(self) -> Any:
-        """How alike the members answer: correlations between their out-of-fold answers, as a data frame.
+        """The correlations between the members' out-of-fold predictions, as a data frame.
 
-        Over all rows that both have not seen and, for classes, over all classes, each around its mean.
+        Computed over all rows that neither has seen and, for classes, over all classes, each around its mean.
         """
         pandas = require("pandas", purpose="A table of correlations")
         answers = self._unseen_answers()
@@ -405,7 +405,7 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
         return self._answers
 
     def _sk_visual_block_(self) -> Any:
-        """Tell scikit-learn how to draw a stack: levels below each other, members side by side."""
+        """Tell scikit-learn how to display a stack: levels below each other, members side by side."""
         block = visual_block()
         if block is None:
             raise AttributeError("this version of scikit-learn draws no blocks")
@@ -427,14 +427,14 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
             if self.passthrough:
                 inner.append(get_tags(self._final_template()).input_tags)
         except (AttributeError, TypeError, ValueError, IndexError):
-            return tags  # levels are not what they should be; fit says so
+            return tags  # levels are invalid, which fit will report
         for what in ("allow_nan", "sparse", "categorical", "string"):
             setattr(tags.input_tags, what, all(getattr(one, what) for one in inner))
         return tags
 
 
 def _refuse_no_numbers(final: Any) -> None:
-    """Refuse a linear model whose sums were too large: it would answer NaN without a word."""
+    """Refuse a linear model whose sums were too large: it would silently predict NaN."""
     kept = getattr(final, "__dict__", {})
     found = [np.asarray(kept[name]) for name in ("coef_", "intercept_") if name in kept]
     if any(one.dtype.kind == "f" and not np.isfinite(one).all() for one in found):

@@ -26,7 +26,7 @@ _METHODS: tuple[Method, ...] = ("predict_proba", "decision_function", "predict")
 
 
 class StackingClassifier(ClassifierMixin, Stack, ClassifierStackingOptions):
-    """Classifiers whose answers to rows they have not seen are what a final classifier learns from.
+    """Stacked classifiers: a final classifier learns from their predictions for rows they have not seen.
 
     {parameters}
 
@@ -41,13 +41,13 @@ class StackingClassifier(ClassifierMixin, Stack, ClassifierStackingOptions):
     final_estimator_ : estimator
         The fitted final estimator.
     stack_method_ : dict
-        How each member is asked.
+        The method that is called on each member.
     oof_predictions_ : DataFrame
-        What the members said about rows they had not seen.
+        The members' predictions for rows they had not seen.
     member_scores_ : dict
         The accuracy of each member on such rows.
     member_correlation_ : DataFrame
-        How alike they answer.
+        The correlations between these predictions.
     """
 
     classes_: npt.NDArray[Any] = fitted()
@@ -60,7 +60,7 @@ class StackingClassifier(ClassifierMixin, Stack, ClassifierStackingOptions):
 
     @final_has("predict_proba")
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the class shares that the final estimator gives."""
+        """Return the class probabilities of the final estimator."""
         features = self._stacked_features(X)
         shares: FloatArray = self._asked_final().predict_proba(features)
         return shares
@@ -74,7 +74,7 @@ class StackingClassifier(ClassifierMixin, Stack, ClassifierStackingOptions):
 
     @final_has("decision_function")
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores that the final estimator gives."""
+        """Return the decision function of the final estimator."""
         features = self._stacked_features(X)
         scores: FloatArray = self._asked_final().decision_function(features)
         return scores
@@ -122,7 +122,7 @@ class StackingClassifier(ClassifierMixin, Stack, ClassifierStackingOptions):
 
 
 class StackingRegressor(RegressorMixin, Stack):
-    """Regressors whose answers to rows they have not seen are what a final regressor learns from.
+    """Stacked regressors: a final regressor learns from their predictions for rows they have not seen.
 
     {parameters}
 
@@ -135,13 +135,13 @@ class StackingRegressor(RegressorMixin, Stack):
     final_estimator_ : estimator
         The fitted final estimator.
     stack_method_ : dict
-        How each member is asked: always by `predict`.
+        The method that is called on each member: always `predict`.
     oof_predictions_ : DataFrame
-        What the members said about rows they had not seen.
+        The members' predictions for rows they had not seen.
     member_scores_ : dict
         The coefficient of determination of each member on such rows.
     member_correlation_ : DataFrame
-        How alike they answer.
+        The correlations between these predictions.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
@@ -165,10 +165,10 @@ class StackingRegressor(RegressorMixin, Stack):
         return RidgeCV()
 
     def _fitted(self, final: Any, features: Any, y: npt.NDArray[Any], options: dict[str, Any]) -> Any:
-        """Fit it; the linear model that is taken by itself counts far numbers in a power of two."""
+        """Fit it; for the default linear model, extreme numbers are divided by a power of two."""
         unit = unit_of(y) if self.final_estimator is None else 1.0
         counted = None if unit == 1.0 else in_units(features, unit)
-        if counted is None:  # as usual, or columns of X beside tiny answers would be too far
+        if counted is None:  # unscaled, or columns of X next to tiny answers would be too far from 1
             return super()._fitted(final, features, y, options)
         final.fit(counted, y / unit, **options)
         final.intercept_ *= unit

@@ -1,4 +1,4 @@
-"""`DensityTree`: how densely rows lie, as boxes of constant density."""
+"""`DensityTree`: the density of rows, as boxes of constant density."""
 
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class DensityTree(DensityMixin, DensityOptions):
-    """A density-estimation tree: rows without a target in, a piecewise-constant density out.
+    """A density-estimation tree: learns a piecewise-constant density from rows without a target.
 
     The density is 0 outside the bounding box of the training rows and integrates to 1 over it. Columns must
     be numeric and complete.
@@ -148,7 +148,7 @@ class DensityTree(DensityMixin, DensityOptions):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """The share of each feature in what the splits lower the error by."""
+        """The share of each feature in the decrease of the error."""
         return shares_of_gain([self.tree_], self._model.schema)
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
@@ -166,7 +166,7 @@ class DensityTree(DensityMixin, DensityOptions):
         return self.tree_.max_depth
 
     def rules(self, style: RuleStyle = "text") -> Any:
-        """Return the tree as rules; answers are densities relative to the uniform one over the box."""
+        """Return the tree as rules; values are densities relative to the uniform one over the box."""
         return write_rules(self._reading(self.tree_), style)
 
     def to_frame(self) -> Any:

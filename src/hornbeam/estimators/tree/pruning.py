@@ -1,4 +1,4 @@
-"""Pruning as estimators offer it: by options in a fit, by a method on a fitted tree, with a log to read."""
+"""Pruning in estimators: by options of a fit, by a method of a fitted tree, with a log to read."""
 
 import copy
 from dataclasses import replace
@@ -54,7 +54,7 @@ class Prunable(GrownModel, PruningOptions):
         return self._wants_validation or self.prune == "cost_complexity"
 
     def _check_pruning(self, target: Target, validation: Validation, *, with_groups: bool) -> None:
-        """Refuse what pruning could only ignore."""
+        """Refuse what pruning would ignore."""
         if self.prune is not None and self.ccp_alpha > 0:
             raise ValueError(
                 f"ccp_alpha={self.ccp_alpha} prunes by itself, and prune={self.prune!r} chooses for itself. "
@@ -88,7 +88,7 @@ class Prunable(GrownModel, PruningOptions):
     def _grow_and_prune(
         self, data: GrowingData, model: Ensemble, held: HeldOut | None, *, n_threads: int
     ) -> tuple[_core.Tree, Pruned | None]:
-        """Grow a tree, on all rows or all but a validation part, and cut it back as the options say."""
+        """Grow a tree on all rows, or all but a validation part, and prune it by the options."""
         rows = data.rows
         if held is None and self._wants_validation:
             fraction = self.validation_fraction
@@ -112,7 +112,7 @@ class Prunable(GrownModel, PruningOptions):
         return tree, cut_at_alpha(tree, self.ccp_alpha, by_error=False) if self.ccp_alpha > 0 else None
 
     def _remember_pruning(self, pruned: Pruned | None) -> None:
-        """Put a pruned tree in the place of the grown one, and keep in words what was cut."""
+        """Replace the grown tree by a pruned one, and keep a log of the cuts in words."""
         if pruned is None:
             self._pruning = None
             return
@@ -137,10 +137,10 @@ class Prunable(GrownModel, PruningOptions):
     ) -> Self:
         """Return a copy of this fitted tree, pruned; the tree itself stays as it is.
 
-        "reduced_error" goes by the validation rows; "cost_complexity" takes the nested tree for `ccp_alpha`,
-        the largest one with at most so many `leaves` or, without either, the one with the least error on the
-        validation rows; "pessimistic" needs only its `confidence`. Cross-validation grows trees of its own:
-        that is `prune_select="cv"` in a fit.
+        "reduced_error" uses the validation rows. "cost_complexity" takes the nested tree for `ccp_alpha`, the
+        largest one with at most `leaves` leaves or, without either, the one with the least error on the
+        validation rows. "pessimistic" only needs its `confidence`. Cross-validation grows further trees, so
+        it is available only in a fit: `prune_select="cv"`.
         """
         check_is_fitted(self)
         validation = Validation(X_val, y_val, sample_weight_val)
@@ -188,11 +188,11 @@ class Prunable(GrownModel, PruningOptions):
             raise ValueError(f"leaves must be a whole number >= 1; got {leaves!r}.")
 
     def pruning_candidates(self, X_val: Any, y_val: Any, sample_weight_val: Any = None) -> Any:
-        """Pretend of every node with a test that it were a leaf, and tell what the validation rows would say.
+        """Return, for every node with a test, the tree's validation error if the node became a leaf.
 
-        A pandas DataFrame, a row per node: its test, the validation rows that come to it, what they cost with
-        the branch there is and with a leaf in its place, and the error of the whole tree then. Reduced-error
-        pruning cuts the node of least `error_if_leaf`, as long as that is no higher than the error now.
+        A pandas DataFrame with a row per node: its test, the validation rows that reach it, their cost with
+        the subtree and with a leaf in its place, and the error of the whole tree in that case. Reduced-error
+        pruning cuts the node of least `error_if_leaf`, as long as that is no higher than the current error.
         """
         check_is_fitted(self)
         held = self._read_validation(

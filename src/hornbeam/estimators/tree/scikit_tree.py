@@ -1,10 +1,10 @@
-"""Our trees as scikit-learn's: what `tree_` is, and by what right scikit-learn's tools take our estimators.
+"""Our trees as scikit-learn's: what `tree_` is, and how scikit-learn's tools recognise our estimators.
 
-A tree whose tests are all thresholds says the same as a `sklearn.tree._tree.Tree`, and `tree_` is one: with
-its arrays, `apply`, `decision_path` and the rest, so that plot_tree, export_text, dtreeviz, supertree and
-shap take our models. What our trees know beyond that (`gain`, `missing_branch`, ...) it has too. Node numbers
-are ours: breadth-first. Tests on categories have no counterpart there; `tree_` is then our own tree, whose
-arrays have the same names.
+A tree whose tests are all thresholds can be written as a `sklearn.tree._tree.Tree`, and then `tree_` is one,
+with its arrays, `apply`, `decision_path` and the rest, so that plot_tree, export_text, dtreeviz, supertree
+and shap accept our models. It also has what our trees know beyond that (`gain`, `missing_branch`, ...). Nodes
+are numbered our way, breadth-first. Tests on categories have no counterpart there; `tree_` is then our own
+tree, whose arrays have the same names.
 """
 
 import functools
@@ -24,11 +24,13 @@ __all__ = ["partial_dependence", "scikit_tree", "take_for"]
 
 
 def scikit_tree(tree: Any, *, n_features: int, n_classes: Sequence[int]) -> Any:
-    """Return a tree as scikit-learn's kind; as it is if scikit-learn could not say what it says.
+    """Return a tree as scikit-learn's kind, or unchanged if scikit-learn cannot represent it.
 
     `n_classes` has a number per output: 1 for real targets.
     """
-    if not isinstance(tree, _core.Tree):  # saved to predict only: much of what scikit-learn shows is gone
+    if not isinstance(
+        tree, _core.Tree
+    ):  # saved with predict_only=True: much of what scikit-learn shows is gone
         return tree
     if not np.isin(tree.n_branches, (0, 2)).all() or (tree.category_begin >= 0).any():
         return tree
@@ -46,7 +48,7 @@ def scikit_tree(tree: Any, *, n_features: int, n_classes: Sequence[int]) -> Any:
 
 
 def _nodes(tree: _core.Tree) -> Any:
-    """Lay the nodes out as scikit-learn's records."""
+    """Write the nodes as scikit-learn's records."""
     nodes = np.zeros(tree.node_count, dtype=importlib.import_module("sklearn.tree._tree").NODE_DTYPE)
     nodes["left_child"] = tree.children_left
     nodes["right_child"] = tree.children_right
@@ -78,7 +80,7 @@ def _class() -> Any:
 
 
 def partial_dependence(members: Sequence[Any], grid: Any, features: Any) -> Any:
-    """Average the answers of trees over what the fit saw of other columns; `sklearn.inspection` asks this."""
+    """Average predictions over other columns as the fit saw them; `sklearn.inspection` calls this."""
     points = np.asarray(grid, dtype=np.float32, order="C")
     total = np.zeros(len(points))
     for member in members:
@@ -97,9 +99,9 @@ def partial_dependence(members: Sequence[Any], grid: Any, features: Any) -> Any:
 
 
 def take_for(module: str, cls: type) -> None:
-    """Have scikit-learn take a class of ours for its own of the same name: `isinstance` then says so.
+    """Make `isinstance` take a class of ours for scikit-learn's class of the same name.
 
-    Its module is not imported for that: the word is given when somebody else imports it.
+    Its module is not imported for that: the class is registered when somebody else imports it.
     """
     if module in sys.modules:
         getattr(sys.modules[module], cls.__name__).register(cls)
@@ -108,7 +110,7 @@ def take_for(module: str, cls: type) -> None:
 
 
 class _Waiting(MetaPathFinder):
-    """Stands in the way of the import of one module, once."""
+    """Intercepts the import of one module, once."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -124,7 +126,7 @@ class _Waiting(MetaPathFinder):
         return made
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Find the module as ever, and add what is to be said when it is there."""
+        """Find the module as usual, and register our class once it is loaded."""
         if fullname != self.module:
             return None
         sys.meta_path.remove(self)

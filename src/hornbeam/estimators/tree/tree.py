@@ -123,7 +123,7 @@ class _DecisionTree(Prunable, TreeOptions):
         return self._model.trees[0]
 
     def _n_values(self) -> list[int]:
-        """Return how many numbers a node says about each output: those of the classes, or one."""
+        """Return how many numbers a node holds for each output: one per class, or one."""
         labels = self._class_labels()
         return [len(classes) for classes in labels] if labels else [1] * self.n_outputs_
 
@@ -175,8 +175,8 @@ class _DecisionTree(Prunable, TreeOptions):
         with a logical expression per class (or per number predicted), valid Python over the columns, which
         `hornbeam.inside.holds` evaluates; for several outputs a list of such dicts.
 
-        Where a missing value goes is told for the columns in which the fit met one; in any other column it
-        takes the larger branch. `member` is there as in models of many trees; this one has member 0 alone.
+        The rules say where a missing value goes only for columns in which the fit met one; in any other
+        column it takes the larger branch. `member` exists as in models of many trees; here it can only be 0.
         """
         return write_rules(self._reading_of(member or 0), style)
 
@@ -189,24 +189,24 @@ class _DecisionTree(Prunable, TreeOptions):
         sample_weight: Any = None,
         best_per_feature: bool = False,
     ) -> Any:
-        """List every test that a node could have asked, with what it scores, as a pandas DataFrame.
+        """List every test that a node could have used, with its score, as a pandas DataFrame.
 
         X and y are the rows of the fit (a model keeps no data), or others, to see how they would be split.
-        `score` is the impurity after the split, `gain` what it is lower than before; `chosen` marks the test
-        of the tree. `best_per_feature` keeps the best test of each feature, the best feature first.
+        `score` is the impurity after the split, `gain` its decrease; `chosen` marks the test of the tree.
+        `best_per_feature` keeps the best test of each feature, the best feature first.
 
-        A criterion that compares features by another number shows it: `split_information` and `gain_ratio`
-        (features that gain less than the mean of all come last); `statistic`, `tests` and, multiplied by the
-        number of tests, `p_value`; or the `own_score` of a criterion of your own. Under every policy of
-        missing values but "learn", rows that lack the feature of a test take no part in it; under
-        "fractional" a row counts in the nodes where the largest part of it goes.
+        A criterion that compares features by another number shows that, too: `split_information` and
+        `gain_ratio` (features that gain less than the mean of all come last); `statistic`, `tests` and,
+        multiplied by the number of tests, `p_value`; or the `own_score` of a criterion of your own. Under
+        every policy for missing values but "learn", rows that lack the feature of a test do not count for it;
+        under "fractional" a row counts in the nodes where the largest part of it goes.
         """
         given = self._rows_in_node(X, y, sample_weight, node)
         reading, growing = self._reading(self._own_tree()), self._growing(given)
         return split_frame(reading, node, given, growing, best_per_feature=best_per_feature)
 
     def _growing(self, given: NodeRows) -> Growing:
-        """Collect what says which tests a node may ask; shares are of all rows given."""
+        """Collect the options that limit the tests of a node; shares refer to all rows given."""
         criterion: Any = self.get_params(deep=False)["criterion"]
         if not isinstance(criterion, str):
             criterion = own_criterion(criterion, of_classes=bool(self._class_labels()))
@@ -248,7 +248,7 @@ class _DecisionTree(Prunable, TreeOptions):
         return NodeRows(encoded, given.target, weights, rows, branch_of_row[rows])
 
     def explain(self, row: Any) -> Explanation:
-        """Say why one row gets its answer: its path in words, and how the class shares change along it.
+        """Explain the prediction for one row: its path in words, and how the class shares change along it.
 
         `row` is a table of one row, a dict or Series by column name, or a sequence in the order of the
         columns.
@@ -271,7 +271,7 @@ class DecisionTreeClassifier(ClassVotes, _DecisionTree, ClassifierTreeOptions):
     classes_ : array, or list of arrays
         The classes, sorted; one array per output if there are several.
     n_classes_ : int, or list of int
-        How many there are.
+        The number of classes.
     tree_ : Tree
         The tree as flat arrays, with scikit-learn's names for them.
     feature_importances_ : array
@@ -291,15 +291,15 @@ class DecisionTreeClassifier(ClassVotes, _DecisionTree, ClassifierTreeOptions):
         sample_weight_val: Any = None,
         groups: Any = None,
     ) -> Self:
-        """Grow the tree on rows X with labels y, and prune it if `prune` says so.
+        """Grow the tree on rows X with labels y, and prune it if `prune` is set.
 
-        Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
-        rows of X out of the growth (`validation_fraction`). Rows of equal `groups` stay together there and
-        in the folds of `cv`.
+        Pruning that needs validation rows takes `X_val` and `y_val` or, without them, holds out a share of
+        the rows of X (`validation_fraction`). Rows of equal `groups` stay together there and in the folds of
+        `cv`.
 
         With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
-        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
-        `max_bins`.
+        and `groups` are names of its columns, and `max_memory` ("4GB") limits the memory of the fit. This
+        needs `max_bins`.
         """
         if target is not None:
             return fit_from_source(
@@ -325,7 +325,7 @@ class DecisionTreeClassifier(ClassVotes, _DecisionTree, ClassifierTreeOptions):
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the share of each class: rows x classes; a list of such arrays for several outputs."""
+        """Return the probability of each class: rows x classes; a list of such arrays for several outputs."""
         return shares_of(self._values(X), self.n_classes_)
 
 
@@ -355,15 +355,15 @@ class DecisionTreeRegressor(RegressorMixin, MultiOutputMixin, _DecisionTree, Reg
         sample_weight_val: Any = None,
         groups: Any = None,
     ) -> Self:
-        """Grow the tree on rows X with targets y, and prune it if `prune` says so.
+        """Grow the tree on rows X with targets y, and prune it if `prune` is set.
 
-        Pruning that needs validation rows takes `X_val` and `y_val` or, without them, keeps a share of the
-        rows of X out of the growth (`validation_fraction`). Rows of equal `groups` stay together there and
-        in the folds of `cv`.
+        Pruning that needs validation rows takes `X_val` and `y_val` or, without them, holds out a share of
+        the rows of X (`validation_fraction`). Rows of equal `groups` stay together there and in the folds of
+        `cv`.
 
         With `target`, X is the path of Parquet files, an Arrow data set or stream; `target`, `sample_weight`
-        and `groups` are names of its columns, `max_memory` ("4GB") is what the fit may take. It needs
-        `max_bins`.
+        and `groups` are names of its columns, and `max_memory` ("4GB") limits the memory of the fit. This
+        needs `max_bins`.
         """
         if target is not None:
             return fit_from_source(
