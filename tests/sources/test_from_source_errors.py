@@ -121,7 +121,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(KeyboardInterrupt):
         _fit(tmp_path / "data", callbacks=[stop])
-    with pytest.raises(ValueError, match="no column"):
+    with pytest.raises(ValueError, match="is not a column"):
         hb.EncodedTable.make(table, tmp_path / "codes", target="nothing")
     assert not any((tmp_path / "temporary").iterdir())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "temporary"]

@@ -15,7 +15,7 @@ from hornbeam.params.values import ClassWeights, Count, Keep, Learner, Metric, S
 
 @option_group
 class VoteOptions(Declared):
-    """How the members of a bag of classifiers are asked."""
+    """How the members of a bag of classifiers vote."""
 
     stratify: bool = option(
         default=False, help="Draw from each class separately, so that every sample has the same share of it."
@@ -28,7 +28,7 @@ class VoteOptions(Declared):
 
 @option_group
 class BagOptions(RunOptions, TimeOptions):
-    """How many members there are, and what rows each of them sees."""
+    """How many members there are, and which rows each of them sees."""
 
     n_estimators: Count | Literal["auto"] = option(
         default=100,
@@ -57,7 +57,7 @@ class BagOptions(RunOptions, TimeOptions):
 
 @option_group
 class EstimatorOptions(Declared):
-    """What members are made from."""
+    """The estimator that members are copies of."""
 
     estimator: Learner | None = option(
         default=None, help="What each member is a copy of; None means a decision tree.", kw_only=False
@@ -66,7 +66,7 @@ class EstimatorOptions(Declared):
 
 @option_group
 class BaggingOptions(BagOptions, EstimatorOptions):
-    """What bagging of any estimator takes."""
+    """The options of bagging of any estimator."""
 
     n_estimators: Count | Literal["auto"] = option(
         default=10,
@@ -84,7 +84,7 @@ class BaggingOptions(BagOptions, EstimatorOptions):
 
 @option_group
 class ForestOptions(GrowthOptions, ColumnOptions, BagOptions):
-    """What every forest takes."""
+    """The options of every forest."""
 
     feature_sampling: Literal["node", "tree"] = option(
         default="node", help="Draw max_features anew for each split, or once for each tree."
@@ -109,7 +109,7 @@ class SampleClassWeightOptions(Declared):
 
 @option_group
 class ClassifierForestOptions(ForestOptions, VoteOptions, SampleClassWeightOptions, ClassCriterionOptions):
-    """What forests of classification trees take."""
+    """The options of forests of classification trees."""
 
     max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default="sqrt")
     smoothing: Annotated[float, Bounds(low=0)] = option(
@@ -121,6 +121,6 @@ class ClassifierForestOptions(ForestOptions, VoteOptions, SampleClassWeightOptio
 
 @option_group
 class RegressorForestOptions(ForestOptions, NumberCriterionOptions, NumberLeafOptions):
-    """What forests of regression trees take."""
+    """The options of forests of regression trees."""
 
     max_features: Count | Share | Literal["sqrt", "log2"] | None = option(default=1.0)

@@ -1,4 +1,4 @@
-"""A mean of members with weights, found by rows that they have not seen."""
+"""Weighted means of members, with weights found on rows that they have not seen."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -29,7 +29,7 @@ Members = Annotated[
 
 @option_group
 class BlendOptions(RunOptions, TimeOptions):
-    """What `BlendClassifier` and `BlendRegressor` take."""
+    """The options of `BlendClassifier` and `BlendRegressor`."""
 
     members: Members | None = option(
         default=None,

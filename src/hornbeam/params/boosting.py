@@ -1,4 +1,4 @@
-"""Members one after the other, each mending what the others leave: gradient boosting and AdaBoost."""
+"""Members one after the other, each correcting the ones before: gradient boosting and AdaBoost."""
 
 from typing import Annotated, Literal
 
@@ -25,7 +25,7 @@ from hornbeam.params.values import (
 
 @option_group
 class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions):
-    """What gradient boosting takes, whatever it predicts."""
+    """The options of gradient boosting, whatever it predicts."""
 
     missing: Literal["learn", "error"] = option(
         default="learn",
@@ -127,7 +127,7 @@ class BoostingOptions(ColumnOptions, RunOptions, TimeOptions, ValidationOptions)
 
 @option_group
 class ClassifierBoostingOptions(BoostingOptions, ClassWeightOptions):
-    """What `GradientBoostingClassifier` takes."""
+    """The options of `GradientBoostingClassifier`."""
 
     loss: Literal["log_loss", "exponential"] | OwnLoss = option(
         default="log_loss",
@@ -142,7 +142,7 @@ class ClassifierBoostingOptions(BoostingOptions, ClassWeightOptions):
 
 @option_group
 class RegressorBoostingOptions(BoostingOptions):
-    """What `GradientBoostingRegressor` takes."""
+    """The options of `GradientBoostingRegressor`."""
 
     loss: (
         Literal["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
@@ -194,12 +194,12 @@ class AdaBoostOptions(RunOptions, TimeOptions):
 
 @option_group
 class AdaBoostClassifierOptions(AdaBoostOptions):
-    """What `AdaBoostClassifier` takes."""
+    """The options of `AdaBoostClassifier`."""
 
 
 @option_group
 class AdaBoostRegressorOptions(AdaBoostOptions):
-    """What `AdaBoostRegressor` takes."""
+    """The options of `AdaBoostRegressor`."""
 
     loss: Literal["linear", "square", "exponential"] = option(
         default="linear", help="How a residual, relative to the largest one, counts as an error."

@@ -1,4 +1,4 @@
-"""What any fit is told: which columns hold what, how much rows count, what is set aside, seed and threads."""
+"""Options of any fit: what columns hold, how much rows count, what is set aside, seed and threads."""
 
 from typing import Annotated, Literal
 

@@ -9,7 +9,7 @@ from hornbeam.params.values import Count, WeightFunction
 
 @option_group
 class NeighborOptions(CategoryOptions, ThreadOptions):
-    """What `KNeighborsClassifier` and `KNeighborsRegressor` take."""
+    """The options of `KNeighborsClassifier` and `KNeighborsRegressor`."""
 
     n_neighbors: Count | None = option(
         default=5,

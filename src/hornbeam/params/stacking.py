@@ -1,4 +1,4 @@
-"""Levels of members, of which each learns from the answers of the one below."""
+"""Levels of members, each of which learns from the predictions of the one below."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
@@ -49,7 +49,7 @@ Levels = Annotated[
 
 @option_group
 class StackingOptions(RunOptions):
-    """What `StackingRegressor` takes, and `StackingClassifier`, too."""
+    """The options of `StackingRegressor`, which `StackingClassifier` shares."""
 
     levels: Levels = option(
         kw_only=False,
@@ -79,7 +79,7 @@ class StackingOptions(RunOptions):
 
 @option_group
 class ClassifierStackingOptions(StackingOptions):
-    """What `StackingClassifier` takes."""
+    """The options of `StackingClassifier`."""
 
     stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = option(
         default="auto",

@@ -78,7 +78,7 @@ class GrowthOptions(Declared):
 
 @option_group
 class ClassCriterionOptions(Declared):
-    """What the splits of a classifier lower."""
+    """The criterion of a classifier's splits."""
 
     criterion: (
         Literal["gini", "entropy", "log_loss", "accuracy", "misclassification", "gain_ratio", "chi2"]
@@ -92,7 +92,7 @@ class ClassCriterionOptions(Declared):
 
 @option_group
 class NumberCriterionOptions(Declared):
-    """What the splits of a regressor lower."""
+    """The criterion of a regressor's splits."""
 
     criterion: (
         Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "f_test"] | OwnCriterion
@@ -116,7 +116,7 @@ class NumberLeafOptions(Declared):
 
 @option_group
 class PruningOptions(ValidationOptions):
-    """How a grown tree is cut back, and on what evidence."""
+    """How a grown tree is pruned, and on what evidence."""
 
     prune: Literal["reduced_error", "cost_complexity", "pessimistic"] | None = option(
         default=None,
@@ -144,7 +144,7 @@ class PruningOptions(ValidationOptions):
 
 @option_group
 class DensityOptions(RunOptions):
-    """What `DensityTree` takes."""
+    """The options of `DensityTree`."""
 
     max_depth: Count | None = option(
         default=None, help="Most tests on the way from the root to a leaf; None sets no limit."
@@ -170,7 +170,7 @@ class DensityOptions(RunOptions):
 
 @option_group
 class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
-    """What every single decision tree takes."""
+    """The options of every single decision tree."""
 
     splitter: Literal["best", "random"] = option(
         default="best",
@@ -185,9 +185,9 @@ class TreeOptions(GrowthOptions, ColumnOptions, RunOptions, PruningOptions):
 
 @option_group
 class ClassifierTreeOptions(TreeOptions, ClassWeightOptions, ClassCriterionOptions):
-    """What `DecisionTreeClassifier` takes."""
+    """The options of `DecisionTreeClassifier`."""
 
 
 @option_group
 class RegressorTreeOptions(TreeOptions, NumberCriterionOptions, NumberLeafOptions):
-    """What `DecisionTreeRegressor` takes."""
+    """The options of `DecisionTreeRegressor`."""

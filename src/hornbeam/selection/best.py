@@ -29,9 +29,9 @@ def best(
 
     y is the target of the rows, or the name of its column in a frame X. Returns one fitted estimator: the
     weighted mean of those members that help, with weights found by rows they had not seen. `members_` has a
-    record of each; `verdict_` says in words how good it is and whether a single small tree would do. `task`
-    is decided by y if left out. `time_budget` is in seconds; members that are not finished by then are left
-    out. Rows of equal `groups` are never divided between those that are learned from and those that judge.
+    record of each; `verdict_` says in words how good it is and whether a single small tree would be enough.
+    `task` is decided by y if left out. `time_budget` is in seconds; members that are not finished by then are
+    left out. Rows of equal `groups` are never divided between training and judging.
     """
     refuse_no_table(X)
     if np.ndim(X) == 1 and np.ndim(y) == 2:

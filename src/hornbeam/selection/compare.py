@@ -65,21 +65,21 @@ def compare(
     guess, as is common with rare classes, log loss or the area under the ROC curve decides, if that tells
     methods from the guess.
 
-    `threshold`, for two classes, says how large the share of the second must be for it to be the answer: a
-    number, the name of a metric to be made as good as possible on rows that the winner has not seen, or what
-    mistakes cost, as a dict from each class to the price of missing a row of it. `Comparison.decide` uses it.
+    `threshold`, for two classes, is the probability from which on the second is predicted: a number, the name
+    of a metric to maximise on rows that the winner has not seen, or the costs of mistakes, as a dict from
+    each class to the cost of missing a row of it. `Comparison.decide` uses it.
 
     X may be an `EncodedTable`, which has a target of its own: the methods are then those that learn from
     bins, and folds have the bins of all rows.
 
     With `search`, the few parameters that matter are searched inside the training rows of each fold, by
-    `inner_cv` folds in there. `time_budget` is in seconds, five minutes if nothing is said: every member has
-    its turn first, the quickest first, then searches go on while there is time, and the verdict says what
-    there was no time for; the winner is refitted in any case. With `None`, and wherever the time was enough,
-    the result follows from the data and `random_state` alone.
+    `inner_cv` folds in there. `time_budget` is in seconds, by default five minutes: first every member is
+    fitted, the quickest first, then searches follow while there is time, and the verdict says what there was
+    no time for; the winner is refitted in any case. With `None`, and if the time was enough, the result
+    follows from the data and `random_state` alone.
 
-    `client` is that of a Dask cluster: its workers are given the table once, and then a method and a fold
-    at a time. Where the time was enough, the result is that of one machine.
+    `client` is that of a Dask cluster: its workers get the table once, and then a method and a fold at a
+    time. If the time was enough, the result is that of one machine.
     """
     _check(time_budget, n_bootstrap)
     refuse_no_table(X)
