@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -91,6 +92,12 @@ METHODS = (
 # What an estimator can do beyond fitting and predicting is done by functions that it calls, not by bases.
 MOST_CLASSES = 10
 
+# What a reader can take in: the lines of a file, the files of a folder, a decision on one screen.
+MOST_LINES = 500
+MOST_FILES = 25
+LINES_ON_A_SCREEN = 50
+LONGER = {"cpp/bindings/bind_parts.cpp": 520}  # to be divided
+
 # Where the tests are of parts of the package, and of rooms of the core, that have none of their own name.
 TESTED_IN = {
     "baseline": "selection/test_compare.py",
@@ -116,12 +123,21 @@ ROOMS_TESTED_IN = {
     "criterion": "estimators/test_criteria.py",
     "data": "core/test_encode.py",
     "density": "estimators/test_density.py",
-    "grow": "core/test_grower.py",
+    "grow": "grow/test_grower.py",
     "simd": "boosting/test_instruction_sets.py",
     "split": "estimators/test_categorical_splits.py",
     "tree": "core/test_hardening.py",
 }
+# The fast lanes of growth, each with the file of its code, which has tests of the same name.
+LANES = {
+    "RankLane": "rank_block",
+    "SmallSubtreeLane": "small_subtree",
+    "ValueLane": "value_block",
+    "RandomLane": "random_nodes",
+    "SubtreeLane": "subtree",
+}
 METHODS_TESTED_IN = {
+    "adaboost": "adaboost",
     "boosting": "boosting",
     "forest": "forests",
     "tree": "trees",
@@ -257,6 +273,43 @@ def test_every_part_has_tests() -> None:
     assert [name for name in sorted(methods) if not has_tests(name, METHODS_TESTED_IN, "estimators")] == []
 
 
+def test_every_lane_of_growth_has_tests_of_its_own_name() -> None:
+    core_files()
+    lanes = (CORE / "grow" / "fast" / "lanes.h").read_text(encoding="utf-8")
+    assert set(re.findall(r"\b(\w+Lane)<S>", lanes)) == set(LANES)
+    for name in LANES.values():
+        assert (CORE / "grow" / "fast" / f"{name}.h").exists(), name
+        assert (TESTS / "grow" / f"test_{name}.py").exists(), name
+
+
+def sources() -> list[Path]:
+    files = [*core_files(), *PACKAGE.rglob("*.py"), *TESTS.rglob("*.py")]
+    return sorted(path for path in files if "__pycache__" not in path.parts)
+
+
+def test_files_are_short() -> None:
+    long = {
+        path.relative_to(REPOSITORY).as_posix(): n_lines
+        for path in sources()
+        if (n_lines := len(path.read_bytes().splitlines())) > MOST_LINES
+    }
+    assert [f"{name}: {n} lines" for name, n in long.items() if n > LONGER.get(name, 0)] == []
+
+
+def test_folders_are_small() -> None:
+    counts = Counter(path.parent.relative_to(REPOSITORY).as_posix() for path in sources())
+    assert [f"{folder}: {n} files" for folder, n in counts.items() if n > MOST_FILES] == []
+
+
+def test_a_decision_fits_on_a_screen_and_leaves_measurements_to_notes() -> None:
+    for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        text = path.read_text(encoding="utf-8")
+        assert text.count("\n") <= LINES_ON_A_SCREEN, path.name
+        assert "**Measured" not in text, path.name
+    for path in (DOCS / "notes").glob("*.md"):
+        assert re.search(r"(?m)^Measured .*\b20\d\d\b", path.read_text(encoding="utf-8")), path.name
+
+
 def modules_of(folder: Path, prefix: str) -> dict[str, set[str]]:
     """Tell for every file of a folder which files beside it it imports, late imports included."""
     names = {path.stem for path in folder.glob("*.py")} - {"__init__"}
@@ -299,6 +352,13 @@ def test_the_core_takes_arrays_where_numbers_may_be_read() -> None:
 def test_an_estimator_is_made_of_few_classes(cls: type) -> None:
     ours = [base.__name__ for base in cls.__mro__ if base.__module__.startswith("hornbeam")]
     assert len(ours) <= MOST_CLASSES, ours
+
+
+@pytest.mark.parametrize("name", ["fit", "predict_proba"])
+@pytest.mark.parametrize("cls", estimators(), ids=lambda cls: cls.__name__)
+def test_fitting_and_predicting_are_found_in_the_file_of_the_estimator(cls: type, name: str) -> None:
+    if hasattr(cls, name):
+        assert inspect.getfile(inspect.unwrap(getattr(cls, name))) == inspect.getfile(cls)
 
 
 @pytest.mark.parametrize("name", ["fit", "predict_proba", "predict_set", "importance"])

@@ -2,7 +2,7 @@
 
 Early stopping (100,000 judged rows) is in boosting/test_boosting.py, the bandwidth of neighbours (1,000 rows)
 in estimators/test_order_and_company.py, batches of files in cli/test_tables.py, how a tree is grown in
-core/test_lane_sizes.py.
+grow/test_lane_sizes.py.
 """
 
 import io

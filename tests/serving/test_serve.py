@@ -148,7 +148,10 @@ def test_limits(server):
     big = server.ask("POST", "/predict", b" " * (2**20 + 1), **JSON)
     assert big[0] == 413
     status, _, body = server.ask("POST", "/predict", "a,b", **{"Content-Type": "text/csv"})
-    assert status == 415 and "declares its body as text/csv; rows come as application/json" in json.loads(body)["error"]
+    assert (
+        status == 415
+        and "declares its body as text/csv; rows come as application/json" in json.loads(body)["error"]
+    )
     assert server.ask("POST", "/predict", b"no arrow", **{"Content-Type": ARROW})[0] == 400
     assert server.ask("GET", "/predict")[0] == 405
     # A client that promises a body and does not send it is told so, after the two seconds of this server.

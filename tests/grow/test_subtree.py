@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from core.cases import CRITERIA, cases, grow_with
 from core.growing import encode, grow, same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 def test_the_three_ways_to_find_a_split_agree():

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from core.growing import grow, same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import pruning
 
-from core.growing import grow, same_bits
-from core.pruned_trees import children_of, class_trees, errors_of, tree_of_counts
-from core.test_prune import assert_cuts
 from hornbeam import _core
+from prune.pruned_trees import children_of, class_trees, errors_of, tree_of_counts
+from prune.test_prune import assert_cuts
 
 # Pessimistic --------------------------------------------------------------------------------------
 

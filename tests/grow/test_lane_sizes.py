@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from core.growing import encode, grow, same_bits
 from core.test_booster import boost, make_table
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
+from core.growing import grow, same_bits
 from hypothesis import strategies as st
 from reference import pruning
 from reference.tables import Table, tables
 
-from core.growing import grow, same_bits
 from hornbeam import _core
 from hornbeam.model import TREE_ARRAYS
 

@@ -4,6 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from core.cases import grow_with
+from core.comparing import compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
@@ -13,8 +15,6 @@ from reference.tables import Table, tables
 from sklearn.tree import DecisionTreeRegressor as TheirTree
 
 import hornbeam as hb
-from core.cases import grow_with
-from core.comparing import compare
 
 
 @st.composite

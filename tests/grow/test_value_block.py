@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from core.growing import encode, grow, same_bits
 from core.lane_tables import blocks_change_nothing, least_branches, narrow_tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 @settings(max_examples=300)

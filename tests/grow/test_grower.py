@@ -5,16 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from core.cases import CRITERIA, GROWTH, READ_WEIGHTS_AS_COUNTS, cases, grow_with
+from core.comparing import compare
+from core.growing import encode, grow, n_categories, same_bits
+from core.lane_tables import kinds_of_weights, least_branches, of_more_classes, weights_of, wide_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import naive
 from reference.nodes import Rules
 from reference.tables import Table
 
-from core.cases import CRITERIA, GROWTH, READ_WEIGHTS_AS_COUNTS, cases, grow_with
-from core.comparing import compare
-from core.growing import encode, grow, n_categories, same_bits
-from core.lane_tables import kinds_of_weights, least_branches, of_more_classes, weights_of, wide_tables
 from hornbeam import _core
 from hornbeam.model import TREE_ARRAYS
 

@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 import hornbeam as hb
-from estimators.boosted_members import boosted, noisy_problem, same_boosting
+from adaboost.boosted_members import boosted, noisy_problem, same_boosting
 from hornbeam.warnings import DataWarning
 
 

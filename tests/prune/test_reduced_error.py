@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from core.growing import same_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import pruning
 from reference.tables import Table
 
-from core.growing import same_bits
-from core.pruned_trees import children_of, grown, multiway_trees, parents_of, tree_of_counts
-from core.test_prune import assert_consistent, assert_cuts
 from hornbeam import _core
+from prune.pruned_trees import children_of, grown, multiway_trees, parents_of, tree_of_counts
+from prune.test_prune import assert_consistent, assert_cuts
 
 
 def costs_for(data: st.DataObject, tree: _core.Tree, elements: st.SearchStrategy[float]) -> np.ndarray:

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from core.cases import cases, grow_with
 from core.growing import encode, grow, same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 @settings(max_examples=300)

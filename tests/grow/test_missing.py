@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from reference import naive
-
 from core.cases import cases, grow_with
 from core.comparing import compare
 from core.growing import grow, same_bits
+from hypothesis import given, settings
+from reference import naive
 
 
 @settings(max_examples=400)

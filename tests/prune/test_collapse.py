@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from core.growing import n_categories, same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import pruning
 from reference.tables import Table
 
-from core.growing import n_categories, same_bits
-from core.pruned_trees import (
+from hornbeam import _core
+from prune.pruned_trees import (
     N_CATEGORIES,
     assert_collapsed,
     children_of,
@@ -18,7 +19,6 @@ from core.pruned_trees import (
     some_nodes,
     tree_of_counts,
 )
-from hornbeam import _core
 
 
 @settings(max_examples=100)

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from core.growing import encode, grow, same_bits
 from core.lane_tables import (
     blocks_change_nothing,
@@ -14,6 +11,8 @@ from core.lane_tables import (
     weights_of,
     wide_tables,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 @settings(max_examples=200)

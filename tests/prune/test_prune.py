@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from core.growing import grow, same_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import pruning
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from core.growing import grow, same_bits
-from core.pruned_trees import (
+from hornbeam import _core
+from prune.pruned_trees import (
     LEVELS,
     children_of,
     costs_of,
@@ -25,7 +26,6 @@ from core.pruned_trees import (
     tree_of_counts,
     trees,
 )
-from hornbeam import _core
 
 # Cost complexity ----------------------------------------------------------------------------------
 

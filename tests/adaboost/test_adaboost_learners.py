@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 import hornbeam as hb
-from estimators.boosted_members import boosted, noisy_problem, same_boosting
+from adaboost.boosted_members import boosted, noisy_problem, same_boosting
 from hornbeam.estimators.adaboost import given
 from hornbeam.estimators.adaboost.learners import OtherLearner, is_plain_stump
 

@@ -1,11 +1,10 @@
 """Searching by groups of values changes no tree."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from core.growing import encode, grow, same_bits
 from core.lane_tables import least_branches, wide_tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 @settings(max_examples=150)
