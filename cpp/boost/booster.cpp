@@ -17,7 +17,7 @@ constexpr std::size_t kRowsPerTask = 1 << 14;
 constexpr std::size_t kManyRows = 100'000;
 constexpr std::size_t kVeryManyRows = 600'000;
 
-// Where there is too little memory for scores, there is too little for columns.
+// If memory is too short for scores, it is too short for columns, too.
 BoostParams params_beside(BoostParams params, const RowsInFile& in_file) {
   params.columns_in_file = !in_file.memory.empty();
   return params;
@@ -66,7 +66,8 @@ Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, s
   } else {
     fresh_.emplace(scores_.span(), y, in_file.y_codes, weights);
   }
-  if (data.n_rows() >= kManyRows) return_unused_memory();  // of reading and binning; the peak is yet to come
+  if (data.n_rows() >= kManyRows)
+    return_unused_memory();  // of reading and binning; the peak comes later
 }
 
 void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {

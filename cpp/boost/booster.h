@@ -24,7 +24,7 @@ using tree::Tree;
 class Booster {
  public:
   // `y` and `weights` (empty for none) have one element per row. They must outlive the booster, and so must
-  // `in_file`, which takes the place of memory where that is short.
+  // `in_file`, which replaces memory where that is short.
   Booster(const Dataset& data, const BoostParams& params, int n_scores, std::span<const float> y,
           std::span<const float> weights, Cancel& cancel, const RowsInFile& in_file = {});
   static std::size_t row_buffer_bytes(std::size_t n_rows, int n_scores, bool keeps_derivatives);
@@ -67,7 +67,8 @@ class Booster {
     int first;
     int count;
   };
-  // Derivatives of some rows: row r is at index r - first_row. They are in `computed` where the fit does not keep them.
+  // Derivatives of some rows: row r is at index r - first_row. They are in `computed` if the fit does not
+  // keep them.
   struct SomeDerivatives {
     const float* gradients;
     const float* hessians;

@@ -1,4 +1,4 @@
-// First and second derivatives of the loss by the score. As a rule they are kept, one per row. Where memory is
+// First and second derivatives of the loss by the score. Usually they are kept, one per row. If memory is
 // short they are computed from the scores each time they are needed: three times per round, which takes less
 // time than reading them back from a file.
 #pragma once

@@ -7,7 +7,7 @@ namespace hornbeam::boost {
 
 using grow::NodeRecord;
 
-// A leaf whose loss has no curvature left gives Newton's step no length: it says nothing.
+// If the loss has no curvature left in a leaf, Newton's step is undefined; the leaf gets the value 0.
 double newton_value(const BoostParams& params, const LeafSums& sums, BoostGrower::Bounds bounds,
                     const std::optional<Loss>& loss) {
   const double size = std::max(0.0, std::abs(sums.gradient) - params.l1_regularization);
@@ -17,8 +17,7 @@ double newton_value(const BoostParams& params, const LeafSums& sums, BoostGrower
   return std::clamp(loss ? loss->shortened(step, sums) : step, bounds.lower, bounds.upper);
 }
 
-// An inner node says what its rows get on average; children come after their parents, so the walk is
-// backwards.
+// An inner node has the mean value of its rows; children come after their parents, so the walk is backwards.
 void describe_inner_nodes(TreeBuilder& work) {
   for (std::size_t id = work.nodes.size(); id-- > 0;) {
     NodeRecord& node = work.nodes[id];

@@ -82,9 +82,9 @@ void softmax(int n_scores, const LossRows& rows, float* gradients, float* hessia
   }
 }
 
-// How far the score of a leaf's rows is from their minimum of log loss, were they all alike: from the logit
-// of their probability p, of which p (1 - p) is their mean hessian, to that of p + |mean gradient|, the share
-// of rows that are of the class. If all of them are, the minimum is nowhere; 1 - p / 2 is certain enough.
+// How far the score of a leaf's rows would be from the minimum of log loss if they were all alike: from the
+// logit of their probability p, of which p (1 - p) is their mean hessian, to that of p + |mean gradient|, the
+// share of rows that are of the class. If all of them are, there is no minimum; then 1 - p / 2 is used.
 double distance_to_share(const LeafSums& leaf) {
   constexpr double kLeastHessian = 0x1p-100;  // of rows whose p is 0 or 1 in floating point
   const double hessian = std::clamp(leaf.hessian / leaf.weight, kLeastHessian, 0.25);
@@ -110,9 +110,9 @@ const LossRow& Loss::row() const {
   return kLosses[static_cast<std::size_t>(kind)];
 }
 
-// Newton's step ends where a parabola has its minimum. Where the loss flattens out towards its minimum, that
-// is too far: rows of a class that seemed next to impossible have next to no curvature, and the step of their
-// leaf would be endless.
+// Newton's step ends where a parabola has its minimum. If the loss flattens out towards its minimum, that is
+// too far: rows of a class that seemed almost impossible have almost no curvature, and the step of their leaf
+// would be huge.
 //
 // Poisson, gamma: the step v overshoots on the exponential side, where the leaf's mean is met at log(1 + v)
 // (without l1 and l2). On the other side it stops short.

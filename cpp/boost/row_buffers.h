@@ -1,5 +1,5 @@
-// Where a boosting fit keeps its per-row arrays that are read sequentially: scores and derivatives. As a rule
-// that is memory. Where memory is short it is a mapped file, whose pages the system writes out and reads back.
+// Where a boosting fit keeps its per-row arrays that are read sequentially: scores and derivatives. Usually
+// that is memory; if memory is short it is a mapped file, whose pages the system writes out and reads back.
 #pragma once
 
 #include <cstddef>

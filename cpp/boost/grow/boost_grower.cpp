@@ -15,7 +15,7 @@ using grow::NodeRecord;
 
 namespace {
 
-constexpr std::size_t kSplitsBetween = 8;  // two looks for nodes that will not be split
+constexpr std::size_t kSplitsBetween = 8;  // splits between two searches for nodes that will not be split
 
 // The categories that occur in a column; none if it holds numbers.
 std::vector<Code> categories_in(const Column& column) {
@@ -76,7 +76,7 @@ void BoostGrower::describe(NodeId id) {
 }
 
 // Carries out a node's test on its rows and finds the tests of its children, unless it is the last node that
-// may be split. What that yields does not depend on when it is done.
+// may be split. The result does not depend on when this is done.
 void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bool is_last) {
   parent.prepared = std::make_unique<Prepared>();
   Division division = divide(parent, node.split, parent.prepared->children);
@@ -88,7 +88,7 @@ void BoostGrower::prepare(const OpenNode& node, NodeState& parent, Team team, bo
   }
 }
 
-// What the children of a node are besides their rows; whether they may have tests.
+// Sets what the children of a node have besides their rows, and whether they may have tests.
 bool BoostGrower::name_children(const OpenNode& node, NodeState& parent, Team team, bool is_last) {
   Prepared& out = *parent.prepared;
   for (int b = 0; b < 2; ++b) {
@@ -165,8 +165,8 @@ void BoostGrower::carry_out(Frontier& frontier, OpenNode& node) {
   if (n_splits_left() % kSplitsBetween == 0) release_unsplittable(frontier);
 }
 
-// Nodes for which no split is left keep no histogram and no set of rows: there may be as many of them as
-// nodes that are still split, and a histogram is larger than the rows of most.
+// Nodes that will not be split keep no histogram and no set of rows: there may be as many of them as nodes
+// that will be, and a histogram is larger than the rows of most nodes.
 void BoostGrower::release_unsplittable(const Frontier& frontier) {
   for (const NodeId id : frontier.beyond(n_splits_left())) {
     if (state_of(id).stage == Stage::kWaiting) release(state_of(id));
@@ -214,7 +214,7 @@ void BoostGrower::bound_children(FeatureId feature, NodeState* children) const {
   (direction > 0 ? right.lower : right.upper) = middle;
 }
 
-// What a node would say as a leaf, before the learning rate.
+// The value that a node would have as a leaf, before the learning rate.
 double BoostGrower::value_of(const NodeState& node) const {
   const double gradient = static_cast<double>(node.total.gradient) / scale_.gradient;
   const double size = std::max(0.0, std::abs(gradient) - params_.l1_regularization);
@@ -266,7 +266,8 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
   tally("nodes carried out", static_cast<double>(work_.splits.size()));
   for (NodeState& node : states_) {
     if (node.prepared) {
-      tally("nodes prepared in vain", 1);  // its turn never came; the children have what it had
+      tally("nodes prepared in vain",
+            1);  // never carried out: the children have its parts
       for (NodeState& child : node.prepared->children) release(child);
       node.prepared.reset();
     } else {

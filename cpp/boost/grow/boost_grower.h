@@ -57,7 +57,7 @@ struct BoostParams {
   std::vector<std::vector<FeatureId>> interactions;
   // Hessian added to each category when categories are ordered, and to both branches when a set is scored.
   double categorical_smoothing = 0.0;
-  // kSubset (sets of categories) or kOneVsRest; no other.
+  // kSubset (sets of categories) or kOneVsRest, nothing else.
   CategoricalSplit categorical_split = CategoricalSplit::kSubset;
   int n_threads = 1;
   // Memory is short, and the columns' codes may lie in a file: scattered rows are looked up in the tiles.
@@ -96,8 +96,8 @@ class BoostGrower {
     Scale scale;
     Histogram* histogram = nullptr;
   };
-  // Plans several trees on the same rows (ascending; empty for all), all of which must then be grown. Where it
-  // pays, their root histograms are counted in one pass.
+  // Plans several trees on the same rows (ascending; empty for all), all of which must then be grown. If it
+  // pays off, their root histograms are counted in one pass.
   std::vector<Root> plan_roots(std::span<const Derivatives> trees, std::span<const RowId> rows,
                                Cancel& cancel);
 
@@ -131,11 +131,11 @@ class BoostGrower {
   friend class PartRows;       // has some of the rows, and adds them up for a tree that grows elsewhere
   friend class TreeOfParts;    // grows a tree from the sums of such rows
   struct Prepared;
-  // How far a node is whose test has been found.
+  // The stages of a node whose test has been found.
   enum class Stage : std::uint8_t { kWaiting, kTaken, kPrepared };
 
-  // What a node whose rows are elsewhere needs besides its histogram: by feature, the sums of the categories of
-  // columns without a slot, and the number of rows with each code where that was asked for.
+  // What a node whose rows are elsewhere needs besides its histogram: by feature, the sums of the categories
+  // of columns without a slot and, on request, the number of rows with each code.
   struct NodeSums {
     std::size_t node = 0;  // its number where the rows are
     std::map<FeatureId, CategorySums> categories;

@@ -14,11 +14,11 @@ namespace hornbeam::boost {
 
 namespace {
 
-// Updates of a histogram above which all threads work on one node, if there are columns enough for each to
-// have its own: fewer sums must be kept in the caches than with a node for each.
+// Updates of a histogram above which all threads work on one node, if there are enough columns for each
+// thread to have its own: then fewer sums must stay in the caches than with a node per thread.
 constexpr std::size_t kTeamUpdates = 500'000;
-// Few threads keep each other busy better with a node for each, for nobody waits for the slowest; many find too
-// few nodes. Then a node is large if each of them has this many updates.
+// A few threads are better used with a node each, since nobody waits for the slowest; many threads find too
+// few nodes. For them, a node is large if each thread gets this many updates.
 constexpr std::size_t kFewThreads = 4;
 constexpr std::size_t kUpdatesPerThread = 25'000;
 
@@ -38,7 +38,7 @@ bool BoostGrower::takes_everyone(const Frontier& frontier) const {
   return workers_.size() == 1 || frontier.size() == 1 || is_large(next);
 }
 
-// The next node and others that are as good as certain to have their turn, whatever children come first.
+// The next node and others that are almost certain to be split, whatever children come first.
 std::vector<const OpenNode*> BoostGrower::next_in_step(const Frontier& frontier) const {
   std::vector<const OpenNode*> nodes{&frontier.peek()};
   if (workers_.size() <= kFewThreads || builder_.divides_columns(everyone()) || frontier.size() == 1)

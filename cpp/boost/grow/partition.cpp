@@ -18,7 +18,7 @@ constexpr std::size_t kParallelRows = 12'288;  // rows below which a pass over t
 
 }  // namespace
 
-// Rows here and there are looked up in a column that is in memory: where that is not sure, row by row.
+// Scattered rows are looked up in the column if it is in memory; if it may be in a file, in the codes by row.
 RowMarker BoostGrower::marker_of_list(FeatureId feature, const Split& split) const {
   const Column& column = data_.column(feature);
   const Digit& digit = tiles_.digit_of(feature);

@@ -17,7 +17,7 @@ namespace {
 constexpr int kPackedGradientBits = 15;
 constexpr int kPackedHessianBits = 15;
 constexpr int kWideBits = 30;
-// Packed gradients must not drown: the largest may be at most this many times the mean.
+// Packed gradients must keep enough digits: the largest may be at most this many times the mean.
 constexpr double kMostSpread = 2048.0;
 
 // The largest power of two that keeps `largest` within so many bits.

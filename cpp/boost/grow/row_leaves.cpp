@@ -52,7 +52,7 @@ void RowLeaves::record(std::size_t block) {
   });
 }
 
-// Neighbouring rows add to different sums: of one leaf, they would wait for each other.
+// Neighbouring rows add to different sums: rows of the same leaf would otherwise wait for each other.
 std::vector<RowLeaves::Sums> RowLeaves::sum(std::size_t block, const float* first, const float* second,
                                             std::size_t first_row) const {
   constexpr std::size_t kLanes = LeafBlocks::kLanes;

@@ -18,8 +18,8 @@ using split::FirstBest;
 namespace {
 
 constexpr std::size_t kParallelCells = 1 << 12;
-// A node with fewer rows keeps no histogram for its children: to count them anew is as cheap, and memory
-// follows the rows, not the number of leaves.
+// A node with fewer rows keeps no histogram for its children: counting them again is as cheap, and memory
+// then depends on the rows, not on the number of leaves.
 constexpr std::size_t kKeepRows = 512;
 
 // Four counts side by side: where most rows have the same code, one would wait for itself.
@@ -34,8 +34,8 @@ void count_by_code(const std::uint8_t* codes, std::span<const BoostEntry> entrie
   }
 }
 
-// Whether a test sends so many rows to each branch. Mostly a short branch has more than enough, and a look at
-// some of the rows tells.
+// Whether a test sends at least this many rows to each branch. Usually the smaller branch has more than
+// enough, and some of the rows are enough to see it.
 bool has_rows_in_both(const RowMarker& marker, std::span<const BoostEntry> rows, std::int64_t enough) {
   constexpr std::size_t kRowsPerCheck = 1024;
   std::uint64_t left_bits[kRowsPerCheck / 64];
@@ -98,9 +98,9 @@ BranchLimits BoostGrower::limits_of(const NodeState& node, int feature) const {
 }
 
 // A set of categories is chosen by the gradients that it is judged by: among many categories some look good
-// by chance. Gains of such sets are therefore counted with more l2, and so for smaller values than the leaves
-// will have. A share of the node's own hessian limits it, so that sets stay in the race where all weights are
-// small.
+// by chance. Gains of such sets are therefore computed with more l2, and so for smaller values than the
+// leaves will have. The addition is limited by a share of the node's own hessian, so that sets stay
+// competitive where all weights are small.
 CutTerms BoostGrower::terms_for(const Column& column, CutTerms terms) const {
   constexpr Code kFewCategories = 4;
   constexpr double kLargestShare = 0.3;
@@ -169,8 +169,8 @@ void BoostGrower::search_feature(Search& search, int feature, Worker& worker) {
 }
 
 // Whether a test on a feature of the slot could leave enough in both branches. All rows of one code go the
-// same way, so those of other codes must be enough for a branch by themselves; every row has some hessian.
-// In sparse tables this settles most features by a look at one cell.
+// same way, so those of other codes must be enough for a branch by themselves; every row has some hessian. In
+// sparse tables one cell thus settles most features.
 bool BoostGrower::may_cut(const Search& search, int slot) const {
   const WideCell common = search.node->histogram->cell(slot, tiles_.common_code(slot));
   const auto others = static_cast<double>(search.node->total.hessian - common.hessian);
@@ -182,9 +182,9 @@ void BoostGrower::search_feature_group(Search& search, const FeatureGroup& group
   for (const FeatureId feature : group.features) search_feature(search, feature, worker);
 }
 
-// Makes sure that the branches of a feature's cut have rows enough; if not, looks for the next best with the
-// rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must be
-// counted.
+// Makes sure that the branches of a feature's cut have enough rows; if not, searches the next best cut with
+// the rows counted. Hessians are sums of rows, so enough hessian proves enough rows; only short branches must
+// be counted.
 BoostGrower::Rows BoostGrower::verify_rows(Search& search, int feature, Worker& worker) {
   const Digit& digit = tiles_.digit_of(feature);
   if (!digit.has_slot() || scale_.constant_hessian || params_.min_samples_leaf <= 1) return Rows::kEnough;
@@ -204,8 +204,8 @@ BoostGrower::Rows BoostGrower::verify_rows(Search& search, int feature, Worker& 
   return recount(search, feature, worker, worker.rows_by_code) ? Rows::kEnough : Rows::kOtherCut;
 }
 
-// Whether a look at some of the rows shows enough in both branches; it is not worth it where they are
-// probably too few.
+// Whether some of the rows already show that both branches have enough; not tried if they probably have too
+// few.
 bool BoostGrower::has_probably_rows(const Search& search, int feature, double left, Worker& worker) {
   const NodeState& node = *search.node;
   const Column& column = data_.column(feature);
@@ -225,7 +225,7 @@ bool BoostGrower::has_probably_rows(const Search& search, int feature, double le
   return n_left >= params_.min_samples_leaf && n_rows - n_left >= params_.min_samples_leaf;
 }
 
-// Looks for a feature's cut again now that the rows are counted; whether it is the same.
+// Searches a feature's cut again now that the rows are counted; returns whether it is the same.
 bool BoostGrower::recount(Search& search, int feature, Worker& worker,
                           std::span<const std::uint32_t> rows_by_code) {
   Cut& cut = search.cuts[static_cast<std::size_t>(feature)];
@@ -235,8 +235,8 @@ bool BoostGrower::recount(Search& search, int feature, Worker& worker,
   return same;
 }
 
-// The rest are all other categories of the table, in the node or not: it is a column of its own that is
-// tested.
+// The rest are all other categories of the table, in the node or not, as if the category had a column of its
+// own.
 void BoostGrower::name_rest(Split& split) const {
   if (!params_.one_vs_rest() || split.left_categories.empty()) return;
   split.right_categories = categories_[static_cast<std::size_t>(split.feature)];

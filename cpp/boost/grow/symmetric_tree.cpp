@@ -57,7 +57,7 @@ void SymmetricTree::carry_out(Level& level) {
   ++depth_;
 }
 
-// A level is grown as a whole, if the leaves that it could lead to are not too many.
+// A level is grown as a whole, unless it could give too many leaves.
 bool SymmetricTree::has_room(std::int32_t depth) const {
   constexpr std::int32_t kDeepest = 62;
   const BoostParams& params = grower_.params_;
@@ -153,8 +153,8 @@ void SymmetricTree::sum_children(Family& family, const Split& split) const {
   family.is_allowed = static_cast<double>(least) >= g.terms_of(node).min_hessian;
 }
 
-// Gives children their rows, in the list where those of the parent are not: children that the limits forbid are
-// simply forgotten.
+// Gives children their rows, in the list where those of the parent are not: children that the limits forbid
+// are dropped.
 void SymmetricTree::send_rows(Level& level) {
   BoostGrower& g = grower_;
   std::vector<BoostGrower::Division> divisions;
@@ -174,8 +174,8 @@ void SymmetricTree::judge_rows(Family& family) const {
     family.goes_on[b] = family.is_allowed && g.may_split(family.children[b], depth_ + 1);
 }
 
-// The smaller children are counted, all as one list of rows; the larger are what remains of their parents,
-// whose histograms they take.
+// The smaller children are counted, all as one list of rows; the larger ones are their parents minus these,
+// and take over the parents' histograms.
 void SymmetricTree::count_rows(std::span<Family> families) {
   BoostGrower& g = grower_;
   std::vector<Family*> counted;
@@ -230,7 +230,7 @@ void SymmetricTree::add_nodes(Family& family, const Split& split) {
   }
 }
 
-// What the test lowers the loss by at this node: at some nodes of a level it may raise it a little.
+// The decrease of the loss by the test at this node; at some nodes of a level the loss may rise a little.
 double SymmetricTree::gain_of(const NodeState& parent, const NodeState* children) const {
   const BoostGrower& g = grower_;
   const double gain = score_of_node(g.terms_of(children[0])) + score_of_node(g.terms_of(children[1])) -

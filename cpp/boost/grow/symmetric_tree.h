@@ -24,7 +24,7 @@ class SymmetricTree {
   // Grows from the root, whose rows are loaded; `counted` is its histogram, if it has been counted already.
   void grow(Histogram* counted);
 
-  // A node that is to be divided, and what becomes of it.
+  // A node that is to be divided, and its children.
   struct Family {
     NodeId parent;
     NodeState children[2];

@@ -17,6 +17,17 @@ PackedCell pack(const WideCell& cell) {
   return (static_cast<PackedCell>(cell.gradient) << 32) + static_cast<PackedCell>(cell.hessian);
 }
 
+// The better one of the best cuts with missing values on the left and on the right. Scores that differ by no
+// more than rounding, given what the nodes score without a cut, are equal: then the lower threshold wins, and
+// at the same threshold missing values on the left.
+Cut better_of(const Cut& left, const Cut& right, double score_of_nodes) {
+  if (!left.found || !right.found) return left.found ? left : right;
+  const double slack = tie_slack(score_of_nodes + std::max(left.score, right.score), 0.0);
+  if (right.score > left.score + slack) return right;
+  if (left.score > right.score + slack) return left;
+  return right.place < left.place ? right : left;
+}
+
 }  // namespace
 
 // Which of the categories present at a node go left, and which right.
@@ -119,7 +130,7 @@ void CutFinder::load_cells(const Column& column, Histogram& histogram, const Dig
   has_missing_ = missing_ != WideCell{};
 }
 
-// Cuts that leave fewer rows than asked in a branch are struck out.
+// Removes cuts that leave too few rows in a branch.
 void CutFinder::refuse_few_rows(std::size_t n, const BranchLimits& limits, bool missing_left,
                                 std::span<const std::uint32_t> rows_by_code, Code missing_code) {
   const bool singles = limits.one_category && !order_.empty();
@@ -179,11 +190,7 @@ Cut CutFinder::find(const Column& column, Histogram& histogram, const Digit& dig
   const Cut right = find_one_way(column, terms, limits, false, rows_by_code);
   if (!has_missing_) return right;
   const Cut left = find_one_way(column, terms, limits, true, rows_by_code);
-  if (!left.found || !right.found) return left.found ? left : right;
-  const double slack = tie_slack(std::max(left.score, right.score), 0.0);
-  if (right.score > left.score + slack) return right;
-  if (left.score > right.score + slack) return left;
-  return right.place < left.place ? right : left;
+  return better_of(left, right, 0.0);
 }
 
 double CutFinder::left_hessian(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,
@@ -223,7 +230,7 @@ void CutFinder::add_gains(const Column& column, Histogram& histogram, const Digi
   score({});
   for (std::size_t i = 0; i < n_cells_; ++i) gains.missing_right[i] += scores_[i];
   if (!column.has_missing) return;
-  if (has_missing_) score(missing_);  // else both ways are one
+  if (has_missing_) score(missing_);  // else both sides give the same
   for (std::size_t i = 0; i < n_cells_; ++i) gains.missing_left[i] += scores_[i];
 }
 
@@ -238,11 +245,7 @@ Cut CutGains::best(double score_of_nodes) const {
   const Cut right = best_of(missing_right, false);
   if (!has_missing) return right;
   const Cut left = best_of(missing_left, true);
-  if (!left.found || !right.found) return left.found ? left : right;
-  const double slack = tie_slack(score_of_nodes + std::max(left.score, right.score), 0.0);
-  if (right.score > left.score + slack) return right;
-  if (left.score > right.score + slack) return left;
-  return right.place < left.place ? right : left;
+  return better_of(left, right, score_of_nodes);
 }
 
 Split CutFinder::to_split(const Column& column, Histogram& histogram, const Digit& digit, const Cut& cut,

@@ -1,4 +1,4 @@
-// The bodies of boost/boost_kernels.h, in four rooms; included once per instruction set, inside a namespace
+// The bodies of boost/boost_kernels.h, in four files; included once per instruction set, inside a namespace
 // that HORNBEAM_KERNELS names.
 #include "simd/boost/boost_derivatives.h"
 #include "simd/boost/boost_histograms.h"
