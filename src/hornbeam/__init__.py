@@ -120,7 +120,7 @@ __all__ = [
     "variance_of_mean",
 ]
 
-# What a fit does not need, and where it is.
+# Names that a fit does not need, and the modules they are in.
 _LATER = {
     "EncodedTable": "hornbeam.data.streams.encoded_table",
     "best": "hornbeam.selection.best",
@@ -136,12 +136,12 @@ _LATER = {
 
 
 def __dir__() -> list[str]:
-    """List what there is for users."""
+    """List the public names."""
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what a fit does not need when it is first asked for: `import hornbeam` stays quick."""
+    """Import names that a fit does not need on first use, so that `import hornbeam` stays fast."""
     if name == "plot":
         return importlib.import_module("hornbeam.plot")
     if name in _LATER:

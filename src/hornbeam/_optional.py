@@ -1,7 +1,7 @@
-"""Packages that some features need and an installation of hornbeam does not: imported here and nowhere else.
+"""Optional packages, which only some features need: imported here and nowhere else.
 
-A feature asks for its package when it is used, so `import hornbeam` stays light. Where the package is
-missing, the error says what to install.
+A package is imported when a feature uses it, so `import hornbeam` stays light. If it is missing, the error
+says what to install.
 """
 
 import importlib
@@ -24,7 +24,7 @@ def installed(package: str) -> bool:
     """Tell whether an optional package is there, without importing it."""
     try:
         return package in _EXTRAS and importlib.util.find_spec(package) is not None
-    except ValueError:  # something that a test has put in its place
+    except ValueError:  # a stand-in that a test has put in its place
         return False
 
 
@@ -35,7 +35,7 @@ def require(module: str, *, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        # A package that is there but lacks something itself must say so in its own words.
+        # If the package is installed but one of its own imports fails, let that error through.
         if error.name is None or error.name.partition(".")[0] != package:
             raise
         raise ModuleNotFoundError(

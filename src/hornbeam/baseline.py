@@ -1,4 +1,4 @@
-"""The guess that needs no columns, beside which every result is shown: the majority class, or the mean."""
+"""The guess that needs no columns, with which every result is compared: the majority class, or the mean."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,10 +15,10 @@ __all__ = ["Baseline", "baseline"]
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """What to say of any row, knowing the answers of others only.
+    """The best constant prediction, from the targets of other rows.
 
-    `answer` is the most frequent class (the first of equals) or the mean; `score` is the accuracy of saying
-    it of every row, or the root mean squared error. Classes come with their `shares`; numbers have none.
+    `answer` is the most frequent class (the first of equals) or the mean; `score` is its accuracy on all
+    rows, or the root mean squared error. Classes come with their `shares`; numbers have none.
     """
 
     task: Task

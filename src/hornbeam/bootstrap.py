@@ -1,9 +1,9 @@
-"""Drawing with replacement to learn how much things vary: statistics, models, the members of an ensemble.
+"""Drawing with replacement to estimate how much things vary: statistics, models, members of an ensemble.
 
 * `bootstrap`: the standard error and intervals of any statistic (Efron and Tibshirani 1993).
-* `bias_variance`: what part of a model's error is bias, and what part is variance over training samples.
-* `member_agreement`: how alike the members of one fitted ensemble answer, over rows. How alike they are over
-  training sets, which is what averaging gains by, is `training_sets.ensemble_variance`.
+* * `bias_variance`: how much of a model's error is bias, and how much is variance over training samples.
+* * `member_agreement`: how similarly the members of one fitted ensemble predict, over rows. Their similarity
+over training sets, which decides what averaging gains, is `training_sets.ensemble_variance`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -45,11 +45,11 @@ _MOST_JACKKNIFE_BLOCKS = 200
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """A statistic, how much it varies, and the replicates that say so.
+    """A statistic, how much it varies, and the replicates that show it.
 
-    `percentile` and `bca` are intervals at the confidence asked for, two numbers or two arrays: of the
-    replicates themselves, and corrected for bias and skewness. `bias` is the mean of the replicates minus
-    the value.
+    `percentile` and `bca` are intervals at the given confidence, two numbers or two arrays: from the
+    replicates themselves, and corrected for bias and skewness. `bias` is the mean of the replicates minus the
+    value.
     """
 
     value: Any
@@ -72,7 +72,7 @@ class Bootstrap:
 
 
 def _few_digits(value: Any) -> str:
-    """Write a number, or an array of some, with as many digits as are worth reading."""
+    """Write a number, or a small array, with as many digits as are worth reading."""
     return np.array2string(np.asarray(value), precision=4, threshold=20) if np.ndim(value) else f"{value:.4g}"
 
 
@@ -172,14 +172,14 @@ def _bca_interval(
 
 @dataclass(frozen=True)
 class BiasVariance:
-    """The error of a model over training samples, taken apart.
+    """The error of a model over training samples, decomposed.
 
     Squared error: `error` = `bias` + `variance`, exactly; `bias` is the squared distance of the mean
-    prediction from the target, noise included. Where the `truth` without noise is given, `bias` is the
-    squared distance from that, `noise` that of the targets from it, and `error` = `bias` + `variance` +
-    `noise`, but for chance in the noise of the test rows. 0/1 error: `bias` is the error of the class
-    predicted most often, `variance` how often a prediction differs from that; `variance_effect` = `error` -
-    `bias` is what the variance adds to the error, negative where it corrects mistakes (James 2003).
+    prediction from the target, including noise. If the `truth` without noise is given, `bias` is the squared
+    distance from that, `noise` that of the targets from it, and `error` = `bias` + `variance` + `noise`,
+    except for chance in the noise of the test rows. 0/1 error: `bias` is the error of the class predicted
+    most often, `variance` how often a prediction differs from that; `variance_effect` = `error` - `bias` is
+    what the variance adds to the error, negative where it corrects mistakes (James 2003).
     """
 
     error: float
@@ -216,12 +216,12 @@ def bias_variance(
     loss: Literal["squared", "zero_one"] | None = None,
     random_state: Any = None,
 ) -> BiasVariance:
-    """Fit an estimator to training sets and take its error on test rows apart.
+    """Fit an estimator to training sets and decompose its error on test rows.
 
     The training sets are `tables`, independent pairs (X, y) in a list or a generator, with `X_test` and
-    `y_test`; or `n` bootstrap samples of X and y, of which a share is set aside where no test rows are given.
-    `truth` are the targets of the test rows without noise, where they are known: noise is then told apart
-    from bias. The loss is 0/1 for classifiers and squared error otherwise, unless it is given.
+    `y_test`; or `n` bootstrap samples of X and y, of which a share is set aside if no test rows are given.
+    `truth` are the targets of the test rows without noise, if they are known: noise is then separated from
+    bias. The loss is 0/1 for classifiers and squared error otherwise, unless it is given.
     """
     loss = loss or ("zero_one" if is_classifier(estimator) else "squared")
     if loss not in ("squared", "zero_one"):
@@ -317,10 +317,10 @@ def _zero_one_parts(
 
 @dataclass(frozen=True)
 class MemberAgreement:
-    """How alike the members of one fitted ensemble answer.
+    """How similarly the members of one fitted ensemble predict.
 
     `rho` is the mean correlation between two members, `member_variance` (s^2) their mean variance, both over
-    the rows given: good members agree on rows, whatever training sets they come from. Over these rows the
+    the given rows: good members agree on rows, whatever training sets they come from. Over these rows the
     average of T members is predicted to vary by rho s^2 + (1 - rho) / T s^2; `measured_variance` is what it
     has. `root_share` tells how often each column is tested at the root.
     """
@@ -344,9 +344,9 @@ def member_correlation(ensemble: Any, X: Any, y: Any = None) -> MemberAgreement:
 
 
 def member_agreement(ensemble: Any, X: Any, y: Any = None) -> MemberAgreement:
-    """Compare what the members of a fitted ensemble say about rows of X, or with `y` how they err.
+    """Compare the predictions of the members of a fitted ensemble for rows of X, or with `y` their errors.
 
-    Takes whatever has `estimators_`. For classifiers it compares probabilities, all classes together.
+    Takes any model with `estimators_`. For classifiers it compares probabilities, all classes together.
     """
     check_is_fitted(ensemble)
     refuse_corrupt_sparse(X)
@@ -401,7 +401,7 @@ def _truth(ensemble: Any, y: Any, n_rows: int) -> FloatArray:
 
 
 def _root_share(ensemble: Any) -> dict[str, float]:
-    """Tell how often each column is at the root, of the members that are trees and ask anything."""
+    """Tell how often each column is tested at the root, among members that are trees with a test."""
     members = [member for member in ensemble.estimators_ if hasattr(member, "tree_")]
     asking = [member for member in members if member.tree_.feature[0] >= 0]
     roots = [_column_of_user(member, int(member.tree_.feature[0])) for member in asking]

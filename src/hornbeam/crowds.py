@@ -1,4 +1,4 @@
-"""What many voices are worth: majorities of voters, and averages of estimates that are more or less alike."""
+"""The wisdom of crowds: majorities of voters, and averages of correlated estimates."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ __all__ = ["crowd", "variance_of_mean"]
 
 
 def crowd(n: int, p: float, *, ties: Literal["wrong", "half"] = "wrong") -> float:
-    """Return the chance that most of `n` voters are right, each of them with chance `p`, independently.
+    """Return the probability that most of `n` independent voters are right, each with probability `p`.
 
     A tie counts as wrong, or as half right. A hundred voters who are right six times in ten: 0.97.
     """
@@ -29,7 +29,7 @@ def crowd(n: int, p: float, *, ties: Literal["wrong", "half"] = "wrong") -> floa
 def variance_of_mean(n: int, variance: float, rho: float = 0.0) -> float:
     """Return the variance of the mean of `n` estimates, any two of them correlated by `rho`.
 
-    rho s^2 + (1 - rho) s^2 / n: averaging takes away what they do not have in common.
+    rho s^2 + (1 - rho) s^2 / n: averaging removes what they do not have in common.
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number >= 1; got {n!r}.")

@@ -200,7 +200,7 @@ def cars_in_words() -> SmallTable:
 
 
 def ten_points() -> SmallTable:
-    """Return ten points in the plane that three boosted stumps tell apart."""
+    """Return ten points in the plane that three boosted stumps classify correctly."""
     positive = [(1, 2), (2, 4), (4, 9), (6, 8), (7, 7)]
     negative = [(3.5, 3), (5, 1), (6.5, 4.5), (9, 8.5), (9.5, 3.5)]
     first, second = zip(*positive, *negative, strict=True)
@@ -214,7 +214,7 @@ def ten_points() -> SmallTable:
 
 
 def two_tests(n_rows: Literal[6, 8] = 6) -> SmallTable:
-    """Return six rows, or eight, in which one of two binary features tells more than the other."""
+    """Return six rows, or eight, in which one of two binary features is more informative than the other."""
     if n_rows not in (6, 8):
         raise ValueError(f"n_rows must be 6 or 8; got {n_rows!r}.")
     return SmallTable(
@@ -227,7 +227,7 @@ def two_tests(n_rows: Literal[6, 8] = 6) -> SmallTable:
 
 
 def xor() -> SmallTable:
-    """Return the four rows of the exclusive or: no single test helps, two in a row tell all."""
+    """Return the four rows of the exclusive or: no single test helps, two in a row are enough."""
     return SmallTable(
         columns={"A": _bits("FFTT"), "B": _bits("FTFT")},
         y=np.array(_bits("FTTF")),
@@ -249,7 +249,7 @@ def multiplexer() -> SmallTable:
 
 
 def animals() -> SmallTable:
-    """Return a hundred labels and no features: what the majority baseline is right about, unseen."""
+    """Return a hundred labels without features, to show how often the majority baseline is right."""
     return SmallTable(
         columns={},
         y=np.array(["cat"] * 5 + ["dog"] * 80 + ["lion"] * 15, dtype=object),

@@ -1,4 +1,4 @@
-"""Room on a disk, taken before anything is written there: a full disk is an error before the work begins."""
+"""Reserves disk space before anything is written: a full disk is then an error before the work begins."""
 
 import errno
 import os
@@ -12,9 +12,9 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def take_room(file: int, n_bytes: int, folder: Path, *, what: str, way_out: str) -> None:
-    """Give an open file in `folder` so many bytes on the disk; `what` tells what happens there, in words.
+    """Reserve this many bytes for an open file in `folder`; `what` says what happens there, for the error.
 
-    Of a file that is mapped, a page that cannot be written later would end the process.
+    If a file is mapped, a page that cannot be written later would end the process.
     """
     try:
         if hasattr(os, "posix_fallocate"):

@@ -1,9 +1,9 @@
-"""Distillation: a small tree that answers like another model, and how faithful it is.
+"""Distillation: a small tree that imitates another model, and how faithful it is.
 
-In comes any fitted estimator, or a function, and rows; out goes a `Distilled`: a tree fitted to the model's
-answers on most of the rows, and its fidelity, the agreement of the two on the rest, with an error bar.
+In: any fitted estimator, or a function, and rows. Out: a `Distilled`, which is a tree fitted to the model's
+predictions on most of the rows, with its fidelity, the agreement of the two on the rest, and an error bar.
 
-Where the model gives probabilities, the tree learns from them and not only from the winning class: every row
+If the model gives probabilities, the tree learns from them and not only from the winning class: every row
 counts for each class as much as the model believes in it, so that splitting by the Gini index minimises the
 squared distance between the two models' probabilities.
 """
@@ -24,9 +24,9 @@ from hornbeam.inside.words import percent
 
 __all__ = ["Distilled", "distill"]
 
-_REPLICATES = 200  # of the bootstrap behind the error bar of a coefficient of determination
-_CLOSE_TO_ONE = 1e-6  # by so much probabilities may miss their sum
-_BELIEVED = 1e-9  # a class that gets less of a row gets nothing: the whole row would not notice
+_REPLICATES = 200  # bootstrap samples for the error bar of a coefficient of determination
+_CLOSE_TO_ONE = 1e-6  # tolerance for the sum of probabilities
+_BELIEVED = 1e-9  # a class that gets less of a row gets nothing, which hardly changes the row
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,12 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Distilled:
-    """A small tree, and how well it stands for the model it was made from.
+    """A small tree, and how well it imitates its model.
 
-    `fidelity` is the share of held-out rows on which both answer the same or, for numbers, the coefficient of
-    determination of the tree's answers for the model's. `tree_score` and `model_score` compare both with the
-    truth, where y was given, on the same rows; if the model was fitted on these rows, its own is flattering.
+    `fidelity` is the share of held-out rows on which both predict the same or, for numbers, the coefficient
+    of determination of the tree's predictions of the model's. `tree_score` and `model_score` compare both
+    with the truth on the same rows, if y was given; if the model was fitted on these rows, its own score is
+    optimistic.
     """
 
     tree: Any
@@ -85,12 +86,12 @@ def distill(
     random_state: Any = None,
     **tree_options: Any,
 ) -> Distilled:
-    """Fit a small tree to the answers of a fitted estimator or a function, and say how faithful it is.
+    """Fit a small tree to the predictions of a fitted estimator or function, and measure its fidelity.
 
     A function takes rows and returns labels, probabilities (rows x classes, classes numbered from 0) or
-    numbers. `n_extra` rows more are drawn around those of X, which only the model has to answer. `held_out`
+    numbers. `n_extra` further rows are drawn around those of X; only the model must predict them. `held_out`
     is the share of X that measures fidelity. `tree_options` go to the tree: `max_depth`, `min_samples_leaf`
-    (each class of a row counts as a row where there are probabilities), `ccp_alpha`, `criterion`.
+    (with probabilities, each class of a row counts as a row), `ccp_alpha`, `criterion`.
     """
     if not 0 < held_out < 1:
         raise ValueError(f"held_out must be a share between 0 and 1; got {shown(held_out)}.")
@@ -125,7 +126,7 @@ def distill(
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """What a model says of rows: labels or numbers and, if it has them, probabilities of the classes."""
+    """A model's predictions: labels or numbers and, if it has them, probabilities of the classes."""
 
     labels: npt.NDArray[Any]
     classes: npt.NDArray[Any] | None = None

@@ -1,4 +1,4 @@
-"""Error classes of our own: only for what no built-in exception says.
+"""Our own error classes, only for cases that no built-in exception covers.
 
 Wrong parameters and wrong data raise ValueError, wrong calls TypeError, files that cannot be read OSError.
 """
@@ -13,11 +13,11 @@ class ModelFormatError(ValueError):
 
 
 class ExportError(ValueError):
-    """A model cannot be written in a format, or what was written does not answer as the model does."""
+    """A model cannot be written in a format, or the export does not predict like the model."""
 
 
 class ImportedModelError(ValueError):
-    """A model of another library cannot be said here, or what was made of it answers otherwise."""
+    """A model of another library cannot be imported, or the import does not predict like the original."""
 
 
 class MemberError(ValueError):

@@ -1,4 +1,4 @@
-"""How mixed a set of labels is, and what a test tells about them: the formulas of the textbooks.
+"""How mixed a set of labels is, and what a test tells about them: textbook formulas.
 
 A set is given by its counts per class, `hb.entropy([9, 5])`, or as it is, `hb.entropy(labels=y)`. A test is
 given by the counts in each of its branches, `hb.information_gain([[3, 0], [2, 4]])`, or by the labels and the
@@ -63,7 +63,7 @@ def information_gain(branches: Any = None, *, labels: Any = None, by: Any = None
 
 
 def gain_ratio(branches: Any = None, *, labels: Any = None, by: Any = None) -> float:
-    """Return the information gain per bit of the answer itself, which punishes tests with many branches."""
+    """Return the information gain per bit of the answer itself, which penalises tests with many branches."""
     table = _table(branches, labels, by)
     of_the_answer = _entropy(_shares(table.sum(axis=1)), math.log(2))
     return information_gain(table) / of_the_answer if of_the_answer > 0 else 0.0
@@ -93,7 +93,7 @@ def split_impurity(
 
 
 def chi_square(branches: Any = None, *, labels: Any = None, by: Any = None) -> float:
-    """Return Pearson's statistic of branches by classes: how far the counts are from telling nothing."""
+    """Return Pearson's statistic of branches by classes: how far the counts are from independence."""
     table = _table(branches, labels, by)
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()

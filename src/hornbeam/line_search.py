@@ -1,9 +1,9 @@
-"""Boosting as lectures first tell it: any learner, any loss, and a line search for each member's factor.
+"""Boosting as lectures introduce it: any learner, any loss, and a line search for each member's factor.
 
 h_t = h_(t-1) + beta_t f_t. A round fits the learner to what lowers the loss fastest (the negative slopes, as
 targets of a regressor or as weighted labels of a classifier), then takes the beta_t >= 0 of least loss. Under
-squared error that is least-squares boosting, under the exponential loss AdaBoost. For tables beyond those of
-a lecture there are `GradientBoosting*` and `AdaBoost*`.
+squared error that is least-squares boosting, under the exponential loss AdaBoost. For larger tables use
+`GradientBoosting*` and `AdaBoost*`.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ __all__ = ["BoostedByLineSearch", "boost_by_line_search"]
 FloatArray = npt.NDArray[np.float64]
 Losses = Literal["squared", "absolute", "exponential", "logistic"]
 
-# A factor beyond this separates the classes for good; the loss only creeps on.
+# A larger factor separates the classes completely; the loss then hardly changes.
 _LARGEST_BETA = 1024.0
 
 
@@ -50,8 +50,8 @@ _LOSSES = {
 class BoostedByLineSearch:
     """The sum of `betas` times `members`.
 
-    `losses` has the mean loss of the training rows before the first round and after each. `classes` are those
-    that the signs of the sum stand for, None for numbers.
+    `losses` has the mean loss of the training rows before the first round and after each. `classes` are the
+    two classes that the signs of the sum stand for, None for numbers.
     """
 
     members: tuple[Any, ...] = field(repr=False)
@@ -61,7 +61,7 @@ class BoostedByLineSearch:
     classes: npt.NDArray[Any] | None = None
 
     def decision_function(self, X: Any, rounds: int | None = None) -> FloatArray:
-        """Return h(x), of the first so many rounds or of all."""
+        """Return h(x) after the given number of rounds, or after all."""
         total = np.zeros(len(X))
         for beta, member in zip(self.betas[:rounds], self.members[:rounds], strict=True):
             total += beta * _said(member, X, self.classes)

@@ -25,7 +25,7 @@ def parse_bytes(amount: str | int) -> int:
 
 
 def refuse_beyond_memory(needed: int, *, what: str, way_out: str) -> None:
-    """Raise MemoryError if `needed` bytes are more than there are; `what` needs them, as a plural."""
+    """Raise MemoryError if `needed` bytes are not available; `what` names what needs them, as a plural."""
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
@@ -35,7 +35,7 @@ def refuse_beyond_memory(needed: int, *, what: str, way_out: str) -> None:
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes that can be had without swapping; None where the system does not tell."""
+    """Return the bytes available without swapping; None if the system does not say."""
     try:
         lines = (root / "proc/meminfo").read_text(encoding="ascii").splitlines()
         kibibytes = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
@@ -47,7 +47,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
 def _free_pages() -> int | None:
     try:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, macOS not these names
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and macOS lacks these names
         return None
     return free if free > 0 else None
 

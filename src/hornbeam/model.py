@@ -1,7 +1,7 @@
-"""The one thing that is saved, sent, drawn and explained: trees, and what is needed to use and to read them.
+"""What is saved, sent, drawn and explained: trees, and everything needed to use and to read them.
 
-An `Ensemble` takes tables as a user gives them and returns leaves, or what the trees say added up; estimators
-turn these into answers. It never changes after it is made, so any number of threads may predict with one.
+An `Ensemble` takes tables as users give them and returns leaves, or sums of the trees' values; estimators
+turn these into predictions. It never changes after it is made, so any number of threads may predict with it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ TREE_ARRAYS = (
 )
 
 
-# Those of the tests that stand in for others where a value is missing; all empty where a tree has none.
+# The arrays of surrogate tests, which decide where a value is missing; all empty if a tree has none.
 SURROGATE_ARRAYS = (
     "surrogate_begin",
     "surrogate_feature",
@@ -75,7 +75,7 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
             f"the values of a tree have 3 dimensions (node, output, class); these have {value.ndim}"
         )
     names = [*TREE_ARRAYS, *(name for name in SURROGATE_ARRAYS if name in arrays)]
-    # What a network brings may lie anywhere, not where its numbers may be read.
+    # Arrays from a network may not be aligned for reading their numbers.
     flat = {name: np.require(arrays[name], requirements=["C", "ALIGNED"]).reshape(-1) for name in names}
     n_categories = np.array(
         [
@@ -94,14 +94,14 @@ def tree_from_arrays(arrays: Mapping[str, npt.NDArray[Any]], schema: Schema) -> 
 
 
 def with_values_times(tree: _core.Tree, factor: float, schema: Schema) -> _core.Tree:
-    """Return a tree that says `factor` times as much."""
+    """Return a tree whose values are multiplied by `factor`."""
     arrays = tree_to_arrays(tree)
     return tree_from_arrays({**arrays, "value": arrays["value"] * factor}, schema)
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows:
-    """Rows of the data set that trees were grown on: they can be predicted without being read again."""
+    """Rows of the data set that trees were grown on, which can be predicted without being read again."""
 
     codes: _core.Dataset
     rows: npt.NDArray[np.uint32]
@@ -126,13 +126,13 @@ class ArrayRows:
 
 RowsToPredict = Table | ArrayRows | EncodedRows
 
-# Up to so many rows times trees, asking for threads takes longer than doing without.
+# Up to this many rows times trees, using threads takes longer than doing without.
 _FEW_ANSWERS = 5_000
 
-# Stages are made so many at a time: rows are read once for all of them.
+# Stages are computed this many at a time: rows are read once for all of them.
 _STAGE_BYTES = 32 << 20
 
-# Leaves are looked at for so many trees at a time: a table of rows x trees may be large.
+# Leaves are computed for this many trees at a time: a table of rows x trees may be large.
 _TREES_AT_ONCE = 16
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -142,9 +142,9 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 class Ensemble:
     """Trees over one schema.
 
-    `unseen` says where categories go that the fit never saw; `missing_allowed` is False where a missing value
-    is an error. `adds_to` is there where the trees have one value each and take turns at the columns of a
-    score: tree t adds to column `adds_to[t]`.
+    `unseen` says where unseen categories go; `missing_allowed` is False if a missing value is an error.
+    `adds_to` is set if the trees have one value each and contribute to different columns of a score: tree t
+    adds to column `adds_to[t]`.
     """
 
     trees: tuple[_core.Tree, ...]
@@ -170,14 +170,14 @@ class Ensemble:
     def rows_of(self, X: Any, *, estimator_name: str) -> Table | ArrayRows:
         """Read rows to predict as `read` does, but leave an array that needs no reading as it is.
 
-        That is what makes a single row quick: looking at the array takes a microsecond, reading it a hundred.
+        That makes predicting a single row fast: checking the array takes a microsecond, reading it a hundred.
         """
         if type(X) is np.ndarray and self._needs_no_reading(X):
             return ArrayRows(X)
         return self.read(X, estimator_name=estimator_name)
 
     def _needs_no_reading(self, X: npt.NDArray[Any]) -> bool:
-        """Tell whether an array has the right form and nothing that `read` would warn of or refuse."""
+        """Tell whether an array has the right form and nothing that `read` would warn about or refuse."""
         return (
             X.dtype in _FLOATS
             and X.ndim == 2
@@ -199,7 +199,7 @@ class Ensemble:
         """Turn `n_jobs` into the number of threads for rows: one is enough for a few."""
         few = rows.n_rows * len(self.trees) <= _FEW_ANSWERS
         if few and (n_jobs is None or (type(n_jobs) is int and n_jobs != 0)):
-            return 1  # counting the cores takes longer than a few answers
+            return 1  # counting the cores takes longer than a few predictions
         n_threads = resolve_n_jobs(n_jobs)  # which also says what may be wrong with n_jobs
         return 1 if few else n_threads
 
@@ -215,7 +215,7 @@ class Ensemble:
         return self._predictor.leaves(self.core_columns(rows), rows.n_rows, begin, end, n_threads)
 
     def _mean_of_parts(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.float64]:
-        """Average numbers whose sum is none, such as 1e308 ten times."""
+        """Average numbers whose sum overflows, such as 1e308 ten times."""
         n_trees = len(self.trees)
         counts: Any = n_trees
         if self.trees[0].gaps == "available":
@@ -226,7 +226,7 @@ class Ensemble:
         return total
 
     def n_answers(self, rows: RowsToPredict, *, n_threads: int) -> npt.NDArray[np.int64]:
-        """Count the trees that have an answer for each row: those in which it comes to a leaf."""
+        """Count the trees that have a prediction for each row: those in which it reaches a leaf."""
         counts = np.zeros(rows.n_rows, dtype=np.int64)
         for begin in range(0, len(self.trees), _TREES_AT_ONCE):
             some = self.trees[begin : begin + _TREES_AT_ONCE]
@@ -246,12 +246,13 @@ class Ensemble:
         hard_votes: bool = False,
         onto: npt.NDArray[np.float64] | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Add up what the trees from `begin` to `end` say of each row: rows x outputs x values.
+        """Add up the predictions of the trees from `begin` to `end` for each row: rows x outputs x values.
 
-        A tree says the values of the row's leaf: class shares, or numbers. With `hard_votes` it says 1 for
-        the class with the largest share (the first of equals) and 0 for the others. `weights`, one per tree
-        of the ensemble, multiply that. Sums are made in float64, one tree after the other, so stages that go
-        `onto` each other (an array that is changed and returned) give the bits of one sum over all.
+        A tree contributes the values of the row's leaf: class shares, or numbers. With `hard_votes` that is 1
+        for the class with the largest share (the first of equals) and 0 for the others. `weights`, one per
+        tree of the ensemble, multiply it. Sums are made in float64, one tree after the other, so stages that
+        are added `onto` each other (an array that is changed and returned) give the same bits as one sum over
+        all.
         """
         onto = self._no_score(rows.n_rows) if onto is None else onto
         end = len(self.trees) if end is None else end
@@ -269,10 +270,10 @@ class Ensemble:
         hard_votes: bool = False,
         pseudo_votes: PseudoVotes | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Average what the trees say of each row, over those that have an answer: rows x outputs x values.
+        """Average the trees' predictions for each row, over trees that have one: rows x outputs x values.
 
-        Where none has one, the answer is what they say before any test: the mean of their roots.
-        `pseudo_votes` are counted beside those of the trees.
+        If no tree has one, the result is the mean of the roots. `pseudo_votes` are added to those of the
+        trees.
         """
         total = self.total(rows, n_threads=n_threads, hard_votes=hard_votes)
         if total.shape[2] == 1 and len(self.trees) > 1 and not np.isfinite(total).all():
@@ -287,7 +288,7 @@ class Ensemble:
         return total if pseudo_votes is None else pseudo_votes.with_trees(total, n_trees)
 
     def _divide_by_answers(self, total: npt.NDArray[np.float64], rows: RowsToPredict, n_threads: int) -> None:
-        """Make a mean of sums over the trees that have an answer."""
+        """Turn sums over the trees that have a prediction into means."""
         counts = self.n_answers(rows, n_threads=n_threads)
         total /= np.maximum(counts, 1)[:, np.newaxis, np.newaxis]
         unanswered = counts == 0
@@ -302,7 +303,7 @@ class Ensemble:
     def stages(
         self, rows: RowsToPredict, *, n_threads: int, step: int, onto: npt.NDArray[np.float64]
     ) -> Iterator[npt.NDArray[np.float64]]:
-        """Yield what `total` gives after each `step` trees; `onto` is where to start, and is changed."""
+        """Yield the result of `total` after each `step` trees; `onto` is the start, and is changed."""
         at_once = max(1, _STAGE_BYTES // onto.nbytes)
         n_stages = len(self.trees) // step
         for first in range(0, n_stages, at_once):
@@ -315,7 +316,7 @@ class Ensemble:
         return np.zeros((n_rows, self._predictor.n_outputs, self._predictor.n_values))
 
     def _add(self, rows: RowsToPredict, *arguments: Any) -> None:
-        """Have the core add to scores, whatever the rows come in."""
+        """Let the core add to scores, for any container of rows."""
         if isinstance(rows, ArrayRows):
             self._predictor.add_array(rows.array, *arguments)
         elif isinstance(rows, EncodedRows):
@@ -328,19 +329,19 @@ class Ensemble:
         """The trees as the core knows them."""
         return self.trees
 
-    # Follows from the fields, so it is neither pickled nor compared; two threads that make it at the same
-    # time make the same.
+    # Follows from the fields, so it is neither pickled nor compared; if two threads make it at once, both are
+    # equal.
     @cached_property
     def _predictor(self) -> _core.Predictor:
         return _core.Predictor(self.core_trees, self.adds_to, self.unseen == "majority")
 
     @cached_property
     def features_tested(self) -> frozenset[int]:
-        """The features that some tree tests."""
+        """The features that are tested by some tree."""
         return frozenset(self._predictor.features.tolist())
 
     def core_columns(self, table: Table) -> Sequence[npt.NDArray[Any]]:
-        """Give the core its columns; a sparse one is written out only if a tree looks at it."""
+        """Give the core its columns; a sparse one is made dense only if a tree tests it."""
         untouched = np.broadcast_to(np.float64(0), table.n_rows)
         columns = []
         for feature, column in enumerate(table.columns):
@@ -353,7 +354,7 @@ class Ensemble:
         return columns
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle trees as plain arrays: what comes back is checked like a file."""
+        """Pickle trees as plain arrays, which are checked like a file when they are loaded."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         trees = tuple(tree_to_arrays(tree) for tree in self.core_trees)
         return {**state, "trees": trees, "library_version": _core.version}
@@ -367,7 +368,7 @@ class Ensemble:
 
 
 def _warn_of_other_version(made_by: str) -> None:
-    """Warn if a pickle was made by another version: pickles hold what is inside objects, which may change."""
+    """Warn if a pickle was made by another version: the internals of objects, which it holds, may change."""
     if made_by != _core.version:
         warn(
             f"The pickled model was made by hornbeam {made_by}; this is {_core.version}. It may fail or "

@@ -1,8 +1,8 @@
-"""The rows of a fit, kept to be searched: what nearest neighbours have in the place of trees.
+"""The rows of a fit, kept to be searched: the model of nearest neighbours.
 
-A `Neighborhood` takes tables as a user gives them and returns neighbours and distances; estimators turn these
-into answers. It never changes after it is made. What is saved are the rows; the index over them is built when
-it is first needed and never leaves the process.
+A `Neighborhood` takes tables as users give them and returns neighbours and distances; estimators turn these
+into predictions. It never changes after it is made. Only the rows are saved; the index over them is built
+when it is first needed and never leaves the process.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ _ROWS_FOR_A_TREE: dict[Structure, dict[int, int]] = {
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What is subtracted from each column, and what it is divided by then."""
+    """The number subtracted from each column, and the number by which it is then divided."""
 
     centre: FloatArray
     spread: FloatArray
@@ -82,7 +82,7 @@ class Neighborhood:
         return len(self.points)
 
     def read(self, X: Any, *, n_threads: int, estimator_name: str) -> FloatMatrix:
-        """Read rows to look for: the columns of the fit, checked and scaled as its rows."""
+        """Read rows to search neighbours for: the columns of the fit, checked and scaled like its rows."""
         values = read_matrix_as(X, self.schema, estimator_name=estimator_name)
         refuse_unusable(
             values,
@@ -121,7 +121,7 @@ class Neighborhood:
         return {}
 
     def _index(self, structure: Structure, n_threads: int) -> _core.NeighborIndex:
-        # Two threads that come at once build it twice; both are the same.
+        # Two threads may build it at the same time; both results are equal.
         if structure not in self._indices:
             self._indices[structure] = _core.NeighborIndex(
                 self.points, self.metric, list(self.parameters), structure, n_threads
@@ -180,7 +180,7 @@ def make_neighborhood(
 def choose_structure(
     algorithm: Literal["auto", "brute", "kd_tree"], metric: Metric, n_rows: int, n_features: int
 ) -> Structure:
-    """Say what is searched: the tree where it was measured to be faster, else everything."""
+    """Choose what is searched: the tree where it was measured to be faster, else all rows."""
     brute: Structure = "panels" if metric == "euclidean" else "blocks"
     if algorithm == "kd_tree":
         return "tree"
@@ -190,7 +190,7 @@ def choose_structure(
 
 
 def settled_metric(metric: Metric, power: float) -> tuple[Metric, tuple[float, ...]]:
-    """Call the powers that have a name by it: their kernels are faster."""
+    """Use the named metrics for the powers that have one: their kernels are faster."""
     if metric != "minkowski":
         return metric, ()
     if power in (1, 2):

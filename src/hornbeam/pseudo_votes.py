@@ -1,8 +1,8 @@
-"""Votes that no tree has cast: why no class of a forest has probability 0.
+"""Votes that no tree has cast, so that no class of a forest has probability 0.
 
 A forest averages the class shares of its trees. A class that no tree has seen among the rows of its leaf
-would be impossible, and a single row of it would make the log loss infinite. So some part of a vote is shared
-out evenly among the classes beforehand, which is additive (Lidstone) smoothing:
+would be impossible, and a single row of it would make the log loss infinite. So part of a vote is divided
+evenly among the classes beforehand, which is additive (Lidstone) smoothing:
 
     share of a class = (sum over the trees + number / classes) / (trees + number)
 
@@ -29,10 +29,12 @@ class PseudoVotes:
 
     @classmethod
     def shared_out(cls, number: float, n_classes: Sequence[int]) -> "PseudoVotes | None":
-        """Share votes out among the classes of each output; None if there are none."""
+        """Divide votes among the classes of each output; None if there are none."""
         if number == 0:
             return None
-        if len(n_classes) == 1:  # a plain number is quicker to add, which shows where one row is predicted
+        if (
+            len(n_classes) == 1
+        ):  # a plain number is faster to add, which matters when a single row is predicted
             return cls(number, number / n_classes[0])
         per_class = np.zeros((len(n_classes), max(n_classes)))
         for own, n in zip(per_class, n_classes, strict=True):
@@ -40,7 +42,7 @@ class PseudoVotes:
         return cls(number, per_class)
 
     def with_trees(self, total: FloatArray, n_trees: int) -> FloatArray:
-        """Turn what trees say, added up, into shares: rows x outputs x classes, changed in place."""
+        """Turn sums over trees into probabilities: rows x outputs x classes, changed in place."""
         total += self.per_class
         total /= n_trees + self.number
         return total

@@ -1,4 +1,4 @@
-"""Small trees found by looking at all of them, and trees whose first test is given: what greed misses.
+"""Small trees found by exhaustive search, and trees whose first test is given: what greedy growth misses.
 
 The rows of a node are the bits of a whole number, so that a test is a bitwise `and` and counting is fast
 enough to try every tree of depth 3 or 4 on a table of a lecture. What comes out is a fitted
@@ -21,7 +21,7 @@ from hornbeam.model import Ensemble, refuse_missing, tree_from_arrays
 
 __all__ = ["small_tree"]
 
-_MOST_TREES = 20_000_000  # tests to the power of the depth; minutes of looking
+_MOST_TREES = 20_000_000  # tests to the power of the depth; minutes of searching
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ def small_tree(
 ) -> DecisionTreeClassifier:
     """Return the tree of least training error up to a depth and, of equals, of fewest leaves.
 
-    Every tree of binary tests is looked at: a threshold between any two values, any category against the
-    rest. `first` gives the column of the first test, or (column, threshold) or (column, category) the test
-    itself. "greedy" takes the test of most information gain at every node after that, as trees usually grow,
-    and goes on until leaves are pure.
+    Every tree of binary tests is tried: a threshold between any two values, any category against the rest.
+    `first` gives the column of the first test, or (column, threshold) or (column, category) the test itself.
+    "greedy" takes the test of most information gain at every node after that, as trees usually grow, and goes
+    on until leaves are pure.
     """
     if isinstance(max_depth, bool) or not isinstance(max_depth, int | np.integer) or max_depth < 1:
         raise ValueError(f"max_depth must be a whole number >= 1; got {max_depth!r}.")
@@ -227,7 +227,7 @@ class _Search:
 
 
 def _distinct(tests: Iterator[_Test], everything: int) -> Iterator[_Test]:
-    """Leave out tests that part the rows of a column as an earlier one of it does."""
+    """Leave out tests that divide the rows as an earlier test of the same column does."""
     seen = set()
     for test in tests:
         partition = (test.feature, min(test.yes, everything & ~test.yes))

@@ -1,4 +1,4 @@
-"""Sums that do not depend on the order of what is added: the order of rows must not change a result.
+"""Sums that do not depend on the order of their terms: the order of rows must not change a result.
 
 Floating-point numbers add up to different last bits in different orders. The core adds whole numbers, up to
 2^-60 of the largest of them (cpp/base/sums.h).
@@ -24,10 +24,10 @@ def sum_in_any_order(values: FloatArray) -> Any:
 
 
 def row_sums(values: FloatArray, *, padded: bool = False) -> FloatArray:
-    """Sum up each row to the bits that it has alone.
+    """Sum up each row such that it gets the same bits alone and among others.
 
-    `padded` rows end in zeros, more or fewer as the others need room: they are added one number after the
-    other, for numpy puts numbers together by how many there are.
+    `padded` rows end in zeros, whose number depends on the other rows: they are added one number after the
+    other, since numpy's order of additions depends on the length.
     """
     sums: FloatArray
     sums = np.cumsum(values, axis=1)[:, -1] if padded else np.ascontiguousarray(values).sum(axis=1)

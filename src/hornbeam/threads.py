@@ -1,4 +1,4 @@
-"""How many threads a fit may use: `n_jobs` and the environment in, a number of threads out.
+"""How many threads a fit may use, by `n_jobs` and the environment.
 
 The answer never exceeds the cores this process may really use: a container with a quota of two cores on a
 machine of 64 shows 64 to `os.cpu_count`, and 64 threads there are slower than two.
@@ -21,7 +21,7 @@ _share = threading.local()
 
 @contextlib.contextmanager
 def share_of_threads(n_threads: int) -> Iterator[None]:
-    """Let fits in this thread use so many threads and no more, as it works beside others."""
+    """Limit the threads of fits in this thread, which runs beside others."""
     former = getattr(_share, "n_threads", None)
     _share.n_threads = n_threads if former is None else min(n_threads, former)
     try:

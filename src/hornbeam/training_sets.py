@@ -1,8 +1,8 @@
-"""What varies over training sets: tables that are drawn anew, and the answers of a model fitted to each.
+"""What varies over training sets: freshly drawn tables, and the predictions of a model fitted to each.
 
-Bootstrap samples of one table only imitate that. Where tables can be drawn at will (simulations, or a large
-table dealt out to parts), `ensemble_variance` measures how alike the members of an ensemble are over them,
-and what averaging them gains; `hb.bias_variance(tables=...)` takes the error apart.
+Bootstrap samples of one table only imitate that. If tables can be drawn at will (simulations, or parts of a
+large table), `ensemble_variance` measures how strongly the members of an ensemble are correlated over them,
+and what averaging them gains; `hb.bias_variance(tables=...)` decomposes the error.
 """
 
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EnsembleVariance:
-    """How much the answers of an ensemble's members vary over training sets, and how much together.
+    """How much the predictions of an ensemble's members vary over training sets, alone and together.
 
     `variance` (s^2) is that of one member, `rho` the correlation of two members of one ensemble, both over
-    training sets and averaged over the rows asked about. The mean of n members has the variance
-    `predicted` = rho s^2 + (1 - rho) s^2 / n; `measured` is what it has.
+    training sets and averaged over the predicted rows. The mean of n members has the variance `predicted` =
+    rho s^2 + (1 - rho) s^2 / n; `measured` is what it has.
     """
 
     rho: float
@@ -51,11 +51,11 @@ class EnsembleVariance:
 def ensemble_variance(
     estimator: Any, tables: Iterable[tuple[Any, Any]], X: Any, *, random_state: Any = None
 ) -> EnsembleVariance:
-    """Fit an ensemble to each of several training sets and compare its members' answers about rows X.
+    """Fit an ensemble to each of several training sets and compare its members' predictions for rows X.
 
     `tables` gives pairs (X, y), as a list or a generator. Members are `estimators_` of the fitted ensemble. A
     single model has none: its fits to two successive tables then count as the members of one ensemble, and
-    with independent tables their correlation is 0, but for chance.
+    with independent tables their correlation is 0, except for chance.
     """
     refuse_corrupt_sparse(X)
     fits = fitted_on_each(estimator, tables, random_state)
@@ -89,7 +89,7 @@ def fitted_on_each(estimator: Any, tables: Iterable[tuple[Any, Any]], random_sta
 
 
 def _variance_of(answers: FloatArray, n_tables: int) -> EnsembleVariance:
-    """Take the variance of answers apart: ensembles x members x rows x values.
+    """Decompose the variance of predictions: ensembles x members x rows x values.
 
     Members of one ensemble vary by (1 - rho) s^2, their means by rho s^2 + (1 - rho) s^2 / n.
     """
@@ -119,7 +119,7 @@ def _all_classes(fits: list[Any]) -> npt.NDArray[Any] | None:
 
 
 def _members_answers(ensemble: Any, X: Any, classes: npt.NDArray[Any] | None) -> FloatArray:
-    """Return what each member says: members x rows x values."""
+    """Return each member's predictions: members x rows x values."""
     features = getattr(ensemble, "estimators_features_", None)
     said = []
     for number, member in enumerate(np.ravel(np.asarray(ensemble.estimators_, dtype=object))):

@@ -1,8 +1,8 @@
 """Warning classes, so that a filter can silence one subject and keep the others.
 
 Each is given at most once per fit, and says what was seen and what was done about it. `warn` gives it in the
-name of the user's line, however deep in the library it is noticed. A fit runs in `each_warning_once`, as do
-loops over folds: what was said of the whole table, or of one part of it, is not said again of the next.
+name of the user's line, however deep in the library it is noticed. A fit runs in `each_warning_once`, and so
+do loops over folds: a warning about the whole table, or one part of it, is not repeated for the next part.
 """
 
 import sys
@@ -62,15 +62,15 @@ class LossWarning(HornbeamWarning):
 
 
 class WarmStartWarning(HornbeamWarning):
-    """A warm start has nothing to add to the members there are."""
+    """A warm start has nothing to add to the existing members."""
 
 
 class WeightWarning(HornbeamWarning):
-    """Some sample weights are too small, beside the others, to count."""
+    """Some sample weights are too small relative to the others to count."""
 
 
 class WorkersWarning(HornbeamWarning):
-    """A cluster has no workers, or none that is at work, so a fit on it waits."""
+    """A cluster has no workers, or all are paused, so a fit on it waits."""
 
 
 class RenamedWarning(HornbeamWarning, FutureWarning):
@@ -78,7 +78,7 @@ class RenamedWarning(HornbeamWarning, FutureWarning):
 
 
 class OutOfBagWarning(HornbeamWarning):
-    """Some rows have no out-of-bag answer, as every member has seen them."""
+    """Some rows have no out-of-bag prediction, because every member has seen them."""
 
 
 class UnseenCategoryWarning(HornbeamWarning):
@@ -90,7 +90,7 @@ class NoAnswerWarning(HornbeamWarning):
 
 
 class UntestedExportWarning(HornbeamWarning):
-    """An exported model was not run where it will be used, as that program is not here."""
+    """An exported model was not run where it will be used, because that program is not installed."""
 
 
 class VersionWarning(HornbeamWarning):

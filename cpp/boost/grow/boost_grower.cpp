@@ -266,8 +266,7 @@ void BoostGrower::grow(const Derivatives& derivatives, const Root& root, std::sp
   tally("nodes carried out", static_cast<double>(work_.splits.size()));
   for (NodeState& node : states_) {
     if (node.prepared) {
-      tally("nodes prepared in vain",
-            1);  // never carried out: the children have its parts
+      tally("nodes prepared in vain", 1);  // the children have its histogram and rows
       for (NodeState& child : node.prepared->children) release(child);
       node.prepared.reset();
     } else {

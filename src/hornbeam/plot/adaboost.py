@@ -1,4 +1,4 @@
-"""AdaBoost looked at from all sides: the vote after some rounds, what errors are worth, losses, margins.
+"""Pictures of AdaBoost: the vote after some rounds, weights of errors, losses, margins.
 
 All numbers come from `model.round_by_round(X, y)`; X and y are those of the fit.
 """
@@ -52,7 +52,7 @@ def vote_by_round(
 
 
 def adaboost(model: Any, X: Any, y: Any, *, axes: Any = None) -> npt.NDArray[Any]:
-    """Draw what a member's error is worth in the vote, and how losses fall with the rounds: two axes.
+    """Draw a member's weight in the vote by its error, and how losses fall with the rounds: two axes.
 
     On the left the curve of the weight against the error, with a point per member; on the right the training
     error, the exponential loss, and the bound that neither can be above.
@@ -93,7 +93,7 @@ def margins(model: Any, X: Any, y: Any, *, shown: Sequence[int] = (1, 5, 100), a
     """Draw the share of rows up to each margin, a line per round shown; return the axes.
 
     The margin of a row is the share of the vote for its class minus that for the strongest other: below 0 the
-    vote is wrong. Margins go on growing after the last mistake is gone.
+    vote is wrong. Margins keep growing after the last mistake is gone.
     """
     rounds = model.round_by_round(X, y)
     wanted = [number for number in dict.fromkeys((*shown, rounds.n_rounds)) if 1 <= number <= rounds.n_rounds]
@@ -118,8 +118,8 @@ def margins(model: Any, X: Any, y: Any, *, shown: Sequence[int] = (1, 5, 100), a
 def row_votes(model: Any, X: Any, row: int = 0, *, most: int = 20, ax: Any = None) -> Any:
     """Draw how each member of AdaBoost voted on one row of X, and by how much; return the axes.
 
-    A bar per member, in the order of the rounds, to the side of its class, with its test if it is a stump. Of
-    more than `most` members those with the largest say are shown.
+    A bar per member, in the order of the rounds, to the side of its class, with its test if it is a stump. If
+    there are more than `most` members, those with the largest weight are shown.
     """
     if len(model.classes_) != 2:
         raise ValueError(f"row_votes draws two sides; the model has {len(model.classes_)} classes.")

@@ -1,4 +1,4 @@
-"""Bias and variance measured: against a parameter that makes a model more complex, or of several models."""
+"""Bias and variance, against a parameter that makes a model more complex, or for several models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def bias_variance(
 ) -> Any:
     """Draw error, bias and variance; return the axes.
 
-    Of one estimator, against the values of a parameter; or, given a dict of estimators by name, one bar for
+    For one estimator, against the values of a parameter; or, given a dict of estimators by name, one bar for
     each of them. `options` go to `hb.bias_variance`: `n`, `X_test` and `y_test`, `loss`, `random_state` and
     others. With a dict the bars are bias plus what the variance adds to the error.
     """

@@ -1,4 +1,4 @@
-"""A bootstrap distribution, beside the one it stands for: that of independent samples."""
+"""A bootstrap distribution, and the one that it estimates: that of independent samples."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ __all__ = ["bootstrap"]
 def bootstrap(result: Any, *, independent: Any = None, name: str = "statistic", ax: Any = None) -> Any:
     """Draw the replicates of `hb.bootstrap` with the value and its interval; return the axes.
 
-    `independent` are values of the same statistic from independent samples, where these can be had: the
-    distribution that the bootstrap estimates from a single sample. `name` says what is drawn.
+    `independent` are values of the same statistic from independent samples, if these are available: the
+    distribution that the bootstrap estimates from a single sample. `name` labels the axis.
     """
     replicates = np.asarray(result.replicates, dtype=np.float64)
     if replicates.ndim != 1:

@@ -1,7 +1,7 @@
-"""Where a model draws its line: its answers over a plane of two features, any estimator.
+"""Decision boundaries: the predictions of any estimator over a plane of two features.
 
-Areas have the colour of the class that is predicted there, the stronger the surer the model is; for 1-nearest
-neighbour the Voronoi cells can be drawn in. Numbers are shown as shades with a scale.
+Areas have the colour of the predicted class, stronger where the model is more certain; for 1-nearest
+neighbour the Voronoi cells can be added. Numbers are shown as shades with a scale.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What all pictures share: axes to draw into, and colours that everybody can tell apart."""
+"""What all pictures share: axes to draw into, and colours that everybody can distinguish."""
 
 from collections.abc import Sequence
 from typing import Any

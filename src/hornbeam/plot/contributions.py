@@ -1,7 +1,7 @@
-"""Contributions drawn: of all rows as swarms or bars, of one row step by step, of one column over its values.
+"""Pictures of contributions: all rows as swarms or bars, one row step by step, one column over its values.
 
-In come `Contributions` (`model.contributions(X)`); out go axes. With classes or several outputs, `output`
-says which of them.
+In: `Contributions` (`model.contributions(X)`). Out: axes. With classes or several outputs, `output` selects
+one.
 """
 
 from typing import Any, Literal, get_args
@@ -42,10 +42,10 @@ def contributions(
 ) -> Any:
     """Draw what columns contribute; return the axes.
 
-    "beeswarm" has a dot for every row, beside the line of its column, the darker the larger the value; "bar"
-    the mean size per column; "waterfall" leads from the base to the score of one `row`; "dependence" shows
-    what one `column` contributes at each of its values. `most` limits the number of columns. `output` is the
-    class or output to look at, where there are several.
+    "beeswarm" has a dot for every row, along the line of its column, darker for larger values; "bar" the mean
+    size per column; "waterfall" leads from the base to the score of one `row`; "dependence" shows what one
+    `column` contributes at each of its values. `most` limits the number of columns. `output` is the class or
+    output to show, if there are several.
     """
     if kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {shown(kind)}.")

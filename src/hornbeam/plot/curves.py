@@ -39,10 +39,10 @@ def validation_curve(
 ) -> Any:
     """Draw scores against the values of a parameter; return the axes.
 
-    `estimator` may be what `hb.tune` returned: then nothing is fitted any more. Of settings that agree in the
-    parameter, the best one is drawn; `param_name` may be left out if the grid has one parameter. Else the
-    scores on training and test rows are computed, and `options` go to scikit-learn's validation_curve: `cv`,
-    `scoring`, `groups` and others.
+    `estimator` may be what `hb.tune` returned: then nothing more is fitted. Of settings with the same value
+    of the parameter, the best one is drawn; `param_name` may be left out if the grid has one parameter. Else
+    the scores on training and test rows are computed, and `options` go to scikit-learn's validation_curve:
+    `cv`, `scoring`, `groups` and others.
     """
     if hasattr(estimator, "cv_results_"):
         name, values, train, test = _tuned_scores(estimator, param_name)

@@ -1,4 +1,4 @@
-"""The labels behind every value of every column, as bars, with what asking for the column would gain."""
+"""The labels for every value of every column, as bars, with the gain of splitting on the column."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 
 
 def distributions(X: Any, y: Any, *, ax: Any = None) -> Any:
-    """Draw a bar per value of each column, divided by class, and what it would gain to ask; return the axes.
+    """Draw a bar per value of each column, divided by class, and the gain of the column; return the axes.
 
     Columns of numbers are divided at the threshold of most information gain. The length of a bar is its
     number of rows.

@@ -1,4 +1,4 @@
-"""The effect of columns: what the model says as one changes, on average and for single rows, or as two do."""
+"""The effect of columns: predictions as one changes, on average and for single rows, or as two do."""
 
 from typing import Any
 
@@ -31,8 +31,8 @@ def effect(
 
     The thick line is the mean over the rows, the thin ones are single rows, at most `most_lines` of them; an
     orange line is the score without a value. Accumulated effects have no lines of rows, and their mean is 0.
-    Of many categories those with the lowest and the highest means are drawn. Two columns are drawn as a
-    map; dots are where X has rows. `output` is the class or output, where there are several: of two
+    If there are many categories, those with the lowest and the highest means are drawn. Two columns are drawn
+    as a map; dots are where X has rows. `output` is the class or output, if there are several: for two
     classes, the second by default.
     """
     if isinstance(found, JointEffect):

@@ -27,8 +27,9 @@ def forest_size(
 ) -> Any:
     """Draw the error of a forest against its number of trees, a line per `max_features`; return the axes.
 
-    The forest is fitted anew for each value (as it is, if there are none). The error is that on test rows or,
-    without any, the out-of-bag error. It is the share of wrong answers, or the root mean squared error.
+    The forest is fitted again for each value (with its own settings, if there are none). The error is that on
+    test rows or, without any, the out-of-bag error. It is the share of wrong answers, or the root mean
+    squared error.
     """
     if (X_test is None) != (y_test is None):
         raise ValueError("Give both X_test and y_test, or neither.")

@@ -1,4 +1,4 @@
-"""How much each feature brings to a model."""
+"""How much each feature contributes to a model."""
 
 from typing import Any
 

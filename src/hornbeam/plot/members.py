@@ -1,4 +1,4 @@
-"""The trees of a bag side by side: what a few other rows do to a tree."""
+"""The trees of a bag side by side: how a few different rows change a tree."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["members"]
 
 
 def members(model: Any, n: int = 4, *, max_depth: int | None = 2, axes: Any = None) -> npt.NDArray[Any]:
-    """Draw the first `n` trees of a forest, a bag or AdaBoost, one beside the other; return their axes."""
+    """Draw the first `n` trees of a forest, a bag or AdaBoost side by side; return their axes."""
     found = np.ravel(np.asarray(model.estimators_, dtype=object))[:n]
     if not all(hasattr(member, "tree_") for member in found):
         raise TypeError(f"The members of this {type(model).__name__} are not trees.")

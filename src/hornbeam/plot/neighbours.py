@@ -1,4 +1,4 @@
-"""What many columns do to nearest neighbours: the nearest is hardly nearer, and noise misleads."""
+"""Nearest neighbours with many columns: the nearest row is hardly nearer than others, and noise misleads."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def nearest_distance(
     random_state: int = 0,
     ax: Any = None,
 ) -> Any:
-    """Draw how far the nearest of `n_rows` uniform points is, beside the mean distance; return the axes.
+    """Draw how far the nearest of `n_rows` uniform points is, relative to the mean distance; return the axes.
 
     In few dimensions the nearest is near; in many it is nearly as far as all the others.
     """

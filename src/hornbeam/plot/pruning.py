@@ -16,7 +16,8 @@ def pruning(model: Any, *, ax: Any = None) -> Any:
     """Draw the error of a pruned tree against its number of leaves; return the axes.
 
     For cost complexity: the error of every nested tree on rows it did not see, with one standard error, and
-    the tree that was taken. For the other two: the error cut by cut, against the nodes that were left.
+    the tree that was taken. For the other two methods: the error after each cut, against the number of nodes
+    left.
     """
     record = model._pruning_record()
     ax = axes_for(ax, size=(6, 4), purpose=_PURPOSE)

@@ -1,4 +1,4 @@
-"""Boosting round by round: error against rounds, and AdaBoost's members with the rows as they weighed."""
+"""Boosting round by round: error against rounds, and AdaBoost's members with the weights of the rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ MEAN_AREA, LARGEST_AREA = 60.0, 600.0
 def rounds(model: Any, X: Any, y: Any, *, X_test: Any = None, y_test: Any = None, ax: Any = None) -> Any:
     """Draw the error on training rows, and on test rows if there are any, after each round; return the axes.
 
-    Takes every fitted model with `staged_predict`. The error is the share of wrong answers, or the root of
+    Takes any fitted model with `staged_predict`. The error is the share of wrong answers, or the root of
     the mean squared error. A line marks the round at which early stopping saw the best score.
     """
     check_is_fitted(model)
@@ -63,9 +63,10 @@ def reweighting(
 ) -> npt.NDArray[Any]:
     """Draw what AdaBoost did in some rounds, and the vote of all; return one axes per picture.
 
-    A round's picture has the answers of its member and the rows, in areas that follow the weights it was
-    fitted to: what the members before got wrong has grown. `shown` counts rounds from 1. The model must have
-    been fitted to X, which has two columns, with keep_weights=True. `axes`: one more than the rounds shown.
+    A round's picture shows the predictions of its member and the rows, with areas proportional to the weights
+    it was fitted to: rows that earlier members got wrong have grown. `shown` counts rounds from 1. The model
+    must have been fitted to X, which has two columns, with keep_weights=True. `axes`: one more than the
+    rounds shown.
     """
     check_is_fitted(model)
     weights = getattr(model, "sample_weights_", None)

@@ -1,4 +1,4 @@
-"""A stack as a diagram: the table, levels of members, and the model that has the last word."""
+"""A stack as a diagram: the table, the levels of members, and the final model."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ __all__ = ["stack"]
 
 
 def stack(model: Any, *, ax: Any = None) -> Any:
-    """Draw the levels of a stack, fitted or not, from the table at the bottom to the answer; return the axes.
+    """Draw the levels of a stack, fitted or not, from the table below to the prediction; return the axes.
 
-    Arrows lead from what a level is given to the level: the answers of the one below and, with `passthrough`,
-    the table as well.
+    Arrows lead to a level from its input: the predictions of the level below and, with `passthrough`, the
+    table as well.
     """
     if not hasattr(model, "levels") or not hasattr(model, "final_estimator"):
         raise TypeError(f"stack draws StackingClassifier and StackingRegressor; got {type(model).__name__}.")

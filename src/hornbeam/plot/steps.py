@@ -1,4 +1,4 @@
-"""Numbers predicted from one column, as steps; and boosting's steps with what they leave, round by round."""
+"""Numbers predicted from one column, as steps; and boosting's steps with their residuals, round by round."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ def steps(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Any:
 def residuals(
     model: Any, X: Any, y: Any, *, shown: Sequence[int] = (1, 2, 3, 20), axes: Any = None
 ) -> npt.NDArray[Any]:
-    """Draw a boosted regressor of one column after some rounds: its steps above, what they leave below.
+    """Draw a boosted regressor of one column after some rounds: its steps above, the residuals below.
 
     Returns the axes, 2 x rounds shown.
     """

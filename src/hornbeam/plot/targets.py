@@ -1,4 +1,4 @@
-"""Bias and variance as arrows on a target: the answers of fits to many training sets, around the truth."""
+"""Bias and variance as hits on a target: predictions of fits to many training sets, around the truth."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,11 +22,11 @@ def targets(
     random_state: Any = 0,
     axes: Any = None,
 ) -> npt.NDArray[Any]:
-    """Draw the answers of estimators to two rows X, fitted to each of `tables`, as hits on targets.
+    """Draw the predictions of estimators for two rows X, fitted to each of `tables`, as hits on targets.
 
-    Across is the answer to the first row minus its `truth`, up that to the second; the bull's eye is right
-    about both. How far the middle of the hits is from it is bias, how far they spread is variance. Returns an
-    axes per estimator.
+    The horizontal position is the prediction for the first row minus its `truth`, the vertical one that for
+    the second; the bull's eye is right about both. The distance of the centre of the hits from it is bias,
+    their spread is variance. Returns an axes per estimator.
     """
     wanted = np.asarray(truth, dtype=np.float64)
     if len(X) != 2 or wanted.shape != (2,):

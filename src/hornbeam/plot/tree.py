@@ -1,6 +1,6 @@
-"""A tree drawn in matplotlib: tests in boxes, answers in the colours of their classes.
+"""Draws a tree in matplotlib: tests in boxes, predictions in the colours of their classes.
 
-In comes a fitted model made of our trees; out go axes. Leaves stand side by side, every inner node in the
+In: a fitted model made of our trees. Out: axes. Leaves stand side by side, every inner node in the
 middle of its children. Small trees grow down, larger ones to the right, where every leaf has a line of text
 of its own. Nothing recurses: the walk of a `TreeReading` gives the nodes in order.
 """
@@ -19,9 +19,9 @@ __all__ = ["tree"]
 
 Direction = Literal["down", "right"]
 
-# Beyond so many leaves the lower levels of a tree are folded, unless max_depth says otherwise.
+# Beyond this many leaves the lower levels of a tree are folded, unless max_depth says otherwise.
 MOST_LEAVES = 64
-# Up to so many leaves fit side by side on a page.
+# Up to this many leaves fit side by side on a page.
 MOST_LEAVES_DOWN = 8
 # Longer words are cut, so that neighbours do not overlap.
 LONGEST_WORDS = 34
@@ -49,9 +49,9 @@ def tree(
 ) -> Any:
     """Draw a tree, or one member of an ensemble of trees; return the axes.
 
-    The line to a node is as wide as its share of the training rows, its colour the class it would answer, the
-    paler the more mixed its rows are; for numbers, the darker the larger. A left turn, or an upper one, means
-    that the test is met. Nodes below `max_depth` are folded; None shows as many levels as can be read.
+    The width of the line to a node is its share of the training rows; its colour is the class that it would
+    predict, paler the more mixed its rows are, or for numbers, darker for larger ones. A left or upper branch
+    means that the test is true. Nodes below `max_depth` are folded; None shows as many levels as can be read.
     """
     readings = readings_of(model)
     if not readings:
@@ -134,7 +134,7 @@ class _Painter:
         self.all_rows = max(reading.weight(0), 1e-300)
 
     def draw_line(self, place: Place) -> None:
-        """Draw the line from a parent to a node, as wide as the rows that go along it are many."""
+        """Draw the line from a parent to a node, with a width by the number of its rows."""
         if place.parent < 0:
             return
         (x0, y0), (x1, y1) = self.ends[place.parent], self.ends[place.node]
