@@ -1,7 +1,7 @@
 """The command line: one file per verb.
 
-`main.py` is the door: it knows the verbs, and turns whatever goes wrong into one line and an exit code. What
-`demo`, `fit`, `predict`, `evaluate`, `compare`, `tune`, `show`, `report` and `export` share has these files:
+`main.py` is the entry point: it knows the verbs, and turns any error into one line and an exit code. The
+files that `demo`, `fit`, `predict`, `evaluate`, `compare`, `tune`, `show`, `report` and `export` share:
 
     reading/      tables from files and pipes: `tables.py` CSV and Parquet, in one piece or in batches,
                   `targets.py` rows to learn from, split into columns and target

@@ -1,4 +1,4 @@
-"""`hornbeam best`: a table and the name of its target come in, the best model of the family goes out."""
+"""`hornbeam best`: from a table and the name of its target to the best model of the family."""
 
 import sys
 from typing import Annotated, Any

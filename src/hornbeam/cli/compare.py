@@ -1,4 +1,4 @@
-"""`hornbeam compare`: a table and the name of its target come in, a leaderboard of the family goes out."""
+"""`hornbeam compare`: from a table and the name of its target to a leaderboard of the family."""
 
 import sys
 import warnings
@@ -103,7 +103,7 @@ def compare(
 
 
 def _threshold_of(text: str) -> Any:
-    """Read a share, a name, or prices by class."""
+    """Read a probability, a name, or costs by class."""
     try:
         return float(text)
     except ValueError:
@@ -120,7 +120,7 @@ def _threshold_of(text: str) -> Any:
 
 
 def _save_best(found: hb.Comparison, X: Any, y: Any, out: str, notes: dict[str, Any]) -> str:
-    """Save the best model that a file can hold, which is any but a bare guess; return its method's name."""
+    """Save the best model that a file can hold, which is any but the baseline; return its method's name."""
     for name in found.names:
         model = found.best_ if name == found.best_name else found.estimator(name).fit(X, y)
         try:

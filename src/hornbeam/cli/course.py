@@ -1,4 +1,4 @@
-"""`hornbeam course`: the lectures go out as notebooks, and are opened where Jupyter is installed."""
+"""`hornbeam course`: writes the lectures as notebooks, and opens them if Jupyter is installed."""
 
 import importlib.util
 import subprocess
@@ -15,7 +15,7 @@ from hornbeam.inside.words import count, printable
 
 __all__ = ["course"]
 
-# What shows notebooks, by the name of its module, and how it is asked; the first that is there is taken.
+# Programs that show notebooks, by module name, and how to start them; the first one installed is used.
 _VIEWERS = {"jupyterlab": ("jupyter", "lab"), "notebook": ("jupyter", "notebook")}
 
 

@@ -1,7 +1,7 @@
 """`make demo`: what hornbeam does, on data that comes with it and with scikit-learn, or on the user's own.
 
-Three tables are looked at: twelve evenings in a restaurant, small enough to check every number by hand; 569
-tumours, where the answer is a class; 442 patients, where it is a number. The first is shown as a tree in
+It uses three tables: twelve evenings in a restaurant, small enough to check every number by hand; 569
+tumours, with classes to predict; 442 patients, with numbers to predict. The first is shown as a tree in
 words, the others as comparisons of the whole family, with error bars and a verdict. A report about the best
 model of the second goes into an HTML file, whose path is printed.
 """
@@ -69,7 +69,7 @@ def main(
 
 
 def show_restaurant(console: Console) -> None:
-    """Grow a tree on twelve rows, and look at it from all sides."""
+    """Grow a tree on twelve rows, and show it from all sides."""
     table = datasets.restaurant()
     X, y = table.frame(), table.y
     tree = hb.DecisionTreeClassifier(criterion="entropy").fit(X, y)
@@ -95,7 +95,7 @@ def show_tumours(console: Console, seconds: float) -> None:
 
 
 def show_patients(console: Console, seconds: float) -> None:
-    """Compare the family where the answer is a number."""
+    """Compare the family on a regression problem."""
     from sklearn.datasets import load_diabetes  # noqa: PLC0415
 
     X, y = load_diabetes(return_X_y=True, as_frame=True)
@@ -149,7 +149,7 @@ def _show(console: Console, content: Any) -> None:
 
 
 def _show_tree(console: Console, tree: hb.DecisionTreeClassifier) -> None:
-    """Print a tree: answers in the colours of their classes, what surrounds them held back."""
+    """Print a tree: predictions in the colours of their classes, everything else dimmed."""
     _say(console, f"The tree, {tree.get_n_leaves()} leaves:")
     text = Text(_folded(tree.rules(), console.width - 2))
     text.highlight_regex(r"(?m)^(\|   )+", "dim")

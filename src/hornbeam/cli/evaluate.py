@@ -1,4 +1,4 @@
-"""`hornbeam evaluate`: a model and rows with known answers come in, scores beside the baseline's go out."""
+"""`hornbeam evaluate`: from a model and rows with known targets to scores, next to the baseline's."""
 
 from typing import Annotated, Any
 
@@ -36,9 +36,9 @@ def evaluate(
     json: AsJson = False,
     form: TableFormat,
 ) -> None:
-    """Score a model on rows with known answers, beside a guess that needs no model.
+    """Score a model on rows with known targets, and a guess that needs no model.
 
-    The guess is made from the training rows where --train names them, else from DATA itself.
+    The guess is made from the training rows if --train names them, otherwise from DATA itself.
     """
     loaded = load_model(model, form)
     asked = known_target(loaded, target)

@@ -1,4 +1,4 @@
-"""`hornbeam explain`: a model file and a table come in; why one of its rows gets its answer goes out."""
+"""`hornbeam explain`: from a model file and a table to the reasons for the prediction of one row."""
 
 from typing import Annotated, Any
 
@@ -26,7 +26,7 @@ def explain(
     json: AsJson = False,
     form: TableFormat,
 ) -> None:
-    """Say why a row gets its answer: in two sentences, then with what each column adds."""
+    """Explain the prediction for one row: in two sentences, then with the contribution of each column."""
     loaded = load_model(model, form)
     explanation = explained_row(loaded.fitted, data, row, loaded.form)
     if not json:
@@ -40,7 +40,7 @@ def explain(
 
 
 def words_of(explanation: Any) -> str:
-    """Write an explanation for people; of a stack, that of each member."""
+    """Write an explanation for people; for a stack, that of each member."""
     if isinstance(explanation, dict):
         return "\n\n".join(f"{printable(name)}: {words_of(one)}" for name, one in explanation.items())
     return f"{explanation.text}\n\n{explanation}"

@@ -1,4 +1,4 @@
-"""`hornbeam export`: a model file comes in; it goes out as ONNX, SQL, C, Python, JSON, PMML, DOT or text."""
+"""`hornbeam export`: from a model file to ONNX, SQL, C, Python, JSON, PMML, DOT or text."""
 
 from typing import Annotated, Any, get_args
 
@@ -49,7 +49,7 @@ def export(
     out: Output = "-",
     force: Force = False,
 ) -> None:
-    """Write a model for other programs and for people; what can be run is run and compared first."""
+    """Write a model for other programs and for people; programs are run and compared with the model first."""
     formats = get_args(ExportFormat)
     if form not in formats:
         raise typer.BadParameter(f"--format must be {joined(formats, 'or')}; got {printable(form)}.")

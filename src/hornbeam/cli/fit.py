@@ -1,4 +1,4 @@
-"""`hornbeam fit`: a table and the name of its target come in, a model file goes out."""
+"""`hornbeam fit`: from a table and the name of its target to a model file."""
 
 import os
 import time
@@ -108,7 +108,7 @@ def _fit_in_memory(
 
 
 def _say_size(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> None:
-    """Say how large the file of a forest of many rows will be, after giving it leaves that make sense."""
+    """Say how large the file of a forest on many rows will be, after choosing sensible leaf sizes."""
     if X.num_rows < LARGE:
         return
     leaf_size = leaf_size_for(estimator, X.num_rows, given)
@@ -138,7 +138,7 @@ def _sentence(facts: dict[str, Any], judged: Judged | None) -> str:
 
 
 def _verdict(facts: dict[str, Any], judged: Judged | None) -> str:
-    """Say the first score: of rows that the model has not seen, if there are any."""
+    """Write the first score: on rows that the model has not seen, if there are any."""
     if judged is None and facts["training"] is None:
         return "No rows were held out to judge it."
     if judged is None:

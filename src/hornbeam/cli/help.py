@@ -40,7 +40,7 @@ class Verb(TyperCommand):
 
 
 def _shown(parameter: Any) -> tuple[str, str]:
-    """Return how a parameter is written, and what it says."""
+    """Return how a parameter is written, and its help."""
     said = parameter.help or ""
     if parameter.param_type_name == "argument":
         return parameter.metavar or parameter.name.upper(), said

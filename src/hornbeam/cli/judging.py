@@ -1,6 +1,6 @@
-"""How good a fit is, told by rows that it has not seen: out of bag, or by a copy fitted to most of the rows.
+"""How good a fit is on rows that it has not seen: out of bag, or by a copy fitted to most of the rows.
 
-Samples of a forest or a bag leave rows out, and those members that have not seen a row answer it at no cost.
+Samples of a forest or a bag leave rows out, and the members that have not seen a row predict it at no cost.
 For other methods a copy is fitted to four fifths of the rows and judged on the rest.
 """
 
@@ -46,7 +46,7 @@ def fit_and_judge(estimator: Any, X: Any, y: Any, task: Task, *, judge: bool) ->
 
 
 def _out_of_bag(estimator: Any, X: Any, y: Any, task: Task) -> Judged | None:
-    """Fit with out-of-bag answers, judge by them, and leave the model as if nobody had asked."""
+    """Fit with out-of-bag predictions, judge by them, and then remove them from the model."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfBagWarning)  # that few members leave some rows without answer
         estimator.set_params(oob_score=True).fit(X, y)

@@ -1,8 +1,8 @@
-"""The command `hornbeam`: its verbs, and what the outside world learns of how it went.
+"""The command `hornbeam`: its verbs, its exit codes and its error messages.
 
-Exit codes: 0; 1 for a mistake in the data or the files; 2 for a wrong call; 130 after Ctrl-C, 141 when
-whoever reads the output has gone, 143 after a request to end. What went wrong is one line on standard error,
-never a traceback; a bug of ours keeps its traceback, for the report.
+Exit codes: 0; 1 for a mistake in the data or the files; 2 for a wrong call; 130 after Ctrl-C, 141 if the
+reader of the output has gone, 143 after a request to terminate. An error is one line on standard error, never
+a traceback; a bug of ours keeps its traceback, for the report.
 """
 
 import os
@@ -161,7 +161,7 @@ def _about(error: BaseException) -> str:
 
 
 def _about_call(error: Any) -> str:
-    """Say what is wrong with a call; a flag that another library has is translated."""
+    """Say what is wrong with a call; translate flags of other libraries."""
     unknown = str(getattr(error, "option_name", ""))
     name = unknown.removeprefix("--").replace("-", "_")
     if type(error).__name__ == "NoSuchOption" and name in NAMES_ELSEWHERE:

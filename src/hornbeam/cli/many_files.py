@@ -29,7 +29,7 @@ _BINS = 255
 
 
 def are_many_files(data: str) -> bool:
-    """Whether a path is a folder of Parquet files, or a pattern that is no file itself."""
+    """Whether a path is a folder of Parquet files, or a pattern that is not a file itself."""
     if os.path.isdir(data):
         named_by_values = any("=" in name for name in os.listdir(data))  # empty ones, too
         return named_by_values or next(parquet_files_in(data), None) is not None
@@ -116,7 +116,7 @@ def _columns(given: Any) -> Any:
 
 
 def _with_bins(estimator: Any) -> Any:
-    """Give a method of exact splits bins; refuse one that cannot have them."""
+    """Give a method with exact splits bins; refuse one that cannot use them."""
     options = estimator.get_params(deep=False)
     if "max_bins" not in options:
         raise Mistake(

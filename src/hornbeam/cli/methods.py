@@ -35,9 +35,9 @@ STEMS = {
 ENDINGS: Mapping[Task, str] = {"classification": "Classifier", "regression": "Regressor"}
 # Options whose values are objects of Python, or that need a model from before.
 NOT_FOR_A_SHELL = frozenset({"estimator", "final_estimator", "levels", "warm_start", "metric_params"})
-# What a stack is made of where nobody says.
+# The default members of a stack.
 MEMBERS = "forest,extra-trees,boosting"
-# Words in what an option takes that nobody can write in a shell.
+# Words in the description of values that cannot be written in a shell.
 _NO_TEXT = re.compile(
     r"object|splitter|function|callable|pairs|instance|generator|RandomState", re.IGNORECASE
 )
@@ -55,7 +55,7 @@ Method = Annotated[
 
 
 def estimator_for(method: str, task: Task, given: Mapping[str, Any]) -> Any:
-    """Make the estimator of a method, with the options that were given as flags."""
+    """Make the estimator of a method, with the options given as flags."""
     cls = class_of(method, task)
     declared = options_of(cls)
     texts = dict(given)
@@ -69,7 +69,7 @@ def estimator_for(method: str, task: Task, given: Mapping[str, Any]) -> Any:
         raise typer.BadParameter("--members is an option of --method stacking.")
     try:
         return cls(**values)
-    except TypeError as error:  # an option that this method does not take; the message says which do
+    except TypeError as error:  # an option that this method does not take; the message says which methods do
         raise typer.BadParameter(str(error)) from error
 
 
@@ -175,7 +175,7 @@ def _panel(methods: str) -> str:
 
 
 def _allowed(by_method: Takers) -> str:
-    """Say what can be written after a flag; what only Python can give is left out."""
+    """Say what can be written after a flag, without values that only Python can give."""
     phrases: dict[str, None] = {}
     for declared in (one for each in by_method.values() for one in each):
         for kind in declared.kinds:
@@ -189,7 +189,7 @@ def _allowed(by_method: Takers) -> str:
 
 
 def _defaults(by_method: Takers) -> str:
-    """Say what holds without the flag, for each method where that differs."""
+    """Say what the default is, by method if it differs."""
     by_default: dict[str, list[str]] = {}
     for method, declared in by_method.items():
         words = dict.fromkeys(_shown_default(one.default) for one in declared)

@@ -1,4 +1,4 @@
-"""What the user is told beside results: mistakes, which `main.py` prints as one line, and notes."""
+"""Messages besides results: mistakes, which `main.py` prints as one line, and notes."""
 
 import sys
 
@@ -14,14 +14,14 @@ class Mistake(Exception):  # noqa: N818 - it is the user's, and named for what i
 
 
 def note(sentence: str) -> None:
-    """Say on standard error what was decided for the user; the same only once in a command."""
+    """Write on standard error what was decided for the user, each note only once per command."""
     if sentence not in _noted:
         _noted.add(sentence)
         print(f"hornbeam: {one_line(sentence)}", file=sys.stderr)
 
 
 def forget_notes() -> None:
-    """Begin a command: everything may be said again."""
+    """Begin a command: all notes may be written again."""
     _noted.clear()
 
 

@@ -1,4 +1,4 @@
-"""Model files at the command line: a path comes in, a model goes out, and how its tables are written.
+"""Model files at the command line: from a path to a model, and the format of its tables.
 
 `fit` notes in the file what its table was like: the target, what separates cells, which texts are missing.
 `predict` and the others read their tables in the same way, unless a flag says otherwise.
@@ -34,7 +34,7 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file th
 class LoadedModel:
     """A model, the target that it was fitted to if the file says so, and how its tables are to be read.
 
-    `threshold` is the least share of the second of two classes for which that is the answer; None: one half.
+    `threshold` is the probability from which on the second of two classes is predicted; None is one half.
     """
 
     fitted: Any
@@ -44,7 +44,7 @@ class LoadedModel:
 
 
 def load_model(path: str, form: TableFormat | None = None) -> LoadedModel:
-    """Load a model; what flags leave open about tables, its file may know."""
+    """Load a model; its file may know about tables what flags leave open."""
     fitted, notes = load_with_notes(path)
     known = _checked(notes)
     form = TableFormat() if form is None else form
@@ -73,7 +73,7 @@ def notes_of(data: str, target: str, form: TableFormat) -> dict[str, Any]:
 
 
 def _checked(notes: Mapping[str, Any]) -> dict[str, Any]:
-    """Take notes that are what `notes_of` writes; a file may come from a stranger, and others are ignored."""
+    """Take notes of the form that `notes_of` writes; ignore others, since a file may come from anywhere."""
     found: dict[str, Any] = {}
     for name in ("target", "separator", "decimal", "encoding"):
         if isinstance(notes.get(name), str):
@@ -91,7 +91,7 @@ def _checked(notes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def format_for(model: Any, form: TableFormat) -> TableFormat:
-    """Keep as text what was text in the fit, and ask for numbers where there were numbers."""
+    """Keep as text what was text in the fit, and require numbers where there were numbers."""
     schema = schema_known(model)
     if schema is None:
         return form
@@ -111,7 +111,7 @@ def format_for(model: Any, form: TableFormat) -> TableFormat:
 
 
 def model_name(model: Any) -> str:
-    """Name the kind of a model; a pipeline is what its last step is."""
+    """Name the kind of a model; for a pipeline, that of its last step."""
     return type(model.steps[-1][1] if hasattr(model, "steps") else model).__name__
 
 

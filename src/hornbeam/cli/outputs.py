@@ -57,7 +57,7 @@ def check_output(out: str, *, force: bool, inputs: Iterable[str]) -> None:
 
 
 def write_output(out: str, pieces: Iterable[bytes | memoryview]) -> None:
-    """Write the pieces as they come; a file appears only when the last one is written."""
+    """Write the pieces as they come; a file appears only when all are written."""
     if out != STANDARD:
         write_whole(str(Path(out)), pieces)
         return

@@ -1,4 +1,4 @@
-"""`hornbeam predict`: a model file and a table come in, one prediction per row goes out as CSV."""
+"""`hornbeam predict`: from a model file and a table to one prediction per row, as CSV."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ def predict(
 ) -> None:
     """Predict the target of each row; columns that --id names come first.
 
-    Rows are read and answered in batches.
+    Rows are read and predicted in batches.
     """
     check_output(out, force=force, inputs=[model, data])
     loaded = load_model(model, form)
@@ -81,7 +81,7 @@ def _counted(answers: Iterator[Columns], n_rows: list[int]) -> Iterator[Columns]
 def _answers(
     loaded: LoadedModel, data: str, asked_ids: Sequence[str] | None, *, probabilities: bool
 ) -> Iterator[Columns]:
-    """Answer batch by batch: columns of the result, by name; an empty batch gives empty columns."""
+    """Predict batch by batch: columns of the result, by name; an empty batch gives empty columns."""
     model = loaded.fitted
     classes = model.classes_.tolist() if probabilities and is_classifier(model) else []
     for table in read_batches(data, loaded.form):
@@ -102,7 +102,7 @@ def _answers(
 
 
 def _ids(table: Any, form: TableFormat, asked: Sequence[str] | None) -> Columns:
-    """Copy the columns that name a row; only those that a flag asks for have to be there."""
+    """Copy the columns that identify a row; only those named by a flag must be there."""
     found: Columns = {}
     for name in form.ids or ():
         if name in table.column_names:

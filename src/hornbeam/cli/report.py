@@ -1,4 +1,4 @@
-"""`hornbeam report`: a model and rows with known answers come in, one HTML page goes out."""
+"""`hornbeam report`: from a model and rows with known targets to one HTML page."""
 
 from pathlib import Path
 from typing import Annotated

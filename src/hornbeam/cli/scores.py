@@ -1,8 +1,8 @@
-"""How good a model is, in numbers, and what a guess without any model would reach.
+"""The scores of a model, and of a guess without any model.
 
 Classes: accuracy, balanced accuracy, the area under the ROC curve (of more than two classes the mean over
-them, each against the rest), log loss. Numbers: R^2, root mean squared and mean absolute error. The
-first score is the one to look at.
+them, each against the rest), log loss. Numbers: R^2, root mean squared and mean absolute error. The first
+score is the main one.
 """
 
 from typing import Any
@@ -26,10 +26,10 @@ _ROWS_AT_ONCE = 1 << 20
 
 
 def scores_of(model: Any, X: Any, y: Any) -> dict[str, float]:
-    """Score a model on rows with known answers."""
+    """Score a model on rows with known targets."""
     if not is_classifier(model):
         return scores_of_numbers(model.predict(X), y)
-    # A large forest takes its time: it is asked once.
+    # A large forest is slow, so it predicts only once.
     return scores_of_probabilities(model.classes_, model.predict_proba(X), y)
 
 

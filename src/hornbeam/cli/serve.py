@@ -1,4 +1,4 @@
-"""`hornbeam serve`: a model file comes in, requests over HTTP are answered until the command is ended."""
+"""`hornbeam serve`: answers requests over HTTP by a model file until the command is ended."""
 
 import warnings
 from pathlib import Path
@@ -32,7 +32,7 @@ def serve(
         float, typer.Option(min=0.1, metavar="SECONDS", help="How long a request may take.")
     ] = 30.0,
 ) -> None:
-    """Answer rows over HTTP: POST /predict; GET /schema, /health, /metrics and, for people, /."""
+    """Predict rows over HTTP: POST /predict; GET /schema, /health, /metrics and, for people, /."""
     from hornbeam.serving import app  # noqa: PLC0415 - other verbs need no server
 
     fitted = load_model(model).fitted

@@ -1,4 +1,4 @@
-"""`hornbeam show`: a model file comes in; its tree, its rules, or why a row got its answer, go out."""
+"""`hornbeam show`: from a model file to its tree, its rules, or the reasons for a prediction."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +66,7 @@ def show(
     json: AsJson = False,
     form: TableFormat,
 ) -> None:
-    """Show what a model has learned: its tree, its rules, why a row gets its answer, a node's candidates."""
+    """Show what a model has learned: its tree, its rules, why it predicts what, a node's candidate tests."""
     loaded = load_model(model, form)
     fitted = loaded.fitted
     if ask:
@@ -112,7 +112,7 @@ def _ask(model: Any, number: int | None) -> dict[str, Any]:
 
 
 def _splits(loaded: LoadedModel, data: str, target: str | None, node: int) -> dict[str, Any]:
-    """List the tests that a node could have asked of some rows, the best first."""
+    """List the tests that a node could have used on some rows, the best first."""
     model, target = loaded.fitted, target or loaded.target
     if not hasattr(model, "split_table"):
         raise Mistake(
@@ -172,7 +172,7 @@ def _importances(model: Any) -> dict[str, float]:
 
 
 def _coefficients(pipeline: Any) -> dict[str, dict[str, float]]:
-    """What moves the answer of a linear model most, by the class it speaks for; numbers have one answer."""
+    """The largest coefficients of a linear model, by class; a regression has one list."""
     columns = pipeline.steps[0][1].columns_out()
     model = pipeline.steps[-1][1]
     rows = np.atleast_2d(model.coef_)

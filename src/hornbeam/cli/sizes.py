@@ -1,7 +1,7 @@
-"""How large the file of a forest will be, said before a large fit; and leaves that make sense for many rows.
+"""How large the file of a forest will be, reported before a large fit; and sensible leaf sizes for many rows.
 
 Trees that are grown until their leaves are pure have about as many leaves as there are rows: of a million
-rows, a hundred of them take hundreds of megabytes and answer no better than smaller ones.
+rows, a hundred of them take hundreds of megabytes and predict no better than smaller ones.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from hornbeam.io.native import packed
 
 __all__ = ["LARGE", "expected_bytes", "leaf_size_for", "size_words"]
 
-# From so many rows on, forests of the command line say their size and get leaves of several rows.
+# From this many rows on, forests of the command line report their size and get leaves of several rows.
 LARGE = 200_000
 
-# A leaf then has at least one row for every so many.
+# A leaf then has at least one row per this many rows.
 _ROWS_PER_LEAF_ROW = 100_000
 
-# Who gives one of these has thought about the size of the trees.
+# A user who sets one of these has thought about the size of the trees.
 _LIMITS = frozenset(
     {"min_samples_leaf", "min_samples_split", "max_leaf_nodes", "max_depth", "min_weight_fraction_leaf"}
 )

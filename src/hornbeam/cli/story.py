@@ -1,4 +1,4 @@
-"""`hornbeam story`: a model and the rows of its fit come in, a page that plays the fit back goes out."""
+"""`hornbeam story`: from a model and the rows of its fit to a page that plays the fit back."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`hornbeam tune`: a table, a method and values to try come in, their scores and the best model go out."""
+"""`hornbeam tune`: from a table, a method and values to try to their scores and the best model."""
 
 import sys
 from typing import Annotated, Any, Literal
@@ -64,7 +64,7 @@ def tune(
     form: TableFormat,
     **options: Any,
 ) -> None:
-    """Try values of a method's options by cross-validation; options given as flags stay as they are."""
+    """Try values of a method's options by cross-validation; options given as flags stay fixed."""
     if out is not None:
         check_output(out, force=force, inputs=[data])
     X, y = read_learning_rows(data, target, form)

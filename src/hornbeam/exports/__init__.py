@@ -2,12 +2,12 @@
 
     columns.py       which columns a model reads, and the refusal of those that cannot be written
     portable.py      one plain reading of any tree model, which all formats share
-    test_rows.py     rows that can tell a right export from a wrong one
-    check.py         the answers of an export beside those of the model
+    test_rows.py     rows that distinguish a correct export from a wrong one
+    check.py         the predictions of an export compared with the model's
     engines.py       where an export is run: databases, a compiler, a bare Python, onnxruntime, Java
     <format>.py      one file per format
     front.py         `hornbeam.export`
 
-In comes a fitted estimator made of our trees; out goes a file for others. This is one-way: a model that is to
-come back is saved with `hornbeam.save`.
+In: a fitted estimator made of our trees. Out: a file for other programs. This is one-way: to load a model
+again, save it with `hornbeam.save`.
 """

@@ -1,4 +1,4 @@
-"""The answers of an export beside those of the model: equal up to a tolerance, or the export is refused."""
+"""Compares an export with the model: predictions must be equal up to a tolerance, or it is refused."""
 
 import warnings
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The columns that an exported model reads: the one place where an export looks at a schema.
 
-Whatever a schema says that is not understood here is refused by name, so that a kind of column that is added
-to models cannot be left out of an export unnoticed.
+Anything in a schema that is not supported here is refused by name, so that new kinds of columns cannot be
+left out of an export unnoticed.
 """
 
 from dataclasses import dataclass, fields

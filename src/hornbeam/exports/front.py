@@ -1,9 +1,9 @@
 """`export`: a model written for other programs and for people, run and compared before it is kept.
 
-In comes a fitted estimator made of our trees; out goes a text or, for ONNX, bytes, and a file that holds it.
-Each format that a machine can run is run where it will be used, on rows that can tell right from wrong, and
-its answers are compared with the model's own: a difference refuses the export. What was tested is written at
-the top of the file. Where a program is not there to run the export, the file and a warning say so.
+In: a fitted estimator made of our trees. Out: a text or, for ONNX, bytes, and a file that holds it. Each
+format that a machine can run is run where it will be used, on rows that reveal mistakes, and its predictions
+are compared with the model's own: if they differ, the export is refused. The top of the file says what was
+tested. If a program to run the export is not installed, the file and a warning say so.
 """
 
 import json
@@ -76,19 +76,18 @@ def export(
     """Write a fitted model for programs or for people.
 
     The formats are "onnx", "sql", "c", "python", "json" and "pmml", and for people "dot" and "text". Returns
-    the text, bytes for ONNX, and puts it into a file if there is a path, whole or not at all.
-    Options:
+    the text, or bytes for ONNX, and with a path writes it to a file, whole or not at all. Options:
 
     * sql: `dialect` ("standard", "duckdb", "sqlite" or "postgres"), `table` to read from, `keys`, columns of
       it to pass on.
-    * c: `name` that all names begin with, `precision` ("double" or "float").
+    * * c: `name`, the prefix of all names, `precision` ("double" or "float").
     * onnx: `operator` ("TreeEnsemble" of ai.onnx.ml 5, or the older "TreeEnsembleRegressor"), `precision` of
       the inputs.
 
-    Before it is kept, an export is run in every program it is meant for that is here, on rows at both sides
-    of every threshold, with every category, an unseen one and missing values, and on 10,000 random rows; if
-    an answer differs from the model's, `ExportError` shows the row. A program that is not here gives an
-    `UntestedExportWarning`; with verify="required" it is an error.
+    Before it is kept, an export is run in every installed program that it is meant for, on rows on both sides
+    of every threshold, with every category, an unseen one and missing values, and on 10,000 random rows; if a
+    prediction differs from the model's, `ExportError` shows the row. If a program is not installed, there is
+    an `UntestedExportWarning`, or with verify="required" an error.
     """
     if form not in get_args(ExportFormat):
         formats = joined([repr(one) for one in get_args(ExportFormat)], "or")
@@ -102,7 +101,7 @@ def export(
             f"{way_to_members(model)}"
         )
     check_is_fitted(model)
-    model = view_of(model)  # another thread may be about to fit it anew
+    model = view_of(model)  # another thread may fit it again meanwhile
     if form in ("dot", "text"):
         name, readings = type(model).__name__, readings_of(model) or _readings(model)
         written: str | bytes = dot_of(name, readings) if form == "dot" else _text_of(name, readings)

@@ -1,8 +1,8 @@
-"""`from_model`: a model of another library, fitted or in a file, comes in; one of ours goes out, compared.
+"""`from_model`: converts a model of another library, fitted or in a file, and compares the two.
 
-The answers of both are compared on rows at both sides of every threshold and on random ones, or on rows that
-are given; a difference refuses the model and shows the row. A file can be read without the library that wrote
-it; then there is nothing to compare with, and a warning says so.
+Their predictions are compared on rows on both sides of every threshold and on random ones, or on given rows;
+if they differ, the model is refused and the row shown. A file can be read without the library that wrote it;
+then there is nothing to compare with, and a warning says so.
 """
 
 import json
@@ -42,12 +42,12 @@ def from_model(model: Any, *, rows: Any = None, verify: Verify = "present") -> A
 
     `model` is fitted, or a path: scikit-learn's trees, forests, extra trees and histogram gradient boosting;
     LightGBM (or its text file), XGBoost (or its .json or .ubj file), CatBoost (or its .json file). Files are
-    read as data: nothing is unpickled. What comes back is a fitted estimator: it can explain itself, be
-    saved, reported and exported.
+    read as data: nothing is unpickled. The result is a fitted estimator: it can explain itself, be saved,
+    reported and exported.
 
-    The answers are compared on `rows`, or on rows made for every threshold of the model;
-    `hornbeam.errors.ImportedModelError` shows a row that differs, or names what cannot be represented. Where
-    a file's library is not installed, a warning says that nothing was compared; verify="required" refuses.
+    Predictions are compared on `rows`, or on rows made for every threshold of the model;
+    `hornbeam.errors.ImportedModelError` shows a row that differs, or names what cannot be represented. If a
+    file's library is not installed, a warning says that nothing was compared; verify="required" refuses.
     """
     if verify not in get_args(Verify):
         raise ValueError(f"verify must be 'present' or 'required'; got {shown(verify)}.")

@@ -1,6 +1,6 @@
-"""A report: one HTML page about a fitted model that needs nothing beside itself.
+"""A report: one self-contained HTML page about a fitted model.
 
-`facts.py` finds out what there is to say, `charts.py` draws it, `viewer.py` lays out the trees, and `page.py`
+`facts.py` collects the facts, `charts.py` draws it, `viewer.py` lays out the trees, and `page.py`
 puts everything into the page. The page carries its own style, script and data, fetches nothing, and has a
 content policy that would not let it.
 """
@@ -31,13 +31,13 @@ def report(
 
     y is the target of the rows, or the name of its column in a frame X. The page shows the data, the score
     against a baseline with its error bar, the errors, calibration, a learning curve, which columns matter and
-    how, and the trees, to be walked through. It needs nothing beside itself: no network, no other file. Any
-    classifier or regressor will do; trees are shown if they are ours.
+    how, and the trees, to be explored. It is self-contained: no network, no other file. Any classifier or
+    regressor works; trees are shown if they are ours.
 
     Scores must not come from rows that the model was fitted on. With `X_train` and `y_train`, the rows of the
-    fit, the model is judged on X and y as it is. Without them X and y are taken for all there is: each row is
-    judged by a copy of the model fitted to other rows, in `cv` folds. `cv=None` says that X and y are new to
-    the model and judges it on them.
+    fit, the model is judged on X and y as it is. Without them, X and y are assumed to be the rows of the fit:
+    each row is judged by a copy of the model fitted to other rows, in `cv` folds. `cv=None` says that X and y
+    are new to the model and judges it on them.
     """
     if cv is not None and (isinstance(cv, bool) or not isinstance(cv, numbers.Integral) or cv < 2):
         raise ValueError(f"cv must be a whole number >= 2 or None; got {cv!r}.")

@@ -1,4 +1,4 @@
-"""What a report says, as plain data: a model and rows come in, everything that is drawn or written goes out.
+"""The contents of a report as plain data. In: a model and rows. Out: everything that is drawn or written.
 
 `gather` is the whole computation; `charts.py` and `page.py` only show what it found.
 """

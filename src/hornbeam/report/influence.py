@@ -1,6 +1,6 @@
-"""What the answers depend on: the columns, by shuffling them and by moving them, and the number of rows.
+"""What predictions depend on: the columns, by shuffling and by changing them, and the number of rows.
 
-Everything is measured from outside, by asking the model, so it works for every estimator. Nothing here needs
+Everything is measured by predicting, so it works for every estimator. Nothing here needs
 more than a sample of the rows; the constants say how many.
 """
 

@@ -1,8 +1,8 @@
-"""Who judges the model, and on which rows: answers to rows that whoever gives them has not been fitted on.
+"""Predictions to judge the model by, each made by a model that was not fitted on the row.
 
-Where the rows of the fit are known (`X_train`), or the rows given are said to be new (`cv=None`), the model
-answers for itself. Else the rows may be those of its fit, about which its own answers say little: then each
-row is answered by a copy of the model that was fitted to the other folds.
+If the rows of the fit are known (`X_train`), or the given rows are declared new (`cv=None`), the model itself
+predicts. Otherwise the rows may be those of its fit, for which its own predictions say little: then each row
+is predicted by a copy of the model that was fitted to the other folds.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Why the model answers as it does, for models made of our trees: contributions of columns, and single rows.
+"""The reasons for predictions, for models made of our trees: contributions of columns, and single rows.
 
-A sample of the rows is enough to see what columns contribute; three rows are told in words: one that the
-model is sure of, one that it is not, and the one that it misjudges most.
+A sample of the rows is enough to see what columns contribute; three rows are explained in words: one that the
+model is sure of, one that it is not, and the one with the largest error.
 """
 
 from dataclasses import dataclass

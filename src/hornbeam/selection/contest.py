@@ -1,14 +1,14 @@
 """The comparison itself: every member on the same folds, in rounds that a time budget may cut short.
 
-1. Each member has its turn with its default parameters, on all folds: first one fold each, which shows how
-   long they take, then the others, the quickest first.
+1. Each member is judged with its default parameters, on all folds: first one fold each, which shows how long
+they take, then the others, the quickest first.
 2. Members with parameters that matter search them inside the training rows of each fold, by cross-validation
    in there; the rows of the judge are never seen. A search counts when all folds have had theirs.
 3. In each fold, the members that did best inside its training rows are stacked.
 
-The clock is read before every fit. Work that is not finished when the time is up does not count: a member
+The clock is checked before every fit. Work that is not finished when the time is up does not count: a member
 without all folds is left out, and a member without a full search keeps its defaults; `cut_short` names them.
-A member that fails is left out, with the reason; the others go on.
+A member that fails is left out, with the reason; the others continue.
 
 On a cluster the fits of a round are run ahead (`ahead.py`), and fits that were not done in time are missing
 when they are looked up.
@@ -205,7 +205,7 @@ class Contest:
 
     @property
     def cut_short(self) -> str | None:
-        """What the time budget left no time for, in a sentence; None if there was time for everything."""
+        """What there was no time for, in a sentence; None if there was time for everything."""
         parts = [
             f"{words} {', '.join(map(named, names))}"
             for words, names in (

@@ -1,4 +1,4 @@
-"""How sure scores are: by drawing rows with replacement, and by how much they differ from fold to fold.
+"""The uncertainty of scores: by drawing rows with replacement, and by their differences from fold to fold.
 
 Both are given because they answer different questions. The bootstrap over rows measures how much the score
 would vary for other rows of the same origin, with the models as they are; the spread over the folds also

@@ -1,8 +1,8 @@
-"""Thresholds for two classes: from which probability on the second class is the answer.
+"""Thresholds for two classes: the probability from which on the second class is predicted.
 
-The default of every classifier is one half, which is right where both mistakes cost the same. A threshold is
-chosen on answers to rows that the model has not seen: it makes a metric as good as possible, or mistakes as
-cheap as possible.
+The default of every classifier is one half, which is right if both mistakes cost the same. A threshold is
+chosen by predictions for rows that the model has not seen: it maximises a metric, or minimises the cost of
+mistakes.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -58,13 +58,13 @@ def tune(
     and `scoring` are scikit-learn's: a number of folds, a splitter or splits; the name of a scorer or one of
     your own. `choose` says which setting `best_estimator_` is refitted with on all rows: the best, or the
     simplest within one standard error of it. `train_scores` adds the scores on the training rows. After
-    `time_budget` seconds the settings that are judged on all folds by then are compared, one at least; the
+    `time_budget` seconds the settings that have been judged on all folds are compared, at least one; the
     others are left out. X may be an `EncodedTable`, which has a target of its own; folds then have the bins
     of all rows.
 
-    `client` is that of a Dask cluster: its workers are given the table once, and then a setting and a fold
-    at a time. The scores are those of one machine; the setting that was chosen is fitted on all rows here.
-    When its time is up, `tune` goes on, though workers end the fits that they are at.
+    `client` is that of a Dask cluster: its workers get the table once, and then a setting and a fold at a
+    time. The scores are those of one machine; the chosen setting is fitted on all rows here. When its time is
+    up, `tune` continues without waiting for the fits that workers are running.
     """
     from sklearn.metrics import check_scoring  # noqa: PLC0415
     from sklearn.model_selection import check_cv  # noqa: PLC0415
@@ -309,7 +309,7 @@ class Tuned:
 
     `best_params_` and `best_score_` are those of the best setting, `one_standard_error_params_` those of the
     simplest setting within one standard error of it. `best_estimator_` is refitted on all rows with the one
-    that was asked for. `errors` says, by position, which settings failed.
+    that `choose` names. `errors` says, by position, which settings failed.
     """
 
     settings: Sequence[Mapping[str, Any]] = field(repr=False)

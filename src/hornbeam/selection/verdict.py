@@ -1,4 +1,4 @@
-"""What the numbers of a comparison say, in words.
+"""The result of a comparison in words.
 
 A difference counts when it is larger than two of its standard errors (see `score_errors.py`); below that, the
 folds might have shown it by chance.

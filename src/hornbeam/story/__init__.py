@@ -32,9 +32,9 @@ def story(
 
     X and y are the rows of the fit: a model keeps no data; y may be the name of its column in a frame X. A
     tree grows node by node, with what every column would have gained, and is pruned along its path; a forest
-    or bag draws its samples and votes; AdaBoost weighs rows up; gradient boosting works on its residuals;
-    neighbours are searched in the browser; a stack passes on out-of-fold answers. A quiz hides the next step
-    and asks for it.
+    or bag draws its samples and votes; AdaBoost changes the weights of rows; gradient boosting works on its
+    residuals; neighbours are searched in the browser; a stack passes on out-of-fold answers. A quiz hides the
+    next step and asks for it.
 
     The page holds at most `max_rows` rows, drawn by `random_state`. Pictures of two columns show `columns`,
     by name or number; without them, the two that matter most. `X_val` and `y_val` judge the pruned trees;

@@ -1,7 +1,7 @@
-"""Types of columns: a table of texts comes in, columns of numbers become so, the others stay as written.
+"""Types of columns: in a table of texts, columns of numbers become numeric, the others stay as written.
 
-A column in which every cell that is not empty is a number becomes numeric. Where a model needs numbers, a
-cell that is none is named: its file, its row, its column.
+A column in which every cell that is not empty is a number becomes numeric. If a model needs numbers, an error
+names any other cell by its file, row and column.
 """
 
 import warnings
@@ -77,7 +77,7 @@ def _as_numbers(column: Any, name: str, form: TableFormat) -> Any:
 
 
 def refuse_nan(numbers: Any, name: str) -> None:
-    """Refuse 'nan' among numbers: whether it means missing is for the user to say."""
+    """Refuse 'nan' among numbers: the user must say whether it means missing."""
     compute = require("pyarrow.compute", purpose="Reading tables")
     if compute.any(compute.is_nan(numbers)).as_py():
         raise Mistake(f"Column {named(name)} holds 'nan' among numbers; if missing is meant, say --na nan.")

@@ -99,7 +99,7 @@ def without_unnamed(path: str, names: Sequence[str]) -> list[str]:
 
 
 def _guessed_separator(shown: str, first_line: str, stream: Any, form: TableFormat) -> str:
-    """Find the mark that parts all of the first lines into the same number of cells, and into most."""
+    """Find the separator that divides all of the first lines into the same number of cells, and into most."""
     begin = stream.peek(_BYTES_TO_GUESS_FROM)[:_BYTES_TO_GUESS_FROM].decode("utf-8", "replace")
     following = begin.splitlines()
     if len(begin) >= _BYTES_TO_GUESS_FROM // 2 or not begin.endswith(("\n", "\r")):
@@ -177,7 +177,7 @@ def blaming(
     *,
     longest: int = LONGEST_LINE,
 ) -> Iterator[None]:
-    """Put Arrow's complaints into words of a user, with the name of the file."""
+    """Turn Arrow's errors into messages for users, with the name of the file."""
     arrow = require("pyarrow", purpose="Reading tables")
     shown = printable(path, None)
     try:
@@ -216,7 +216,7 @@ def _rows_of(path: str, form: TableFormat, separator: str, **options: Any) -> It
 def line_of_row(path: str, form: TableFormat, separator: str, row: int) -> int | None:
     """Find the line on which a row of data begins, counted from 0; standard input has gone.
 
-    Rows are no lines: a cell in quotes may go over several, and empty lines are no rows.
+    Rows are not lines: a cell in quotes may span several lines, and empty lines are not rows.
     """
     if path == STANDARD:
         return None

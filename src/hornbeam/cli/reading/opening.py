@@ -1,4 +1,4 @@
-"""Files with tables: opened, decompressed, and told apart by how they begin."""
+"""Opens files with tables, decompresses them, and recognises formats by their first bytes."""
 
 import gzip
 import io
@@ -69,7 +69,7 @@ def starts_as(stream: Any) -> FileKind:
 
 
 def refuse_other_files(path: str, stream: Any) -> None:
-    """Refuse what is no table that can be read here, by the name of what it is."""
+    """Refuse files that cannot be read here, naming what they are."""
     begin = stream.peek(64)[:64]
     shown = printable(path, None)
     for mark, what in _REFUSED.items():

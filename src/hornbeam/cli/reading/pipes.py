@@ -1,4 +1,4 @@
-"""Pipes that Ctrl-C can end: a file that may never end comes in, one whose readers can be woken goes out.
+"""Pipes that Ctrl-C can end: wraps a file that may never end so that its readers can be woken.
 
 Arrow reads ahead in threads of its own, and waits for them where Python does not look at signals. A read from
 a pipe that stays open would keep a command alive for ever: so such a read waits for the pipe or for a signal,

@@ -1,4 +1,4 @@
-"""Bytes of a CSV file as the reader wants them: UTF-8, lines that end with a line feed.
+"""Bytes of a CSV file as the reader needs them: UTF-8, with lines that end with a line feed.
 
 Other encodings are translated as they are read. Lines that end with a carriage return alone, as old Macs and
 some programs write them, are recognised by a beginning without any line feed.
@@ -20,7 +20,7 @@ NOT_UTF8 = "{path} is not in UTF-8: name its encoding with --encoding, such as l
 
 
 def as_utf8_lines(path: str, stream: Any, form: TableFormat) -> Any:
-    """Wrap a stream that is not as it should be; others stay what they are."""
+    """Wrap a stream that needs translation; return others unchanged."""
     if not form.is_utf8 and form.encoding is not None:
         stream = io.BufferedReader(_Translated(stream, _decoding(path, form.encoding)), _CHUNK)
     begin = stream.peek(_CHUNK)

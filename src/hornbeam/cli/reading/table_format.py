@@ -29,7 +29,7 @@ _PANEL = "How tables are read"
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a table is to be read; None stands for what nobody has said.
+    """How a table is to be read; None stands for anything not specified.
 
     `usual_separator` is what separates cells where the first lines do not tell. `text_columns` stay text,
     `number_columns` must be numbers.

@@ -1,4 +1,4 @@
-"""Tables from files: a path or `-` comes in, Arrow tables go out.
+"""Tables from files: from a path or `-` to Arrow tables.
 
 A CSV file is read as text first and given types afterwards, column by column (`column_types.py`); Parquet and
 Feather have types, and so have lines of JSON. `read_table` returns everything; `read_batches` goes through a
@@ -58,7 +58,7 @@ def read_table(path: str, form: TableFormat) -> Any:
 
 
 def read_batches(path: str, form: TableFormat) -> Iterator[Any]:
-    """Go through a table a few thousand rows at a time; at least one table comes, be it empty."""
+    """Go through a table a few thousand rows at a time; yields at least one table, if only an empty one."""
     arrow = require("pyarrow", purpose="Reading tables")
     with opened(path) as stream:
         names, batches = _raw_batches(path, stream, form, _STREAMED)
@@ -91,7 +91,7 @@ def _places(path: str, form: TableFormat, n_before: int) -> Callable[[int], str]
 
 
 def _wanted(path: str, table: Any, form: TableFormat) -> Any:
-    """Leave out columns that are numbers of rows, and those that the user drops."""
+    """Leave out columns of row numbers, and those that the user drops."""
     names = without_unnamed(path, table.column_names)
     gone = [name for name in table.column_names if name not in names]
     if _INDEX_OF_PANDAS in names:
@@ -105,7 +105,7 @@ def _wanted(path: str, table: Any, form: TableFormat) -> Any:
 
 
 def separator_of(path: str, form: TableFormat) -> str | None:
-    """Tell what separates the cells of a CSV file; None of other files, and of standard input."""
+    """Tell what separates the cells of a CSV file; None for other files and for standard input."""
     if form.separator is not None or path == STANDARD or not os.path.isfile(path):
         return form.separator
     with opened(path) as raw:
@@ -204,9 +204,9 @@ def _objects(document: Any) -> list[Any]:
 
 
 def _read_as_it_begins(path: str, form: TableFormat) -> Any:
-    """Read a CSV file on all cores, columns being what their first rows say; None if that does not go well.
+    """Read a CSV file on all cores, with column types from the first rows; None if that fails.
 
-    Whatever is unusual is left to the slow way, which takes all cells as texts first and knows what to say:
+    Anything unusual is left to the slow way, which reads all cells as texts first and has clear errors:
     standard input, a column that begins with numbers and goes on with texts, rows that are ragged.
     """
     arrow_csv = require("pyarrow.csv", purpose="Reading CSV")

@@ -1,4 +1,4 @@
-"""Rows to learn from: a table and the name of its target come in, X and y go out."""
+"""Rows to learn from: from a table and the name of its target to X and y."""
 
 from typing import Annotated, Any
 
@@ -50,7 +50,7 @@ def read_learning_rows(data: str, target: str, form: TableFormat) -> tuple[Any, 
 
 
 def without_ids(table: Any, form: TableFormat) -> Any:
-    """Leave out columns that only name a row."""
+    """Leave out columns that only identify a row."""
     for name in form.ids or ():
         table, _ = take_column(table, name, flag="--id")
     return table
