@@ -208,6 +208,22 @@ def test_a_file_of_the_core_speaks_in_the_namespace_of_its_room() -> None:
     assert not strangers, strangers
 
 
+def test_a_namespace_of_the_core_has_each_name_once() -> None:
+    """Two types of one name break the one-definition rule, which compilers do not notice."""
+    places: dict[tuple[str, str], set[str]] = {}
+    for path in core_files():
+        text = re.sub(r"(?ms)^namespace \{$.*?^\}  // namespace$", "", path.read_text(encoding="utf-8"))
+        space = ""
+        types = r"^(?:struct|class|enum class) (?:alignas\([^)]*\) )?(\w+)(?: final)?(?: : [^;{]*)? \{"
+        for found in re.finditer(rf"(?m)^namespace ([\w:]+) \{{|{types}", text):
+            if found[1]:
+                space = found[1]
+            else:
+                places.setdefault((space, found[2]), set()).add(path.relative_to(CORE).as_posix())
+    assert len(places) > 300
+    assert [f"{name}: {sorted(files)}" for name, files in places.items() if len(files) > 1] == []
+
+
 def imported(path: Path, prefix: str) -> Iterator[str]:
     """Yield what comes after the prefix in the imports of a file, the late ones included."""
     for node in ast.walk(ast.parse(path.read_bytes(), filename=str(path))):

@@ -1,6 +1,8 @@
-"""Every file that the documentation, or a comment of the core, names exists where it says."""
+"""Every file that the documentation names, or a comment or docstring, exists where it says."""
 
+import ast
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -53,4 +55,24 @@ def test_the_files_that_comments_of_the_core_name_exist() -> None:
                 for name in REMARK.findall(line)
                 if not exists(name, core, path.parent)
             ]
+    assert not missing, missing
+
+
+def remarks(path: Path) -> str:
+    """Return the comments and docstrings of a Python file."""
+    with path.open("rb") as file:
+        found = [token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, documented)]
+    return "\n".join([*found, *(ast.get_docstring(node) or "" for node in nodes)])
+
+
+def test_the_files_that_docstrings_of_the_package_name_exist() -> None:
+    package = REPOSITORY / "src" / "hornbeam"
+    missing = []
+    for path in sorted(package.rglob("*.py")):
+        for name in re.findall(r"(?<![\w/.<])((?:\w+/)*\w+\.(?:py|h|cpp))\b", remarks(path)):
+            # A file without a folder may be anywhere in the package: the text names its folder elsewhere.
+            if not exists(name, *ROOTS, path.parent) and ("/" in name or not exists(f"**/{name}", package)):
+                missing.append(f"{path.relative_to(package)}: {name}")
     assert not missing, missing

@@ -4,7 +4,7 @@
     portable.py      one plain reading of any tree model, which all formats share
     test_rows.py     rows that distinguish a correct export from a wrong one
     check.py         the predictions of an export compared with the model's
-    engines.py       where an export is run: databases, a compiler, a bare Python, onnxruntime, Java
+    databases.py, programs.py, onnx_runtime.py, pmml_engine.py      where an export is run
     <format>.py      one file per format
     front.py         `hornbeam.export`
 
