@@ -133,13 +133,13 @@ def test_the_variance_of_an_average() -> None:
     found = {}
     for share in (1.0, 0.2):
         forest = hb.RandomForestRegressor(40, max_features=share, random_state=0).fit(X, y)
-        told = found[share] = hb.member_agreement(forest, test_X, test_y)
-        assert told.measured_variance == pytest.approx(told.predicted_variance, rel=0.05)
+        output = found[share] = hb.member_agreement(forest, test_X, test_y)
+        assert output.measured_variance == pytest.approx(output.predicted_variance, rel=0.05)
         errors = np.stack([member.predict(test_X) - test_y for member in forest.estimators_])
         pairs = np.corrcoef(errors)[np.triu_indices(40, 1)]
-        assert told.rho == pytest.approx(pairs.mean(), rel=1e-9)
-        assert told.member_variance == pytest.approx(errors.var(axis=1).mean())
-        assert sum(told.root_share.values()) == pytest.approx(1)
+        assert output.rho == pytest.approx(pairs.mean(), rel=1e-9)
+        assert output.member_variance == pytest.approx(errors.var(axis=1).mean())
+        assert sum(output.root_share.values()) == pytest.approx(1)
     assert found[0.2].rho < found[1.0].rho
     assert max(found[0.2].root_share.values()) < max(found[1.0].root_share.values())
 
@@ -149,9 +149,9 @@ def test_correlation_of_classifiers_and_bags() -> None:
     X = pd.DataFrame(rng.normal(size=(200, 4)), columns=[*"abcd"])
     y = np.where(X["a"] > 0, "up", "down")
     forest = hb.RandomForestClassifier(10, random_state=0).fit(X, y)
-    told = hb.member_agreement(forest, X)
-    assert 0 < told.rho <= 1
-    assert set(told.root_share) == set("abcd")
+    output = hb.member_agreement(forest, X)
+    assert 0 < output.rho <= 1
+    assert set(output.root_share) == set("abcd")
     bag = hb.BaggingClassifier(hb.DecisionTreeClassifier(max_bins=8), 6, max_features=2, random_state=0)
     assert hb.member_agreement(bag.fit(X, y), X, y).n_members == 6
     with pytest.raises(ValueError, match="two members or more"):

@@ -179,17 +179,17 @@ def test_unseen_categories_are_told_once_per_call():
     y = rng.integers(0, 2, 90)
     members = [("t", hb.DecisionTreeClassifier(max_depth=3)), ("f", hb.RandomForestClassifier(**FEW))]
     stack = hb.StackingClassifier([members], cv=3)
-    with pytest.warns(UnseenCategoryWarning, match="'c0': .*'c1': .*over all folds and members") as told:
+    with pytest.warns(UnseenCategoryWarning, match="'c0': .*'c1': .*over all folds and members") as output:
         stack.fit(table, y)
-    assert len(told) == 1
+    assert len(output) == 1
     new = pd.DataFrame(dict.fromkeys(table, "z"), index=range(7))
     for ask in (stack.predict, lambda rows: hb.DecisionTreeClassifier().fit(table, y).predict(rows)):
-        with pytest.warns(UnseenCategoryWarning, match=r"'c0': (7|14) row.*and 3 other column") as told:
+        with pytest.warns(UnseenCategoryWarning, match=r"'c0': (7|14) row.*and 3 other column") as output:
             ask(new)
-        assert len(told) == 1
-    with pytest.warns(UnseenCategoryWarning) as told:
+        assert len(output) == 1
+    with pytest.warns(UnseenCategoryWarning) as output:
         hb.tune(table, y, hb.DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, cv=5)
-    assert len(told) == 1
+    assert len(output) == 1
 
 
 # --- Notebooks ---------------------------------------------------------------------------------------------
@@ -223,15 +223,15 @@ def test_what_notebooks_show():
 
 def test_explaining_several_classes_names_them_and_what_scores_count():
     boosting = hb.GradientBoostingClassifier(3).fit(X, NAMES)
-    told = boosting.explain(X.iloc[[60]])
-    *_, last = str(told).splitlines()
+    output = boosting.explain(X.iloc[[60]])
+    *_, last = str(output).splitlines()
     said, _, scores = last.rpartition(": ")
     assert said == "score, logarithms of the shares, up to a number that all classes have in common"
     assert [part.split()[0] for part in scores.split(", ")] == ["setosa", "versicolor", "virginica"]
     sums = [float(part.split()[1]) for part in scores.split(", ")]
     shares = np.exp(sums) / np.exp(sums).sum()
     np.testing.assert_allclose(shares, boosting.predict_proba(X.iloc[[60]])[0], atol=1e-5)
-    np.testing.assert_allclose(told.start + sum(told.contributions.values()), told.score)
+    np.testing.assert_allclose(output.start + sum(output.contributions.values()), output.score)
     two = hb.GradientBoostingClassifier(3).fit(X[50:], NAMES[50:])
     assert "score, log-odds of virginica: " in str(two.explain(X.iloc[[60]]))
     counts = hb.GradientBoostingRegressor(3, loss="poisson").fit(X, Y)

@@ -36,8 +36,8 @@ def test_elsewhere_free_pages_are_counted(
 def test_refusal_gives_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 512 * 2**20)
     refuse_beyond_memory(512 * 2**20, what="Shares", way_out="Have fewer.")
-    told = r"^Shares would take about 1\.5 GiB; 512\.0 MiB of memory are available\. Have fewer\.$"
-    with pytest.raises(MemoryError, match=told):
+    message = r"^Shares would take about 1\.5 GiB; 512\.0 MiB of memory are available\. Have fewer\.$"
+    with pytest.raises(MemoryError, match=message):
         refuse_beyond_memory(3 * 2**29, what="Shares", way_out="Have fewer.")
     monkeypatch.setattr(memory, "available_memory", lambda: None)  # where the system does not tell
     refuse_beyond_memory(3 * 2**29, what="Shares", way_out="Have fewer.")
@@ -96,8 +96,10 @@ def test_more_members_than_memory_are_refused_with_the_size_needed(
     monkeypatch: pytest.MonkeyPatch, model: Any
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 2**30)
-    told = rf"n_estimators={model.n_estimators}: .* would take about [\d,]+\.\d GiB; 1\.0 GiB of memory are"
-    with pytest.raises(MemoryError, match=told):
+    message = (
+        rf"n_estimators={model.n_estimators}: .* would take about [\d,]+\.\d GiB; 1\.0 GiB of memory are"
+    )
+    with pytest.raises(MemoryError, match=message):
         model.fit([[0.0], [1.0], [2.0]] * 9, [0, 1, 0] * 9)
 
 

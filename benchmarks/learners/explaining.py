@@ -42,11 +42,11 @@ def explain_contestant(
         if rows is None or rows >= len(X):
             return explain(model, X)
         start = time.perf_counter()
-        told = explain(model, X[:rows])
-        return Timed((time.perf_counter() - start) * len(X) / rows, told)
+        message = explain(model, X[:rows])
+        return Timed((time.perf_counter() - start) * len(X) / rows, message)
 
-    def score(model: Any, told: Any, data: Dataset) -> float:
-        parts, margins = told
+    def score(model: Any, message: Any, data: Dataset) -> float:
+        parts, margins = message
         total = np.asarray(parts, dtype=np.float64).reshape(len(margins), -1).sum(axis=1)
         return float(np.abs(total - margins).max())
 

@@ -17,20 +17,20 @@ class Recorder:
 
     def __init__(self, last_round: int | None = None) -> None:
         self.last_round = last_round
-        self.told: list[str] = []
+        self.events: list[str] = []
         self.scores: list[float] = []
 
     def setup(self, estimator, context):
-        self.told.append("setup")
+        self.events.append("setup")
 
     def teardown(self, estimator, context):
-        self.told.append("teardown")
+        self.events.append("teardown")
 
     def on_fit_task_begin(self, estimator, context, *, X=None):
-        self.told.append(f"begin {context.task_name} {context.task_id}")
+        self.events.append(f"begin {context.task_name} {context.task_id}")
 
     def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
-        self.told.append(f"end {context.task_name} {context.task_id}")
+        self.events.append(f"end {context.task_name} {context.task_id}")
         if context.task_name == "round":
             assert len(fitted_estimator.estimators_) == context.task_id + 1
         self.scores.append(fitted_estimator.score(X, y))
@@ -41,7 +41,7 @@ def test_every_round_is_a_task_within_the_task_of_the_fit():
     recorder = Recorder()
     model = hb.GradientBoostingClassifier(n_estimators=3).set_callbacks(recorder).fit(X, Y)
     rounds = [f"{moment} round {number}" for number in range(3) for moment in ("begin", "end")]
-    assert recorder.told == ["setup", "begin fit 0", *rounds, "end fit 0", "teardown"]
+    assert recorder.events == ["setup", "begin fit 0", *rounds, "end fit 0", "teardown"]
     assert recorder.scores[-1] == recorder.scores[-2] == model.score(X, Y)
     assert not {"_callback_fit_ctx", "_skl_callbacks_to_teardown"} & set(vars(model))
 
@@ -71,7 +71,7 @@ def test_a_failing_callback_keeps_the_rounds_before_it_and_is_torn_down():
     with pytest.raises(RuntimeError, match="no more"):
         model.fit(X, Y)
     assert model.n_iter_ == 2
-    assert failing.told[-1] == "teardown"
+    assert failing.events[-1] == "teardown"
 
 
 def test_scikit_learns_own_monitor_scores_each_round():

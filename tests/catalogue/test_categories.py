@@ -52,8 +52,8 @@ def test_row_47_an_identifier_that_would_fill_the_memory(monkeypatch: pytest.Mon
     monkeypatch.setattr(memory, "available_memory", lambda: 2**30)
     n_rows = 100_000
     X = pd.DataFrame({"id": np.arange(n_rows)})
-    told = r"Column 'id' has 100000 categories, and 99999 tests on it would take about 2\.3 GiB; 1\.0 GiB"
-    with pytest.raises(MemoryError, match=told):
+    message = r"Column 'id' has 100000 categories, and 99999 tests on it would take about 2\.3 GiB; 1\.0 GiB"
+    with pytest.raises(MemoryError, match=message):
         DecisionTreeRegressor(categorical_features=["id"], categorical_split="subset").fit(
             X, np.arange(float(n_rows))
         )

@@ -44,7 +44,7 @@ def test_row_51_unknown_parameter(tree: type[Tree]) -> None:
 
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize(
-    ("parameter", "value", "told"),
+    ("parameter", "value", "output"),
     [
         ("max_depth", -3, "whole number >= 1"),
         ("max_depth", True, "whole number >= 1"),
@@ -63,10 +63,10 @@ def test_row_51_unknown_parameter(tree: type[Tree]) -> None:
     ],
 )
 def test_row_52_values_out_of_range_are_refused_at_fit(
-    tree: type[Tree], parameter: str, value: Any, told: str
+    tree: type[Tree], parameter: str, value: Any, output: str
 ) -> None:
     model = tree(**{parameter: value})  # the constructor stores and nothing else
-    with pytest.raises(ValueError, match=told) as caught:
+    with pytest.raises(ValueError, match=output) as caught:
         model.fit(X, Y)
     assert parameter in str(caught.value)
 

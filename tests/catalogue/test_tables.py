@@ -28,8 +28,8 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 @pytest.mark.parametrize("X", [np.empty((0, 3)), pd.DataFrame({"a": []}), sparse.csr_array((0, 3)), []])
 def test_row_1_no_rows_at_fit(tree: type[Tree], X: Any) -> None:
     # A list without rows has no columns to speak of either; scikit-learn asks for the second dimension.
-    told = "0 sample" if len(np.shape(X)) == 2 else "Reshape your data"
-    with pytest.raises(ValueError, match=told):
+    message = "0 sample" if len(np.shape(X)) == 2 else "Reshape your data"
+    with pytest.raises(ValueError, match=message):
         tree().fit(X, [])
 
 
@@ -60,17 +60,17 @@ def test_row_4_one_row_gives_a_constant_model_and_a_warning() -> None:
 
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize(
-    ("X", "told"),
+    ("X", "message"),
     [
         (np.arange(4.0), "got 1D array"),
         (np.ones((4, 2, 2)), r"dim 3 \(shape=\(4, 2, 2\)\)"),
         ([[1, 2], [3, 4], [5], [6, 7]], "row 0 has 2 values, row 2 has 1"),
     ],
 )
-def test_row_5_wrong_shapes_at_fit_and_at_predict(tree: type[Tree], X: Any, told: str) -> None:
+def test_row_5_wrong_shapes_at_fit_and_at_predict(tree: type[Tree], X: Any, message: str) -> None:
     model = tree().fit(*problem())
     for use in (lambda: tree().fit(X, [0, 1, 0, 1]), lambda: model.predict(X)):
-        with pytest.raises(ValueError, match=told) as caught:
+        with pytest.raises(ValueError, match=message) as caught:
             use()
         assert "Reshape your data" in str(caught.value)
 
@@ -289,8 +289,8 @@ def test_row_12_corrupt_sparse_matrices_are_refused_by_whatever_takes_a_table() 
 @pytest.mark.parametrize("n_columns", [3, 5])
 def test_row_13_other_number_of_columns(n_columns: int) -> None:
     for model in fit_both(*problem()):
-        told = f"X has {n_columns} features, but {type(model).__name__} is expecting 4 features as input"
-        with pytest.raises(ValueError, match=told):
+        message = f"X has {n_columns} features, but {type(model).__name__} is expecting 4 features as input"
+        with pytest.raises(ValueError, match=message):
             model.predict(np.ones((2, n_columns)))
 
 

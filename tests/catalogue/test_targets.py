@@ -29,8 +29,8 @@ def test_row_32_one_class_and_one_value() -> None:
 def test_row_33_not_finite(tree: type[Tree], bad: float) -> None:
     y = Y.astype(float)
     y[[7, 9]] = bad
-    told = "contains NaN: row 7" if np.isnan(bad) else "contains infinity.*row 7 holds"
-    with pytest.raises(ValueError, match=told):
+    message = "contains NaN: row 7" if np.isnan(bad) else "contains infinity.*row 7 holds"
+    with pytest.raises(ValueError, match=message):
         tree().fit(X, y)
 
 
@@ -87,10 +87,10 @@ def test_row_37_as_many_classes_as_memory_cannot_hold(monkeypatch: pytest.Monkey
     monkeypatch.setattr(memory, "available_memory", lambda: 8 * 2**30)
     n_classes = 100_000
     many, labels = np.arange(float(n_classes)).reshape(-1, 1), np.arange(n_classes)
-    told = (
+    message = (
         r"shares of 100000 classes in the 199999 nodes.* about 298\.0 GiB; 8\.0 GiB of memory are available"
     )
-    with pytest.raises(MemoryError, match=told):
+    with pytest.raises(MemoryError, match=message):
         DecisionTreeClassifier().fit(many, labels)
     # What can be known to stay small is not refused: one leaf has one share per class.
     constant = np.ones_like(many)

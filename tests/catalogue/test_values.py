@@ -51,9 +51,9 @@ def test_row_19_missing_values_are_learned_or_refused(tree: type[Tree]) -> None:
 def test_row_20_a_column_of_nothing_is_never_split_on(tree: type[Tree]) -> None:
     X, y = problem()
     empty = np.full((len(X), 1), np.nan)
-    with pytest.warns(DataWarning, match="Columns 'x0', 'x5' have no value in any row") as told:
+    with pytest.warns(DataWarning, match="Columns 'x0', 'x5' have no value in any row") as message:
         model = tree().fit(np.hstack([empty, X, empty]), y)
-    assert len(told) == 1
+    assert len(message) == 1
     alone = tree().fit(X, y)
     assert not {0, 5} & set(model.tree_.feature.tolist())
     np.testing.assert_array_equal(model.tree_.threshold, alone.tree_.threshold)

@@ -39,17 +39,17 @@ def test_row_40_all_weights_zero(tree: type[Tree]) -> None:
 
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [
         (-1e-300, "Negative values in data passed to `sample_weight`: row 6 holds -1e-300"),
         (np.nan, "sample_weight contains NaN: row 6"),
         (np.inf, "sample_weight contains infinity.*row 6"),
     ],
 )
-def test_row_41_weights_that_are_none(tree: type[Tree], bad: float, told: str) -> None:
+def test_row_41_weights_that_are_none(tree: type[Tree], bad: float, message: str) -> None:
     weights = np.ones(len(X))
     weights[[6, 8]] = bad
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         tree().fit(X, Y, sample_weight=weights)
 
 

@@ -108,7 +108,7 @@ def test_best_saves_a_blend_and_says_who_is_in_it(flowers, tmp_path, capsys):
     assert sum(", weight " in line for line in lines) == len(model.weights_)
     assert run(["show", str(out), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["members"]
-    assert {name: told["weight"] for name, told in shown.items()} == model.weights_
+    assert {name: message["weight"] for name, message in shown.items()} == model.weights_
     assert run(["best", str(flowers), "--target", "kind", "--time-budget", "0"]) == 1
     assert "time_budget must be a number of seconds above 0" in capsys.readouterr().err
     assert run(["best", str(flowers), "--target", "kind", "--time-budget", "0.2"]) == 0

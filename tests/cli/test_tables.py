@@ -68,11 +68,11 @@ def variants():
 
 
 @pytest.mark.parametrize(
-    ("kind", "content", "flags", "told"), list(variants()), ids=lambda value: str(value)[:24]
+    ("kind", "content", "flags", "message"), list(variants()), ids=lambda value: str(value)[:24]
 )
 @pytest.mark.parametrize("by", ["file", "pipe"])
 def test_the_same_table_in_other_clothes_gives_the_same_tree(
-    kind, content, flags, told, by, expected, tmp_path, capsys, monkeypatch
+    kind, content, flags, message, by, expected, tmp_path, capsys, monkeypatch
 ):
     path = tmp_path / "data.csv"
     path.write_bytes(content)
@@ -85,7 +85,7 @@ def test_the_same_table_in_other_clothes_gives_the_same_tree(
     assert run(["fit", source, "--target", "y", "--method", "tree", "--out", str(out), *flags]) == 0
     printed = capsys.readouterr()
     assert hb.load(out).rules() == expected
-    assert told in printed.err if told else printed.err == ""
+    assert message in printed.err if message else printed.err == ""
     # The model file knows how its tables are written: no flag is said again.
     assert (
         run(["predict", str(out), str(path), "--json", *(["--drop", flags[1]] if "--drop" in flags else [])])
@@ -212,8 +212,8 @@ def test_fit_headlines_rows_it_has_not_seen(method, how, noise, tmp_path, capsys
     assert facts["training"]["accuracy"] > (0.75 if learns_noise else 0.5)
     assert 0.35 < facts["judged"]["model"]["accuracy"] < 0.65
     assert run(arguments) == 0
-    told = capsys.readouterr().out.casefold()
-    assert how.split()[0] in told and "on the rows it was fitted on" not in told
+    message = capsys.readouterr().out.casefold()
+    assert how.split()[0] in message and "on the rows it was fitted on" not in message
     # The out-of-bag answers stay out of the file, which is what it would be without them.
     saved = hb.load(noise.with_suffix(".hornbeam"))
     assert (
@@ -225,10 +225,10 @@ def test_fit_headlines_rows_it_has_not_seen(method, how, noise, tmp_path, capsys
 
 def test_out_of_bag_scores_are_those_of_python(noise, capsys):
     assert run(["fit", str(noise), "--target", "y", "--random-state", "3", "--force", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["judged"]["model"]["accuracy"]
+    message = json.loads(capsys.readouterr().out)["judged"]["model"]["accuracy"]
     table = pd.read_csv(noise)
     model = hb.RandomForestClassifier(random_state=3, oob_score=True).fit(table[["a", "b"]], table["y"])
-    assert told == pytest.approx(model.oob_score_)
+    assert message == pytest.approx(model.oob_score_)
 
 
 def test_stacks_and_lists_of_columns(tmp_path, capsys):

@@ -173,9 +173,9 @@ def test_explain_tells_why_in_two_sentences(waiting, waiting_model, tmp_path, ca
     assert run(["fit", str(waiting), "--target", "WillWait", "--out", str(forest), *more]) == 0
     capsys.readouterr()
     assert run(["explain", str(forest), str(waiting), "--row", "7", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["row"] == 7 and told["text"].startswith(f"The model predicts {told['prediction']} ")
-    assert set(told["contributions"]) and told["text"].count(". ") == 1
+    message = json.loads(capsys.readouterr().out)
+    assert message["row"] == 7 and message["text"].startswith(f"The model predicts {message['prediction']} ")
+    assert set(message["contributions"]) and message["text"].count(". ") == 1
     assert run(["explain", str(forest), str(waiting), "--row", "999"]) == 1
     assert "there is no row 999" in capsys.readouterr().err
 

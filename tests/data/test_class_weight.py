@@ -48,7 +48,7 @@ def test_balance_counts_integer_weights_as_repeated_rows(weights: list[int]) -> 
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "message"),
     [
         ({"a": -1.0, "b": 1.0}, "class_weight of the class 'a' must be a finite number >= 0; got -1.0"),
         ({"a": 1.0, "b": np.nan}, "class 'b' must be a finite number"),
@@ -59,8 +59,8 @@ def test_balance_counts_integer_weights_as_repeated_rows(weights: list[int]) -> 
         ([{"a": 1.0}, {"a": 1.0}], "class_weight has 2 dicts, but y has 1 outputs"),
     ],
 )
-def test_refused_class_weights(chosen: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_refused_class_weights(chosen: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         class_weights(chosen, read_labels(LABELS))
 
 

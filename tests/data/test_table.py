@@ -46,7 +46,7 @@ def test_no_columns(X: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("X", "told"),
+    ("X", "output"),
     [
         (np.arange(3.0), "got 1D array"),
         ([1, 2, 3], "got 1D array"),
@@ -61,8 +61,8 @@ def test_no_columns(X: Any) -> None:
         ([[1, 2], [3, [4, 5]]], "rows and columns"),
     ],
 )
-def test_wrong_shapes_say_what_came_and_to_reshape(X: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told) as caught:
+def test_wrong_shapes_say_what_came_and_to_reshape(X: Any, output: str) -> None:
+    with pytest.raises(ValueError, match=output) as caught:
         read_table(X)
     assert "Reshape your data" in str(caught.value)
 

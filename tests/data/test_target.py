@@ -198,7 +198,7 @@ def test_infinite_labels_name_the_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("y", "told"),
+    ("y", "output"),
     [
         (["a", "b", 1], r"row 0 holds 'a' \(str\), row 2 holds 1 \(int\)"),
         (np.array([1, 2.0, "a"], dtype=object), r"row 0 holds 1 \(int\), row 2 holds 'a' \(str\)"),
@@ -206,8 +206,8 @@ def test_infinite_labels_name_the_row() -> None:
         (pd.Series(["a", 1], dtype=object), r"row 0 holds 'a' \(str\), row 1 holds 1 \(int\)"),
     ],
 )
-def test_mixed_labels_name_the_row(y: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=f"y mixes types: {told}"):
+def test_mixed_labels_name_the_row(y: Any, output: str) -> None:
+    with pytest.raises(ValueError, match=f"y mixes types: {output}"):
         read_labels(y)
 
 
@@ -378,7 +378,7 @@ def test_booleans_are_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("y", "told"),
+    ("y", "output"),
     [
         ([1.0, np.nan], r"Input y contains NaN: row 1"),
         ([1.0, -np.inf], r"Input y contains infinity or a value too large.*: row 1 holds -inf"),
@@ -395,8 +395,8 @@ def test_booleans_are_numbers() -> None:
         (np.array([decimal.Decimal(1)], dtype=object), "must hold numbers: row 0 holds Decimal"),
     ],
 )
-def test_refused_numbers(y: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_refused_numbers(y: Any, output: str) -> None:
+    with pytest.raises(ValueError, match=output):
         read_numbers(y, len(y))
 
 
@@ -443,7 +443,7 @@ def test_equal_and_extreme_weights_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "told"),
+    ("weights", "output"),
     [
         ([1, -0.5, -1], r"Negative values in data passed to `sample_weight`: row 1 holds -0.5"),
         ([1, 2, np.nan], "Input sample_weight contains NaN: row 2"),
@@ -461,8 +461,8 @@ def test_equal_and_extreme_weights_are_kept() -> None:
         (1j, "Complex data not supported: sample_weight"),
     ],
 )
-def test_refused_weights(weights: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_refused_weights(weights: Any, output: str) -> None:
+    with pytest.raises(ValueError, match=output):
         read_weights(weights, 3)
 
 

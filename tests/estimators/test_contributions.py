@@ -70,13 +70,13 @@ def test_classes(model, n_classes):
 def test_numbers(model):
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = clone(model).fit(X[:200], y[:200])
-    for told in (
+    for message in (
         model.contributions(X, of="answer"),
         model.contributions(X[200:], background=X[:30], of="answer"),
         model.contributions(X[:50], interactions=True, of="answer"),
     ):
-        np.testing.assert_allclose(told.scores, model.predict(told.X), rtol=1e-9)
-    assert told.names == tuple(X.columns)
+        np.testing.assert_allclose(message.scores, model.predict(message.X), rtol=1e-9)
+    assert message.names == tuple(X.columns)
 
 
 def test_a_small_forest_by_definition():

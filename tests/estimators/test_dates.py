@@ -246,10 +246,10 @@ def test_rules_and_explanations_speak_of_dates() -> None:
         ["2.3.2021"],
         X.iloc[[426]],
     ):
-        told = tree.explain(row)
-        assert told.prediction == 10
-        assert "when.weekday = Tuesday <= Friday" in told.text
-        assert "when = 2021-03-02 > 2021-03-01" in told.text
+        output = tree.explain(row)
+        assert output.prediction == 10
+        assert "when.weekday = Tuesday <= Friday" in output.text
+        assert "when = 2021-03-02 > 2021-03-01" in output.text
     assert "when.weekday is missing" in tree.explain({"when": None}).text
     with pytest.raises(ValueError, match=r"value for 'when\.weekday', which is not a column of the fit"):
         tree.explain({"when.weekday": 3})
@@ -268,8 +268,8 @@ def test_contributions_are_those_of_the_users_columns() -> None:
     parts, start = model.path_contributions(X.iloc[:7])
     assert parts.shape == (7, 3)
     np.testing.assert_allclose(parts.sum(axis=1) + start, model.predict(X.iloc[:7]))
-    told = model.explain(X.iloc[3].to_dict()).text
-    assert "when = 2020-01-04 (" in told
+    output = model.explain(X.iloc[3].to_dict()).text
+    assert "when = 2020-01-04 (" in output
     bag = hb.BaggingRegressor(n_estimators=3, max_features=2, random_state=0).fit(X, y)
     np.testing.assert_allclose(bag.contributions(X.iloc[:7]).scores, bag.predict(X.iloc[:7]))
     shuffled = hb.RandomForestRegressor(n_estimators=5, random_state=0).fit(X, y)

@@ -74,18 +74,18 @@ def test_importances_of_every_kind(model, X):
 
 
 def test_a_row_is_explained_in_two_sentences(model, X):
-    told = model.explain(dict(X.iloc[77]))
-    assert told.prediction == model.predict(X.iloc[[77]])[0]
-    assert told.text.count(". ") == 1 and told.text.endswith(".")
-    assert "petal" in told.text
+    message = model.explain(dict(X.iloc[77]))
+    assert message.prediction == model.predict(X.iloc[[77]])[0]
+    assert message.text.count(". ") == 1 and message.text.endswith(".")
+    assert "petal" in message.text
     if isinstance(model, hb.DecisionTreeClassifier | hb.DecisionTreeRegressor):
         return  # which tell the way of the row
     found = model.contributions(X.iloc[[77]])
     for j, name in enumerate(X.columns):
-        np.testing.assert_allclose(told.contributions[name], found[0, j])
+        np.testing.assert_allclose(message.contributions[name], found[0, j])
     if is_classifier(model):
         shares = dict(zip(model.classes_, model.predict_proba(X.iloc[[77]])[0], strict=True))
-        assert told.shares == pytest.approx(shares)
+        assert message.shares == pytest.approx(shares)
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -95,15 +95,15 @@ def test_a_bag_of_trees_by_hand_explains_a_row_in_every_form(X, named):
         hb.DecisionTreeRegressor(max_bins=9), n_estimators=4, max_features=2, random_state=0
     ).fit(X if named else X.to_numpy(), y)
     row = X.iloc[[77]] if named else X.to_numpy()[[77]]
-    told = bag.explain(row)
-    assert told.prediction == bag.predict(row)[0]
-    sum_of_parts = told.start + sum(told.contributions.values())
-    np.testing.assert_allclose(sum_of_parts, told.prediction)
+    message = bag.explain(row)
+    assert message.prediction == bag.predict(row)[0]
+    sum_of_parts = message.start + sum(message.contributions.values())
+    np.testing.assert_allclose(sum_of_parts, message.prediction)
     parts = [one.predict(row.iloc[:, f] if named else row[:, f])[0] for one, f in members_of(bag)]
-    assert told.members == tuple(parts)
-    assert bag.explain(X.iloc[77].tolist()) == told
+    assert message.members == tuple(parts)
+    assert bag.explain(X.iloc[77].tolist()) == message
     if named:
-        assert bag.explain(dict(X.iloc[77])) == told and bag.explain(X.iloc[77]) == told
+        assert bag.explain(dict(X.iloc[77])) == message and bag.explain(X.iloc[77]) == message
         with pytest.raises(ValueError, match="no value for column 'petal width"):
             bag.explain(dict(X.iloc[77, :3]))
     with pytest.raises(ValueError, match="takes one row; this table has 2"):
@@ -139,14 +139,16 @@ def test_reasons_of_no_points_are_not_given():
 
 def test_a_share_near_one_is_said_in_words():
     X, y = load_iris(return_X_y=True)
-    told = (
+    message = (
         hb.GradientBoostingClassifier(n_estimators=100, min_samples_leaf=1)
         .fit(X[:100], y[:100])
         .explain(X[0])
     )
-    assert told.shares[0] > 0.999
-    assert told.text.startswith("The model predicts 0 with a probability of more than 99.9 %; for a row it ")
-    assert told.lines[0] == "answer: 0, probability >99.9 %"
+    assert message.shares[0] > 0.999
+    assert message.text.startswith(
+        "The model predicts 0 with a probability of more than 99.9 %; for a row it "
+    )
+    assert message.lines[0] == "answer: 0, probability >99.9 %"
 
 
 def test_paths_share_out_what_every_model_says(model, X):
@@ -203,16 +205,16 @@ def test_the_commands_explain_a_stack_member_by_member(X, tmp_path, capsys):
     stack = hb.StackingClassifier([members]).fit(X, y)
     hb.save(stack, tmp_path / "s.hornbeam")
     X.to_csv(tmp_path / "x.csv", index=False)
-    told = stack.explain(X.iloc[[6]])
+    message = stack.explain(X.iloc[[6]])
     where = [str(tmp_path / "s.hornbeam"), str(tmp_path / "x.csv"), "--row", "7"]
     assert run(["explain", *where]) == 0
     said = capsys.readouterr().out
-    assert f"one: {told['one'].text}" in said and f"two: {told['two'].text}" in said
+    assert f"one: {message['one'].text}" in said and f"two: {message['two'].text}" in said
     assert run(["explain", *where, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["members"]["one"]["text"] == told["one"].text and facts["row"] == 7
+    assert facts["members"]["one"]["text"] == message["one"].text and facts["row"] == 7
     assert run(["show", where[0], "--explain", *where[1:]]) == 0
-    assert told["one"].text in capsys.readouterr().out
+    assert message["one"].text in capsys.readouterr().out
 
 
 # --- Every question to every model -----------------------------------------------------------------------

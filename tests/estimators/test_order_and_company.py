@@ -242,14 +242,14 @@ def test_members_know_the_columns_whatever_library_the_table_comes_from(model, w
     options = {"sample_weight": (np.arange(150) % 4 > 0).astype(float)} if weighted else {}
     if weighted and "KNeighbors" in repr(model):
         return  # neighbours that are bagged or stacked take no weights
-    model, told = clone(model), []
+    model, message = clone(model), []
     for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
         model.fit(table, y, **options)
         members = [one for each in model.estimators_ for one in (each if isinstance(each, list) else [each])]
         members.append(getattr(model, "final_estimator_", model))
         names = [list(getattr(member, "feature_names_in_", [])) for member in members]
-        told.append((names, model.predict_proba(table)))
-    (names, answers), *others = told
+        message.append((names, model.predict_proba(table)))
+    (names, answers), *others = message
     assert all(names[:-1])
     for other_names, other_answers in others:
         assert names == other_names

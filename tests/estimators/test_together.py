@@ -114,8 +114,8 @@ def test_adaboost_of_pruned_trees_explains_itself(prune):
     np.testing.assert_array_equal(
         model.apply(X), np.stack([one.apply(X) for one in model.estimators_], axis=1)
     )
-    told = model.explain(X.iloc[[3]])
-    assert told.prediction == model.predict(X.iloc[[3]])[0]
+    message = model.explain(X.iloc[[3]])
+    assert message.prediction == model.predict(X.iloc[[3]])[0]
     median = hb.AdaBoostRegressor(
         hb.DecisionTreeRegressor(max_depth=3, prune="cost_complexity", **SEEDED), n_estimators=4, **SEEDED
     ).fit(X, number)

@@ -18,18 +18,20 @@ from hornbeam import _core
 SIZES = [1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300]
 
 
-def mean_worth(model, row, others, counts, **told):
+def mean_worth(model, row, others, counts, **message):
     """The worth of all sets, where each of the other rows comes so many times."""
-    each = [worth(model.trees, row, [other], model.categories, **told) for other in others]
+    each = [worth(model.trees, row, [other], model.categories, **message) for other in others]
     return np.tensordot(counts / counts.sum(), np.array(each), axes=1)
 
 
-def assert_as_defined(model, columns, background, counts, which, **told):
+def assert_as_defined(model, columns, background, counts, which, **message):
     """Explain all rows against a background whose rows come some times, in any order; compare some."""
     order = np.random.default_rng(len(counts)).permutation(np.repeat(np.arange(len(counts)), counts))
-    parts, base = explained(model.trees, columns, background=[column[order] for column in background], **told)
+    parts, base = explained(
+        model.trees, columns, background=[column[order] for column in background], **message
+    )
     for i in which:
-        of_sets = mean_worth(model, rows_of(columns)[i], rows_of(background), counts, **told)
+        of_sets = mean_worth(model, rows_of(columns)[i], rows_of(background), counts, **message)
         assert_close(parts[i], shapley_values(of_sets), np.abs(of_sets).max())
         assert_close(base[i], of_sets[0], np.abs(of_sets).max())
 
@@ -49,8 +51,8 @@ def test_backgrounds_of_any_size(model, n_rows, n_others, seed, majority, votes)
     distinct = min(n_others, 6)
     background = random_rows(model, seed + 1, distinct, gaps=True)
     counts = 1 + random.multinomial(n_others - distinct, np.full(distinct, 1 / distinct))
-    told = {"weights": random.normal(size=2), "majority": majority, "votes": votes}
-    assert_as_defined(model, columns, background, counts, (0, n_rows - 1), **told)
+    message = {"weights": random.normal(size=2), "majority": majority, "votes": votes}
+    assert_as_defined(model, columns, background, counts, (0, n_rows - 1), **message)
 
 
 @pytest.mark.parametrize("n_others", SIZES)

@@ -70,10 +70,10 @@ def assert_close(found, expected, scale):
 def test_path_dependent_values_are_those_of_the_definition(model, n_rows, seed, majority, votes, pairs):
     columns = random_rows(model, seed, n_rows, gaps=True)
     weights = np.random.default_rng(seed).normal(size=len(model.trees))
-    told = {"weights": weights, "adds_to": model.adds_to, "votes": votes, "majority": majority}
-    parts, base = explained(model.trees, columns, pairs=pairs, **told)
+    message = {"weights": weights, "adds_to": model.adds_to, "votes": votes, "majority": majority}
+    parts, base = explained(model.trees, columns, pairs=pairs, **message)
     for i, row in list(enumerate(rows_of(columns)))[:: max(1, n_rows // 5)]:
-        of_sets = worth(model.trees, row, [None], model.categories, **told)
+        of_sets = worth(model.trees, row, [None], model.categories, **message)
         expected = shapley_pairs(of_sets) if pairs else shapley_values(of_sets)
         assert_close(parts[i], expected, np.abs(of_sets).max())
         assert_close(base[i], of_sets[0], np.abs(of_sets).max())
@@ -91,14 +91,14 @@ def test_interventional_values_are_those_of_the_definition(model, sizes, seed, m
     n_rows, n_others = sizes
     columns = random_rows(model, seed, n_rows, gaps=True)
     background = random_rows(model, seed + 1, n_others, gaps=True)
-    told = {"weights": np.array([0.5, -2.0]), "majority": majority}
-    parts, base = explained(model.trees, columns, background=background, pairs=pairs, **told)
+    message = {"weights": np.array([0.5, -2.0]), "majority": majority}
+    parts, base = explained(model.trees, columns, background=background, pairs=pairs, **message)
     others = rows_of(background)[:12]
     if n_others > 12:  # rows that come again count again
         background = [np.tile(column[:12], 25) for column in background]
-        parts, base = explained(model.trees, columns, background=background, pairs=pairs, **told)
+        parts, base = explained(model.trees, columns, background=background, pairs=pairs, **message)
     for i, row in list(enumerate(rows_of(columns)))[: 2 + min(n_rows, 40) // 20]:
-        of_sets = worth(model.trees, row, others, model.categories, **told)
+        of_sets = worth(model.trees, row, others, model.categories, **message)
         expected = shapley_pairs(of_sets) if pairs else shapley_values(of_sets)
         assert_close(parts[i], expected, np.abs(of_sets).max())
         assert_close(base[i], of_sets[0], np.abs(of_sets).max())
@@ -239,10 +239,10 @@ def test_parts_do_not_depend_on_threads(with_background, pairs):
     model = wide_model(3, 11, 300, 0.8, value_shape=(2, 3), n_trees=5)
     columns = random_rows(model, 1, 700, gaps=True)
     background = random_rows(model, 2, 20, gaps=True) if with_background else None
-    told = {"background": background, "pairs": pairs}
+    message = {"background": background, "pairs": pairs}
     for n_rows in (100, 200) if pairs else (100, 200, 700):  # of the last, some subtrees are in tables
         few = [column[:n_rows] for column in columns]
-        one, two = explained(model.trees, few, **told), explained(model.trees, few, n_threads=3, **told)
+        one, two = explained(model.trees, few, **message), explained(model.trees, few, n_threads=3, **message)
         assert one[0].tobytes() == two[0].tobytes()
         assert one[1].tobytes() == two[1].tobytes()
 

@@ -108,9 +108,9 @@ def test_rows_stand_at_both_sides_of_what_is_asked_of_a_date(dated):
     for given, values in zip(model.given, rows.columns, strict=True):
         for place in given.places if given.is_date else ():
             part = model.columns[place].part
-            told = part_values(days_of_array(values, "dates"), part)
+            message = part_values(days_of_array(values, "dates"), part)
             for threshold in model.thresholds()[place]:
-                low, high = told[told <= threshold].max(), told[told > threshold].min()
+                low, high = message[message <= threshold].max(), message[message > threshold].min()
                 # At most a microsecond, a day or one of what the part counts lies between.
                 most = {"time": 2.5e-11, "hour": 5e-3}.get(part, 31.0 if part == "day" else 2.0)
                 assert high - low <= most, (places, part, threshold)

@@ -32,18 +32,18 @@ class Told(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         return self
 
-    def predict(self, X: Any, told: Any = 0) -> Any:
-        return np.full(len(X), told)
+    def predict(self, X: Any, message: Any = 0) -> Any:
+        return np.full(len(X), message)
 
 
 class ToldShares(Told):
     """Says the same in shares, and in numbers."""
 
-    def predict_proba(self, X: Any, told: Any = 0) -> Any:
-        return np.tile((self.classes_ == told).astype(float), (len(X), 1))
+    def predict_proba(self, X: Any, message: Any = 0) -> Any:
+        return np.tile((self.classes_ == message).astype(float), (len(X), 1))
 
-    def decision_function(self, X: Any, told: Any = 0) -> Any:
-        return np.full(len(X), float(told))
+    def decision_function(self, X: Any, message: Any = 0) -> Any:
+        return np.full(len(X), float(message))
 
 
 X = np.arange(12.0).reshape(-1, 2)
@@ -56,23 +56,25 @@ def test_metadata_of_predictions_reach_the_members() -> None:
         assert numbers.predict(X).tolist() == [0.0] * 6
         assert numbers.predict(X, shift=np.arange(6.0)).tolist() == [0, 1, 2, 3, 4, 5]
 
-        votes = hb.BaggingClassifier(Told().set_predict_request(told=True), 3).fit(X, Y)
-        assert votes.predict(X, told=1).tolist() == [1] * 6
-        assert votes.predict_proba(X, told=1)[:, 1].tolist() == [1.0] * 6
-        assert votes.predict_log_proba(X, told=1)[:, 1].tolist() == [0.0] * 6
+        votes = hb.BaggingClassifier(Told().set_predict_request(message=True), 3).fit(X, Y)
+        assert votes.predict(X, message=1).tolist() == [1] * 6
+        assert votes.predict_proba(X, message=1)[:, 1].tolist() == [1.0] * 6
+        assert votes.predict_log_proba(X, message=1)[:, 1].tolist() == [0.0] * 6
 
-        shares = ToldShares().set_predict_proba_request(told=True)
-        shares = hb.BaggingClassifier(shares.set_decision_function_request(told=True), 3).fit(X, Y)
-        assert shares.predict(X, told=1).tolist() == [1] * 6  # which asks for predict_proba
-        assert shares.decision_function(X, told=3).tolist() == [3.0] * 6
-        with pytest.raises(UnsetMetadataPassedError, match="told"):
-            shares.set_params(voting="hard").predict(X, told=1)  # which asks for predict
+        shares = ToldShares().set_predict_proba_request(message=True)
+        shares = hb.BaggingClassifier(shares.set_decision_function_request(message=True), 3).fit(X, Y)
+        assert shares.predict(X, message=1).tolist() == [1] * 6  # which asks for predict_proba
+        assert shares.decision_function(X, message=3).tolist() == [3.0] * 6
+        with pytest.raises(UnsetMetadataPassedError, match="message"):
+            shares.set_params(voting="hard").predict(X, message=1)  # which asks for predict
 
 
 def test_metadata_that_nobody_asks_for_is_refused() -> None:
     bag = hb.BaggingRegressor(Shifted(), 2).fit(X, Y)
-    told = r"BaggingRegressor.predict has no argument 'shift'.*enable_metadata_routing.*set_predict_request"
-    with pytest.raises(TypeError, match=told):
+    message = (
+        r"BaggingRegressor.predict has no argument 'shift'.*enable_metadata_routing.*set_predict_request"
+    )
+    with pytest.raises(TypeError, match=message):
         bag.predict(X, shift=1.0)
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.raises(UnsetMetadataPassedError, match="shift"):

@@ -114,8 +114,8 @@ def test_parts_sum_to_the_shares(voting: str) -> None:
         by_column, start = model.path_contributions(X)
         np.testing.assert_allclose(start, np.broadcast_to(start[0], start.shape), rtol=1e-10)
         np.testing.assert_allclose(start + by_column.sum(axis=1), shares, rtol=1e-10)
-    told = model.explain(X[:1])
-    np.testing.assert_allclose(list(told.shares.values()), shares[0], rtol=1e-12)
+    message = model.explain(X[:1])
+    np.testing.assert_allclose(list(message.shares.values()), shares[0], rtol=1e-12)
 
 
 def test_rows_that_few_trees_can_answer() -> None:

@@ -194,8 +194,8 @@ def test_rounds_after_the_best_count_where_they_count_for_xgboost(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_an_imported_model_explains_itself_and_travels_on():
     ours = hb.from_model(MODELS["lightgbm of numbers"]())
-    told = ours.explain(FRESH[0])
-    assert sum(told.contributions.values()) + told.start == pytest.approx(told.score)
+    message = ours.explain(FRESH[0])
+    assert sum(message.contributions.values()) + message.start == pytest.approx(message.score)
     assert ours.feature_importances_.sum() == pytest.approx(1.0)
     assert "Run in SQLite" in hb.export(ours, "sql", dialect="sqlite")
 

@@ -187,12 +187,12 @@ def test_a_crowd_of_trees_in_a_few_bytes(tmp_path: Path, load_bytes: Load) -> No
     data = path.read_bytes()
     leaf = {name: array for name, array in tensors_of(data).items() if name.startswith("trees.")}
     assert sum(array.nbytes for array in leaf.values()) < 16
-    for n_trees, told in (
+    for n_trees, output in (
         (100_001, r"it has 100001 trees in \d+ bytes; more than 100000 trees must have 16 bytes each"),
         (100_000, "a single decision tree has 100000 trees"),
     ):
         crowd = {name.replace(".", "__"): np.concatenate([array] * n_trees) for name, array in leaf.items()}
-        with pytest.raises(ModelFormatError, match=told):
+        with pytest.raises(ModelFormatError, match=output):
             load_bytes(with_tensors(data, **crowd))
 
 

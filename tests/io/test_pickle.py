@@ -48,8 +48,8 @@ def test_75_another_version_is_told(
     monkeypatch.setattr(Ensemble, "__getstate__", state_of_another_version)
     pickled = pickle.dumps(model)
     monkeypatch.undo()
-    told = made_by or "an unknown version"
-    with pytest.warns(VersionWarning, match=rf"made by hornbeam {told}; this is {_core.version}"):
+    output = made_by or "an unknown version"
+    with pytest.warns(VersionWarning, match=rf"made by hornbeam {output}; this is {_core.version}"):
         other = pickle.loads(pickled)
     assert same_array(other.predict(X), model.predict(X))
 

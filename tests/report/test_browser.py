@@ -344,5 +344,5 @@ def test_a_leaf_of_boosting_says_what_it_adds(browser, narrow_pages):
     browser.execute_script(
         "const row = document.getElementById('row'); row.value = '3'; row.dispatchEvent(new Event('change'));"
     )
-    told = browser.execute_script("return document.getElementById('facts').innerText")
-    assert told.startswith("Adds ") and "to the score" in told and "Answer" not in told
+    message = browser.execute_script("return document.getElementById('facts').innerText")
+    assert message.startswith("Adds ") and "to the score" in message and "Answer" not in message

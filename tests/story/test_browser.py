@@ -58,7 +58,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     table["category"] = np.resize(HOSTILE, 60)
     labels = pd.Series(np.where(table[HOSTILE[0]] > 0, HOSTILE[0], HOSTILE[1]), name=HOSTILE[2])
     members = [("knn", hb.KNeighborsClassifier()), ("tree", hb.DecisionTreeClassifier(max_depth=2))]
-    told = {
+    message = {
         "tree": (hb.DecisionTreeClassifier(random_state=0), IRIS.data, SPECIES),
         "numbers": (hb.DecisionTreeRegressor(max_depth=3), diabetes.data, diabetes.target),
         "forest": (hb.RandomForestClassifier(8, random_state=0), MOONS, SIDE),
@@ -68,9 +68,9 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         "stack": (hb.StackingClassifier([members], cv=3, random_state=0), MOONS, SIDE),
         "hostile": (hb.DecisionTreeClassifier(random_state=0), table, labels),
     }
-    for name, (model, X, y) in told.items():
+    for name, (model, X, y) in message.items():
         hb.story(model.fit(X, y), X, y, folder / f"{name}.html")
-    return {name: folder / f"{name}.html" for name in told}
+    return {name: folder / f"{name}.html" for name in message}
 
 
 def opened(browser, path):

@@ -220,8 +220,10 @@ def test_answers_of_boosting_are_those_after_each_round():
     for number, answers in zip(chapter["rounds"][1:], chapter["answers"][1:], strict=True):
         assert answers == pytest.approx(stages[number - 1].tolist(), rel=1e-3)
     classes = hb.GradientBoostingClassifier(5).fit(IRIS.data, SPECIES)
-    told = chapter_of(classes, IRIS.data, SPECIES)
-    assert told["errors"][-1] == pytest.approx(log_loss(SPECIES, classes.predict_proba(IRIS.data)), rel=1e-3)
+    message = chapter_of(classes, IRIS.data, SPECIES)
+    assert message["errors"][-1] == pytest.approx(
+        log_loss(SPECIES, classes.predict_proba(IRIS.data)), rel=1e-3
+    )
 
 
 def test_a_stack_shows_its_out_of_fold_answers():
@@ -268,8 +270,8 @@ def test_arrow_tables_are_taken():
     table = pa.table({"east": points.X[:, 0], "north": points.X[:, 1]})
     model = hb.AdaBoostClassifier(n_estimators=3).fit(table, points.y)
     plain = hb.AdaBoostClassifier(n_estimators=3).fit(points.X, points.y)
-    told = chapter_of(model, table, points.y)["regions"]
-    assert told == chapter_of(plain, points.X, points.y)["regions"]
+    message = chapter_of(model, table, points.y)["regions"]
+    assert message == chapter_of(plain, points.X, points.y)["regions"]
     bag = hb.BaggingClassifier(LogisticRegression(), n_estimators=2, max_features=1, random_state=0)
     frame = pl.from_arrow(table)
     assert len(chapter_of(bag.fit(frame, points.y), frame, points.y)["said"]) == 2

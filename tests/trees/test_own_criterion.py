@@ -138,7 +138,7 @@ def explode(cells: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "told"),
+    ("answer", "error", "message"),
     [
         (
             lambda cells: cells,
@@ -152,12 +152,12 @@ def explode(cells: np.ndarray) -> np.ndarray:
         (explode, ZeroDivisionError, "in the user's own code"),
     ],
 )
-def test_a_criterion_that_is_wrong_ends_the_fit_and_changes_nothing(answer, error, told):
+def test_a_criterion_that_is_wrong_ends_the_fit_and_changes_nothing(answer, error, message):
     X, y = np.arange(10.0)[:, None], np.arange(10) // 5
     model = hb.DecisionTreeClassifier(criterion=Gini()).fit(X, y)
     before = model.tree_
     model.set_params(criterion=Wrong(answer))
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         model.fit(X, y)
     assert model.tree_ is before
 
