@@ -8,7 +8,7 @@ CHAPTERS.growing = (section, chapter) => {
   const splitAt = nodes.map((_, k) => (splits.includes(k) ? splits.indexOf(k) + 1 : Infinity));
 
   const tell = (step) => {
-    if (step === 0) return `All ${nodes[0].rows} rows are in one node: ${impurityWords(0)}. Which question parts them best?`;
+    if (step === 0) return `All ${nodes[0].rows} rows are in one node: ${impurityWords(0)}. Which question divides them best?`;
     const node = nodes[splits[step - 1]], [best] = node.bars.filter((bar) => bar.chosen);
     const ends = node.children.map((child) => `${nodes[child].way}: ${nodes[child].rows} (${impurityWords(child)})`).join("; ");
     const left = step === splits.length && chapter.left_out ? ` The tree has ${chapter.left_out} more splits, in its smaller nodes.` : "";

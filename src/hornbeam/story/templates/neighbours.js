@@ -49,7 +49,7 @@ CHAPTERS.neighbours = (section, chapter) => {
       return step < 2 ? null : { text: `From ${sizes[step - 2]} to ${sizes[step - 1]} neighbours: does the error of leaving rows out fall?`, ...mixed(falls ? "yes" : "no", ["yes", "no"]), why: "" };
     }
     const right = data.classes[answer(nearest(state.at, sizes[step - 1]), state.kernel, state.h).value];
-    return { text: `The question stands where the cross is. What do its ${sizes[step - 1]} nearest rows say?`, ...mixed(right, data.classes.slice(0, 4)), why: "" };
+    return { text: `The question is where the cross is. What do its ${sizes[step - 1]} nearest rows say?`, ...mixed(right, data.classes.slice(0, 4)), why: "" };
   };
   let cached = null;
   const errors = () => {
@@ -77,7 +77,7 @@ CHAPTERS.neighbours = (section, chapter) => {
   notes.push(chapter.scaled ? "Columns are scaled as in the model." : "Columns are not scaled: the one with larger numbers counts more.");
   html("p", { class: "note", text: notes.join(" ") }, settings);
   const curvePanel = panel(panels, "Each row answered by the others"), curveHolder = html("div", {}, curvePanel);
-  html("p", { class: "note", text: "Few neighbours follow every row, many wash the answer out." }, curvePanel);
+  html("p", { class: "note", text: "Few neighbours follow every row, many smooth the prediction." }, curvePanel);
 
   const background = (scene) => {
     if (isCurve) {

@@ -27,7 +27,7 @@ CHAPTERS.residuals = (section, chapter) => {
   const picture = plane(curvePanel, { name: "rounds", low: 0, high: Math.max(errors.length - 1, 1), categories: null },
     { name: chapter.measure, low: 0, high: Math.max(...errors, 1e-9), categories: null }, "Error by round");
   const curve = draw("path", { class: "line stroke-blue" }, picture.front), dot = draw("circle", { class: "handle", r: 5 }, picture.front);
-  html("p", { class: "note", text: "On the rows of the fit: it falls with every round. How many rounds are good for other rows, early stopping and cross-validation say." }, curvePanel);
+  html("p", { class: "note", text: "On the rows of the fit: it falls with every round. Early stopping and cross-validation say how many rounds are good for other rows." }, curvePanel);
 
   const all = [...truth, ...answers.flat()], low = Math.min(...all), high = Math.max(...all);
   const farthest = Math.max(...left.flat().map(Math.abs), 1e-9);

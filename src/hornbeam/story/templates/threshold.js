@@ -57,7 +57,7 @@ const thresholdPanel = (parent, chapter) => {
     const values = chapter.values[column], known = rows.filter((row) => values[row] !== null);
     if (axis.categories) { what.textContent = `${axis.name} has categories; the test asks which of them a row has.`; return; }
     const candidates = thresholdsOf(known, values);
-    if (!candidates.length) { what.textContent = `All rows here have the same ${axis.name}: nothing to part.`; return; }
+    if (!candidates.length) { what.textContent = `All rows here have the same ${axis.name}: nothing to divide.`; return; }
     what.textContent = `${known.length} row${known.length === 1 ? "" : "s"} of this node by ${axis.name}; the curve is what each threshold gains.`;
     const low = Math.min(...known.map((row) => values[row])), high = Math.max(...known.map((row) => values[row]));
     const local = { name: axis.name, low, high, categories: null };
