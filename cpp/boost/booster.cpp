@@ -66,8 +66,7 @@ Booster::Booster(const Dataset& data, const BoostParams& params, int n_scores, s
   } else {
     fresh_.emplace(scores_.span(), y, in_file.y_codes, weights);
   }
-  if (data.n_rows() >= kManyRows)
-    return_unused_memory();  // of reading and binning; the peak comes later
+  if (data.n_rows() >= kManyRows) return_unused_memory();  // of reading and binning; the peak comes later
 }
 
 void Booster::compute_derivatives(const Loss& loss, Cancel& cancel) {

@@ -135,8 +135,8 @@ class VectorScorer : public CellScorer {
       candidates_[n_candidates_++] =
           scorer_.score_of(scorer_.left_.data()) + scorer_.score_of(scorer_.right_.data());
     }
-    double left_value() const { return scorer_.order_of(scorer_.left_.data()); }
-    double right_value() const { return scorer_.order_of(scorer_.right_.data()); }
+    double left_value() const { return scorer_.value_of(scorer_.left_.data()); }
+    double right_value() const { return scorer_.value_of(scorer_.right_.data()); }
 
    private:
     friend class VectorScorer;
@@ -169,6 +169,10 @@ class VectorScorer : public CellScorer {
   double order_of(const Element* cell) const {
     const int channel = stats_.is_classification() ? 1 : 0;
     return static_cast<double>(cell[channel]) / static_cast<double>(stats_.weight(cell));
+  }
+  // The same in the user's units, and with the centre that sums leave out: what a branch would predict.
+  double value_of(const Element* cell) const {
+    return stats_.is_classification() ? order_of(cell) : stats_.sum(cell, 0) / stats_.real_weight(cell);
   }
   double tie_scale(const Element* node) const { return Criterion::scale(stats_, node); }
   double score_unit() const { return Criterion::unit(stats_) / stats_.n_outputs(); }

@@ -7,6 +7,8 @@ from core.comparing import compare
 from core.growing import grow, same_bits
 from hypothesis import given, settings
 from reference import naive
+from reference.nodes import Rules
+from reference.tables import Table
 
 
 @settings(max_examples=400)
@@ -48,6 +50,22 @@ def test_surrogates_do_not_depend_on_how_rows_are_kept(case):
 def test_fractional_grows_the_oracles_tree(case):
     table, rules = case
     nodes = naive.grow(table.columns, table.y, table.weights, n_classes=table.n_classes, rules=rules)
+    compare(grow_with(table, rules), nodes, table, rules)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+def test_bounds_of_constraints_are_compared_with_what_branches_of_parts_predict(criterion, scale, shift):
+    """Above 0.25 rows have 5, so below nothing may predict more than the middle: 2 alone at 0 would."""
+    gap = np.nan
+    x = np.array([0.5, gap, gap, -1, -1, -1, gap, -1, gap, -1, -1, gap, gap, gap, gap, gap, gap, -1, 0])
+    y = np.array([5.0] + [0.0] * 17 + [2.0])
+    y = np.where(y > 0, y, 0.25) if criterion == "poisson" else y
+    table = Table([x], scale * y + shift, np.array([3.0] + [1.0] * 18), None)
+    rules = Rules(criterion=criterion, monotonic_cst=[1], missing="fractional")
+    nodes = naive.grow(table.columns, table.y, table.weights, n_classes=None, rules=rules)
+    assert nodes[1].split is None
     compare(grow_with(table, rules), nodes, table, rules)
 
 
