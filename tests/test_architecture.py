@@ -96,7 +96,7 @@ MOST_CLASSES = 10
 MOST_LINES = 500
 MOST_FILES = 25
 LINES_ON_A_SCREEN = 50
-LONGER = {"cpp/bindings/bind_parts.cpp": 520}  # to be divided
+LONGER = {"cpp/bindings/bind_parts.cpp": 529}  # to be divided
 
 # Where the tests are of parts of the package, and of rooms of the core, that have none of their own name.
 TESTED_IN = {
