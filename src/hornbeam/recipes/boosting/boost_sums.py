@@ -1,7 +1,7 @@
 """Sums of what parts of a boosting fit say: whole numbers, which may be added anywhere and in any order.
 
-An answer is a tuple: the sums of some nodes as the core makes them (`cpp/bindings/parts/part_sums.h`), and a list
-of the numbers of rows by code of some others.
+An answer is a tuple: the sums of some nodes as the core makes them (`cpp/bindings/parts/part_sums.h`), and a
+list of the numbers of rows by code of some others.
 """
 
 from collections.abc import Sequence
