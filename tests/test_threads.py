@@ -1,12 +1,16 @@
 """Threads: what n_jobs and the environment ask for, within what the process may use."""
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
+import hornbeam as hb
 from hornbeam import threads
 from hornbeam.threads import resolve_n_jobs, usable_cores
 from hornbeam.warnings import HornbeamWarning, ThreadsWarning
@@ -169,3 +173,38 @@ def test_quota_of_control_groups(
 ) -> None:
     monkeypatch.undo()
     assert threads._quota_in_cores(system(tmp_path, files)) == expected
+
+
+def _no_thread(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hb.StackingRegressor([[("tree", hb.DecisionTreeRegressor())]], cv=3, n_jobs=2),
+        hb.BaggingRegressor(Ridge(), 4, random_state=0, n_jobs=2),
+    ],
+    ids=["stack", "bag"],
+)
+def test_members_are_fitted_in_turn_where_there_is_no_thread(
+    monkeypatch: pytest.MonkeyPatch, model: Any
+) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    expected = model.fit(X, X[:, 0]).predict(X)
+    monkeypatch.setattr(threading.Thread, "start", _no_thread)
+    with (
+        joblib.parallel_config("threading"),
+        pytest.warns(ThreadsWarning, match="refused a thread; the members"),
+    ):
+        model.fit(X, X[:, 0])
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+def test_other_errors_of_members_are_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Odd(Ridge):
+        def fit(self, *_: Any) -> None:
+            raise RuntimeError("can't start new thread, says the member")
+
+    with pytest.raises(RuntimeError, match=r"Member 0, a Odd, failed to fit: can't start"):
+        hb.BaggingRegressor(Odd(), 4, n_jobs=1).fit([[1.0], [2.0]], [1.0, 2.0])

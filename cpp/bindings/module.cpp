@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
+#include <new>
 #include <thread>
 
 #include "arrays.h"
@@ -59,12 +61,25 @@ void stop_running_calls() {
   while (running_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+// The text of std::bad_alloc is its name, which tells a user nothing.
+void say_what_a_lack_of_memory_is(const std::exception_ptr& error, void* /*nothing of ours*/) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(
+        PyExc_MemoryError,
+        "There is too little memory for this, or a limit on it is reached (ulimit -v, that of a container). "
+        "Use fewer rows, smaller or fewer trees, or fewer threads (n_jobs), or raise the limit.");
+  }
+}
+
 }  // namespace hornbeam::bindings
 
 NB_MODULE(_core, module) {
   module.doc() =
       "hornbeam's compiled core: encoding, growing, predicting. Use the estimators; this border may change.";
   module.attr("version") = HORNBEAM_VERSION;
+  nanobind::register_exception_translator(hornbeam::bindings::say_what_a_lack_of_memory_is);
   hornbeam::bindings::bind_dataset(module);
   hornbeam::bindings::bind_bins(module);
   hornbeam::bindings::bind_tree(module);

@@ -5,7 +5,16 @@ Wrong parameters and wrong data raise ValueError, wrong calls TypeError, files t
 
 from typing import Any
 
-__all__ = ["ExportError", "ImportedModelError", "MemberError", "MemberTypeError", "ModelFormatError"]
+__all__ = [
+    "ExportError",
+    "ImportedModelError",
+    "MemberError",
+    "MemberMemoryError",
+    "MemberTypeError",
+    "ModelFormatError",
+    "member_error_for",
+    "words_of",
+]
 
 
 class ModelFormatError(ValueError):
@@ -38,3 +47,19 @@ class MemberError(ValueError):
 
 class MemberTypeError(MemberError, TypeError):
     """A member of a stack failed with a TypeError."""
+
+
+class MemberMemoryError(MemberError, MemoryError):
+    """A member of a stack failed for lack of memory."""
+
+
+def member_error_for(error: BaseException) -> type[MemberError]:
+    """Return the class for what a member has raised, so that who catches that catches this."""
+    if isinstance(error, MemoryError):
+        return MemberMemoryError
+    return MemberTypeError if isinstance(error, TypeError) else MemberError
+
+
+def words_of(error: BaseException) -> str:
+    """Return what an error says; Python's own MemoryError has no words but its name."""
+    return str(error) or type(error).__name__

@@ -9,12 +9,15 @@ import math
 import numbers
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from hornbeam.warnings import ThreadsWarning, warn
 
-__all__ = ["resolve_n_jobs", "share_of_threads", "usable_cores"]
+__all__ = ["in_threads_or_in_turn", "resolve_n_jobs", "share_of_threads", "usable_cores"]
+
+T = TypeVar("T")
 
 _share = threading.local()
 
@@ -28,6 +31,21 @@ def share_of_threads(n_threads: int) -> Iterator[None]:
         yield
     finally:
         _share.n_threads = former
+
+
+def in_threads_or_in_turn(in_threads: Callable[[], list[T]], in_turn: Callable[[], list[T]]) -> list[T]:
+    """Do work in threads of Python, or without where the system refuses one, which it does before any is done."""
+    try:
+        return in_threads()
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":  # Python has no class for it
+            raise
+    warn(
+        "The system refused a thread; the members are fitted one after the other. Raise the limit (ulimit -v, "
+        "ulimit -u), or set n_jobs=1.",
+        ThreadsWarning,
+    )
+    return in_turn()
 
 
 OWN_VARIABLE = "HORNBEAM_NUM_THREADS"

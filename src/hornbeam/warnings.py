@@ -18,6 +18,7 @@ __all__ = [
     "DataWarning",
     "HornbeamWarning",
     "LossWarning",
+    "MembersWarning",
     "NoAnswerWarning",
     "NumberTextWarning",
     "OutOfBagWarning",
@@ -59,6 +60,10 @@ class CandidateWarning(HornbeamWarning):
 
 class LossWarning(HornbeamWarning):
     """The loss of the training rows is higher after a fit than before: the derivatives may be wrong."""
+
+
+class MembersWarning(HornbeamWarning):
+    """All members of an ensemble are the same model."""
 
 
 class WarmStartWarning(HornbeamWarning):

@@ -86,6 +86,33 @@ def test_a_final_estimator_that_fails_is_named(iris):
     assert list(caught.value.fitted) == ["knn"]
 
 
+class Greedy(ClassifierMixin, BaseEstimator):
+    """Wants more memory than there is, as Python says it: without a word."""
+
+    def fit(self, X, y):
+        raise MemoryError
+
+    def predict_proba(self, X):
+        raise NotImplementedError
+
+    predict = predict_proba
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hb.StackingClassifier([[("greedy", Greedy())]], cv=2),
+        hb.StackingClassifier([classifiers()[:1]], cv=2, final_estimator=Greedy()),
+        hb.BlendClassifier([("greedy", Greedy())]),
+        hb.BaggingClassifier(Greedy()),
+    ],
+    ids=["stack", "final estimator", "blend", "bag"],
+)
+def test_a_member_without_memory_ends_in_a_memory_error(iris, model):
+    with pytest.raises(MemoryError, match=r"Greedy, failed.*: MemoryError"):
+        model.fit(*iris)
+
+
 def test_a_failed_fit_leaves_the_model_as_it_was(iris):
     model = hb.StackingClassifier([[("knn", hb.KNeighborsClassifier())]]).fit(*iris)
     before = pickle.dumps(model)

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import hornbeam as hb
-from hornbeam.warnings import OutOfBagWarning
+from hornbeam.warnings import MembersWarning, OutOfBagWarning
 
 STRUCTURE = ("feature", "threshold", "n_node_samples", "missing_branch")
 
@@ -331,3 +331,39 @@ def test_a_cell_that_nobody_reads_is_refused_whatever_rows_are_drawn() -> None:
     for seed in range(5):  # a third of the samples would not have row 7
         with pytest.raises(TypeError, match=r"Column 'x1', row 7: .* string or a number .* dict"):
             model.set_params(random_state=seed).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [hb.BaggingClassifier, hb.BaggingRegressor])
+@pytest.mark.parametrize("weights", [None, np.ones(120)], ids=["plain", "weighted"])
+def test_a_bag_of_equal_trees_says_so(kind: Any, weights: np.ndarray | None) -> None:
+    X, y = problem()
+    y = (y == "low").astype(int)
+    words = (
+        f"With {kind.__name__} it"
+        if weights is None
+        else f"When fitting {kind.__name__} with sample_weight it"
+    )
+    with pytest.warns(
+        MembersWarning, match=f"{words} is recommended to use bootstrap=True.* all 3 are the same"
+    ):
+        bag = kind(n_estimators=3, bootstrap=False).fit(X, y, weights)
+    first, *others = bag.estimators_
+    assert trees_of(first)
+    assert all(same_trees(first, other) for other in others)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bootstrap": False, "n_estimators": 1},
+        {"bootstrap": False, "max_samples": 0.9},
+        {"bootstrap": False, "max_features": 5},
+        {"bootstrap": False, "bootstrap_features": True},
+        {"bootstrap": False, "estimator": hb.DecisionTreeClassifier(max_features=5)},
+        {"bootstrap": False, "estimator": hb.DecisionTreeClassifier(splitter="random")},
+    ],
+    ids=str,
+)
+def test_trees_that_differ_bring_no_warning(options: dict[str, Any]) -> None:
+    hb.BaggingClassifier(**{"n_estimators": 4, "random_state": 0, **options}).fit(*problem())

@@ -302,6 +302,13 @@ class TreeBag:
         warn_of_refused_thread("the trees were grown")
         return trees
 
+    @property
+    def trees_are_alike(self) -> bool:
+        """Whether nothing is drawn, so that every member is the same tree."""
+        settings = self.settings
+        draws_tests = settings.random_splits or settings.max_features < self.encoded.n_features
+        return not (self.plan.leaves_rows_out or self.features.n_wanted or draws_tests)
+
     def refuse_trees_beyond_memory(self) -> None:
         """Refuse trees that cannot fit into memory."""
         settings = self.settings

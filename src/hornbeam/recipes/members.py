@@ -5,7 +5,7 @@ already have weights keep them in the first case, and are drawn in proportion to
 are fitted in threads; `joblib.parallel_config` chooses processes instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -17,9 +17,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from hornbeam import _core
+from hornbeam.errors import words_of
 from hornbeam.recipes.bag import BagPlan, MemberFeatures
 from hornbeam.recipes.listen import Listener
 from hornbeam.recipes.out_of_bag import OutOfBag
+from hornbeam.threads import in_threads_or_in_turn
 from hornbeam.warnings import with_warnings_of_caller
 
 __all__ = ["AnyBag", "answers_of", "seeds_of"]
@@ -82,15 +84,20 @@ class AnyBag:
     def grow(self, members: range, listener: Listener) -> list[Any]:
         """Fit some members."""
         fit_member = joblib.delayed(with_warnings_of_caller(self._fit_member))
-        work = (
-            fit_member(member, seed)
-            for member, seed in zip(members, seeds_of(self.plan.key, members).tolist(), strict=True)
-        )
-        made = []
-        for model in joblib.Parallel(n_jobs=self.n_threads, prefer="threads", return_as="generator")(work):
-            made.append(model)
-            listener.done(members.start + len(made))
-        return made
+        tasks = list(zip(members, seeds_of(self.plan.key, members).tolist(), strict=True))
+
+        def in_threads() -> list[Any]:
+            parallel = joblib.Parallel(n_jobs=self.n_threads, prefer="threads", return_as="generator")
+            return listened(parallel(fit_member(*task) for task in tasks))
+
+        def listened(models: Iterable[Any]) -> list[Any]:
+            made = []
+            for model in models:
+                made.append(model)
+                listener.done(members.start + len(made))
+            return made
+
+        return in_threads_or_in_turn(in_threads, lambda: listened(self._fit_member(*task) for task in tasks))
 
     def _fit_member(self, member: int, seed: int) -> Any:
         model = with_seed(clone(self.estimator), seed)
@@ -144,8 +151,10 @@ class AnyBag:
         lacking = ""
         if self._lacks_a_class(rows):
             lacking = " Its sample lacks a class; stratify=True draws from every class."
-        kind = next((kind for kind in (ValueError, TypeError) if isinstance(error, kind)), RuntimeError)
-        raise kind(f"Member {member}, a {type(model).__name__}, failed to fit: {error}{lacking}") from error
+        kinds = (ValueError, TypeError, MemoryError)
+        kind = next((kind for kind in kinds if isinstance(error, kind)), RuntimeError)
+        said = words_of(error)
+        raise kind(f"Member {member}, a {type(model).__name__}, failed to fit: {said}{lacking}") from error
 
     def features_of(self, member: int) -> npt.NDArray[np.int32] | None:
         """List the features of a member; None for all."""

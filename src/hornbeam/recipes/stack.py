@@ -18,8 +18,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from hornbeam.data.shared import SharedTable, TableRows
-from hornbeam.errors import MemberError, MemberTypeError
-from hornbeam.threads import share_of_threads
+from hornbeam.errors import member_error_for, words_of
+from hornbeam.threads import in_threads_or_in_turn, share_of_threads
 from hornbeam.warnings import with_warnings_of_caller
 
 __all__ = [
@@ -249,13 +249,16 @@ def _side_by_side(attempt: Callable[..., Any], tasks: Sequence[tuple[Any, ...]],
         with share_of_threads(share):
             return attempt(*task)
 
-    if n_workers == 1:
+    def in_turn() -> list[Any]:
         return [with_its_share(*task) for task in tasks]
+
+    if n_workers == 1:
+        return in_turn()
     with threadpool_limits(limits=share):  # of numerical libraries, which members of others use
         # scikit-learn's own Parallel passes its settings on, which each thread otherwise has for itself
         parallel = Parallel(n_jobs=n_workers, backend="threading")
         in_thread = delayed(with_warnings_of_caller(with_its_share))
-        return list(parallel(in_thread(*task) for task in tasks))
+        return in_threads_or_in_turn(lambda: list(parallel(in_thread(*task) for task in tasks)), in_turn)
 
 
 def _on_all_rows(tasks: Sequence[tuple[int, int | None]], results: Sequence[Any]) -> list[Any]:
@@ -286,9 +289,9 @@ def _raise_failures(
 
 def _raise_failure(failure: _Failure, place: str, fitted: dict[str, Any] | None = None) -> NoReturn:
     member = failure.member
-    kind = MemberTypeError if isinstance(failure.error, TypeError) else MemberError
-    raise kind(
-        f"Member {member.name!r}, a {type(member.estimator).__name__}, failed on {place}: {failure.error}",
+    said = words_of(failure.error)
+    raise member_error_for(failure.error)(
+        f"Member {member.name!r}, a {type(member.estimator).__name__}, failed on {place}: {said}",
         member=member.name,
         fold=failure.fold,
         fitted=fitted,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from hornbeam.errors import MemberError
+from hornbeam.errors import member_error_for, words_of
 from hornbeam.recipes.clock import Clock, OutOfTimeError
 from hornbeam.recipes.left_out import fitted_and_left_out, leaves_rows_out
 from hornbeam.recipes.listen import Listener
@@ -66,8 +66,8 @@ def race(
             failures[member.name] = "there was no time left for it"
         except Exception as error:
             if member.name not in may_fail:
-                raise MemberError(
-                    f"Member {member.name!r}, a {type(member.estimator).__name__}, failed: {error}",
+                raise member_error_for(error)(
+                    f"Member {member.name!r}, a {type(member.estimator).__name__}, failed: {words_of(error)}",
                     member=member.name,
                     fitted={one.name: one.fitted for one in finished},
                 ) from error

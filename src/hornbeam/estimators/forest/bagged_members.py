@@ -36,7 +36,7 @@ from hornbeam.estimators.forest.bag_insight import (
     share_of_tests,
     sum_of_member,
 )
-from hornbeam.estimators.forest.resampling import BagModel
+from hornbeam.estimators.forest.resampling import BagModel, warn_of_equal_trees
 from hornbeam.estimators.forest.routed import Calls, options_of_members, router_of
 from hornbeam.estimators.growth import rows_with_weight, warn_of_a_lone_leaf
 from hornbeam.estimators.inspection import Inspectable
@@ -204,6 +204,8 @@ class Bagging(Inspectable, BagModel, BaggingOptions):
         former = self._grown._model.trees if self._continues() and self._grown is not None else ()
         trees = tuple(self._fill(bag, members, former, out_of_bag))
         warn_of_a_lone_leaf(trees[0], encoded)
+        if bag.trees_are_alike and len(trees) > 1:
+            warn_of_equal_trees(type(self).__name__, len(trees), weighted=sample_weight is not None)
         kept = self._out_of_bag_facts(target, out_of_bag, training.n_rows_given, training.rows)
         tree._remember_growth(training, target, settings, trees, means)
         tree._pruning = None

@@ -17,9 +17,9 @@ from hornbeam.recipes.clock import Clock
 from hornbeam.recipes.footprint import refuse_ensemble_beyond_memory
 from hornbeam.recipes.listen import listening
 from hornbeam.recipes.out_of_bag import OutOfBag
-from hornbeam.warnings import WarmStartWarning, warn
+from hornbeam.warnings import MembersWarning, WarmStartWarning, warn
 
-__all__ = ["BagModel"]
+__all__ = ["BagModel", "warn_of_equal_trees"]
 
 FloatArray = npt.NDArray[np.float64]
 Member = TypeVar("Member")
@@ -34,6 +34,16 @@ _OPTIONAL = (
     "_oob_errors",
     "_leaf_rows",
 )
+
+
+def warn_of_equal_trees(name: str, n_trees: int, *, weighted: bool) -> None:
+    """Warn that all members are one tree; with weights in scikit-learn's words, for which users may filter."""
+    first = f"When fitting {name} with sample_weight it" if weighted else f"With {name} it"
+    warn(
+        f"{first} is recommended to use bootstrap=True: as it is, every member gets all rows and all columns, "
+        f"so that all {n_trees} are the same tree. Or set max_samples or max_features below 1.0.",
+        MembersWarning,
+    )
 
 
 class BagModel(Sequenced, BagOptions):

@@ -20,7 +20,7 @@ from hornbeam.data.pass_on import NotedColumns, table_to_pass_on
 from hornbeam.data.target import ClassTarget, RegressionTarget, read_groups
 from hornbeam.data.unseen import said_once
 from hornbeam.data.weights import rows_that_count
-from hornbeam.errors import MemberError
+from hornbeam.errors import member_error_for, words_of
 from hornbeam.estimators.row_scores import scoring_row_by_row
 from hornbeam.estimators.sharing import shares_reading
 from hornbeam.estimators.stacking.answers import (
@@ -236,8 +236,8 @@ class Stack(InspectableMembers, TransformerMixin, StackingOptions):
             _refuse_no_numbers(fitted)
             return fitted
         except Exception as error:
-            raise MemberError(
-                f"The final estimator, a {type(final).__name__}, failed to fit: {error}",
+            raise member_error_for(error)(
+                f"The final estimator, a {type(final).__name__}, failed to fit: {words_of(error)}",
                 member="final_estimator",
                 fitted=dict(
                     zip(
