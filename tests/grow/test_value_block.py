@@ -69,3 +69,14 @@ def test_growing_blocks_of_many_rows_changes_nothing(n, n_features, max_features
     row_by_row = grown(grows_blocks=False)
     assert same_bits(grown(), row_by_row)
     assert same_bits(grown(n_threads=2), row_by_row)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("n", [2, 3, 15, 16, 17])
+def test_growing_blocks_of_few_rows_changes_nothing(n, criterion):
+    """Fewer rows than a block has lanes, as many, and more; the sanitizer sees what is read beyond them."""
+    rng = np.random.default_rng(n)
+    columns = list(rng.normal(size=(3, n)).astype(np.float32))
+    y = np.arange(n) % 2
+    options = {"criterion": criterion, "random_splits": True, "max_features": 2, "key": 5}
+    assert blocks_change_nothing(encode(columns), y, None, **options)

@@ -26,16 +26,16 @@ double score_of_branch(const Term& term, std::uint32_t rows, std::uint32_t ones)
   return term.branch(term(1, ones) + term(0, zeros), rows);
 }
 
-// The same where there are few rows.
+// The same where there are few rows. Terms need not know counts beyond `most_rows`, of which no branch has more.
 template <class Term>
 struct FewScores {
-  explicit FewScores(const Term& term) {
-    for (std::uint32_t rows = 0; rows <= kLanes; ++rows) {
+  FewScores(const Term& term, std::uint32_t most_rows) {
+    for (std::uint32_t rows = 0; rows <= std::min<std::uint32_t>(kLanes, most_rows); ++rows) {
       for (std::uint32_t ones = 0; ones <= rows; ++ones) of[rows][ones] = score_of_branch(term, rows, ones);
     }
   }
   double operator()(std::uint32_t rows, std::uint32_t ones) const { return of[rows][ones]; }
-  double of[kLanes + 1][kLanes + 1];
+  double of[kLanes + 1][kLanes + 1] = {};
 };
 
 template <class Term>
@@ -58,7 +58,7 @@ class TwoCountCells {
   explicit TwoCountCells(BlockGrowth& growth)
       : growth_(growth),
         term_(term_of(growth)),
-        few_(term_),
+        few_(term_, static_cast<std::uint32_t>(growth.nodes[growth.root.node].rows)),
         least_rows_(std::max(growth.rules.min_samples_leaf, growth.rules.min_weight)) {}
 
   Node* nodes() const { return growth_.nodes; }
