@@ -150,7 +150,8 @@ def address_space(what: str) -> int:
 def in_a_child(work: Work, n_rows: int, more: int | None) -> tuple[str, Any]:
     """Do something with so many bytes more than there are now; say how it ended, and what it said.
 
-    ("done", (answer, bytes it took)), ("refused", error), ("other error", traceback), ("killed by", signal).
+    ("done", (answer, bytes it took)), ("refused", error), ("other error", traceback), ("killed by", signal),
+    ("ended without a word", exit code).
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -161,14 +162,14 @@ def in_a_child(work: Work, n_rows: int, more: int | None) -> tuple[str, Any]:
         if more is not None:
             resource.setrlimit(resource.RLIMIT_AS, (before + more, resource.RLIM_INFINITY))
         try:
-            answer = work(n_rows)
-            said: tuple[str, Any] = ("done", (answer, address_space("VmPeak") - before))
+            try:
+                said: tuple[str, Any] = ("done", (work(n_rows), address_space("VmPeak") - before))
+            finally:  # to say how it ended takes memory, too
+                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         except MemoryError as error:
             said = ("refused", f"{type(error).__name__}: {error}")
         except BaseException:
-            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             said = ("other error", traceback.format_exc())
-        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         with os.fdopen(writing, "wb") as pipe:
             pickle.dump(said, pipe)
         os._exit(0)
@@ -178,6 +179,10 @@ def in_a_child(work: Work, n_rows: int, more: int | None) -> tuple[str, Any]:
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         return "killed by", signal.Signals(os.WTERMSIG(status)).name
+    if (
+        not said_by_child
+    ):  # OpenBLAS, for one, ends the process itself where it gets no memory for its threads
+        return "ended without a word", f"exit code {os.WEXITSTATUS(status)}"
     found: tuple[str, Any] = pickle.loads(said_by_child)
     return found
 
