@@ -34,15 +34,15 @@ def share_of_threads(n_threads: int) -> Iterator[None]:
 
 
 def in_threads_or_in_turn(in_threads: Callable[[], list[T]], in_turn: Callable[[], list[T]]) -> list[T]:
-    """Do work in threads of Python, or without where the system refuses one, which it does before any is done."""
+    """Do work in threads of Python, or without where the system refuses one, before any of it is done."""
     try:
         return in_threads()
     except RuntimeError as error:
         if str(error) != "can't start new thread":  # Python has no class for it
             raise
     warn(
-        "The system refused a thread; the members are fitted one after the other. Raise the limit (ulimit -v, "
-        "ulimit -u), or set n_jobs=1.",
+        "The system refused a thread; the members are fitted one after the other. Raise the limit "
+        "(ulimit -v, ulimit -u), or set n_jobs=1.",
         ThreadsWarning,
     )
     return in_turn()

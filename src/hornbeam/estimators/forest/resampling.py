@@ -37,11 +37,11 @@ _OPTIONAL = (
 
 
 def warn_of_equal_trees(name: str, n_trees: int, *, weighted: bool) -> None:
-    """Warn that all members are one tree; with weights in scikit-learn's words, for which users may filter."""
+    """Warn that all members are one tree; with weights in scikit-learn's words, for filters."""
     first = f"When fitting {name} with sample_weight it" if weighted else f"With {name} it"
     warn(
-        f"{first} is recommended to use bootstrap=True: as it is, every member gets all rows and all columns, "
-        f"so that all {n_trees} are the same tree. Or set max_samples or max_features below 1.0.",
+        f"{first} is recommended to use bootstrap=True: as it is, every member gets all rows and all "
+        f"columns, so that all {n_trees} are the same tree. Or set max_samples or max_features below 1.0.",
         MembersWarning,
     )
 
