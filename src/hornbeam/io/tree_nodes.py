@@ -94,7 +94,8 @@ def table_sizes(feature: AnyArray, n_branches: AnyArray, n_categories: AnyArray)
         inner = n_branches > 0
         n = n_branches[inner]
         bits = np.select([n <= 2, n <= 2**8, n <= 2**16], [1, 8, 16], 32)
-        sizes[inner] = (n_categories[feature[inner]] * bits + 31) // 32
+        # take(), as NumPy crashes where memory ends while it widens short integers in brackets
+        sizes[inner] = (n_categories.take(feature[inner]) * bits + 31) // 32
     return sizes
 
 
