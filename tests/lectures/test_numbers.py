@@ -200,7 +200,7 @@ def test_bags_of_samples_that_are_given(tmp_path):
     assert [rows.tolist() for rows in again.estimators_samples_] == [
         rows.tolist() for rows in bag.estimators_samples_
     ]
-    with pytest.raises(ValueError, match="were given"):
+    with pytest.raises(ValueError, match="was given its own"):
         clone(bag).set_params(oob_score=False).fit(X, y, samples=samples).set_params(warm_start=True).fit(
             X, y
         )
